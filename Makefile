@@ -1,0 +1,39 @@
+# Every target first makes .venv, from nothing if need be.
+
+PYTHON ?= $(shell for p in python3.11 python3; do $$p -c '' 2>/dev/null && { echo $$p; break; }; done)
+BIN := .venv/bin
+INSTALLED := .venv/.installed
+
+.PHONY: help demo test check bench corpus clean
+
+help:
+	@echo "make demo     the story of Stator in under a minute"
+	@echo "make test     everything CI runs: format, lint, types, all tests, two hash seeds"
+	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
+	@echo "make bench    capture time next to torch.export, call overhead next to torch's own"
+	@echo "make corpus CORPUS=folder [ARGS='--groups if_else']   score the conformance programs"
+	@echo "make clean    remove .venv and the caches"
+
+$(INSTALLED): pyproject.toml constraints.txt
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,dev,demo,cli]"
+	@touch $@
+
+demo: $(INSTALLED)
+	$(BIN)/python -m demo
+
+test: $(INSTALLED)
+	scripts/check
+
+check: $(INSTALLED)
+	scripts/check --quick
+
+bench: $(INSTALLED)
+	$(BIN)/python -m bench.capture
+
+corpus: $(INSTALLED)
+	@test -n "$(CORPUS)" || { echo "say where the programs are: make corpus CORPUS=folder"; exit 2; }
+	$(BIN)/python scripts/corpus.py "$(CORPUS)" $(ARGS)
+
+clean:
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,1 @@
+"""Measurements, each against another tool in the same run: `make bench`."""

@@ -1,0 +1,37 @@
+"""Stator: eager PyTorch with ordinary Python control flow, as a static program.
+
+    import stator
+
+    @stator.to_static
+    def f(x):
+        while x.sum() < 100:
+            x = x * 2
+        return x
+"""
+
+from stator import errors
+from stator.api.conversion import to_static
+from stator.api.input_spec import InputSpec
+from stator.api.saving import TranslatedLayer, load, save
+from stator.api.static_function import ConcreteProgram, StaticFunction
+from stator.api.switches import enable_to_static, ignore_module, not_to_static
+from stator.errors import StatorError
+from stator.program.program import Program
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "ConcreteProgram",
+    "InputSpec",
+    "Program",
+    "StaticFunction",
+    "StatorError",
+    "TranslatedLayer",
+    "enable_to_static",
+    "errors",
+    "ignore_module",
+    "load",
+    "not_to_static",
+    "save",
+    "to_static",
+]

@@ -1,0 +1,1 @@
+"""The public API: the pipeline, stage by stage, behind a few names."""

@@ -1,0 +1,50 @@
+"""to_static: the decorator, and the call."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import torch
+
+from stator.api.static_function import StaticFunction
+from stator.errors import ConversionError
+
+
+def to_static(
+    function: Any = None,
+    input_spec: Any = None,
+    build_strategy: Any = None,
+    backend: str | None = None,
+    full_graph: bool = True,
+) -> Any:
+    """A static form of `function`: a function, a method, or an nn.Module (whose forward is replaced).
+
+    `input_spec` is a list with an InputSpec (or a value) for each positional argument; without it
+    the first call's sizes hold, and a size that changes later becomes dynamic.
+    """
+    if function is None:
+        return functools.partial(
+            to_static, input_spec=input_spec, build_strategy=build_strategy, backend=backend,
+            full_graph=full_graph,
+        )  # fmt: skip
+    if backend not in (None, "interpreter"):
+        raise ConversionError(f"there is no backend {backend!r} here", fix='use backend="interpreter"')
+    if isinstance(function, StaticFunction):
+        return function.specify(input_spec) if input_spec is not None else function
+    if isinstance(function, torch.nn.Module):
+        forward = function.forward
+        if isinstance(forward, StaticFunction):
+            forward = forward.dygraph_function
+        function.forward = StaticFunction(forward, input_spec, full_graph=full_graph)
+        return function
+    if isinstance(function, type) and issubclass(function, torch.nn.Module):
+        function.forward = StaticFunction(function.forward, input_spec, full_graph=full_graph)
+        function.forward.__set_name__(function, "forward")
+        return function
+    if not callable(function):
+        raise ConversionError(
+            f"a {type(function).__name__} cannot be made static",
+            fix="pass a function, a method or an nn.Module",
+        )
+    return StaticFunction(function, input_spec, full_graph=full_graph)

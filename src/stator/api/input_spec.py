@@ -1,0 +1,86 @@
+"""InputSpec: what an argument may be, said before there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import torch
+
+from stator.capture.inputs import TensorSpec
+from stator.errors import SpecMismatch
+
+
+class InputSpec:
+    """The shape, dtype and name of a tensor argument; a size of None (or -1) may be anything.
+
+    >>> InputSpec([None, 784], "float32", "image")
+    InputSpec([None, 784], 'float32', name='image')
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int | None],
+        dtype: str | torch.dtype = "float32",
+        name: str | None = None,
+        stop_gradient: bool = True,
+    ) -> None:
+        self.shape = tuple(_size(size) for size in shape)
+        self.dtype = _dtype(dtype)
+        self.name = name
+        self.stop_gradient = stop_gradient
+
+    @classmethod
+    def from_tensor(cls, tensor: torch.Tensor, name: str | None = None) -> InputSpec:
+        """The spec that exactly this tensor fits."""
+        return cls(tuple(tensor.shape), tensor.dtype, name, not tensor.requires_grad)
+
+    @classmethod
+    def from_numpy(cls, array: numpy.ndarray[Any, Any], name: str | None = None) -> InputSpec:
+        """The spec that exactly this array fits."""
+        return cls(array.shape, str(array.dtype), name)
+
+    def batch(self, size: int | None) -> InputSpec:
+        """This spec with one more dimension in front."""
+        return InputSpec((size, *self.shape), self.dtype, self.name, self.stop_gradient)
+
+    def unbatch(self) -> InputSpec:
+        """This spec without its first dimension."""
+        if not self.shape:
+            raise SpecMismatch(f"{self!r} has no dimension to take away",
+                               fix="unbatch a spec with at least one dimension")  # fmt: skip
+        return InputSpec(self.shape[1:], self.dtype, self.name, self.stop_gradient)
+
+    def tensor_spec(self, device: torch.device | None = None) -> TensorSpec:
+        """The spec as the capture reads it."""
+        where = device or torch.get_default_device()
+        return TensorSpec(self.shape, self.dtype, where, not self.stop_gradient, self.name)
+
+    def __repr__(self) -> str:
+        name = f", name={self.name!r}" if self.name else ""
+        return f"InputSpec({list(self.shape)}, {str(self.dtype).removeprefix('torch.')!r}{name})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, InputSpec) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self) -> tuple[Any, ...]:
+        return (self.shape, self.dtype, self.name, self.stop_gradient)
+
+
+def _size(size: int | None) -> int | None:
+    if size is None or size == -1:
+        return None
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        raise SpecMismatch(f"{size!r} is not a size", fix="give a number >= 0, or None for any size")
+    return size
+
+
+def _dtype(dtype: str | torch.dtype) -> torch.dtype:
+    found = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype
+    if not isinstance(found, torch.dtype):
+        raise SpecMismatch(f"{dtype!r} is not a dtype", fix='give one such as "float32" or "int64"')
+    return found

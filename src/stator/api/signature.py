@@ -1,0 +1,134 @@
+"""Signatures: what of a call's arguments a program was captured for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from stator.api.input_spec import InputSpec
+from stator.capture.inputs import TensorSpec
+from stator.errors import SpecMismatch
+
+Sizes = tuple[tuple[int | None, ...], ...]
+
+
+@dataclass(frozen=True)
+class Signature:
+    """A call's arguments: `key` is all of them but sizes and tensors, `sizes` the rest."""
+
+    key: tuple[Any, ...]
+    sizes: Sizes
+    leaves: tuple[Any, ...]  # the tensors, in order
+
+
+def signature_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
+    """The signature of one call, under the modes in force."""
+    leaves: list[torch.Tensor] = []
+    key = (_key(args, leaves), _key(kwargs, leaves), modes_key())
+    return Signature(key, tuple(tuple(leaf.shape) for leaf in leaves), tuple(leaves))
+
+
+def modes_key() -> tuple[Any, ...]:
+    """The modes that change what ops mean."""
+    return (
+        torch.is_grad_enabled(),
+        torch.is_inference_mode_enabled(),
+        torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu"),
+        torch.is_autocast_enabled("cuda") and torch.get_autocast_dtype("cuda"),
+        torch.get_default_dtype(),
+    )
+
+
+def _key(value: Any, leaves: list[torch.Tensor]) -> Any:
+    if isinstance(value, torch.Tensor):
+        leaves.append(value)
+        return ("tensor", value.dtype, value.device, value.dim(), value.requires_grad,
+                type(value) is torch.nn.Parameter, value.is_contiguous())  # fmt: skip
+    if isinstance(value, list | tuple):
+        return (type(value), *[_key(item, leaves) for item in value])
+    if isinstance(value, dict):
+        return (type(value), *[(key, _key(item, leaves)) for key, item in value.items()])
+    if value is None or isinstance(value, bool | int | float | complex | str):
+        return (type(value), repr(value) if isinstance(value, float | complex) else value)
+    return ("object", Identity(value))
+
+
+class Identity:
+    """Compares by identity, and keeps its object alive so that the identity stays its own."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Identity) and self.value is other.value
+
+    def __hash__(self) -> int:
+        return id(self.value)
+
+
+def specs_of(value: Any, sizes: list[tuple[int | None, ...]]) -> Any:
+    """`value` with each tensor replaced by its spec, sizes taken from `sizes` in order."""
+    if isinstance(value, torch.Tensor):
+        return TensorSpec(sizes.pop(0), value.dtype, value.device, value.requires_grad)
+    return _rebuild(value, lambda item: specs_of(item, sizes))
+
+
+def specs_from(value: Any, names: list[str] | None = None) -> Any:
+    """An input spec as the capture reads it: InputSpecs and tensors become TensorSpecs."""
+    if isinstance(value, InputSpec):
+        return value.tensor_spec()
+    if isinstance(value, torch.Tensor):
+        return InputSpec.from_tensor(value).tensor_spec(value.device)
+    return _rebuild(value, specs_from)
+
+
+def _rebuild(value: Any, function: Any) -> Any:
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[function(item) for item in value])
+    if isinstance(value, list | tuple):
+        return type(value)(function(item) for item in value)
+    if isinstance(value, dict):
+        return {key: function(item) for key, item in value.items()}
+    return value
+
+
+def fit(spec: Any, value: Any, path: str) -> Any:
+    """`spec` with what only the value can say (device, requires_grad); raises where they differ."""
+    if isinstance(spec, TensorSpec):
+        return _fit_tensor(spec, value, path)
+    if isinstance(spec, list | tuple) and isinstance(value, list | tuple):
+        if len(spec) != len(value):
+            raise SpecMismatch(f"{path} has {len(value)} items, its spec has {len(spec)}",
+                               fix="call it with what the spec says")  # fmt: skip
+        items = [fit(s, v, f"{path}[{k}]") for k, (s, v) in enumerate(zip(spec, value, strict=True))]
+        return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
+    if isinstance(spec, dict) and isinstance(value, dict):
+        if list(spec) != list(value):
+            raise SpecMismatch(f"{path} has the keys {list(value)}, its spec has {list(spec)}",
+                               fix="call it with what the spec says")  # fmt: skip
+        return {key: fit(spec[key], value[key], f"{path}[{key!r}]") for key in spec}
+    if spec is not value and spec != value:
+        raise SpecMismatch(f"{path} is {value!r}, its spec says {spec!r}",
+                           fix="call it with what the spec says, or leave it out of the spec")  # fmt: skip
+    return value
+
+
+def _fit_tensor(spec: TensorSpec, value: Any, path: str) -> TensorSpec:
+    if not isinstance(value, torch.Tensor):
+        raise SpecMismatch(f"{path} is a {type(value).__name__}, its spec says {_words(spec)}",
+                           fix="pass a tensor")  # fmt: skip
+    fits = len(spec.shape) == value.dim() and all(
+        s is None or s == v for s, v in zip(spec.shape, value.shape, strict=True)
+    )
+    if spec.dtype != value.dtype or not fits:
+        got = TensorSpec(tuple(value.shape), value.dtype, value.device, False)
+        raise SpecMismatch(f"{path} is {_words(got)}, its spec says {_words(spec)}",
+                           fix="pass a tensor that fits, or change the spec")  # fmt: skip
+    return replace(spec, device=value.device, requires_grad=value.requires_grad)
+
+
+def _words(spec: TensorSpec) -> str:
+    sizes = ", ".join("any" if size is None else str(size) for size in spec.shape)
+    return f"{str(spec.dtype).removeprefix('torch.')}[{sizes}]"

@@ -1,0 +1,1 @@
+"""Capture: a run of the rewritten function on symbolic tensors -> a Program."""

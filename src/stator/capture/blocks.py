@@ -1,0 +1,152 @@
+"""Blocks: run a piece of user code into a block of its own, and say what it changed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stator.capture.carry import NOTHING, flatten
+from stator.capture.journal import Journal, restore, state_of
+from stator.capture.kinds import (
+    BOTTOM,
+    Kind,
+    MapKind,
+    describe,
+    describe_state,
+    merge_maps,
+)
+from stator.capture.places import current_place, place_of, raised_by_stator
+from stator.capture.recorder import Recorder, Scope
+from stator.capture.values import CapturedText, Diverged, Undefined
+from stator.errors import CaptureError, StatorError, UnsupportedCall
+from stator.program.ir import Arg
+
+
+@dataclass
+class Recorded:
+    """One block: what it gave, and the objects it changed with their states after it."""
+
+    scope: Scope
+    value: Any  # NOTHING where the block always raises
+    changed: dict[int, tuple[Any, Any]]  # id -> (object, state after)
+
+    def state_after(self, obj: Any) -> Any:
+        """The contents of `obj` when this block has run."""
+        if self.value is NOTHING:
+            return NOTHING
+        return self.changed[id(obj)][1] if id(obj) in self.changed else state_of(obj)
+
+
+def record_block(recorder: Recorder, code: Callable[[], Any]) -> Recorded:
+    """Run `code` into a new block; every object it changed is put back as it was."""
+    recorder.journal = Journal(recorder.journal)
+    try:
+        with recorder.open() as scope:
+            value = _run(recorder, code)
+        changed = {id(obj): (obj, state_of(obj)) for obj, _ in recorder.journal.changed()}
+    finally:
+        recorder.journal.undo()
+        assert recorder.journal.parent is not None
+        recorder.journal = recorder.journal.parent
+    return Recorded(scope, value, changed)
+
+
+def _run(recorder: Recorder, code: Callable[[], Any]) -> Any:
+    """The value of `code`; an exception of the user's becomes a raise of the program."""
+    grad = torch.is_grad_enabled()
+    try:
+        return code()
+    except Diverged:
+        return NOTHING
+    except StatorError:
+        raise
+    except Exception as error:
+        if raised_by_stator(error):
+            raise
+        torch._C._set_grad_enabled(grad)
+        record_raise(recorder, error)
+        return NOTHING
+
+
+def record_raise(recorder: Recorder, error: Exception) -> None:
+    """The program raises what `error` says."""
+    place = place_of(error) or current_place()
+    if recorder.try_depth:
+        raise UnsupportedCall(
+            f"{type(error).__name__} may be raised under a condition that only a run knows, "
+            "inside `try`",
+            at=place, fix="test the condition before the `try`, without raising",
+        ) from error  # fmt: skip
+    if _is_from_torch_internals(error):
+        raise CaptureError(
+            f"torch cannot trace this: {type(error).__name__}: {error}", at=place,
+            fix="leave this code out with `stator.not_to_static`, or write it with other ops",
+        ) from error  # fmt: skip
+    recorder.emit("stator::raise", (_builtin_name(error), _message(error)), place=place)
+
+
+def _is_from_torch_internals(error: Exception) -> bool:
+    return type(error).__module__.startswith("torch.") or isinstance(error, NotImplementedError) and (
+        "meta" in str(error).lower() or "fake" in str(error).lower()
+    )
+
+
+def _builtin_name(error: Exception) -> str:
+    """The nearest builtin class: a program knows no other."""
+    return next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins")
+
+
+def _message(error: Exception) -> Arg:
+    if len(error.args) == 1 and isinstance(error.args[0], CapturedText):
+        return error.args[0].value
+    if len(error.args) == 1 and isinstance(error.args[0], str):
+        return error.args[0]
+    return str(error)
+
+
+def changed_objects(blocks: Iterable[Recorded]) -> list[Any]:
+    """Every object that one of `blocks` changed, in order, once."""
+    found: dict[int, Any] = {}
+    for block in blocks:
+        found.update({key: obj for key, (obj, _) in block.changed.items() if key not in found})
+    return list(found.values())
+
+
+def describe_value(value: Any) -> Kind:
+    return BOTTOM if value is NOTHING else describe(value)
+
+
+def describe_states(states: list[Any]) -> list[Kind]:
+    """The kinds of one object's state after each of several blocks, keys made equal."""
+    kinds = [BOTTOM if state is NOTHING else describe_state(state) for state in states]
+    maps = [kind for kind in kinds if isinstance(kind, MapKind)]
+    whole = iter(merge_maps(maps))
+    return [next(whole) if isinstance(kind, MapKind) else kind for kind in kinds]
+
+
+def with_keys(state: Any, kind: Kind) -> Any:
+    """`state` with the keys of `kind`; what it lacks is Undefined."""
+    if isinstance(kind, MapKind) and isinstance(state, dict):
+        return {key: state.get(key, Undefined(str(key))) for key in kind.keys}
+    return state
+
+
+def put_state(recorder: Recorder, obj: Any, state: Any) -> None:
+    """Give `obj` the contents that the blocks have left it with."""
+    recorder.journal.note(obj)
+    if isinstance(state, dict):
+        state = {key: item for key, item in state.items() if not isinstance(item, Undefined)}
+    restore(obj, state if isinstance(state, dict | tuple | frozenset) else state_of(state))
+
+
+def outputs(recorder: Recorder, scope: Scope, values: list[Any], kinds: list[Kind]) -> list[Arg]:
+    """The args that `scope` yields for `values`."""
+    with recorder.inside(scope):
+        return [
+            arg
+            for value, kind in zip(values, kinds, strict=True)
+            for arg in flatten(recorder, value, kind)
+        ]

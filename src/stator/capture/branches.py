@@ -1,0 +1,129 @@
+"""capture_if: both sides of a branch are recorded, and what they leave is joined."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from stator.capture.blocks import (
+    Recorded,
+    changed_objects,
+    describe_states,
+    describe_value,
+    outputs,
+    put_state,
+    record_block,
+    with_keys,
+)
+from stator.capture.carry import NOTHING, instantiate, new_leaves
+from stator.capture.kinds import Kind, merge
+from stator.capture.places import raised_by_stator
+from stator.capture.recorder import Recorder
+from stator.capture.values import Diverged, Undefined, Variant
+from stator.errors import StatorError
+
+Code = Callable[[], Any]
+
+
+def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> Any:
+    """The value of `then()` or `orelse()`, whichever a run takes; objects both change are joined."""
+    sides = [record_block(recorder, then), record_block(recorder, orelse)]
+    objects = changed_objects(sides)
+    states = [[side.state_after(obj) for side in sides] for obj in objects]
+    values = [[side.value for side in sides], *states]
+    kinds = [_join([describe_value(value) for value in values[0]])]
+    kinds += [_join(describe_states(state)) for state in states]
+    results = _emit_if(recorder, condition, sides, values, kinds)
+    if all(side.value is NOTHING for side in sides):
+        raise Diverged
+    leaves = iter(results)
+    new = [instantiate(recorder, kind, leaves) for kind in kinds]
+    for obj, state in zip(objects, new[1:], strict=True):
+        put_state(recorder, obj, state)
+    return new[0]
+
+
+def _join(kinds: Sequence[Kind]) -> Kind:
+    return functools.reduce(merge, kinds)
+
+
+def _emit_if(
+    recorder: Recorder, condition: Any, sides: list[Recorded], values: list[list[Any]], kinds: list[Kind]
+) -> list[Any]:
+    """Record the `if`, unless neither side does anything."""
+    for index, side in enumerate(sides):
+        mine = [with_keys(value[index], kind) for value, kind in zip(values, kinds, strict=True)]
+        side.scope.block.outputs = tuple(outputs(recorder, side.scope, mine, kinds))
+    results = [value for kind in kinds for value in new_leaves(recorder, kind)]
+    if results or any(side.scope.block.ops for side in sides):
+        blocks = [side.scope.block for side in sides]
+        recorder.emit("stator::if", (recorder.arg(condition),), results, blocks=blocks)
+    return results
+
+
+def apply_variant(recorder: Recorder, variant: Variant, function: Callable[[Any], Any]) -> Any:
+    """`function` of the alternative that a run has; an alternative it fails for raises there."""
+    alternatives = list(enumerate(variant.alternatives))
+    for index, value in list(alternatives):
+        error = _fails(function, value)
+        if error is not None and len(alternatives) > 1:
+            alternatives.remove((index, value))
+            _raise_if(recorder, variant.tag == index, error)
+    return _choose(recorder, variant.tag, alternatives, function)
+
+
+def apply_to_all(recorder: Recorder, variant: Variant, function: Callable[[Any], Any]) -> Any:
+    """`function` of the alternative that a run has, whatever it is."""
+    return _choose(recorder, variant.tag, list(enumerate(variant.alternatives)), function)
+
+
+def defined(recorder: Recorder, variant: Variant, error: Exception) -> Any:
+    """`variant` without its undefined alternative, which raises `error` at run time."""
+    alternatives = list(enumerate(variant.alternatives))
+    for index, value in list(alternatives):
+        if isinstance(value, Undefined):
+            alternatives.remove((index, value))
+            _raise_if(recorder, variant.tag == index, error)
+    return _choose(recorder, variant.tag, alternatives, lambda value: value)
+
+
+def _fails(function: Callable[[Any], Any], value: Any) -> Exception | None:
+    """The error that `function` raises for a plain constant at once, if it does."""
+    if isinstance(value, Undefined):
+        return value.error()
+    if value is not None:
+        return None
+    try:
+        function(value)
+    except StatorError:
+        return None
+    except Exception as error:
+        return None if raised_by_stator(error) else error
+    return None
+
+
+def _raise_if(recorder: Recorder, condition: Any, error: Exception) -> None:
+    def fail() -> None:
+        raise error
+
+    capture_if(recorder, condition, fail, lambda: None)
+
+
+def _choose(
+    recorder: Recorder,
+    tag: torch.SymInt,
+    alternatives: list[tuple[int, Any]],
+    function: Callable[[Any], Any],
+) -> Any:
+    (index, value), *rest = alternatives
+    if not rest:
+        return function(value)
+    return capture_if(
+        recorder,
+        tag == index,
+        lambda: function(value),
+        lambda: _choose(recorder, tag, rest, function),
+    )

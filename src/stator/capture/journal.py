@@ -1,0 +1,97 @@
+"""Journal: what Python code changed, block by block.
+
+Lists, dicts, sets, attributes and closure cells that a recorded block writes are part of the block's
+result, as much as the names it assigns. Before the first write in a block the object's state is
+noted; when the block ends, the state after it is taken and the state before it put back.
+"""
+
+from __future__ import annotations
+
+import collections
+import types
+from typing import Any
+
+from stator.capture.values import Columns, StagedList
+
+
+class Journal:
+    """The states that objects had before this block changed them, in the order of the first write."""
+
+    def __init__(self, parent: Journal | None) -> None:
+        self.parent = parent
+        self._before: dict[int, tuple[Any, Any]] = {}
+
+    def note(self, obj: Any) -> None:
+        """`obj` is about to be changed."""
+        if id(obj) not in self._before:
+            self._before[id(obj)] = (obj, state_of(obj))
+
+    def changed(self) -> list[tuple[Any, Any]]:
+        """(object, its state before) for every object whose state is another one now."""
+        return [
+            (obj, before)
+            for obj, before in self._before.values()
+            if not same_state(before, state_of(obj))
+        ]
+
+    def undo(self) -> None:
+        for obj, before in self._before.values():
+            restore(obj, before)
+
+
+def state_of(obj: Any) -> Any:
+    """The contents of a mutable object: a tuple for a sequence, a dict for anything with names."""
+    if isinstance(obj, StagedList) and obj.columns is not None:
+        return obj.columns
+    if isinstance(obj, list | collections.deque):
+        return tuple(list.__iter__(obj)) if isinstance(obj, list) else tuple(obj)
+    if isinstance(obj, dict):
+        return dict(obj)
+    if isinstance(obj, set):
+        return frozenset(obj)
+    if isinstance(obj, types.CellType):
+        return {"cell": obj.cell_contents} if _is_filled(obj) else {}
+    return dict(vars(obj))
+
+
+def restore(obj: Any, state: Any) -> None:
+    """Make `state` the contents of `obj` again."""
+    if isinstance(obj, StagedList):
+        obj.columns = state if isinstance(state, Columns) else None
+        list.clear(obj)
+        if obj.columns is None:
+            list.extend(obj, state)
+    elif isinstance(obj, list | set | dict | collections.deque):
+        obj.clear()
+        obj.update(state) if isinstance(obj, set | dict) else obj.extend(state)
+    elif isinstance(obj, types.CellType):
+        if "cell" in state:
+            obj.cell_contents = state["cell"]
+        elif _is_filled(obj):
+            del obj.cell_contents
+    else:
+        vars(obj).clear()
+        vars(obj).update(state)
+
+
+def same_state(a: Any, b: Any) -> bool:
+    """Do two states hold the very same objects?"""
+    if isinstance(a, Columns) or isinstance(b, Columns):
+        return a is b
+    if isinstance(a, dict):
+        return list(a) == list(b) and all(_same(a[key], b[key]) for key in a)
+    if isinstance(a, frozenset):
+        return a == b
+    return len(a) == len(b) and all(_same(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _same(a: Any, b: Any) -> bool:
+    return a is b or (type(a) is type(b) and isinstance(a, bool | int | float | str) and a == b)
+
+
+def _is_filled(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents
+    except ValueError:
+        return False
+    return True

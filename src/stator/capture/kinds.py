@@ -1,0 +1,341 @@
+"""Kinds: what a captured variable can be, and how two of them join.
+
+    Exact(value)     this very value: nothing flows through the block
+    TensorKind       a tensor; a size that varies is None
+    NumberKind       a Python number
+    SequenceKind     a tuple, or a list of known length; MapKind a dict; ObjectKind an object's attributes
+    ListKind         a list whose length only a run knows
+    UnionKind        one of several of these; a run decides which
+    BOTTOM           no value at all: the block raised
+
+`merge` is the least kind that covers two others. Alternatives of a union differ in `signature`, so a
+value always finds its one alternative.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sympy
+import torch
+
+from stator.capture.numbers import Number, kind_of_number
+from stator.capture.values import Columns, StagedList, Undefined, Variant
+from stator.program.types import (
+    ListType,
+    NumberType,
+    OptionalType,
+    TensorType,
+    Type,
+)
+from stator.program.types import NumberKind as NumberName
+
+Size = int | sympy.Basic | None
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    """One particular value, the same on every path."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Exact) and same_value(self.value, other.value)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@dataclass(frozen=True)
+class TensorKind:
+    """Any tensor of this dtype, device and rank."""
+
+    dtype: torch.dtype
+    device: torch.device
+    sizes: tuple[Size, ...]
+    requires_grad: bool
+
+
+@dataclass(frozen=True)
+class NumberKind:
+    """Any Python number of this kind."""
+
+    name: NumberName
+
+
+@dataclass(frozen=True)
+class SequenceKind:
+    """A tuple (or named tuple), or a list of known length."""
+
+    type: type
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True)
+class MapKind:
+    """A dict with these keys, in this order."""
+
+    type: type
+    keys: tuple[Any, ...]
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True)
+class ObjectKind:
+    """An instance of a plain Python class with these attributes."""
+
+    type: type
+    keys: tuple[str, ...]
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True)
+class ListKind:
+    """A list of unknown length."""
+
+    item: Kind
+
+
+@dataclass(frozen=True)
+class UnionKind:
+    """One of `alternatives`, whose signatures differ."""
+
+    alternatives: tuple[Kind, ...]
+
+
+@dataclass(frozen=True)
+class Bottom:
+    """No value: the path never gets here; or an item of a list that is still empty."""
+
+
+BOTTOM = Bottom()
+Kind = (
+    Exact | TensorKind | NumberKind | SequenceKind | MapKind | ObjectKind | ListKind | UnionKind | Bottom
+)  # fmt: skip
+SCALARS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Are `a` and `b` interchangeable: one object, equal constants, or equal symbolic numbers?"""
+    if a is b:
+        return True
+    if isinstance(a, Number) and isinstance(b, Number):
+        return type(a) is type(b) and bool(a.node.expr == b.node.expr)
+    if type(a) is type(b) and isinstance(a, Undefined):
+        return True
+    if type(a) is type(b) and isinstance(a, float):
+        return repr(a) == repr(b)  # 0.0 and -0.0 differ, nan and nan do not
+    return type(a) is type(b) and isinstance(a, SCALARS) and bool(a == b)
+
+
+def describe(value: Any) -> Kind:
+    """The kind of `value` as it stands."""
+    if isinstance(value, Variant):
+        return UnionKind(tuple(generalise(Exact(item)) for item in value.alternatives))
+    return Exact(value)
+
+
+def describe_state(state: Any) -> Kind:
+    """The kind of a mutable object's contents (see `journal.state_of`)."""
+    if isinstance(state, Columns):
+        return ListKind(state.item)
+    if isinstance(state, dict):
+        return MapKind(dict, tuple(state), tuple(describe(item) for item in state.values()))
+    if isinstance(state, tuple):
+        return SequenceKind(list, tuple(describe(item) for item in state))
+    return Exact(state)
+
+
+def widen(kind: Kind) -> Kind:
+    """`kind` with an exact value opened one level: the form in which it can join another."""
+    if not isinstance(kind, Exact):
+        return kind
+    value = kind.value
+    if isinstance(value, Variant):
+        return describe(value)
+    if isinstance(value, torch.Tensor):
+        return _tensor_kind(value)
+    if isinstance(value, Number | bool | int | float | complex):
+        return NumberKind(kind_of_number(value))
+    if isinstance(value, StagedList) and value.columns is not None:
+        return ListKind(value.columns.item)
+    if isinstance(value, list):
+        return SequenceKind(list, tuple(describe(item) for item in value))
+    if isinstance(value, tuple):
+        return SequenceKind(type(value), tuple(describe(item) for item in value))
+    if isinstance(value, dict):
+        return MapKind(type(value), tuple(value), tuple(describe(v) for v in value.values()))
+    if is_plain_object(value):
+        attributes = vars(value)
+        return ObjectKind(type(value), tuple(attributes), tuple(map(describe, attributes.values())))
+    return kind
+
+
+def is_plain_object(value: Any) -> bool:
+    """An instance of a Python class whose whole state is its `__dict__`."""
+    cls = type(value)
+    return (
+        hasattr(value, "__dict__")
+        and not isinstance(value, torch.nn.Module | type | Undefined)
+        and cls.__module__ != "builtins"
+        and cls.__reduce_ex__ is object.__reduce_ex__
+        and not callable(value)
+        and not any("__slots__" in vars(base) for base in cls.__mro__[:-1])
+    )
+
+
+def _tensor_kind(tensor: torch.Tensor) -> TensorKind:
+    sizes = tuple(
+        size.node.expr if isinstance(size, torch.SymInt) else int(size) for size in tensor.shape
+    )
+    return TensorKind(tensor.dtype, tensor.device, sizes, tensor.requires_grad)
+
+
+def generalise(kind: Kind) -> Kind:
+    """`kind` with nothing in it that only the block it comes from can see."""
+    wide = widen(kind)
+    if isinstance(wide, NumberKind) and isinstance(kind, Exact) and not isinstance(
+        kind.value, Number
+    ):
+        return kind
+    if isinstance(wide, SequenceKind | MapKind | ObjectKind):
+        return dataclasses.replace(wide, items=tuple(generalise(item) for item in wide.items))
+    return wide
+
+
+def signature(kind: Kind) -> tuple[Any, ...]:
+    """Two kinds with one signature join into one kind without a choice."""
+    wide = widen(kind)
+    match wide:
+        case TensorKind():
+            return ("tensor", wide.dtype, wide.device, len(wide.sizes))
+        case NumberKind():
+            return ("number", wide.name)
+        case ListKind():
+            return ("sequence", list, None)
+        case SequenceKind():
+            return ("sequence", wide.type, None if wide.type is list else len(wide.items))
+        case MapKind() | ObjectKind():
+            return ("map", wide.type, wide.keys)
+        case Exact(value) if isinstance(value, Undefined):
+            return ("undefined",)
+        case Exact(value) if isinstance(value, SCALARS):
+            return ("constant", type(value), value)
+        case Exact(value):
+            return ("object", id(value))
+    return ("other", type(wide))
+
+
+def merge(a: Kind, b: Kind) -> Kind:
+    """The least kind that covers `a` and `b`."""
+    if isinstance(a, Bottom) or a == b:
+        return b
+    if isinstance(b, Bottom):
+        return a
+    found: dict[tuple[Any, ...], Kind] = {}
+    for alternative in (*_alternatives(a), *_alternatives(b)):
+        key = signature(alternative)
+        found[key] = _merge_alike(found[key], alternative) if key in found else alternative
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return UnionKind(tuple(generalise(kind) for kind in found.values()))
+
+
+def _alternatives(kind: Kind) -> tuple[Kind, ...]:
+    wide = widen(kind) if isinstance(kind, Exact) and isinstance(kind.value, Variant) else kind
+    return wide.alternatives if isinstance(wide, UnionKind) else (wide,)
+
+
+def _merge_alike(a: Kind, b: Kind) -> Kind:
+    """The join of two kinds with one signature."""
+    if a == b:
+        return a
+    a, b = widen(a), widen(b)
+    match a, b:
+        case TensorKind(), TensorKind():
+            sizes = tuple(x if x == y else None for x, y in zip(a.sizes, b.sizes, strict=True))
+            return TensorKind(a.dtype, a.device, sizes, a.requires_grad or b.requires_grad)
+        case (ListKind(), _) | (_, ListKind()):
+            return _merge_lists(a, b)
+        case SequenceKind(), SequenceKind() if len(a.items) != len(b.items):
+            return _merge_lists(a, b)
+        case (SequenceKind(), SequenceKind()) | (MapKind(), MapKind()) | (ObjectKind(), ObjectKind()):
+            items = tuple(merge(x, y) for x, y in zip(a.items, b.items, strict=True))
+            return dataclasses.replace(a, items=items)
+    return a
+
+
+def _merge_lists(a: Kind, b: Kind) -> ListKind:
+    item: Kind = BOTTOM
+    for part in (a, b):
+        items = (part.item,) if isinstance(part, ListKind) else part.items  # type: ignore[union-attr]
+        for kind in items:
+            item = generalise(merge(item, kind))
+    return ListKind(item)
+
+
+def merge_maps(kinds: Sequence[MapKind]) -> tuple[MapKind, ...]:
+    """The same maps with one set of keys; a key that one of them lacks is Undefined there."""
+    keys = tuple(dict.fromkeys(key for kind in kinds for key in kind.keys))
+    return tuple(_with_keys(kind, keys) for kind in kinds)
+
+
+def _with_keys(kind: MapKind, keys: tuple[Any, ...]) -> MapKind:
+    present = dict(zip(kind.keys, kind.items, strict=True))
+    items = tuple(present.get(key, Exact(Undefined(str(key)))) for key in keys)
+    return MapKind(kind.type, keys, items)
+
+
+def leaf_types(kind: Kind) -> Iterator[Type]:
+    """The types of the program values that a value of `kind` consists of, in order."""
+    match kind:
+        case TensorKind():
+            shape = tuple("?" if size is None else _size_text(size) for size in kind.sizes)
+            yield TensorType(str(kind.dtype).removeprefix("torch."), shape, str(kind.device))
+        case NumberKind():
+            yield NumberType(kind.name)
+        case SequenceKind() | MapKind() | ObjectKind():
+            for item in kind.items:
+                yield from leaf_types(item)
+        case ListKind():
+            yield from (ListType(column) for column in column_types(kind.item))
+        case UnionKind():
+            yield NumberType("int")
+            for alternative in kind.alternatives:
+                yield from (_optional(type) for type in leaf_types(alternative))
+
+
+def column_types(item: Kind) -> tuple[Type, ...]:
+    """One column for each leaf of an item; an item without leaves still needs one, to be counted."""
+    return tuple(leaf_types(item)) or (NumberType("int"),)
+
+
+def _optional(type: Type) -> Type:
+    return type if isinstance(type, OptionalType) else OptionalType(type)
+
+
+def _size_text(size: Size) -> int | str:
+    return size if isinstance(size, int) else str(size)
+
+
+def name_of(kind: Kind) -> str:
+    """`kind` in words, for messages."""
+    if isinstance(kind, Exact) and not isinstance(kind.value, torch.Tensor | Number):
+        value = kind.value
+        return "undefined" if isinstance(value, Undefined) else _short(repr(value))
+    wide = widen(kind)
+    if isinstance(wide, UnionKind):
+        return " or ".join(name_of(alternative) for alternative in wide.alternatives)
+    if isinstance(wide, TensorKind | NumberKind):
+        return str(next(leaf_types(wide)))
+    if isinstance(wide, ListKind):
+        return f"list of {name_of(wide.item)}"
+    if isinstance(wide, SequenceKind):
+        return f"{wide.type.__name__} of {len(wide.items)}"
+    return getattr(getattr(wide, "type", None), "__name__", "nothing")
+
+
+def _short(text: str) -> str:
+    return text if len(text) < 60 else text[:57] + "..."

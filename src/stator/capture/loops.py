@@ -1,0 +1,179 @@
+"""capture_while: the body is recorded until the kinds of what it carries no longer change.
+
+A variable starts as exactly what it is before the loop. Where the body leaves something else, its
+kind is widened to cover both, and the body is recorded again. What the body leaves as it was is not
+carried at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from stator.capture.blocks import (
+    Recorded,
+    changed_objects,
+    describe_value,
+    outputs,
+    put_state,
+    record_block,
+    with_keys,
+)
+from stator.capture.carry import NOTHING, flatten, instantiate, new_leaves
+from stator.capture.journal import state_of
+from stator.capture.kinds import Kind, MapKind, describe_state, merge, merge_maps, name_of
+from stator.capture.places import current_place
+from stator.capture.recorder import Recorder
+from stator.errors import LoopStateChanged
+from stator.program.ir import Arg, Value
+
+ROUNDS = 16
+
+
+class Variables(Protocol):
+    """The local names that a loop assigns."""
+
+    names: tuple[str, ...]
+
+    def read(self) -> tuple[Any, ...]: ...
+    def write(self, values: tuple[Any, ...]) -> None: ...
+
+
+@dataclass
+class Round:
+    """One recording of the body: what it was entered with, and what it left."""
+
+    body: Recorded
+    inputs: list[Value]
+    condition: Any
+    after: list[Any]  # names, then the states of the objects carried
+
+
+def capture_while(
+    recorder: Recorder,
+    variables: Variables,
+    condition: Any,
+    body: Callable[[], Any],
+) -> None:
+    """Record a loop that runs while `condition`; `body` runs one trip and gives the next condition."""
+    names = variables.names
+    entry = list(variables.read())
+    objects: list[Any] = []
+    kinds: list[Kind] = [describe_value(value) for value in entry]
+    for _ in range(ROUNDS):
+        turn = _record_round(recorder, variables, kinds, objects, body)
+        found = [obj for obj in changed_objects([turn.body]) if not _holds(objects, obj)]
+        objects += found
+        states = [state_of(obj) for obj in found]
+        entry += states
+        kinds += [describe_state(state) for state in states]
+        after = turn.after + [turn.body.state_after(obj) for obj in found]
+        widened = _widen(kinds, after, len(names))
+        if widened == kinds:
+            break
+        kinds = widened
+    else:
+        raise _never_settles(names, kinds, after)
+    _emit_while(recorder, variables, condition, entry, kinds, objects, turn)
+
+
+def _holds(objects: list[Any], obj: Any) -> bool:
+    return any(obj is other for other in objects)
+
+
+def _record_round(
+    recorder: Recorder,
+    variables: Variables,
+    kinds: list[Kind],
+    objects: list[Any],
+    body: Callable[[], Any],
+) -> Round:
+    """Record the body once, entered with fresh values of `kinds`."""
+    before = variables.read()
+    inputs = [value for kind in kinds for value in new_leaves(recorder, kind)]
+    count = len(variables.names)
+    after: list[Any] = []
+
+    def one_trip() -> Any:
+        leaves = iter(inputs)
+        values = [instantiate(recorder, kind, leaves) for kind in kinds]
+        variables.write(tuple(values[:count]))
+        for obj, state in zip(objects, values[count:], strict=True):
+            put_state(recorder, obj, state)
+        condition = body()
+        after.extend(variables.read())
+        return condition
+
+    try:
+        recorded = record_block(recorder, one_trip)
+    finally:
+        variables.write(before)
+    if recorded.value is NOTHING:
+        after = [NOTHING] * count
+    after += [recorded.state_after(obj) for obj in objects]
+    return Round(recorded, inputs, recorded.value, after)
+
+
+def _widen(kinds: list[Kind], after: list[Any], count: int) -> list[Kind]:
+    """The kinds that cover both the way in and the way round."""
+    widened = []
+    for index, (kind, value) in enumerate(zip(kinds, after, strict=True)):
+        if index < count:
+            widened.append(merge(kind, describe_value(value)))
+        else:
+            widened.append(_widen_state(kind, value))
+    return widened
+
+
+def _widen_state(kind: Kind, state: Any) -> Kind:
+    if state is NOTHING:
+        return kind
+    new = describe_state(state)
+    if isinstance(kind, MapKind) and isinstance(new, MapKind):
+        kind, new = merge_maps((kind, new))
+    return merge(kind, new)
+
+
+def _emit_while(
+    recorder: Recorder,
+    variables: Variables,
+    condition: Any,
+    entry: list[Any],
+    kinds: list[Kind],
+    objects: list[Any],
+    turn: Round,
+) -> None:
+    scope = turn.body.scope
+    after = [with_keys(value, kind) for value, kind in zip(turn.after, kinds, strict=True)]
+    yielded = outputs(recorder, scope, after, kinds)
+    with recorder.inside(scope):
+        again: Arg = False if turn.condition is NOTHING else recorder.arg(turn.condition)
+    scope.block.inputs = tuple(turn.inputs)
+    scope.block.outputs = (again, *yielded)
+    initial: list[Arg] = [recorder.arg(condition)]
+    for value, kind in zip(entry, kinds, strict=True):
+        initial += flatten(recorder, with_keys(value, kind), kind)
+    results = [value for kind in kinds for value in new_leaves(recorder, kind)]
+    recorder.emit("stator::while", initial, results, blocks=[scope.block])
+    leaves = iter(results)
+    new = [instantiate(recorder, kind, leaves) for kind in kinds]
+    count = len(variables.names)
+    variables.write(tuple(new[:count]))
+    for obj, state in zip(objects, new[count:], strict=True):
+        put_state(recorder, obj, state)
+
+
+def _never_settles(names: tuple[str, ...], kinds: list[Kind], after: list[Any]) -> LoopStateChanged:
+    for name, kind, value in zip(names, kinds, after, strict=False):
+        if merge(kind, describe_value(value)) != kind:
+            return LoopStateChanged(
+                f"`{name}` is {name_of(kind)} when a trip begins and "
+                f"{name_of(describe_value(value))} when it ends, and so on with every trip",
+                at=current_place(),
+                fix=f"give `{name}` one dtype, rank and structure before the loop, and keep it",
+            )
+    return LoopStateChanged(
+        "an object that the loop changes takes another form on every trip", at=current_place(),
+        fix="keep the structure of lists, dicts and attributes the same in every trip",
+    )  # fmt: skip

@@ -1,0 +1,96 @@
+"""Symbolic numbers: sympy expressions of sizes and data -> number ops of the program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import sympy
+import torch
+from torch.utils._sympy.interp import sympy_interp
+
+from stator.program.ir import Arg
+from stator.program.types import NumberKind
+
+if TYPE_CHECKING:  # the recorder makes the builder
+    from stator.capture.recorder import Recorder
+
+Number = torch.SymInt | torch.SymFloat | torch.SymBool
+
+# what torch calls its operators on symbolic numbers -> Stator's number ops
+NUMBER_FUNCTIONS = {
+    "add": "add", "sub": "sub", "mul": "mul", "truediv": "truediv", "floordiv": "floordiv",
+    "mod": "mod", "pow": "pow", "neg": "neg", "abs": "abs", "eq": "eq", "ne": "ne", "lt": "lt",
+    "le": "le", "gt": "gt", "ge": "ge", "and_": "and", "or_": "or", "not_": "not",
+    "sym_float": "float", "sym_int": "int", "sym_not": "not", "sym_min": "min", "sym_max": "max",
+    "sym_sqrt": "sqrt", "_sym_sqrt": "sqrt", "floor": "floor", "ceil": "ceil", "trunc": "trunc",
+    "round": "round", "sym_sum": "add",
+}  # fmt: skip
+
+
+def kind_of_number(number: Any) -> NumberKind:
+    """`bool`, `int`, `float` or `complex`: what Python would call it."""
+    if isinstance(number, bool | torch.SymBool):
+        return "bool"
+    if isinstance(number, int | torch.SymInt):
+        return "int"
+    if isinstance(number, float | torch.SymFloat):
+        return "float"
+    return "complex"
+
+
+class NumberBuilder:
+    """Walks a sympy expression and records it; torch's interpreter calls one method for each node."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def build(self, expression: sympy.Basic, kind: NumberKind) -> Arg:
+        """The Arg for `expression`: a constant, or a value of the current block."""
+        if expression in (sympy.true, sympy.false):
+            return bool(expression)
+        if expression.is_number:
+            return {"int": int, "bool": bool, "float": float, "complex": complex}[kind](expression)
+        symbols = {s: self.recorder.symbol_arg(s) for s in _ordered(expression.free_symbols)}
+        result: Arg = sympy_interp(self, symbols, expression)
+        return result
+
+    def constant(self, value: Any, dtype: torch.dtype) -> Arg:
+        if dtype == torch.bool:
+            return bool(value)
+        return float(value) if dtype.is_floating_point else int(value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _BUILDERS:
+            raise AttributeError(name)
+        op, kind = _BUILDERS[name]
+        return lambda *args: self.recorder.emit_number(f"stator::{op}", args, kind)
+
+    def to_dtype(self, value: Arg, dtype: torch.dtype) -> Arg:
+        op = "float" if dtype.is_floating_point else "int"
+        return self.recorder.emit_number(f"stator::{op}", (value,), op)  # type: ignore[arg-type]
+
+    def expr_cond_pair(self, value: Arg, condition: Arg) -> tuple[Arg, Arg]:
+        return (value, condition)
+
+    def where(self, condition: Arg, yes: Arg, no: Arg) -> Arg:
+        index = self.recorder.emit_number("stator::int", (condition,), "int")
+        return self.recorder.emit_number("stator::select", (index, (no, yes)), "int")
+
+
+# torch's names for sympy nodes -> (number op, kind of its result)
+_BUILDERS: dict[str, tuple[str, NumberKind]] = {
+    "add": ("add", "int"), "sub": ("sub", "int"), "mul": ("mul", "int"), "neg": ("neg", "int"),
+    "floordiv": ("floordiv", "int"), "mod": ("mod", "int"), "python_mod": ("mod", "int"),
+    "int_truediv": ("truediv", "float"), "truediv": ("truediv", "float"),
+    "pow": ("pow", "int"), "pow_by_natural": ("pow", "int"), "abs": ("abs", "int"),
+    "maximum": ("max", "int"), "minimum": ("min", "int"), "eq": ("eq", "bool"),
+    "ne": ("ne", "bool"), "lt": ("lt", "bool"), "le": ("le", "bool"), "gt": ("gt", "bool"),
+    "ge": ("ge", "bool"), "and_": ("and", "bool"), "or_": ("or", "bool"), "not_": ("not", "bool"),
+    "floor_to_int": ("floor", "int"), "ceil_to_int": ("ceil", "int"),
+    "trunc_to_int": ("trunc", "int"), "round_to_int": ("round", "int"),
+    "identity": ("int", "int"),
+}  # fmt: skip
+
+
+def _ordered(symbols: set[sympy.Symbol]) -> list[sympy.Symbol]:
+    return sorted(symbols, key=lambda symbol: (len(symbol.name), symbol.name))

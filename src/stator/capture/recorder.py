@@ -1,0 +1,461 @@
+"""Recorder: every op that runs during a capture becomes an op of the program.
+
+The recorder stands in torch's proxy slot at pre-dispatch: below Python, above autograd and above
+the decomposition of composite ops, so `linear` stays `linear` and in-place ops stay in place.
+Blocks form a stack of scopes; an op in an inner block names a value of an outer one directly.
+
+NOTE: tensors are tracked weakly, and program types are kept as text: a strong reference to a result
+makes some factory functions hand out another object, which would then be unknown.
+NOTE: sizes are sympy expressions. Each bare symbol is bound to the value and dimension that define
+it, and arithmetic is built where it is used, so nothing leaks out of the block it was made in.
+
+Private torch API, checked on torch 2.13 and 2.11: ProxyTorchDispatchMode, PythonKeyTracer,
+disable_proxy_modes_tracing, FakeTensorMode.from_tensor.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import sympy
+import torch
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.fx.experimental.proxy_tensor import (
+    ProxyTorchDispatchMode,
+    PythonKeyTracer,
+    disable_proxy_modes_tracing,
+)
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from stator.capture.journal import Journal
+from stator.capture.modes import Modes
+from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, kind_of_number
+from stator.capture.places import current_place
+from stator.capture.sizes import Sizes
+from stator.capture.values import Variant
+from stator.errors import DataDependent, UnsupportedCall, UntrackedTensor
+from stator.location import Location
+from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
+from stator.program.types import NumberKind, NumberType, TensorType, Type
+
+CONTIGUOUS_FORMATS = {
+    torch.contiguous_format: "contiguous_format",
+    torch.channels_last: "channels_last",
+    torch.channels_last_3d: "channels_last_3d",
+    torch.preserve_format: "preserve_format",
+}
+
+
+ApplyVariant = Callable[["Recorder", Variant, Callable[[Any], Any]], Any]
+
+
+class Scope:
+    """A block while it is recorded: what its values stand for."""
+
+    def __init__(self, parent: Scope | None, modes: Modes) -> None:
+        self.parent, self.modes, self.entry_modes = parent, modes, modes
+        self.block = Block()
+        self.tensors: Any = WeakTensorKeyDictionary()
+        self.symbols: dict[sympy.Symbol, tuple[Value, int | None]] = {}
+        self.numbers: dict[object, Value] = {}
+
+    def chain(self) -> Iterator[Scope]:
+        scope: Scope | None = self
+        while scope is not None:
+            yield scope
+            scope = scope.parent
+
+
+class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes are untyped
+    """Records one capture; `scope` is the block being written, `journal` what Python code changed."""
+
+    def __init__(self, apply: ApplyVariant, apply_all: ApplyVariant) -> None:
+        super().__init__(PythonKeyTracer(), "symbolic", pre_dispatch=True)
+        self._apply, self._apply_all = apply, apply_all
+        self.sizes = Sizes()
+        self.sizes.recorder = self
+        self.fake = FakeTensorMode(shape_env=self.sizes, allow_non_fake_inputs=True)
+        self.scope = Scope(None, Modes.current())
+        self.journal = Journal(None)
+        self.stored: list[Stored] = []
+        self.stored_tensors: dict[str, torch.Tensor] = {}
+        self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
+        self.dispatching: str | None = None
+        self.try_depth = 0
+        self._count = 0
+
+    def apply(self, variant: Variant, function: Callable[[Any], Any]) -> Any:
+        """`function` of whichever alternative of `variant` a run has."""
+        return self._apply(self, variant, function)
+
+    def apply_all(self, variant: Variant, function: Callable[[Any], Any]) -> Any:
+        """The same for a function that asks what an alternative is: undefined ones are not errors."""
+        return self._apply_all(self, variant, function)
+
+    @property
+    def depth(self) -> int:
+        return sum(1 for _ in self.scope.chain()) - 1
+
+    # ---- values and ops
+
+    def new_value(self, type: Type) -> Value:
+        self._count += 1
+        return Value(str(self._count), type)
+
+    def emit(
+        self,
+        name: str,
+        args: Sequence[Arg],
+        results: Sequence[Value] = (),
+        *,
+        attributes: dict[str, Arg] | None = None,
+        blocks: Sequence[Block] = (),
+        place: Location | None = None,
+    ) -> Op:
+        """Append an op to the current block."""
+        op = Op(
+            name, tuple(args), attributes or {}, tuple(results), tuple(blocks),
+            place or current_place(),
+        )  # fmt: skip
+        self._follow_modes()
+        self.scope.block.ops.append(op)
+        return op
+
+    def _follow_modes(self) -> None:
+        """Grad mode and autocast are part of the program: say so where they change."""
+        now = Modes.current()
+        if now != self.scope.modes:
+            for name, args in now.changes_from(self.scope.modes):
+                self.scope.block.ops.append(Op(name, args, {}, (), (), current_place()))
+            self.scope.modes = now
+
+    @contextlib.contextmanager
+    def open(self) -> Iterator[Scope]:
+        """A new inner block; ops are recorded there until the `with` ends."""
+        with self.inside(Scope(self.scope, Modes.current())) as scope:
+            yield scope
+            self._leave_modes(scope)
+
+    @contextlib.contextmanager
+    def inside(self, scope: Scope) -> Iterator[Scope]:
+        """Record into `scope` (again)."""
+        before, self.scope = self.scope, scope
+        self.sizes.facts.append(set())
+        try:
+            yield scope
+        finally:
+            self.scope = before
+            self.sizes.facts.pop()
+
+    def _leave_modes(self, scope: Scope) -> None:
+        if Modes.current() != scope.entry_modes:
+            raise UnsupportedCall(
+                "grad mode or autocast is changed in one branch or trip and not changed back",
+                at=current_place(),
+                fix="use `with torch.no_grad():` or `with torch.autocast(...):`",
+            )
+        self._follow_modes()
+
+    # ---- tensors
+
+    def bind(self, tensor: torch.Tensor, value: Value) -> None:
+        """`tensor` is `value` from here on, in this block."""
+        self.scope.tensors[tensor] = value
+        for dimension, size in enumerate(tensor.shape):
+            if isinstance(size, torch.SymInt):
+                expression = size.node.expr
+                if isinstance(expression, sympy.Symbol) and not self.sees_symbol(expression):
+                    self.scope.symbols[expression] = (value, dimension)
+
+    def find(self, tensor: torch.Tensor) -> Value | None:
+        for scope in self.scope.chain():
+            if tensor in scope.tensors:
+                value: Value = scope.tensors[tensor]
+                return value
+        return None
+
+    def tensor_type(self, tensor: torch.Tensor) -> TensorType:
+        shape = tuple(
+            str(size.node.expr) if isinstance(size, torch.SymInt) else int(size)
+            for size in tensor.shape
+        )
+        return TensorType(str(tensor.dtype).removeprefix("torch."), shape, str(tensor.device))
+
+    def lift(self, tensor: torch.Tensor) -> Value:
+        """A real tensor met on the way is stored beside the program, once."""
+        kind, name = self.known_names.get(id(tensor), ("constant", f"constant_{len(self.stored)}"))
+        top = list(self.scope.chain())[-1]
+        value = self.new_value(self.tensor_type(tensor))
+        self.stored.append(Stored(value, name, kind))  # type: ignore[arg-type]
+        self.stored_tensors[name] = tensor
+        top.tensors[tensor] = value
+        return value
+
+    def new_tensor(
+        self, dtype: torch.dtype, sizes: Sequence[Any], device: torch.device, requires_grad: bool
+    ) -> torch.Tensor:
+        """A fake tensor that nothing has recorded; it is no leaf, so in-place writes are allowed."""
+        with self.quiet(), self.fake, torch.enable_grad():
+            tensor = torch.empty(sizes, dtype=dtype, device=device)
+            return tensor.requires_grad_().clone() if requires_grad else tensor
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Nothing is recorded inside."""
+        with disable_proxy_modes_tracing():
+            yield
+
+    # ---- numbers
+
+    def fresh_size(self) -> torch.SymInt:
+        """A size that only a run knows; `bind` ties it to a tensor's dimension."""
+        size: torch.SymInt = self.sizes.create_unbacked_symint()
+        self.sizes.pending_fresh_unbacked_symbols.clear()
+        self.sizes._constrain_range_for_size(size.node.expr)
+        return size
+
+    def number(self, kind: NumberKind, value: Value) -> Number:
+        """A symbolic number that stands for `value`."""
+        if kind == "complex":
+            raise UnsupportedCall("a complex number cannot be captured", at=current_place(),
+                                  fix="keep it in a complex tensor")  # fmt: skip
+        make = {"int": self.sizes.create_unbacked_symint, "bool": self.sizes.create_unbacked_symbool,
+                "float": self.sizes.create_unbacked_symfloat}[kind]  # fmt: skip
+        number: Number = make()
+        self.sizes.pending_fresh_unbacked_symbols.clear()
+        self.bind_number(number, value)
+        return number
+
+    def bind_number(self, number: Number, value: Value) -> None:
+        (symbol,) = number.node.expr.free_symbols
+        self.sizes.data.add(symbol)
+        if isinstance(number, torch.SymBool):  # its expression is Eq(symbol, 1)
+            self.scope.numbers[number.node.expr] = value
+        self.scope.symbols[symbol] = (value, None)
+
+    def emit_number(self, name: str, args: Sequence[Arg], kind: NumberKind) -> Value:
+        """The result of a number op; equal ops in sight are recorded once."""
+        key = (name, tuple(_hashable(arg) for arg in args))
+        for scope in self.scope.chain():
+            if key in scope.numbers:
+                return scope.numbers[key]
+        value = self.new_value(NumberType(kind))
+        self.emit(name, args, [value])
+        self.scope.numbers[key] = value
+        return value
+
+    def sees_symbol(self, symbol: sympy.Symbol) -> bool:
+        return any(symbol in scope.symbols for scope in self.scope.chain())
+
+    def sees(self, expression: sympy.Basic) -> bool:
+        return all(self.sees_symbol(symbol) for symbol in expression.free_symbols)
+
+    def symbol_arg(self, symbol: sympy.Symbol) -> Arg:
+        for scope in self.scope.chain():
+            if symbol in scope.symbols:
+                value, dimension = scope.symbols[symbol]
+                if dimension is None:
+                    return value
+                return self.emit_number("aten::sym_size.int", (value, dimension), "int")
+        raise UntrackedTensor(
+            f"the size or number {symbol} was made in a block that has ended", at=current_place(),
+            fix="return it from the branch or the loop that makes it",
+        )  # fmt: skip
+
+    def number_arg(self, number: Number) -> Arg:
+        """The program's form of a symbolic number, built in the current block."""
+        expression = number.node.expr
+        for scope in self.scope.chain():
+            if expression in scope.numbers:
+                return scope.numbers[expression]
+        return NumberBuilder(self).build(expression, kind_of_number(number))
+
+    # ---- arguments
+
+    def arg(self, value: Any) -> Arg:
+        """The program's form of anything an op can be given."""
+        if isinstance(value, torch.Tensor):
+            return self.tensor_arg(value)
+        if isinstance(value, Number):
+            return self.number_arg(value)
+        if isinstance(value, list | tuple):
+            return self._sequence_arg(value)
+        if value is None or isinstance(value, bool | int | float | complex | str):
+            return value
+        if isinstance(value, torch.dtype):
+            return Literal("dtype", str(value).removeprefix("torch."))
+        if isinstance(value, torch.device):
+            return Literal("device", str(value))
+        if isinstance(value, torch.layout):
+            return Literal("layout", str(value).removeprefix("torch."))
+        if isinstance(value, torch.memory_format):
+            return Literal("memory_format", CONTIGUOUS_FORMATS[value])
+        raise UnsupportedCall(
+            f"an op is given a {type(value).__name__}, which a program cannot hold",
+            at=current_place(), fix="pass tensors, numbers or strings",
+        )  # fmt: skip
+
+    def _sequence_arg(self, items: Sequence[Any]) -> Arg:
+        whole = self.scope_list(items)
+        return whole if whole is not None else tuple(self.arg(item) for item in items)
+
+    def scope_list(self, items: Sequence[Any]) -> Value | None:
+        """The list value that `items`, the sample elements of a captured list, stand for."""
+        if items and isinstance(items[0], torch.Tensor):
+            return getattr(items[0], "stator_list", None)
+        return None
+
+    def tensor_arg(self, tensor: torch.Tensor) -> Value:
+        value = self.find(tensor)
+        if value is not None:
+            return value
+        if isinstance(tensor, FakeTensor):
+            raise UntrackedTensor(
+                "a tensor was made in a block that has ended, or by code the recorder cannot see",
+                at=current_place(),
+                fix="return it from the branch or loop that makes it; avoid `.data` and raw storage",
+            )
+        return self.lift(tensor)
+
+    # ---- what torch calls
+
+    def __sym_dispatch__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Integer arithmetic stays symbolic; float arithmetic is recorded step by step, exactly."""
+        result = func(*args, **(kwargs or {}))
+        if not any(isinstance(x, torch.SymFloat) for x in (*args, result)):
+            return result
+        if not isinstance(result, Number):
+            return result
+        name = NUMBER_FUNCTIONS.get(getattr(func, "__name__", ""))
+        if name is None:
+            raise UnsupportedCall(
+                f"`{func}` of a captured number is not supported", at=current_place(),
+                fix="compute it with tensors",
+            )  # fmt: skip
+        kind = kind_of_number(result)
+        value = self.emit_number(f"stator::{name}", tuple(self.arg(arg) for arg in args), kind)
+        return self.number(kind, value)
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        if not isinstance(func, torch._ops.OpOverload):
+            raise UnsupportedCall(
+                f"the higher-order op `{func}` cannot be recorded", at=current_place(),
+                fix="call the plain function",
+            )  # fmt: skip
+        name = op_name(func)
+        if name in REFUSED_OPS:
+            problem, fix = REFUSED_OPS[name]
+            raise UnsupportedCall(problem, at=current_place(), fix=fix)
+        program_args = tuple(self.arg(arg) for arg in args)
+        program_kwargs = {key: self.arg(value) for key, value in kwargs.items()}
+        result = self._run_fake(func, name, args, kwargs)
+        if name == "aten::lift_fresh":  # a literal in user code: each run gets a copy of its own
+            name = "aten::clone"
+        result = self._unaliased(func, args, result)
+        self._record(func, name, program_args, program_kwargs, result)
+        return result
+
+    def _run_fake(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+        before, self.dispatching = self.dispatching, name
+        shapes = [(arg, arg.shape) for arg in args[:1] if isinstance(arg, torch.Tensor)]
+        try:
+            args, kwargs = torch.utils._pytree.tree_map_only(
+                torch.Tensor, self._as_fake, (args, kwargs)
+            )
+            result = func(*args, **kwargs)
+        finally:
+            self.dispatching = before
+        for tensor, shape in shapes:
+            if func._schema.is_mutable and tensor.shape != shape and self.depth:
+                raise UnsupportedCall(
+                    f"`{name}` changes the shape of a tensor in place inside a branch or a loop",
+                    at=current_place(), fix="use the form without the underscore",
+                )  # fmt: skip
+        return result
+
+    def _as_fake(self, tensor: torch.Tensor) -> torch.Tensor:
+        if isinstance(tensor, FakeTensor):
+            return tensor
+        with self.quiet():
+            fake: torch.Tensor = self.fake.from_tensor(tensor, static_shapes=True)
+            return fake
+
+    def _record(
+        self, func: Any, name: str, args: Any, kwargs: dict[str, Arg], result: Any
+    ) -> None:
+        outputs = result if isinstance(result, tuple | list) else (result,)
+        if isinstance(result, list) and not result:
+            outputs = ()
+        values = [self._result_value(output) for output in outputs if output is not None]
+        kept = [output for output in outputs if output is not None]
+        if len(kept) != len(outputs):
+            raise UnsupportedCall(f"`{name}` gives a tensor that may be absent",
+                                  at=current_place(), fix="report this op")  # fmt: skip
+        self.emit(name, args, values, attributes=kwargs)
+        for output, value in zip(kept, values, strict=True):
+            self._bind_result(func, output, value)
+
+    def _result_value(self, output: Any) -> Value:
+        if isinstance(output, torch.Tensor):
+            return self.new_value(self.tensor_type(output))
+        return self.new_value(NumberType(kind_of_number(output)))
+
+    def _bind_result(self, func: Any, output: Any, value: Value) -> None:
+        if isinstance(output, torch.Tensor):
+            if not (func._schema.is_mutable and self.find(output) is not None):
+                self.bind(output, value)
+        elif isinstance(output, Number):
+            expression = output.node.expr
+            if expression.free_symbols and not self.sees(expression):
+                self.bind_number(output, value)
+
+    def _unaliased(self, func: Any, args: Any, result: Any) -> Any:
+        """A functional op that gave back its own input (`contiguous`) may not do so at run time."""
+        if func._schema.is_mutable or not any(result is arg for arg in args):
+            return result
+        with self.quiet():
+            return torch.ops.aten.alias(result)
+
+    # ---- what the sizes ask
+
+    def demand(self, fact: sympy.Basic, why: str) -> None:
+        """The program goes on only where `fact` holds."""
+        if not self.sees(fact):
+            return
+        condition = NumberBuilder(self).build(fact, "bool")
+        self.emit("stator::demand", (condition, why))
+
+    def refuse_question(self, question: sympy.Basic) -> Exception:
+        return DataDependent(
+            f"Python code needs the value of {question}, which only a run of the program has",
+            at=current_place(),
+            fix="let Stator convert the code that asks, or compute it with tensors",
+        )
+
+
+def op_name(func: Any) -> str:
+    """`aten::add.Tensor`; the default overload has no suffix."""
+    name: str = func._schema.name
+    overload = func._schema.overload_name
+    return f"{name}.{overload}" if overload else name
+
+
+def _hashable(arg: Arg) -> object:
+    if isinstance(arg, Value):
+        return id(arg)
+    if isinstance(arg, tuple):
+        return tuple(_hashable(item) for item in arg)
+    return (type(arg), arg)
+
+
+REFUSED_OPS = {
+    "aten::set_data": ("assigning `.data` cannot be recorded", "write in place: `x.copy_(...)`"),
+    "aten::resize_": ("`resize_` cannot be recorded", "make a new tensor"),
+    "aten::set_.source_Tensor": ("`set_` cannot be recorded", "make a new tensor"),
+    "aten::set_": ("`set_` cannot be recorded", "make a new tensor"),
+}

@@ -1,0 +1,139 @@
+"""Results: a captured value tree -> its structure and flat leaves."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from stator.capture.kinds import (
+    Bottom,
+    Exact,
+    Kind,
+    ListKind,
+    MapKind,
+    NumberKind,
+    ObjectKind,
+    SequenceKind,
+    TensorKind,
+    UnionKind,
+    is_plain_object,
+    leaf_types,
+)
+from stator.capture.numbers import Number
+from stator.capture.places import current_place
+from stator.capture.recorder import Recorder
+from stator.capture.values import CapturedText, Columns, StagedList, Undefined, Variant
+from stator.errors import CaptureError
+from stator.program import structure as shape
+from stator.program.ir import Arg
+from stator.program.structure import Structure
+
+SCALARS = (bool, int, float, complex, str, type(None))
+
+
+class Results:
+    """Takes values apart; `leaves` are the outputs of the program, `classes` the records' types."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+        self.leaves: list[Arg] = []
+        self.classes: dict[str, type] = {}
+        self.names: list[str] = []
+
+    def structure_of(self, value: Any) -> Structure:
+        """The structure of `value`; its leaves are added to `leaves`."""
+        if isinstance(value, torch.Tensor | Number):
+            return self._leaf(self.recorder.arg(value))
+        if isinstance(value, CapturedText):
+            return self._leaf(value.value)
+        if isinstance(value, Variant):
+            tag = self._leaf(self.recorder.arg(value.tag))
+            return shape.Variant(tag.position, tuple(map(self._alternative, value.alternatives)))
+        if isinstance(value, SCALARS):
+            return shape.Fixed(value)
+        if isinstance(value, StagedList) and value.columns is not None:
+            return shape.Columns(self._column_structure(value.columns))
+        return self._container(value)
+
+    def _alternative(self, value: Any) -> Structure:
+        """An alternative that is undefined is never taken: reading it has raised before."""
+        return shape.Fixed(None) if isinstance(value, Undefined) else self.structure_of(value)
+
+    def _container(self, value: Any) -> Structure:
+        if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names = tuple(field.name for field in dataclasses.fields(value))
+            return self._record("dataclass", value, names, [getattr(value, n) for n in names])
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return self._record("namedtuple", value, value._fields, list(value))
+        if isinstance(value, list | tuple):
+            kind: Any = "list" if isinstance(value, list) else "tuple"
+            return shape.Sequence(kind, tuple(map(self.structure_of, value)))
+        if isinstance(value, dict):
+            return shape.Mapping(tuple(value), tuple(map(self.structure_of, value.values())))
+        if is_plain_object(value):
+            attributes = vars(value)
+            return self._record("object", value, tuple(attributes), list(attributes.values()))
+        raise CaptureError(
+            f"a {type(value).__name__} leaves the program, which can give tensors, numbers, strings, "
+            "None, and containers of these",
+            at=current_place(), fix="return the tensors and numbers in it",
+        )  # fmt: skip
+
+    def _record(self, kind: Any, value: Any, names: tuple[str, ...], items: list[Any]) -> Structure:
+        cls = type(value)
+        name = f"{cls.__module__}:{cls.__qualname__}"
+        self.classes[name] = cls
+        return shape.Record(kind, name, names, tuple(map(self.structure_of, items)))
+
+    def _leaf(self, arg: Arg) -> shape.Leaf:
+        self.leaves.append(arg)
+        return shape.Leaf(len(self.leaves) - 1)
+
+    def _column_structure(self, columns: Columns) -> Structure:
+        positions = iter([self._leaf(value) for value in columns.values])
+        if not list(leaf_types(columns.item)):  # nothing but the length: one column counts it
+            return shape.Variant(
+                next(positions).position, (self._kind_structure(columns.item, positions),)
+            )
+        return self._kind_structure(columns.item, positions)
+
+    def _kind_structure(self, kind: Kind, leaves: Iterator[shape.Leaf]) -> Structure:
+        match kind:
+            case Exact():
+                return self._alternative(kind.value)
+            case TensorKind() | NumberKind():
+                return next(leaves)
+            case SequenceKind():
+                items = tuple(self._kind_structure(item, leaves) for item in kind.items)
+                return self._kind_sequence(kind, items)
+            case MapKind():
+                items = tuple(self._kind_structure(item, leaves) for item in kind.items)
+                return shape.Mapping(kind.keys, items)
+            case ObjectKind():
+                items = tuple(self._kind_structure(item, leaves) for item in kind.items)
+                name = f"{kind.type.__module__}:{kind.type.__qualname__}"
+                self.classes[name] = kind.type
+                record: Any = "dataclass" if dataclasses.is_dataclass(kind.type) else "object"
+                return shape.Record(record, name, kind.keys, items)
+            case ListKind():
+                return shape.Columns(self._kind_structure(kind.item, leaves))
+            case UnionKind():
+                tag = next(leaves).position
+                return shape.Variant(
+                    tag, tuple(self._kind_structure(item, leaves) for item in kind.alternatives)
+                )
+            case Bottom():
+                return shape.Fixed(None)
+
+    def _kind_sequence(self, kind: SequenceKind, items: tuple[Structure, ...]) -> Structure:
+        fields = getattr(kind.type, "_fields", None)
+        if fields is None:
+            return shape.Sequence("list" if kind.type is list else "tuple", items)
+        name = f"{kind.type.__module__}:{kind.type.__qualname__}"
+        self.classes[name] = kind.type
+        return shape.Record("namedtuple", name, fields, items)
+
+

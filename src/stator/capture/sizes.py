@@ -1,0 +1,144 @@
+"""Sizes: what torch asks about sizes that are not known yet.
+
+A dynamic size is an unbacked symbol: torch's own code then takes the path that is right for every
+size wherever it has one. Where it insists on an answer (`GuardOnDataDependentSymNode`), a typical
+size (a prime >= 5) gives it, and the question is either
+    forgotten   it is about layout or 0/1 broadcasting inside an op, where both answers mean the same
+    demanded    anything else: the answer becomes a check of the program, with the user's line
+
+NOTE: what torch learns inside a branch or a loop must not leak out of it (the other branch may run
+instead), so replacements, ranges and axioms are learned at the top block only; inner blocks keep
+their own list of facts.
+
+Private torch API, checked on torch 2.13 and 2.11: ShapeEnv.evaluate_expr,
+guard_or_defer_runtime_assert, _maybe_guard_rel, _maybe_evaluate_static.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+
+
+class Asked(Protocol):
+    """What the sizes need of the recorder: where we are, and a way to demand."""
+
+    depth: int
+    dispatching: str | None
+
+    def demand(self, fact: sympy.Basic, why: str) -> None: ...
+    def refuse_question(self, question: sympy.Basic) -> Exception: ...
+
+
+class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
+    """The shape environment of one capture."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.recorder: Asked | None = None
+        self.facts: list[set[sympy.Basic]] = [set()]
+        self.data: set[sympy.Symbol] = set()  # numbers that came from data, not from a size
+        self._typical: dict[sympy.Symbol, int] = {}
+
+    def is_data(self, question: sympy.Basic) -> bool:
+        return any(symbol in self.data for symbol in question.free_symbols)
+
+    def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return super().evaluate_expr(orig_expr, *args, **kwargs)
+        except GuardOnDataDependentSymNode:
+            return self._answer(self.replace(orig_expr))
+
+    def guard_or_defer_runtime_assert(
+        self, orig_expr: Any, msg: str, fx_node: torch.fx.Node | None = None
+    ) -> bool:
+        known = self._maybe_evaluate_static(orig_expr)
+        if known is not None:
+            return bool(known)
+        if not self._known(orig_expr):
+            self._demand(orig_expr)
+        return True
+
+    def _maybe_guard_rel(self, expr: Any) -> None:
+        if self.recorder is None or self.recorder.depth == 0:
+            super()._maybe_guard_rel(expr)
+
+    def _answer(self, question: Any) -> Any:
+        """The answer to `question` at typical sizes, remembered as it must be."""
+        recorder = self.recorder
+        inside_op = recorder is not None and recorder.dispatching is not None
+        if not isinstance(question, sympy.logic.boolalg.Boolean) or (
+            self.is_data(question) and not inside_op
+        ):
+            assert recorder is not None
+            raise recorder.refuse_question(question)
+        if self._known(question):
+            return sympy.true
+        if self._known(sympy.Not(question)):
+            return sympy.false
+        answer = self._typical_answer(question)
+        if not (inside_op and self._is_zero_one(question)):
+            self._demand(question if answer else sympy.Not(question))
+        return sympy.true if answer else sympy.false
+
+    def _typical_answer(self, question: Any) -> bool:
+        if isinstance(question, sympy.Eq) and not any(side.is_number for side in question.args):
+            return True  # two sizes compared: the code is about to demand that they agree
+        sizes = {symbol: self._typical_size(symbol) for symbol in question.free_symbols}
+        return bool(question.xreplace(sizes))
+
+    def _typical_size(self, symbol: sympy.Symbol) -> int:
+        if symbol not in self._typical:
+            self._typical[symbol] = int(sympy.prime(10 + len(self._typical)))
+        return self._typical[symbol]
+
+    def _known(self, fact: sympy.Basic) -> bool:
+        return any(fact in facts for facts in self.facts)
+
+    def _demand(self, fact: Any) -> None:
+        self.facts[-1].add(fact)
+        if self.recorder is None or _is_size_check(fact):
+            return
+        if not self._is_zero_one(fact) or self.recorder.dispatching in RANK_DEPENDS_ON_ONE:
+            self.recorder.demand(fact, str(fact))
+        if self.recorder.depth == 0:
+            super()._maybe_guard_rel(fact)
+
+    def _is_zero_one(self, question: Any) -> bool:
+        """Is this a question of 0 or 1 (empty, broadcast, contiguous), not of the data itself?"""
+        recorder = self.recorder
+        if recorder is not None and recorder.dispatching in RANK_DEPENDS_ON_ONE:
+            return False
+        return all(_is_zero_one_atom(atom) for atom in _relations(question))
+
+
+# Ops whose result has another rank when a size is 1: there the question is not about layout alone.
+RANK_DEPENDS_ON_ONE = frozenset({"aten::squeeze", "aten::squeeze_", "aten::squeeze.dim",
+                                 "aten::squeeze.dims", "aten::squeeze_.dim", "aten::squeeze_.dims"})  # fmt: skip
+
+
+def _relations(question: Any) -> tuple[Any, ...]:
+    if isinstance(question, sympy.And | sympy.Or | sympy.Not):
+        return tuple(atom for part in question.args for atom in _relations(part))
+    return (question,)
+
+
+def _is_zero_one_atom(atom: Any) -> bool:
+    if not isinstance(atom, sympy.core.relational.Relational):
+        return atom in (sympy.true, sympy.false)
+    numbers = [side for side in atom.args if side.is_number]
+    return len(numbers) == 1 and numbers[0] in (0, 1)
+
+
+def _is_size_check(fact: Any) -> bool:
+    """`size >= 0`: the op that takes the size raises by itself."""
+    return isinstance(fact, sympy.Ge | sympy.Le | sympy.Gt | sympy.Lt) and any(
+        side.is_number and side in (0, -1) for side in fact.args
+    )
+
+
+Refuse = Callable[[sympy.Basic], Exception]

@@ -1,0 +1,202 @@
+"""Values that stand for what a program computes, where a tensor or a symbolic number cannot.
+
+    Undefined      a name that is not bound
+    Variant        one of several Python values; a run decides which
+    StagedList     a list; once a recorded block changes its length, a list of the program
+    CapturedText   a string made when the program runs
+    Diverged       raised through a recorded block that always raises
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from stator.capture.places import current_place
+from stator.errors import DataDependent
+from stator.program.ir import Value
+
+if TYPE_CHECKING:  # kinds describe these values
+    from stator.capture.kinds import Kind
+
+
+class Diverged(BaseException):
+    """This block raises at run time: nothing after this point in it is ever reached."""
+
+
+class Undefined:
+    """The value of a name that is not bound."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def error(self) -> UnboundLocalError:
+        return UnboundLocalError(
+            f"cannot access local variable '{self.name}' where it is not associated with a value"
+        )
+
+    def __repr__(self) -> str:
+        return f"<undefined {self.name}>"
+
+
+Apply = Callable[["Variant", Callable[[Any], Any]], Any]
+
+
+class Variant:
+    """One of `alternatives`: number `tag` says which. Using it uses each alternative in a branch."""
+
+    def __init__(self, tag: Any, alternatives: tuple[Any, ...], apply: Apply) -> None:
+        self.__dict__.update(tag=tag, alternatives=alternatives, apply=apply)
+
+    def __getattr__(self, name: str) -> Any:
+        return self.apply(self, lambda value: getattr(value, name))
+
+    def __setattr__(self, name: str, new: Any) -> None:
+        self.apply(self, lambda value: setattr(value, name, new))
+
+    def __repr__(self) -> str:
+        return f"<one of {', '.join(repr(value) for value in self.alternatives)}>"
+
+    def __bool__(self) -> bool:
+        raise _needs_a_value("a variable that holds different things on different paths")
+
+    def __hash__(self) -> int:
+        raise _needs_a_value("the hash of a value that only a run knows")
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return distribute(func, args, kwargs or {})
+
+
+def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """`func(*args, **kwargs)`, for each alternative of the first Variant among the arguments."""
+    variant = first_variant((args, kwargs))
+    if variant is None:
+        return func(*args, **kwargs)
+
+    def with_alternative(value: Any) -> Any:
+        new_args, new_kwargs = replace(variant, value, (args, kwargs))
+        return distribute(func, new_args, new_kwargs)
+
+    return variant.apply(variant, with_alternative)
+
+
+def first_variant(tree: Any) -> Variant | None:
+    if isinstance(tree, Variant):
+        return tree
+    if type(tree) in (list, tuple, StagedList):
+        items: Any = tree
+    elif type(tree) is dict:
+        items = tree.values()
+    else:
+        return None
+    return next((found for item in items if (found := first_variant(item)) is not None), None)
+
+
+def replace(old: Variant, new: Any, tree: Any) -> Any:
+    if tree is old:
+        return new
+    if type(tree) in (list, tuple):
+        return type(tree)(replace(old, new, item) for item in tree)
+    if type(tree) is dict:
+        return {key: replace(old, new, item) for key, item in tree.items()}
+    return tree
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: distribute(function, (self, other), {})
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: distribute(function, (other, self), {})
+
+
+def _unary(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda self: distribute(function, (self,), {})
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor",
+           "lshift", "rshift")  # fmt: skip
+for _name in _BINARY:
+    _bare = _name.rstrip("_")
+    setattr(Variant, f"__{_bare}__", _binary(getattr(operator, _name)))
+    setattr(Variant, f"__r{_bare}__", _reflected(getattr(operator, _name)))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "getitem"):
+    setattr(Variant, f"__{_name}__", _binary(getattr(operator, _name)))
+for _name in ("neg", "pos", "invert", "abs"):
+    setattr(Variant, f"__{_name}__", _unary(getattr(operator, _name)))
+
+
+class CapturedText:
+    """A string that only a run of the program makes."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __str__(self) -> str:
+        raise _needs_a_value("a string made from captured values")
+
+    __bool__ = __hash__ = __str__  # type: ignore[assignment]
+
+
+class Columns:
+    """A list of the program: one list value for each leaf of an item."""
+
+    def __init__(self, item: Kind, values: tuple[Value, ...]) -> None:
+        self.item, self.values = item, values
+
+
+class StagedList(list[Any]):
+    """A list in converted code. While `columns` is None it is a plain list; afterwards its items
+    live in the program, and only staging knows how to use it."""
+
+    columns: Columns | None = None
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+
+    def _check(self) -> None:
+        if self.columns is not None:
+            raise _needs_a_value("the items of a list whose length only a run knows")
+
+    def __iter__(self) -> Iterator[Any]:
+        self._check()
+        return super().__iter__()
+
+    def __len__(self) -> int:
+        self._check()
+        return super().__len__()
+
+    def __getitem__(self, index: Any) -> Any:
+        self._check()
+        return super().__getitem__(index)
+
+    def __bool__(self) -> bool:
+        self._check()
+        return super().__len__() > 0
+
+    def __contains__(self, item: object) -> bool:
+        self._check()
+        return super().__contains__(item)
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.columns is None else "<list of the program>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._check()
+        return list, (list(self),)
+
+
+def _needs_a_value(what: str) -> Exception:
+    return DataDependent(
+        f"Python code needs {what}", at=current_place(),
+        fix="let converted code use it (an `if`, a loop, a comparison), or use tensors",
+    )  # fmt: skip
+
+
+Symbolic = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool | Variant | CapturedText

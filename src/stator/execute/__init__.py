@@ -1,0 +1,1 @@
+"""Program -> results: the reference interpreter, and the structures of arguments and results."""

@@ -1,0 +1,219 @@
+"""flatten_inputs(): a call's arguments, taken apart into a program's inputs, and checked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from collections.abc import Mapping as MappingOf
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import torch
+
+from stator.errors import ProgramError, SpecMismatch
+from stator.execute.structure import positions_in, record_fields
+from stator.program.structure import (
+    Columns,
+    Fixed,
+    Leaf,
+    Mapping,
+    Record,
+    Sequence,
+    Structure,
+    Variant,
+)
+from stator.program.types import (
+    ListType,
+    NumberType,
+    OptionalType,
+    TensorType,
+    TextType,
+    Type,
+)
+
+
+@dataclass(slots=True)
+class Taken:
+    """What has been found so far: the leaves, and the size that each symbol stands for."""
+
+    types: SequenceOf[Type]
+    leaves: dict[int, Any] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+
+
+def flatten_inputs(
+    structure: Structure,
+    args: SequenceOf[object],
+    kwargs: MappingOf[str, object],
+    *,
+    types: SequenceOf[Type],
+) -> tuple[Any, ...]:
+    """The leaves of a call in the order of the program's inputs, whose types are `types`.
+
+    `structure` is that of `(args, kwargs)`. SpecMismatch says which argument does not fit, and why.
+    """
+    if not isinstance(structure, Sequence) or len(structure.items) != 2:
+        raise ProgramError("an input structure is a pair: a tuple of arguments and a dict of them")
+    taken = Taken(types)
+    _take(structure.items[0], tuple(args), "args", taken)
+    _take(structure.items[1], dict(kwargs), "kwargs", taken)
+    return tuple(taken.leaves[position] for position in range(len(types)))
+
+
+def _take(structure: Structure, given: Any, path: str, taken: Taken) -> None:
+    TAKERS[type(structure)](structure, given, path, taken)
+
+
+def _take_leaf(structure: Leaf, given: Any, path: str, taken: Taken) -> None:
+    check_type(taken.types[structure.position], given, path, taken.sizes)
+    taken.leaves[structure.position] = given
+
+
+def _take_fixed(structure: Fixed, given: Any, path: str, _: Taken) -> None:
+    value = structure.value
+    both_nan = isinstance(value, float) and math.isnan(value) and given != given
+    if type(given) is not type(value) or not (given == value or both_nan):
+        _refuse(path, f"must be {value!r}, as it was when the program was captured", given)
+
+
+def _take_sequence(structure: Sequence, given: Any, path: str, taken: Taken) -> None:
+    if not isinstance(given, list if structure.kind == "list" else tuple):
+        _refuse(path, f"must be a {structure.kind}", given)
+    if len(given) != len(structure.items):
+        raise SpecMismatch(f"{path} must have {len(structure.items)} items, not {len(given)}")
+    for index, (item, part) in enumerate(zip(structure.items, given, strict=True)):
+        _take(item, part, f"{path}[{index}]", taken)
+
+
+def _take_mapping(structure: Mapping, given: Any, path: str, taken: Taken) -> None:
+    if not isinstance(given, dict):
+        _refuse(path, "must be a dict", given)
+    for key in given:
+        if key not in structure.keys:
+            raise SpecMismatch(f"{path}[{key!r}] is not an input of the program")
+    for key, item in zip(structure.keys, structure.items, strict=True):
+        if key not in given:
+            raise SpecMismatch(f"{path}[{key!r}] is missing")
+        _take(item, given[key], f"{path}[{key!r}]", taken)
+
+
+def _take_record(structure: Record, given: Any, path: str, taken: Taken) -> None:
+    if record_fields(type(given)) != structure.fields:
+        name, fields = structure.type_name.rpartition(":")[2], ", ".join(structure.fields)
+        _refuse(path, f"must be a {structure.kind} {name}({fields})", given)
+    for name, item in zip(structure.fields, structure.items, strict=True):
+        _take(item, getattr(given, name), f"{path}.{name}", taken)
+
+
+def _take_columns(structure: Columns, given: Any, path: str, taken: Taken) -> None:
+    if not isinstance(given, list):
+        _refuse(path, "must be a list", given)
+    positions = tuple(positions_in(structure.item))
+    element = {position: _element(taken.types[position]) for position in positions}
+    columns: dict[int, list[Any]] = {position: [] for position in positions}
+    for index, part in enumerate(given):
+        row = Taken([element.get(place, kind) for place, kind in enumerate(taken.types)])
+        _take(structure.item, part, f"{path}[{index}]", row)
+        for position in positions:
+            columns[position].append(row.leaves[position])
+    taken.leaves.update(columns)
+
+
+def _element(kind: Type) -> Type:
+    if not isinstance(kind, ListType):
+        raise ProgramError(f"a column of a list has the type {kind}")
+    return kind.element
+
+
+def _take_variant(_: Variant, __: Any, path: str, ___: Taken) -> None:
+    raise ProgramError(f"{path} is a choice, which an input cannot be")
+
+
+TAKERS: MappingOf[type, Callable[[Any, Any, str, Taken], None]] = MappingProxyType(
+    {
+        Leaf: _take_leaf,
+        Fixed: _take_fixed,
+        Sequence: _take_sequence,
+        Mapping: _take_mapping,
+        Record: _take_record,
+        Variant: _take_variant,
+        Columns: _take_columns,
+    }
+)
+
+
+def check_type(kind: Type, given: Any, path: str, sizes: dict[str, int]) -> None:
+    """SpecMismatch unless `given` is of type `kind`; `sizes` holds the symbols seen so far."""
+    CHECKS[type(kind)](kind, given, path, sizes)
+
+
+def _check_tensor(kind: TensorType, given: Any, path: str, sizes: dict[str, int]) -> None:
+    if not isinstance(given, torch.Tensor):
+        _refuse(path, f"must be a tensor {kind}", given)
+    dtype = str(given.dtype).removeprefix("torch.")
+    if dtype != kind.dtype:
+        _refuse_tensor(path, kind, given, f"its dtype is {dtype}, not {kind.dtype}")
+    if given.dim() != len(kind.shape):
+        _refuse_tensor(path, kind, given, f"it has {given.dim()} dimensions, not {len(kind.shape)}")
+    for index, (size, expected) in enumerate(zip(given.shape, kind.shape, strict=True)):
+        if isinstance(expected, int):
+            if size != expected:
+                _refuse_tensor(path, kind, given, f"its size {index} is {size}, not {expected}")
+        elif expected.isidentifier() and sizes.setdefault(expected, size) != size:
+            reason = f"its size {index} is {size}, and {expected} is {sizes[expected]} elsewhere"
+            _refuse_tensor(path, kind, given, reason)
+
+
+def _check_number(kind: NumberType, given: Any, path: str, _: dict[str, int]) -> None:
+    if type(given).__name__ != kind.kind:
+        _refuse(path, f"must be {'an' if kind.kind == 'int' else 'a'} {kind.kind}", given)
+
+
+def _check_text(_: TextType, given: Any, path: str, __: dict[str, int]) -> None:
+    if not isinstance(given, str):
+        _refuse(path, "must be a str", given)
+
+
+def _check_optional(kind: OptionalType, given: Any, path: str, sizes: dict[str, int]) -> None:
+    if given is not None:
+        check_type(kind.element, given, path, sizes)
+
+
+def _check_list(kind: ListType, given: Any, path: str, sizes: dict[str, int]) -> None:
+    if not isinstance(given, list):
+        _refuse(path, "must be a list", given)
+    for index, item in enumerate(given):
+        check_type(kind.element, item, f"{path}[{index}]", dict(sizes))
+
+
+CHECKS: MappingOf[type, Callable[[Any, Any, str, dict[str, int]], None]] = MappingProxyType(
+    {
+        TensorType: _check_tensor,
+        NumberType: _check_number,
+        TextType: _check_text,
+        OptionalType: _check_optional,
+        ListType: _check_list,
+    }
+)
+
+
+def _refuse(path: str, rule: str, given: object) -> NoReturn:
+    raise SpecMismatch(f"{path} {rule}, not {describe(given)}")
+
+
+def _refuse_tensor(path: str, kind: TensorType, given: torch.Tensor, reason: str) -> NoReturn:
+    raise SpecMismatch(f"{path} must be a tensor {kind}, not {describe(given)}: {reason}")
+
+
+def describe(item: object) -> str:
+    """A tensor as its type, a constant as it is written, anything else by the name of its class."""
+    if isinstance(item, torch.Tensor):
+        dtype = str(item.dtype).removeprefix("torch.")
+        return str(TensorType(dtype, tuple(item.shape), str(item.device)))
+    if isinstance(item, bool | int | float | complex | str | None):
+        return repr(item)
+    if isinstance(item, list):
+        return f"[{', '.join(map(describe, item))}]"
+    return f"a {type(item).__name__}"

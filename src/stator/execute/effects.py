@@ -1,0 +1,165 @@
+"""What the effect, text and list ops do: a table of Python functions, one for each op.
+
+A list is a value: every op here that changes one gives a new list.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+
+def run_assert(condition: object, message: object = None) -> None:
+    """Python's `assert condition, message`."""
+    if not condition:
+        raise AssertionError(*_given(message))
+
+
+def run_raise(type_name: str, message: object = None) -> None:
+    """Raises the builtin exception of that name; of any other name, a RuntimeError that says it."""
+    raise _exception(type_name, message)
+
+
+def _exception(type_name: str, message: object) -> Exception:
+    found = getattr(builtins, type_name, None)
+    if isinstance(found, type) and issubclass(found, Exception):
+        with contextlib.suppress(TypeError):  # UnicodeDecodeError needs more than a message
+            return found(*_given(message))
+    return RuntimeError(": ".join([type_name, *map(str, _given(message))]))
+
+
+def _given(message: object) -> tuple[object, ...]:
+    return () if message is None else (message,)
+
+
+def run_set_grad(enabled: bool) -> None:
+    """Grad mode from here on."""
+    torch.set_grad_enabled(enabled)
+
+
+def run_set_autocast(
+    device: str | torch.device, enabled: bool, dtype: torch.dtype | None = None
+) -> None:
+    """Autocast for one kind of device from here on; what was cast before is forgotten."""
+    kind = torch.device(device).type
+    torch.set_autocast_enabled(kind, enabled)
+    if dtype is not None:
+        torch.set_autocast_dtype(kind, dtype)
+    torch.clear_autocast_cache()  # it holds copies of weights, which may change before the next run
+
+
+@contextlib.contextmanager
+def modes_restored(devices: Sequence[str]) -> Iterator[None]:
+    """Grad mode, and autocast for `devices`, are after the block what they were before it."""
+    grad = torch.is_grad_enabled()
+    casts = [
+        (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in devices
+    ]
+    try:
+        yield
+    finally:
+        torch.set_grad_enabled(grad)
+        for kind, enabled, dtype in casts:
+            run_set_autocast(kind, enabled, dtype)
+
+
+CONVERSIONS: Mapping[str | None, Callable[[object], object]] = MappingProxyType(
+    {None: lambda value: value, "": lambda value: value, "s": str, "r": repr, "a": ascii}
+)
+
+
+def run_format(value: object, conversion: str | None = None, spec: str | None = None) -> str:
+    """What `{value!conversion:spec}` gives in an f-string."""
+    return format(CONVERSIONS[conversion](value), spec or "")
+
+
+def run_join(*parts: str) -> str:
+    """The parts, put together."""
+    return "".join(parts)
+
+
+def run_list_make(*items: Any) -> list[Any]:
+    """`[*items]`."""
+    return list(items)
+
+
+def run_list_get(items: list[Any], index: int) -> Any:
+    """`items[index]`."""
+    return items[index]
+
+
+def run_list_slice(
+    items: list[Any], start: int | None = None, stop: int | None = None, step: int | None = None
+) -> list[Any]:
+    """`items[start:stop:step]`."""
+    return items[start:stop:step]
+
+
+def run_list_append(items: list[Any], item: Any) -> list[Any]:
+    """`items` with `item` at its end."""
+    return [*items, item]
+
+
+def run_list_insert(items: list[Any], index: int, item: Any) -> list[Any]:
+    """`items` with `item` put before `index`."""
+    changed = list(items)
+    changed.insert(index, item)
+    return changed
+
+
+def run_list_set(items: list[Any], index: int, item: Any) -> list[Any]:
+    """`items` with `item` in place of what stands at `index`."""
+    changed = list(items)
+    changed[index] = item
+    return changed
+
+
+def run_list_delete(items: list[Any], index: int) -> list[Any]:
+    """`items` without what stands at `index`."""
+    changed = list(items)
+    del changed[index]
+    return changed
+
+
+def run_list_extend(items: list[Any], other: list[Any]) -> list[Any]:
+    """`items + other`."""
+    return [*items, *other]
+
+
+def run_list_repeat(items: list[Any], times: int) -> list[Any]:
+    """`items * times`."""
+    return items * times
+
+
+def run_list_reverse(items: list[Any]) -> list[Any]:
+    """`items[::-1]`."""
+    return items[::-1]
+
+
+EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
+    {
+        "stator::assert": run_assert,
+        "stator::raise": run_raise,
+        "stator::print": print,
+        "stator::set_grad": run_set_grad,
+        "stator::set_autocast": run_set_autocast,
+        "stator::format": run_format,
+        "stator::join": run_join,
+        "stator::list_make": run_list_make,
+        "stator::list_length": len,
+        "stator::list_get": run_list_get,
+        "stator::list_slice": run_list_slice,
+        "stator::list_append": run_list_append,
+        "stator::list_insert": run_list_insert,
+        "stator::list_set": run_list_set,
+        "stator::list_delete": run_list_delete,
+        "stator::list_extend": run_list_extend,
+        "stator::list_repeat": run_list_repeat,
+        "stator::list_reverse": run_list_reverse,
+    }
+)

@@ -1,0 +1,288 @@
+"""The reference interpreter: what a Program means; every other executor is held to it.
+
+`run` is the definition. `prepare` does once what does not depend on the inputs: ops are resolved
+to the functions they name, arguments to readers, and each value's last use is found, so that a
+tensor lives no longer than it would in eager code. The ops are torch's own, so autograd, random
+numbers, in-place writes and dispatch modes work as they do without Stator.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import torch
+
+from stator.errors import DemandViolated, InputError, ProgramError, StatorError
+from stator.execute.arguments import describe
+from stator.execute.effects import EFFECT_FUNCTIONS, modes_restored
+from stator.program.ir import Arg, Block, Literal, Op, Value, ops_in, used_by, values_in
+from stator.program.numbers import NUMBER_FUNCTIONS
+from stator.program.ops import EFFECTS
+from stator.program.program import Program
+from stator.program.registry import resolve
+from stator.program.types import ListType, OptionalType, Type
+
+Values = dict[Value, Any]
+Reader = Callable[[Values], Any]
+NOTE = "  in the program"
+
+
+@dataclass(slots=True)
+class Frame:
+    """One activation: of the program, or of one of its functions."""
+
+    values: Values
+    runner: Runner
+    outer: Values  # the program's inputs and stored tensors: what a function sees
+    depth: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An op, ready to run."""
+
+    op: Op
+    run: Callable[[Step, Frame], Sequence[Any]]
+    function: Callable[..., Any] | None
+    args: tuple[Reader, ...]
+    attributes: tuple[tuple[str, Reader], ...]
+    blocks: tuple[Steps, ...]
+    released: tuple[Value, ...]  # used here for the last time
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """A block, ready to run."""
+
+    inputs: tuple[Value, ...]
+    steps: tuple[Step, ...]
+    outputs: tuple[Reader, ...]
+    released: tuple[Value, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Runner:
+    """A program, ready to run: `runner(inputs, stored)` gives its flat outputs."""
+
+    program: Program
+    body: Steps
+    functions: Mapping[str, Steps]
+    sets_modes: bool
+    autocast_devices: tuple[str, ...]
+
+    def __call__(
+        self, inputs: Sequence[object], stored: Mapping[str, torch.Tensor]
+    ) -> tuple[object, ...]:
+        """The flat outputs of one run."""
+        values = _bind_inputs(self.program, inputs) | _bind_stored(self.program, stored)
+        frame = Frame(values, self, dict(values) if self.functions else {})
+        with modes_restored(self.autocast_devices) if self.sets_modes else nullcontext():
+            return tuple(run_block(self.body, (), frame))
+
+
+def run(
+    program: Program, inputs: Sequence[object], stored: Mapping[str, torch.Tensor]
+) -> tuple[object, ...]:
+    """The flat outputs of `program`: tensors, numbers, lists, texts; None for what is absent."""
+    return prepare(program)(inputs, stored)
+
+
+def run_block(block: Steps, given: Sequence[Any], frame: Frame) -> list[Any]:
+    """What `block` yields when it is given these inputs."""
+    values = frame.values
+    values.update(zip(block.inputs, given, strict=True))
+    for step in block.steps:
+        try:
+            results = step.run(step, frame)
+        except Exception as error:
+            _add_notes(error, step, values)
+            raise
+        values.update(zip(step.op.results, results, strict=True))
+        for value in step.released:
+            del values[value]
+    outputs = [read(values) for read in block.outputs]
+    for value in block.released:
+        del values[value]
+    return outputs
+
+
+def run_if(step: Step, frame: Frame) -> Sequence[Any]:
+    """One of the two blocks runs."""
+    then, orelse = step.blocks
+    return run_block(then if step.args[0](frame.values) else orelse, (), frame)
+
+
+def run_while(step: Step, frame: Frame) -> Sequence[Any]:
+    """The body runs as long as the condition it yielded last holds."""
+    condition, *carried = (read(frame.values) for read in step.args)
+    while condition:
+        condition, *carried = run_block(step.blocks[0], carried, frame)
+    return carried
+
+
+def run_call(step: Step, frame: Frame) -> Sequence[Any]:
+    """A function of the program runs on values of its own."""
+    name, limit = str(step.op.attributes["function"]), sys.getrecursionlimit() // 5
+    if frame.depth >= limit:
+        raise RecursionError(f"`{name}` calls itself more than {limit} times deep")
+    given = [read(frame.values) for read in step.args]
+    inner = Frame(dict(frame.outer), frame.runner, frame.outer, frame.depth + 1)
+    return run_block(frame.runner.functions[name], given, inner)
+
+
+def run_demand(step: Step, frame: Frame) -> Sequence[Any]:
+    """What the capture relied on must hold."""
+    condition, text = (read(frame.values) for read in step.args)
+    if not condition:
+        raise DemandViolated(text, at=step.op.place)
+    return ()
+
+
+def run_function(step: Step, frame: Frame) -> Sequence[Any]:
+    """A Python function is called: the number, text, list and effect ops."""
+    result = _call(step, frame)
+    return (result,) if step.op.results else ()
+
+
+def run_torch(step: Step, frame: Frame) -> Sequence[Any]:
+    """An op of torch is called."""
+    result, results = _call(step, frame), step.op.results
+    if len(results) == 1 and not (
+        isinstance(result, list | tuple) and not _is_list(results[0].type)
+    ):
+        return (result,)
+    if not results:
+        return ()
+    if len(result) != len(results):
+        raise DemandViolated(
+            f"{step.op.name} gives {len(result)} values; it was captured to give {len(results)}",
+            at=step.op.place,
+        )
+    return tuple(result)
+
+
+def _call(step: Step, frame: Frame) -> Any:
+    values = frame.values
+    assert step.function is not None
+    return step.function(
+        *[read(values) for read in step.args],
+        **{name: read(values) for name, read in step.attributes},
+    )
+
+
+def _is_list(kind: Type) -> bool:
+    return isinstance(kind.element if isinstance(kind, OptionalType) else kind, ListType)
+
+
+HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyType(
+    {
+        "stator::if": run_if,
+        "stator::while": run_while,
+        "stator::call": run_call,
+        "stator::demand": run_demand,
+    }
+)
+FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})
+
+
+def prepare(program: Program) -> Runner:
+    """A runner of `program`; the program must not be changed afterwards."""
+    blocks = (program.body, *program.functions.values())
+    ops = [op for block in blocks for op in ops_in(block)]
+    casts = [op.args[0] for op in ops if op.name == "stator::set_autocast"]
+    return Runner(
+        program,
+        _prepare_block(program.body),
+        {name: _prepare_block(block) for name, block in program.functions.items()},
+        any(op.name in ("stator::set_grad", "stator::set_autocast") for op in ops),
+        tuple(sorted({torch.device(_constant(device)).type for device in casts})),
+    )
+
+
+def _prepare_block(block: Block) -> Steps:
+    released = _last_uses(block)
+    steps = tuple(_prepare_op(op, values) for op, values in zip(block.ops, released, strict=False))
+    return Steps(block.inputs, steps, tuple(map(_reader, block.outputs)), released[-1])
+
+
+def _prepare_op(op: Op, released: tuple[Value, ...]) -> Step:
+    handler, function = HANDLERS.get(op.name), None
+    if handler is None:
+        function = FUNCTIONS.get(op.name) or _resolve(op)
+        handler = run_function if op.name in FUNCTIONS else run_torch
+    attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
+    blocks = tuple(map(_prepare_block, op.blocks))
+    return Step(op, handler, function, tuple(map(_reader, op.args)), attributes, blocks, released)
+
+
+def _resolve(op: Op) -> Callable[..., Any]:
+    try:
+        return resolve(op.name)
+    except LookupError as error:
+        raise ProgramError(str(error), at=op.place) from None
+
+
+def _last_uses(block: Block) -> list[tuple[Value, ...]]:
+    """For each op of `block`, then for its end: the block's own values that nothing uses later."""
+    end = len(block.ops)
+    last = dict.fromkeys(block.inputs, end)
+    for index, op in enumerate(block.ops):
+        last.update({value: index for value in used_by(op) if value in last})
+        last.update(dict.fromkeys(op.results, index))
+    last.update({value: end for value in values_in(block.outputs) if value in last})
+    released: list[list[Value]] = [[] for _ in range(end + 1)]
+    for value, index in last.items():
+        released[index].append(value)
+    return [tuple(values) for values in released]
+
+
+def _reader(arg: Arg) -> Reader:
+    """A function that gives the object `arg` stands for."""
+    if isinstance(arg, Value):
+        return operator.itemgetter(arg)
+    if isinstance(arg, tuple):
+        readers = tuple(map(_reader, arg))
+        return lambda values: [read(values) for read in readers]
+    constant = _constant(arg)
+    return lambda _: constant
+
+
+def _constant(arg: Arg) -> Any:
+    if not isinstance(arg, Literal):
+        return arg
+    return torch.device(arg.text) if arg.kind == "device" else getattr(torch, arg.text)
+
+
+def _bind_inputs(program: Program, inputs: Sequence[object]) -> Values:
+    if len(inputs) != len(program.inputs):
+        raise InputError(
+            f"program {program.name} takes {len(program.inputs)} inputs, not {len(inputs)}"
+        )
+    return dict(zip(program.inputs, inputs, strict=True))
+
+
+def _bind_stored(program: Program, stored: Mapping[str, torch.Tensor]) -> Values:
+    for item in program.stored:
+        if item.name not in stored:
+            raise InputError(f"program {program.name} needs the {item.kind} `{item.name}`")
+    return {item.value: stored[item.name] for item in program.stored}
+
+
+def _add_notes(error: Exception, step: Step, values: Values) -> None:
+    """Says where the op that failed stands, and what it was given; the innermost op does, once."""
+    notes: Sequence[str] = getattr(error, "__notes__", ())
+    if isinstance(error, StatorError) or any(note.startswith(NOTE) for note in notes):
+        return
+    if place := step.op.place:
+        error.add_note(f"{NOTE} at {place.file}:{place.line}, in {place.function}")
+    else:
+        error.add_note(NOTE)
+    if step.op.name not in EFFECTS:
+        given = ", ".join(describe(read(values)) for read in step.args)
+        error.add_note(f"  {step.op.name} was given ({given})")

@@ -1,0 +1,149 @@
+"""unflatten(): results put together from flat leaves, as their structure says."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Iterator
+from collections.abc import Mapping as MappingOf
+from collections.abc import Sequence as SequenceOf
+from types import MappingProxyType
+from typing import Any
+
+from stator.errors import ProgramError
+from stator.program.structure import (
+    Columns,
+    Fixed,
+    Leaf,
+    Mapping,
+    Record,
+    Sequence,
+    Structure,
+    Variant,
+)
+
+Leaves = SequenceOf[Any] | MappingOf[int, Any]  # what is below Columns is one row: position -> item
+Classes = MappingOf[str, type]
+
+
+def unflatten(
+    structure: Structure, leaves: Leaves, *, classes: Classes = MappingProxyType({})
+) -> Any:
+    """The object that `structure` describes, with `leaves` in their places.
+
+    A record's class is looked for in `classes`, then among the modules already imported; a named
+    tuple of the same fields stands in for one that is not there.
+    """
+    return BUILDERS[type(structure)](structure, leaves, classes)
+
+
+def _build_leaf(structure: Leaf, leaves: Leaves, _: Classes) -> Any:
+    return leaves[structure.position]
+
+
+def _build_fixed(structure: Fixed, _: Leaves, __: Classes) -> Any:
+    return structure.value
+
+
+def _build_sequence(structure: Sequence, leaves: Leaves, classes: Classes) -> Any:
+    items = [unflatten(item, leaves, classes=classes) for item in structure.items]
+    return items if structure.kind == "list" else tuple(items)
+
+
+def _build_mapping(structure: Mapping, leaves: Leaves, classes: Classes) -> Any:
+    items = (unflatten(item, leaves, classes=classes) for item in structure.items)
+    return dict(zip(structure.keys, items, strict=True))
+
+
+def _build_record(structure: Record, leaves: Leaves, classes: Classes) -> Any:
+    items = [unflatten(item, leaves, classes=classes) for item in structure.items]
+    found = find_record_class(structure, classes)
+    if dataclasses.is_dataclass(found):
+        return _make_dataclass(found, dict(zip(structure.fields, items, strict=True)))
+    return tuple.__new__(found, items)
+
+
+def _build_variant(structure: Variant, leaves: Leaves, classes: Classes) -> Any:
+    return unflatten(structure.alternatives[int(leaves[structure.tag])], leaves, classes=classes)
+
+
+def _build_columns(structure: Columns, leaves: Leaves, classes: Classes) -> Any:
+    columns = {position: leaves[position] for position in positions_in(structure.item)}
+    if len({len(column) for column in columns.values()}) != 1:
+        raise ProgramError("the columns of a list have no common length")
+    rows = zip(*columns.values(), strict=True)
+    return [
+        unflatten(structure.item, dict(zip(columns, row, strict=True)), classes=classes)
+        for row in rows
+    ]
+
+
+BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes], Any]] = MappingProxyType(
+    {
+        Leaf: _build_leaf,
+        Fixed: _build_fixed,
+        Sequence: _build_sequence,
+        Mapping: _build_mapping,
+        Record: _build_record,
+        Variant: _build_variant,
+        Columns: _build_columns,
+    }
+)
+
+
+def positions_in(structure: Structure) -> Iterator[int]:
+    """The positions of all leaves below `structure`, tags included."""
+    if isinstance(structure, Leaf):
+        yield structure.position
+    elif isinstance(structure, Columns):
+        yield from positions_in(structure.item)
+    elif isinstance(structure, Variant):
+        yield structure.tag
+        for item in structure.alternatives:
+            yield from positions_in(item)
+    elif not isinstance(structure, Fixed):
+        for item in structure.items:
+            yield from positions_in(item)
+
+
+def find_record_class(structure: Record, classes: Classes = MappingProxyType({})) -> type:
+    """The class that `structure` names, if it is there and has these fields; else a stand-in."""
+    found = classes.get(structure.type_name) or _imported(structure.type_name)
+    if isinstance(found, type) and record_fields(found) == structure.fields:
+        return found
+    return _stand_in(structure.type_name, structure.fields)
+
+
+def record_fields(kind: type) -> tuple[str, ...] | None:
+    """The fields of a dataclass or of a named tuple; None of any other class."""
+    if dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind))
+    fields = getattr(kind, "_fields", None)
+    return fields if issubclass(kind, tuple) and isinstance(fields, tuple) else None
+
+
+def _imported(type_name: str) -> object:
+    """What stands at `module:qualname`; nothing is imported, no `__getattr__` of a module runs."""
+    module, _, qualname = type_name.partition(":")
+    found: object = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = getattr(found, "__dict__", {}).get(part)
+    return found
+
+
+@functools.cache
+def _stand_in(type_name: str, fields: tuple[str, ...]) -> type:
+    name = type_name.rpartition(":")[2].rpartition(".")[2]
+    return collections.namedtuple(name if name.isidentifier() else "Record", fields, rename=True)
+
+
+def _make_dataclass(kind: Any, items: dict[str, Any]) -> Any:
+    """Made by its own `__init__` where Python wrote that, so that `__post_init__` has run."""
+    written = kind.__dataclass_params__.init
+    given = {f.name: items.pop(f.name) for f in dataclasses.fields(kind) if written and f.init}
+    made = kind(**given) if written else object.__new__(kind)
+    for name, item in items.items():
+        object.__setattr__(made, name, item)
+    return made

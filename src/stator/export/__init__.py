@@ -1,0 +1,1 @@
+"""Program -> files: the saved model."""

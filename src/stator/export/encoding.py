@@ -1,0 +1,182 @@
+"""Program -> plain JSON data; `decoding` is the way back, `docs/format.md` the description.
+
+What JSON has no form for is an object with one key, which names the kind: `{"float": 0.5}`,
+`{"float": "inf"}`, `{"value": "x"}`, `{"dtype": "float32"}`. So 1 and 1.0 differ for every reader.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from stator.errors import FormatError
+from stator.location import Location
+from stator.program import structure as shape
+from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
+from stator.program.program import Program
+from stator.program.types import ListType, NumberType, TensorType, TextType, Type
+
+Json = Any  # None, bool, int, float, str, lists and dicts of these
+MAX_NESTING = 100  # blocks in blocks; also lists in lists, structures in structures
+INT_LIMIT = 2**63
+
+
+class Files:
+    """The names that places use, each stored once, in the order they are met."""
+
+    def __init__(self) -> None:
+        self.names: dict[str, int] = {}
+
+    def index(self, name: str) -> int:
+        """The position of `name` in the table."""
+        return self.names.setdefault(name, len(self.names))
+
+
+def encode_program(program: Program) -> Json:
+    """`program` as JSON data; FormatError names what the format cannot hold."""
+    files = Files()
+    functions = {name: encode_block(block, files) for name, block in program.functions.items()}
+    return {
+        "name": program.name,
+        "inputs": [encode_value(value) for value in program.inputs],
+        "stored": [encode_stored(stored) for stored in program.stored],
+        "functions": functions,
+        "body": encode_block(program.body, files),
+        "input_structure": encode_structure(program.input_structure),
+        "output_structure": encode_structure(program.output_structure),
+        "files": list(files.names),
+    }
+
+
+def encode_stored(stored: Stored) -> Json:
+    """A tensor that stands beside the program."""
+    return {"value": encode_value(stored.value), "name": stored.name, "kind": stored.kind}
+
+
+def encode_value(value: Value) -> Json:
+    """The definition of a value; where it is used, only its name stands."""
+    return {"name": value.name, "type": encode_type(value.type)}
+
+
+def encode_block(block: Block, files: Files, depth: int = 0) -> Json:
+    """A block and all blocks inside it."""
+    check_nesting(depth)
+    return {
+        "inputs": [encode_value(value) for value in block.inputs],
+        "ops": [encode_op(op, files, depth) for op in block.ops],
+        "outputs": [encode_arg(arg) for arg in block.outputs],
+    }
+
+
+def encode_op(op: Op, files: Files, depth: int) -> Json:
+    """An op; what is empty is left out."""
+    encoded = {
+        "name": op.name,
+        "args": [encode_arg(arg) for arg in op.args],
+        "attributes": {name: encode_arg(arg) for name, arg in op.attributes.items()},
+        "results": [encode_value(value) for value in op.results],
+        "blocks": [encode_block(block, files, depth + 1) for block in op.blocks],
+        "place": encode_place(op.place, files) if op.place else None,
+    }
+    return {key: part for key, part in encoded.items() if part}
+
+
+def encode_place(place: Location, files: Files) -> Json:
+    """`[file, line, column, function]`; of the file its name only, no path of this machine."""
+    name = place.file.replace("\\", "/").rsplit("/", 1)[-1]
+    return [files.index(name), place.line, place.column, place.function]
+
+
+def encode_arg(arg: Arg, depth: int = 0) -> Json:
+    """What an op is given."""
+    check_nesting(depth)
+    if isinstance(arg, Value):
+        return {"value": arg.name}
+    if isinstance(arg, tuple):
+        return [encode_arg(item, depth + 1) for item in arg]
+    return {arg.kind: arg.text} if isinstance(arg, Literal) else encode_constant(arg)
+
+
+def encode_constant(constant: bool | int | float | complex | str | None) -> Json:
+    """A Python constant."""
+    if isinstance(constant, float):
+        return {"float": encode_float(constant)}
+    if isinstance(constant, complex):
+        return {"complex": [encode_float(constant.real), encode_float(constant.imag)]}
+    if isinstance(constant, int) and not -INT_LIMIT <= constant < INT_LIMIT:
+        raise FormatError(f"the integer {constant} has more than 64 bits and cannot be saved")
+    return constant
+
+
+def encode_float(number: float) -> Json:
+    """A number as JSON has it, or the text `inf`, `-inf` or `nan`."""
+    return number if math.isfinite(number) else str(number)
+
+
+def encode_type(kind: Type) -> Json:
+    """A type: an object whose one key says which."""
+    if isinstance(kind, TensorType):
+        return {"tensor": {"dtype": kind.dtype, "shape": list(kind.shape), "device": kind.device}}
+    if isinstance(kind, NumberType):
+        return {"number": kind.kind}
+    if isinstance(kind, TextType):
+        return {"text": None}
+    return {"list" if isinstance(kind, ListType) else "optional": encode_type(kind.element)}
+
+
+def encode_structure(structure: shape.Structure, depth: int = 0) -> Json:
+    """A structure: an object whose one key says which."""
+    check_nesting(depth)
+    return STRUCTURES[type(structure)](structure, depth + 1)
+
+
+def _items(items: tuple[shape.Structure, ...], depth: int) -> Json:
+    return [encode_structure(item, depth) for item in items]
+
+
+def _record(record: shape.Record, depth: int) -> Json:
+    items = _items(record.items, depth)
+    return {record.kind: {"type": record.type_name, "fields": list(record.fields), "items": items}}
+
+
+def _mapping(mapping: shape.Mapping, depth: int) -> Json:
+    keys = [encode_constant(key) for key in mapping.keys]
+    return {"dict": {"keys": keys, "items": _items(mapping.items, depth)}}
+
+
+def _variant(variant: shape.Variant, depth: int) -> Json:
+    alternatives = _items(variant.alternatives, depth)
+    return {"variant": {"tag": variant.tag, "alternatives": alternatives}}
+
+
+STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
+    {
+        shape.Leaf: lambda leaf, _: {"leaf": leaf.position},
+        shape.Fixed: lambda fixed, _: {"fixed": encode_constant(fixed.value)},
+        shape.Sequence: lambda items, depth: {items.kind: _items(items.items, depth)},
+        shape.Mapping: _mapping,
+        shape.Record: _record,
+        shape.Variant: _variant,
+        shape.Columns: lambda columns, depth: {"columns": encode_structure(columns.item, depth)},
+    }
+)
+
+
+def check_nesting(depth: int) -> None:
+    """FormatError beyond the depth that every reader must be able to follow."""
+    if depth > MAX_NESTING:
+        raise FormatError(f"the program is nested more than {MAX_NESTING} deep")
+
+
+def encode_plain(item: object, depth: int = 0) -> Json:
+    """A constant, or lists and dicts of constants, such as a model's metadata."""
+    check_nesting(depth)
+    if isinstance(item, list | tuple):
+        return [encode_plain(part, depth + 1) for part in item]
+    if isinstance(item, dict) and all(isinstance(key, str) for key in item):
+        return {"dict": {key: encode_plain(part, depth + 1) for key, part in item.items()}}
+    if item is None or isinstance(item, bool | int | float | complex | str):
+        return encode_constant(item)
+    raise FormatError(f"a {type(item).__name__} cannot be saved as metadata")

@@ -1,0 +1,1 @@
+"""Program -> Program: passes that keep its meaning; each gives a new program, verified."""

@@ -1,0 +1,20 @@
+"""optimize(): the passes, in order; the program is verified after each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stator.optimize.fold import fold
+from stator.optimize.prune import drop_unused_stored, prune
+from stator.program.program import Program
+from stator.program.verifier import verify
+
+Pass = Callable[[Program], Program]
+PASSES: tuple[Pass, ...] = (fold, prune, drop_unused_stored)
+
+
+def optimize(program: Program, passes: tuple[Pass, ...] = PASSES) -> Program:
+    """A program that means the same; the one given stays as it is."""
+    for one_pass in passes:
+        program = verify(one_pass(program))
+    return program

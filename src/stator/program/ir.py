@@ -1,0 +1,97 @@
+"""The intermediate representation, plain data (`Program` itself stands in `program.py`).
+
+    Program ── body: Block ── ops: Op ── blocks: Block ── ...
+    Value      one name, defined once: an input, a stored tensor, a block's input, an op's result
+    Arg        what an op is given: a Value, a constant, or a tuple of these
+
+An op in an inner block names values of the blocks around it directly. Op names are ATen schema
+names (`aten::add.Tensor`) and Stator's own, which `stator.program.ops` lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal as OneOf
+
+from stator.location import Location
+from stator.program.types import Type
+
+
+@dataclass(eq=False, slots=True)
+class Value:
+    """A name for what an op makes; two values are the same only if they are one object."""
+
+    name: str
+    type: Type
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A constant of torch's own kinds: `Literal("dtype", "float32")`."""
+
+    kind: OneOf["dtype", "device", "layout", "memory_format"]
+    text: str
+
+
+Constant = None | bool | int | float | complex | str | Literal
+Arg = Value | Constant | tuple["Arg", ...]
+
+
+@dataclass(eq=False, slots=True)
+class Op:
+    """One step: `results = name(*args, **attributes) { blocks }`, at `place` in the user's file."""
+
+    name: str
+    args: tuple[Arg, ...]
+    attributes: dict[str, Arg]
+    results: tuple[Value, ...]
+    blocks: tuple[Block, ...] = ()
+    place: Location | None = None
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """A list of ops, run in order; `outputs` is what it yields."""
+
+    inputs: tuple[Value, ...] = ()
+    ops: list[Op] = field(default_factory=list)
+    outputs: tuple[Arg, ...] = ()
+
+
+@dataclass(eq=False, slots=True)
+class Stored:
+    """A tensor that the program finds beside itself: a parameter, a buffer or a constant."""
+
+    value: Value
+    name: str  # `fc.weight`, or `constant_3` for a tensor that no module owns
+    kind: OneOf["parameter", "buffer", "constant"]
+
+
+def values_in(args: object) -> tuple[Value, ...]:
+    """The values among `args`, in order, tuples and dicts opened."""
+    if isinstance(args, Value):
+        return (args,)
+    if isinstance(args, dict):
+        args = tuple(args.values())
+    if isinstance(args, tuple | list):
+        return tuple(value for arg in args for value in values_in(arg))
+    return ()
+
+
+def ops_in(block: Block) -> Iterator[Op]:
+    """Every op of `block`, those of inner blocks included, outer ones first."""
+    for op in block.ops:
+        yield op
+        for inner in op.blocks:
+            yield from ops_in(inner)
+
+
+def used_by(op: Op) -> Iterator[Value]:
+    """Every value that `op` names, in its arguments or anywhere inside its blocks."""
+    yield from values_in(op.args)
+    yield from values_in(op.attributes)
+    for block in op.blocks:
+        for inner in block.ops:
+            yield from used_by(inner)
+        yield from values_in(block.outputs)

@@ -1,0 +1,54 @@
+"""The ops that are Stator's own: the whole list, each with its meaning.
+
+Numbers (results are Python numbers, meaning as in Python):
+    stator::add sub mul truediv floordiv mod pow neg abs min max
+    stator::eq ne lt le gt ge and or not
+    stator::int float bool round floor ceil trunc sqrt
+    stator::select(index, (a, b, ...))      the item of a tuple of constants or numbers
+
+Control:
+    stator::if(condition) {then} {else}     runs one block, gives what it yields
+    stator::while(condition, *init) {body}  body(*carried) yields (condition, *carried);
+                                            gives the last carried values
+    stator::call(*args) function="name"     runs a block of the program's function table
+
+Effects:
+    stator::assert(condition, message)      raises AssertionError
+    stator::raise(type, message)            raises the builtin exception named `type`
+    stator::demand(condition, text)         raises DemandViolated
+    stator::print(*parts) sep= end=
+    stator::set_grad(enabled)               grad mode from here on, until the next one or the end
+    stator::set_autocast(device, enabled, dtype)
+
+Text:
+    stator::format(value, conversion, spec) one value as text
+    stator::join(*parts)                    texts put together
+
+Lists (of a length that is known only when the program runs; a list is a value, never changed):
+    stator::list_make(*items)  list_length(list)  list_get(list, index)
+    stator::list_slice(list, start, stop, step)  list_append(list, item)
+    stator::list_insert(list, index, item)  list_set(list, index, item)  list_delete(list, index)
+    stator::list_extend(list, other)  list_repeat(list, times)  list_reverse(list)
+
+An op that only picks between values (`if` with empty blocks, `select`) evaluates nothing else.
+"""
+
+from __future__ import annotations
+
+NUMBER_OPS = (
+    "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "abs", "min", "max",
+    "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not",
+    "int", "float", "bool", "round", "floor", "ceil", "trunc", "sqrt", "select",
+)  # fmt: skip
+CONTROL_OPS = ("if", "while", "call")
+EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_autocast")
+TEXT_OPS = ("format", "join")
+LIST_OPS = (
+    "list_make", "list_length", "list_get", "list_slice", "list_append", "list_insert",
+    "list_set", "list_delete", "list_extend", "list_repeat", "list_reverse",
+)  # fmt: skip
+
+STATOR_OPS = frozenset(
+    f"stator::{name}" for name in NUMBER_OPS + CONTROL_OPS + EFFECT_OPS + TEXT_OPS + LIST_OPS
+)
+EFFECTS = frozenset(f"stator::{name}" for name in EFFECT_OPS)

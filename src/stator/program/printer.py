@@ -1,0 +1,74 @@
+"""Program -> text, for people; two captures of one source print the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from stator.program.ir import Arg, Block, Literal, Op, Value
+
+if TYPE_CHECKING:  # Program prints itself with this module
+    from stator.program.program import Program
+
+
+def print_program(program: Program, *, places: bool = True) -> str:
+    """The text form of `program`; with `places`, each op ends with its line in the user's file."""
+    lines = [f"program {program.name}({_typed(program.inputs)}) {{"]
+    for stored in program.stored:
+        lines.append(f'  %{stored.value.name}: {stored.value.type} = {stored.kind} "{stored.name}"')
+    lines += _block_lines(program.body, 1, places)
+    lines += ["  return " + _arguments(program.body.outputs), "}"]
+    for name, function in program.functions.items():
+        lines.append(f"function {name}({_typed(function.inputs)}) {{")
+        lines += _block_lines(function, 1, places)
+        lines += ["  return " + _arguments(function.outputs), "}"]
+    return "\n".join(lines)
+
+
+def _block_lines(block: Block, depth: int, places: bool) -> Iterator[str]:
+    for op in block.ops:
+        yield from _op_lines(op, depth, places)
+
+
+def _op_lines(op: Op, depth: int, places: bool) -> Iterator[str]:
+    pad = "  " * depth
+    where = f"  # {op.place.short}" if places and op.place else ""
+    head = f"{_results(op)}{op.name}({_call_arguments(op)})"
+    if not op.blocks:
+        yield f"{pad}{head}{where}"
+        return
+    for index, block in enumerate(op.blocks):
+        inputs = f" ({_typed(block.inputs)})" if block.inputs else ""
+        start = f"{head}{inputs} {{" if index == 0 else f"}}{inputs} {{"
+        yield f"{pad}{start}{where if index == 0 else ''}"
+        yield from _block_lines(block, depth + 1, places)
+        if block.outputs:
+            yield f"{pad}  yield {_arguments(block.outputs)}"
+    yield f"{pad}}}"
+
+
+def _results(op: Op) -> str:
+    return f"{_typed(op.results)} = " if op.results else ""
+
+
+def _typed(values: tuple[Value, ...]) -> str:
+    return ", ".join(f"%{value.name}: {value.type}" for value in values)
+
+
+def _call_arguments(op: Op) -> str:
+    named = [f"{name}={_argument(arg)}" for name, arg in op.attributes.items()]
+    return ", ".join([_argument(arg) for arg in op.args] + named)
+
+
+def _arguments(args: tuple[Arg, ...]) -> str:
+    return ", ".join(_argument(arg) for arg in args)
+
+
+def _argument(arg: Arg) -> str:
+    if isinstance(arg, Value):
+        return f"%{arg.name}"
+    if isinstance(arg, Literal):
+        return arg.text
+    if isinstance(arg, tuple):
+        return f"[{_arguments(arg)}]"
+    return repr(arg)

@@ -1,0 +1,25 @@
+"""Program: what a capture gives and every later stage reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from stator.program.ir import Block, Stored, Value
+from stator.program.printer import print_program
+from stator.program.structure import Structure
+
+
+@dataclass(eq=False, slots=True)
+class Program:
+    """A function of tensors and numbers; `inputs` are a call's leaves, in order."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    stored: tuple[Stored, ...]
+    body: Block
+    input_structure: Structure
+    output_structure: Structure  # its leaves are positions in `body.outputs`
+    functions: dict[str, Block] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        return print_program(self)

@@ -1,0 +1,31 @@
+"""resolve(): the torch op that an op's name names; what execute, optimize and export ask of torch.
+
+Only ops of torch's dispatcher are found: those of ATen, and custom ops that the process has already
+registered. TorchScript's own (`aten::save`, `prim::Print`) are not: some of them reach files.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from typing import cast
+
+import torch
+from torch._ops import OpOverload
+
+NAME = re.compile(r"(?P<space>[A-Za-z_]\w*)::(?P<base>[A-Za-z_]\w*)(\.(?P<overload>\w+))?")
+
+
+@functools.cache
+def resolve(name: str) -> OpOverload:
+    """`aten::add.Tensor` -> torch.ops.aten.add.Tensor; LookupError if nothing is registered."""
+    match = NAME.fullmatch(name)
+    if match is None:
+        raise LookupError(f"there is no op {name}")
+    space, base, overload = match["space"], match["base"], match["overload"] or ""
+    try:
+        torch._C._dispatch_find_schema_or_throw(f"{space}::{base}", overload)
+    except RuntimeError:
+        raise LookupError(f"there is no op {name}") from None
+    packet = getattr(getattr(torch.ops, space), base)
+    return cast(OpOverload, getattr(packet, overload or "default"))

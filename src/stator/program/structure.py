@@ -1,0 +1,69 @@
+"""Structures: how the flat leaves of a call or of a result are put together.
+
+A `Leaf` is a position in a flat tuple. `Variant` is a choice that a run makes: the number at
+position `tag` says which alternative holds. `Columns` is a list of unknown length: each leaf below
+it stands for a list, and item k of the whole is built from item k of every one of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal as OneOf
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """The value at `position`."""
+
+    position: int
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A Python constant that the structure itself carries (None, a number, a string)."""
+
+    value: bool | int | float | complex | str | None
+
+
+@dataclass(frozen=True)
+class Sequence:
+    """A list or a tuple."""
+
+    kind: OneOf["list", "tuple"]
+    items: tuple[Structure, ...]
+
+
+@dataclass(frozen=True)
+class Mapping:
+    """A dict, in its order."""
+
+    keys: tuple[bool | int | float | str | None, ...]
+    items: tuple[Structure, ...]
+
+
+@dataclass(frozen=True)
+class Record:
+    """A named tuple or a dataclass; `type_name` is `module:qualname`, and is never imported."""
+
+    kind: OneOf["namedtuple", "dataclass", "object"]
+    type_name: str
+    fields: tuple[str, ...]
+    items: tuple[Structure, ...]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of `alternatives`: the number at position `tag` says which."""
+
+    tag: int
+    alternatives: tuple[Structure, ...]
+
+
+@dataclass(frozen=True)
+class Columns:
+    """A list whose length is known only when the program runs."""
+
+    item: Structure
+
+
+Structure = Leaf | Fixed | Sequence | Mapping | Record | Variant | Columns

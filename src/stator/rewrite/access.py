@@ -1,0 +1,59 @@
+"""Attributes, subscripts, slices and displays -> staging calls.
+
+    obj.name        stator__.get(obj, "name")
+    a[i, 1:n]       stator__.getitem(a, (i, stator__.slice(1, n, None)))
+    [x, y]          stator__.new_list([x, y])
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stator.rewrite.job import Job
+from stator.rewrite.template import constant, is_staged, staged
+from stator.rewrite.walk import Walk
+
+
+def rewrite_access(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with its loads of attributes and items made by staging calls."""
+    return _Access(job).run(tree)
+
+
+def rewrite_displays(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with its list, dict and set displays made by staging calls."""
+    return _Displays(job).run(tree)
+
+
+class _Access(Walk):
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        if is_staged(node):
+            return node
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return staged("get", node.value, constant(node.attr, at=node), at=node)
+
+    def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
+        self.generic_visit(node)
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return staged("getitem", node.value, node.slice, at=node)
+
+    def visit_Slice(self, node: ast.Slice) -> ast.AST:
+        self.generic_visit(node)
+        parts = (node.lower, node.upper, node.step)
+        return staged("slice", *(part or constant(None, at=node) for part in parts), at=node)
+
+
+class _Displays(Walk):
+    def visit_List(self, node: ast.List) -> ast.AST:
+        self.generic_visit(node)
+        return staged("new_list", node, at=node) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Dict(self, node: ast.Dict) -> ast.AST:
+        self.generic_visit(node)
+        return staged("new_dict", node, at=node)
+
+    def visit_Set(self, node: ast.Set) -> ast.AST:
+        self.generic_visit(node)
+        return staged("new_set", node, at=node)

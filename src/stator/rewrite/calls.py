@@ -1,0 +1,54 @@
+"""Calls -> staging calls.
+
+    f(a, *b, **k)       stator__.call(f, a, *b, **k)
+    super()             super(__class__, self)
+
+A bare `super()` looks at the frame it is called from, which need not be the method's own any
+more, so it is told what it would find. Debugger calls stay plain: they stop where they stand.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from stator.rewrite.job import Job
+from stator.rewrite.template import is_staged, staged
+from stator.rewrite.walk import Walk
+
+PLAIN_NAMES = frozenset({"breakpoint", "globals"})
+GENERATED = re.compile(r"(comp|thunk)_\d+__")
+
+
+def rewrite_calls(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with its calls made by a staging call."""
+    return _Calls(job).run(tree)
+
+
+class _Calls(Walk):
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if _is_bare_super(node) and self.job.first_parameter is not None:
+            names = ("__class__", self.job.first_parameter)
+            node.args = [ast.copy_location(ast.Name(name, ast.Load()), node) for name in names]
+            return node
+        if _stays_plain(node):
+            return node
+        new = staged("call", node.func, *node.args, at=node)
+        new.keywords = node.keywords
+        return new
+
+
+def _is_bare_super(node: ast.Call) -> bool:
+    bare = not (node.args or node.keywords)
+    return isinstance(node.func, ast.Name) and node.func.id == "super" and bare
+
+
+def _stays_plain(node: ast.Call) -> bool:
+    function = node.func
+    if isinstance(function, ast.Name):
+        generated = GENERATED.fullmatch(function.id) is not None
+        return generated or function.id in PLAIN_NAMES or _is_bare_super(node)
+    if isinstance(function, ast.Attribute):
+        return is_staged(function) or function.attr == "set_trace"
+    return False

@@ -1,0 +1,140 @@
+"""Comprehensions -> functions with ordinary loops, which the other passes then rewrite.
+
+    [f(x) for x in xs if c]      def comp_1__(iter__):
+                                     result__ = []
+                                     for x in iter__:
+                                         if c: result__.append(f(x))
+                                     return result__
+                                 comp_1__(xs)
+
+A generator expression that its only reader takes whole (`sum(...)`, `torch.stack(...)`) is a
+list comprehension; `any` and `all` stop early, by a `return` in the loop. Other generator
+expressions are left as they are.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from stator.rewrite.job import Job
+from stator.rewrite.template import quote
+from stator.rewrite.walk import Walk
+from stator.source.nodes import Comprehension, Search
+from stator.source.scopes import bound_names
+
+Block = list[ast.stmt]
+Rewrite = Callable[[ast.FunctionDef, Job], ast.FunctionDef]
+TAKES_ALL = frozenset("sum list tuple sorted set frozenset dict max min".split())
+SEARCHES = {"any": True, "all": False}
+START = {ast.ListComp: "[]", ast.SetComp: "stator__.new_set(set())", ast.DictComp: "{}"}
+
+COLLECT = """
+def NAME(iter__):
+    DECLARED
+    result__ = START
+    LOOP
+    return result__
+"""
+SEARCH = """
+def NAME(iter__):
+    DECLARED
+    LOOP
+    return MISSED
+"""
+
+
+def rewrite_generators(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with the generator expressions that are taken whole made comprehensions."""
+    taker = _Taker(frozenset(job.original.locals))
+    tree.body = [taker.visit(statement) for statement in tree.body]
+    return tree
+
+
+class _Taker(ast.NodeTransformer):
+    """Runs before any fact is known, since it says when a name is read."""
+
+    def __init__(self, bound: frozenset[str]) -> None:
+        self.bound = bound  # names the function binds: not the builtins they look like
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if not (node.args and isinstance(node.args[0], ast.GeneratorExp)):
+            return node
+        taken, only = node.args[0], len(node.args) == 1 and not node.keywords
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        name = "" if name in self.bound else name
+        if name in SEARCHES and only:
+            search = Search(elt=taken.elt, generators=taken.generators, found=SEARCHES[name])
+            return ast.copy_location(search, node)
+        if name in TAKES_ALL or (isinstance(node.func, ast.Attribute) and only):
+            node.args[0] = ast.copy_location(ast.ListComp(taken.elt, taken.generators), taken)
+        return node
+
+
+def rewrite_comprehensions(tree: ast.FunctionDef, job: Job, rewrite: Rewrite) -> ast.FunctionDef:
+    """`tree` with its comprehensions as functions, which `rewrite` takes through all passes."""
+    return _Comprehensions(job, rewrite).run(tree)
+
+
+class _Comprehensions(Walk):
+    def __init__(self, job: Job, rewrite: Rewrite) -> None:
+        super().__init__(job)
+        self.rewrite = rewrite
+
+    def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
+        (add,) = quote("result__.append(ITEM)", at=node.elt, ITEM=node.elt)
+        return self.function(node, COLLECT, [add])
+
+    def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        (add,) = quote("result__.add(ITEM)", at=node.elt, ITEM=node.elt)
+        return self.function(node, COLLECT, [add])
+
+    def visit_DictComp(self, node: ast.DictComp) -> ast.AST:
+        """The key is evaluated before the value, other than in an assignment."""
+        add = quote(
+            "key__ = KEY\nresult__[key__] = VALUE", at=node.key, KEY=node.key, VALUE=node.value
+        )  # fmt: skip
+        return self.function(node, COLLECT, add)
+
+    def visit_Search(self, node: Search) -> ast.AST:
+        found = ast.Constant(node.found)
+        text = "if TEST: return FOUND" if node.found else "if not TEST: return FOUND"
+        return self.function(node, SEARCH, quote(text, at=node.elt, TEST=node.elt, FOUND=found))
+
+    def function(self, node: Comprehension, template: str, body: Block) -> ast.AST:
+        """Hoist the function of `node`, and call it in its place."""
+        first, name = node.generators[0], self.job.fresh.name("comp")
+        written = bound_names([node])
+        first_iter = self.expression(first.iter)
+        first.iter = ast.copy_location(ast.Name("iter__", ast.Load()), first.iter)
+        for clause in reversed(node.generators):
+            body = _loop(clause, body)
+        holes: dict[str, str | ast.expr | Block] = {"NAME": name, "LOOP": body}
+        holes["DECLARED"] = self.job.declare(written)
+        if isinstance(node, Search):
+            holes["MISSED"] = ast.Constant(not node.found)
+        else:
+            holes["START"] = ast.parse(START[type(node)], mode="eval").body
+        (new,) = quote(template, at=node, **holes)
+        assert isinstance(new, ast.FunctionDef)
+        self.hoist(self.rewrite(ast.fix_missing_locations(new), self.job))
+        call = ast.Call(ast.Name(name, ast.Load()), [first_iter], [])
+        return ast.copy_location(call, node)
+
+
+def _loop(clause: ast.comprehension, body: Block) -> Block:
+    """`body` in the loop, and under the conditions, of one `for ... if ...` clause."""
+    for test in reversed(clause.ifs):
+        body = quote("if TEST: BODY", at=test, TEST=test, BODY=body)
+    loop = ast.For(clause.target, clause.iter, body, [], None)
+    return [ast.copy_location(loop, clause.target)]

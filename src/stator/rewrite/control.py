@@ -1,0 +1,40 @@
+"""The pass that stages control flow: branches and loops, the innermost first."""
+
+from __future__ import annotations
+
+import ast
+
+from stator.rewrite.branches import rewrite_if
+from stator.rewrite.job import Job
+from stator.rewrite.loops import rewrite_for, rewrite_while
+from stator.rewrite.walk import Walk
+from stator.source.scopes import bound_names
+
+
+def rewrite_control(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with its branches and loops made by staging calls."""
+    return _Control(job).run(tree)
+
+
+class _Control(Walk):
+    """Numbers and names are taken on the way down, since rewriting hides what is inside."""
+
+    def visit_If(self, node: ast.If) -> list[ast.stmt]:
+        number = self.job.fresh.number("block")
+        assigned = bound_names(node.body), bound_names(node.orelse)
+        self.generic_visit(node)
+        return rewrite_if(node, self.job, number, assigned)
+
+    def visit_While(self, node: ast.While) -> list[ast.stmt]:
+        number = self.job.fresh.number("block")
+        assigned = bound_names([node.test]), bound_names(node.body)
+        self.generic_visit(node)
+        return rewrite_while(node, self.job, number, assigned)
+
+    def visit_For(self, node: ast.For) -> list[ast.stmt]:
+        number = self.job.fresh.number("block")
+        assigned = bound_names(node.body)
+        self.generic_visit(node)
+        return rewrite_for(node, self.job, number, assigned)
+
+    visit_TestedFor = visit_For

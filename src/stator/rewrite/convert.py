@@ -1,0 +1,161 @@
+"""convert(): a function -> the function that stands in for it, all its work staged.
+
+The passes run in the order of `PASSES`. Jumps come first, because what is live where can only
+be said of code that runs from top to bottom; control flow comes last, because it moves code
+into functions of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+import threading
+import types
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from inspect import CO_GENERATOR
+
+from stator.rewrite.access import rewrite_access, rewrite_displays
+from stator.rewrite.assignments import rewrite_assignments
+from stator.rewrite.calls import rewrite_calls
+from stator.rewrite.comprehensions import rewrite_comprehensions, rewrite_generators
+from stator.rewrite.control import rewrite_control
+from stator.rewrite.exceptions import rewrite_exceptions
+from stator.rewrite.jumps import lower_jumps
+from stator.rewrite.job import Job
+from stator.rewrite.loader import compile_tree, load
+from stator.rewrite.logic import rewrite_logic
+from stator.rewrite.names import rewrite_names
+from stator.rewrite.prepare import as_function
+from stator.rewrite.text import rewrite_text
+from stator.source.facts import study
+from stator.source.fence import check
+from stator.source.private import mangle
+from stator.source.scopes import Outside, free_names, outside_of, scope_of
+from stator.source.text import Source, read_source
+
+
+@dataclass(frozen=True)
+class Converted:
+    """A function that stands in for another, and what that other one does to its surroundings."""
+
+    function: types.FunctionType
+    code: str  # the rewritten function, for people
+    nonlocals: tuple[str, ...]  # cells that it, or functions nested in it, assign
+    globals_written: tuple[str, ...]
+    free_reads: tuple[str, ...]
+    global_reads: tuple[str, ...]
+    is_generator: bool
+
+
+@dataclass(frozen=True)
+class Pass:
+    """One step of the rewrite, by name."""
+
+    name: str
+    run: Callable[[ast.FunctionDef, Job], ast.FunctionDef]
+    then_study: bool = False  # the facts of the tree are taken after this pass
+
+
+def convert(function: types.FunctionType, staging: object) -> Converted:
+    """The converted form of `function`, whose work goes through `staging`."""
+    work = _CACHE.work_for(function)
+    new = function if work.is_generator else load(work.code, function, staging)
+    return Converted(
+        new, work.text, work.outside.nonlocals_written, work.outside.globals_written,
+        work.free_reads, work.global_reads, work.is_generator,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one code object becomes; every function made of it shares this."""
+
+    code: types.CodeType
+    text: str
+    outside: Outside
+    free_reads: tuple[str, ...]
+    global_reads: tuple[str, ...]
+    is_generator: bool
+
+
+class _Cache:
+    """The work done for each code object, for as long as that lives."""
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._done: dict[int, tuple[weakref.ref[types.CodeType], Work]] = {}
+
+    def work_for(self, function: types.FunctionType) -> Work:
+        """By identity: equal code objects may stand in different files."""
+        code, key = function.__code__, id(function.__code__)
+        with self._lock:
+            found = self._done.get(key)
+            if found is None or found[0]() is not code:
+                gone = weakref.ref(code, lambda _: self._done.pop(key, None))
+                found = self._done[key] = (gone, _work(function))
+            return found[1]
+
+
+_CACHE = _Cache()
+
+
+def _work(function: types.FunctionType) -> Work:
+    code, source = function.__code__, read_source(function)
+    mangle(source.tree, source.class_name)
+    outside, free = outside_of(source.tree), {*code.co_freevars}
+    names = {*free_names(source.tree), *outside.globals_read}
+    nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
+    generator = bool(code.co_flags & CO_GENERATOR)
+    if generator:
+        new, text = code, source.text
+    else:
+        tree = rewrite(source)
+        new, text = compile_tree(tree, code), ast.unparse(tree)
+    return Work(
+        new, text, replace(outside, nonlocals_written=nonlocals), tuple(sorted(names & free)),
+        tuple(sorted(names - free)), generator,
+    )  # fmt: skip
+
+
+def rewrite(source: Source) -> ast.FunctionDef:
+    """The rewritten tree of `source`; raises UnsupportedSyntax for what has no staged form."""
+    check(source)
+    tree = as_function(source.tree)
+    parameters = [*tree.args.posonlyargs, *tree.args.args]
+    first = parameters[0].arg if parameters else None
+    job = Job(source, scope_of(tree), first)
+    return ast.fix_missing_locations(_run_passes(tree, job))
+
+
+def _run_passes(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    for step in PASSES:
+        tree = step.run(tree, job)
+        if step.then_study:
+            job = replace(job, known=study(tree, job.original))
+    return tree
+
+
+def _rewrite_inner(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """A generated function goes through all passes, with the numbering of the one around it."""
+    return _run_passes(tree, replace(job, original=scope_of(tree), known=None))
+
+
+def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    return rewrite_comprehensions(tree, job, _rewrite_inner)
+
+
+PASSES = (
+    Pass("generators", rewrite_generators),
+    Pass("jumps", lower_jumps, then_study=True),
+    Pass("names", rewrite_names),
+    Pass("assignments", rewrite_assignments),
+    Pass("comprehensions", _comprehensions),
+    Pass("text", rewrite_text),
+    Pass("access", rewrite_access),
+    Pass("displays", rewrite_displays),
+    Pass("calls", rewrite_calls),
+    Pass("logic", rewrite_logic),
+    Pass("exceptions", rewrite_exceptions),
+    Pass("control", rewrite_control),
+)

@@ -1,0 +1,35 @@
+"""`raise` and `try` -> staging calls around them.
+
+    raise E from C          raise stator__.raised(E) from C
+    try: BODY               try:
+    except E: HANDLER           with stator__.trying(): BODY
+                            except E: stator__.handling(); HANDLER
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stator.rewrite.job import Job
+from stator.rewrite.template import quote, staged
+from stator.rewrite.walk import Walk
+
+
+def rewrite_exceptions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with staging told of each `raise` and each `try`."""
+    return _Exceptions(job).run(tree)
+
+
+class _Exceptions(Walk):
+    def visit_Raise(self, node: ast.Raise) -> ast.AST:
+        if node.exc is not None:
+            node.exc = staged("raised", node.exc, at=node)
+        return node
+
+    def visit_Try(self, node: ast.Try) -> ast.AST:
+        self.generic_visit(node)
+        if node.handlers:
+            node.body = quote("with stator__.trying(): BODY", at=node, BODY=node.body)
+        for handler in node.handlers:
+            handler.body = [*quote("stator__.handling()", at=handler), *handler.body]
+        return node

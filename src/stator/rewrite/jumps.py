@@ -1,0 +1,302 @@
+"""`return`, `break`, `continue` and loop `else` -> assignments and flags.
+
+    if c:                    if c:                     for x in xs:         broke_1__ = False
+        return A                 return_value__ = A        if c:            for x in xs while not broke_1__:
+    rest                     else:                             break            if c:
+    return B                     rest                      rest                     broke_1__ = True
+                                 return_value__ = B                             else:
+                             return return_value__                                  rest
+
+Where a branch always leaves, what follows the `if` moves into the other branch and no flag is
+needed. Otherwise the jump sets a flag, what follows is guarded by `if not flag`, and the loop
+asks the flag before its own test.
+
+NOTE: why a branch that only raises is left alone: no path joins after it, so `if bad: raise`
+needs neither a flag nor a move, and a function that checks its arguments stays flat.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stator.errors import UnsupportedSyntax
+from stator.rewrite.job import Job
+from stator.rewrite.template import constant, preamble, quote
+from stator.source.nodes import TestedFor
+
+Block = list[ast.stmt]
+RETURNED, VALUE = "returned__", "return_value__"
+JUMPS = (ast.Return, ast.Break, ast.Continue)
+NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+LOOPS = (ast.While, ast.For)
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a block stands: its loop, and the jumps that falling off its end amounts to."""
+
+    loop: int | None = None
+    ends_function: bool = False
+    ends_trip: bool = False
+
+    def inner(self, *, last: bool) -> _Place:
+        """The place of a block inside the last, or not the last, statement of this one."""
+        return self if last else _Place(self.loop)
+
+
+def lower_jumps(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with at most one `return`, at its end, and no `break` or `continue`."""
+    lowering = _Lowering(job)
+    _drop_unreached(tree)
+    returns = [node for node in _escaping(tree.body) if isinstance(node, ast.Return)]
+    if not returns:
+        tree.body = lowering.block(tree.body, _Place())
+    elif len(returns) == 1 and returns[0] is tree.body[-1]:
+        tree.body = [*lowering.block(tree.body[:-1], _Place()), tree.body[-1]]
+    else:
+        tree.body = lowering.function(tree)
+    return tree
+
+
+class _Lowering:
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.flags: dict[str, None] = {}  # those that some jump really sets
+
+    def function(self, tree: ast.FunctionDef) -> Block:
+        """The body of a function whose `return`s become assignments."""
+        last = tree.body[-1]
+        body = list(tree.body)
+        if not _leaves_block(body):
+            body.extend(quote("return None", at=last))
+        new = self.block(body, _Place(ends_function=True))
+        if RETURNED in self.flags:
+            start = preamble(new)
+            flag = quote("FLAG = False", at=tree, FLAG=RETURNED)
+            new = [*new[:start], *flag, *new[start:]]
+        return [*new, *quote("return VALUE", at=last, VALUE=VALUE)]
+
+    def block(self, body: Block, place: _Place) -> Block:
+        """`body`, lowered; nothing after a statement that always leaves is kept."""
+        new: Block = []
+        for index, node in enumerate(body):
+            rest = body[index + 1 :]
+            if isinstance(node, JUMPS):
+                return [*new, *self.jump(node, place)]
+            if any(_escaping([node])) or isinstance(node, LOOPS):
+                return [*new, *self.compound(node, rest, place)]
+            new.extend(self.inside(node, place))
+            if _leaves(node):
+                break
+        return new
+
+    def inside(self, node: ast.stmt, place: _Place) -> Block:
+        """A statement that no jump leaves may still hold loops."""
+        inner = _Place(place.loop)
+        for field in ("body", "orelse", "finalbody"):
+            if isinstance(node, ast.If | ast.With | ast.Try) and getattr(node, field, None):
+                setattr(node, field, self.block(getattr(node, field), inner))
+        for handler in node.handlers if isinstance(node, ast.Try) else ():
+            handler.body = self.block(handler.body, inner)
+        return [node]
+
+    def jump(self, node: ast.stmt, place: _Place) -> Block:
+        if isinstance(node, ast.Return):
+            value = node.value or constant(None, at=node)
+            new = quote("TARGET = VALUE", at=node, TARGET=VALUE, VALUE=value)
+            return new if place.ends_function else [*new, *self.set(RETURNED, node)]
+        if isinstance(node, ast.Break):
+            return self.set(f"broke_{place.loop}__", node)
+        if place.ends_trip:
+            return [ast.copy_location(ast.Pass(), node)]
+        return self.set(f"continued_{place.loop}__", node)
+
+    def set(self, flag: str, at: ast.stmt) -> Block:
+        self.flags[flag] = None
+        return quote("FLAG = True", at=at, FLAG=flag)
+
+    def compound(self, node: ast.stmt, rest: Block, place: _Place) -> Block:
+        """A statement that jumps may leave, with the rest of its block."""
+        before: Block = []
+        if isinstance(node, ast.If):
+            rest = _absorb(node, rest)
+        elif _leaves(node):
+            rest = []
+        elif isinstance(node, ast.With) and place.ends_function and _returns_none(rest):
+            before, rest = self.jump(rest[0], place), []
+        if isinstance(node, LOOPS):
+            return self.loop(node, rest, place)
+        flags = self.flags_set(node, place)
+        inner = place.inner(last=not rest)
+        new = self.branch(node, inner)
+        return [*before, *new, *self.guarded(flags, rest, place)]
+
+    def branch(self, node: ast.stmt, place: _Place) -> Block:
+        if isinstance(node, ast.If):
+            node.body = self.block(node.body, place)
+            node.orelse = self.block(node.orelse, place)
+        elif isinstance(node, ast.With):
+            node.body = self.block(node.body, place)
+        elif isinstance(node, ast.Try):
+            self.attempt(node, place)
+        return [node]
+
+    def attempt(self, node: ast.Try, place: _Place) -> None:
+        """`else` runs only when no jump left the body: it is the rest of the body."""
+        for jump in _escaping(node.finalbody):
+            raise UnsupportedSyntax(
+                f"`{ast.unparse(jump).split()[0]}` in a `finally` cannot be converted",
+                at=self.job.source.location(jump), fix="jump after the `try`",
+            )  # fmt: skip
+        rest = [] if _leaves_block(node.body) else node.orelse
+        flags = self.flags_set(node.body, place)
+        node.body = self.block(node.body, place.inner(last=not rest))
+        node.orelse = self.guarded(flags, rest, place)
+        for handler in node.handlers:
+            handler.body = self.block(handler.body, place)
+        node.finalbody = self.block(node.finalbody, _Place(place.loop))
+
+    def loop(self, node: ast.stmt, rest: Block, place: _Place) -> Block:
+        assert isinstance(node, ast.While | ast.For)
+        number = self.job.fresh.number("loop")
+        broke, continued = f"broke_{number}__", f"continued_{number}__"
+        returns = any(isinstance(jump, ast.Return) for jump in _escaping(node.body))
+        trip = self.block(node.body, _Place(number, ends_trip=True))
+        if continued in self.flags:
+            trip = [*quote("FLAG = False", at=node, FLAG=continued), *trip]
+        stops = [*([RETURNED] if returns else []), *([broke] if broke in self.flags else [])]
+        after = [*self.otherwise(node, broke), *rest]
+        new = _with_test(node, trip, stops)
+        start = quote("FLAG = False", at=node, FLAG=broke) if broke in stops else []
+        return [*start, new, *self.guarded([RETURNED] if returns else [], after, place)]
+
+    def otherwise(self, node: ast.While | ast.For, broke: str) -> Block:
+        """The `else` of a loop, to stand after it."""
+        if not node.orelse or broke not in self.flags:
+            return node.orelse
+        return quote(
+            "if TEST: BODY", at=node.orelse[0], TEST=_none_of([broke], node), BODY=node.orelse
+        )
+
+    def guarded(self, flags: list[str], rest: Block, place: _Place) -> Block:
+        """`rest`, lowered, to run only when none of `flags` is set."""
+        lowered = self.block(rest, place)
+        if not flags or not lowered:
+            return lowered
+        return quote("if TEST: BODY", at=rest[0], TEST=_none_of(flags, rest[0]), BODY=lowered)
+
+    def flags_set(self, node: ast.stmt | Block, place: _Place) -> list[str]:
+        """The flags that jumps out of `node` set when more follows it."""
+        kinds = {type(jump) for jump in _escaping(node if isinstance(node, list) else [node])}
+        names = {
+            ast.Return: RETURNED,
+            ast.Break: f"broke_{place.loop}__",
+            ast.Continue: f"continued_{place.loop}__",
+        }
+        return [name for kind, name in names.items() if kind in kinds]
+
+
+def _absorb(node: ast.If, rest: Block) -> Block:
+    """Move `rest` into the branches of `node` where that saves a flag; what is left of it."""
+    body, orelse = _leaves_block(node.body), _leaves_block(node.orelse)
+    if body and orelse:
+        return []
+    if body:
+        node.orelse = [*node.orelse, *rest]
+    elif orelse:
+        node.body = [*node.body, *rest]
+    elif len(rest) == 1 and _is_small_return(rest[0]):
+        node.body = [*node.body, copy.deepcopy(rest[0])]
+        node.orelse = [*node.orelse, *rest]
+    else:
+        return rest
+    return []
+
+
+def _is_small_return(node: ast.stmt) -> bool:
+    """True for a `return` that costs nothing to have twice."""
+    return isinstance(node, ast.Return) and isinstance(node.value, ast.Constant | ast.Name | None)
+
+
+def _returns_none(rest: Block) -> bool:
+    if len(rest) != 1 or not isinstance(rest[0], ast.Return):
+        return False
+    value = rest[0].value
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
+def _with_test(node: ast.While | ast.For, trip: Block, stops: list[str]) -> ast.stmt:
+    """The loop `node` with the body `trip`, that goes on only while none of `stops` is set."""
+    node.body, node.orelse = trip or [ast.copy_location(ast.Pass(), node)], []
+    if not stops:
+        return node
+    test = _none_of(stops, node)
+    if isinstance(node, ast.For):
+        new = TestedFor(
+            target=node.target, iter=node.iter, body=node.body, orelse=[], type_comment=None,
+            test=test,
+        )  # fmt: skip
+        return ast.copy_location(new, node)
+    if not _always_true(node.test):
+        values = test.values if isinstance(test, ast.BoolOp) else [test]
+        test = ast.copy_location(ast.BoolOp(ast.And(), [*values, node.test]), node.test)
+    node.test = test
+    return node
+
+
+def _none_of(flags: list[str], at: ast.stmt) -> ast.expr:
+    """`not a and not b`."""
+    text = " and ".join(f"not {flag}" for flag in flags)
+    (statement,) = quote(text, at=at)
+    assert isinstance(statement, ast.Expr)
+    return statement.value
+
+
+def _escaping(body: Iterable[ast.AST], *, in_loop: bool = False) -> Iterable[ast.stmt]:
+    """The jumps in `body` whose target is outside of it."""
+    for node in body:
+        if isinstance(node, ast.Return) or (isinstance(node, JUMPS) and not in_loop):
+            yield node
+        elif isinstance(node, LOOPS):
+            yield from _escaping(node.body, in_loop=True)
+            yield from _escaping(node.orelse, in_loop=in_loop)
+        elif not isinstance(node, (*NESTED, ast.expr)):
+            yield from _escaping(ast.iter_child_nodes(node), in_loop=in_loop)
+
+
+def _drop_unreached(node: ast.AST) -> None:
+    """Take away what follows a statement that always leaves: its jumps would ask for flags."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (*NESTED, ast.expr)):
+            _drop_unreached(child)
+    for field in ("body", "orelse", "finalbody"):
+        body = getattr(node, field, None)
+        if isinstance(body, list):
+            last = next((i for i, item in enumerate(body) if _leaves(item)), len(body))
+            setattr(node, field, body[: last + 1])
+
+
+def _leaves_block(body: Block) -> bool:
+    return any(_leaves(node) for node in body)
+
+
+def _leaves(node: ast.stmt) -> bool:
+    """True when what follows `node` in its block is never reached."""
+    if isinstance(node, (*JUMPS, ast.Raise)):
+        return True
+    if isinstance(node, ast.If):
+        return _leaves_block(node.body) and _leaves_block(node.orelse)
+    if isinstance(node, ast.Try):
+        attempt = _leaves_block([*node.body, *node.orelse])
+        caught = all(_leaves_block(handler.body) for handler in node.handlers)
+        return _leaves_block(node.finalbody) or (attempt and caught)
+    if isinstance(node, ast.While) and _always_true(node.test):
+        return not any(isinstance(jump, ast.Break) for jump in _escaping(node.body))
+    return False
+
+
+def _always_true(test: ast.expr) -> bool:
+    return isinstance(test, ast.Constant) and bool(test.value)

@@ -1,0 +1,81 @@
+"""AST -> function over the real globals and cells.
+
+The new function shares its globals dict and its closure cells with the original,
+so a later rebinding is seen by both. The tree keeps the user's file and line numbers,
+so a traceback or a debugger stops in the user's own text: there is no source map.
+"""
+
+from __future__ import annotations
+
+import __future__
+
+import ast
+import re
+import types
+
+from stator.rewrite.template import STAGING
+
+OWN_NAME = "function__"  # not the user's: a global function may call itself by name
+GENERATED = re.compile(r"(body|orelse|test|read|write|comp|thunk)_\d+__")
+FUTURE = 0
+for _feature in __future__.all_feature_names:
+    FUTURE |= getattr(__future__, _feature).compiler_flag
+
+
+def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
+    """The code of `tree`, a rewritten form of the function whose code is `like`."""
+    free = sorted({*like.co_freevars, STAGING})
+    module = ast.parse(f"def outer({', '.join(free)}): pass")
+    outer = module.body[0]
+    assert isinstance(outer, ast.FunctionDef)
+    outer.body = [_without_header(tree)]
+    flags = like.co_flags & FUTURE
+    whole = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
+    code = _inner_code(_inner_code(whole))
+    return _named_like(code, like)
+
+
+def load(code: types.CodeType, like: types.FunctionType, staging: object) -> types.FunctionType:
+    """A function with this `code` that stands in for `like`."""
+    cells = dict(zip(like.__code__.co_freevars, like.__closure__ or (), strict=True))
+    cells[STAGING] = types.CellType(staging)
+    closure = tuple(cells[name] for name in code.co_freevars)
+    new = types.FunctionType(code, like.__globals__, like.__name__, like.__defaults__, closure)
+    new.__kwdefaults__ = like.__kwdefaults__
+    new.__qualname__, new.__module__, new.__doc__ = like.__qualname__, like.__module__, like.__doc__
+    new.__annotations__ = like.__annotations__
+    new.__dict__.update(like.__dict__)
+    return new
+
+
+def _without_header(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """`tree` with bare parameters: defaults and annotations belong to the function object."""
+    given = tree.args
+    bare = ast.arguments(
+        [_bare(item) for item in given.posonlyargs], [_bare(item) for item in given.args],
+        given.vararg and _bare(given.vararg), [_bare(item) for item in given.kwonlyargs],
+        [None for _ in given.kwonlyargs], given.kwarg and _bare(given.kwarg), [],
+    )  # fmt: skip
+    (new,) = ast.parse("def name(): pass").body
+    assert isinstance(new, ast.FunctionDef)
+    new.name, new.args, new.body = OWN_NAME, bare, tree.body
+    return ast.fix_missing_locations(ast.copy_location(new, tree))
+
+
+def _bare(item: ast.arg) -> ast.arg:
+    return ast.copy_location(ast.arg(item.arg), item)
+
+
+def _inner_code(code: types.CodeType) -> types.CodeType:
+    return next(const for const in code.co_consts if isinstance(const, types.CodeType))
+
+
+def _named_like(code: types.CodeType, like: types.CodeType) -> types.CodeType:
+    """`code` and the functions generated in it, under the name that tracebacks should show."""
+    inner = tuple(
+        _named_like(const, like)
+        if isinstance(const, types.CodeType) and GENERATED.fullmatch(const.co_name)
+        else const
+        for const in code.co_consts
+    )
+    return code.replace(co_name=like.co_name, co_qualname=like.co_qualname, co_consts=inner)

@@ -1,0 +1,83 @@
+"""`and`, `or`, `not`, comparisons and `A if T else B` -> staging calls.
+
+    A and B             stator__.and_(A, lambda: B)
+    A < B               stator__.compare(A, "<", B)
+    A < B < C           stator__.compare_chain(A, ("<", lambda: B), ("<", lambda: C))
+    A if T else B       stator__.if_expr(T, lambda: A, lambda: B)
+
+What may not be evaluated is passed as a thunk. A `lambda` would keep a `:=` to itself, so a
+thunk with one is a `def` before the statement.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stator.rewrite.job import Job
+from stator.rewrite.template import constant, quote, staged
+from stator.rewrite.walk import Walk
+from stator.source.scopes import bound_names
+
+COMPARISONS = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+def rewrite_logic(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with its logic made by staging calls."""
+    return _Logic(job).run(tree)
+
+
+class _Logic(Walk):
+    def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
+        self.generic_visit(node)
+        first, *others = node.values
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        return staged(name, first, *(self.thunk(part) for part in others), at=node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return staged("not_", node.operand, at=node) if isinstance(node.op, ast.Not) else node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
+        self.generic_visit(node)
+        return staged(
+            "if_expr", node.test, self.thunk(node.body), self.thunk(node.orelse), at=node
+        )  # fmt: skip
+
+    def visit_Compare(self, node: ast.Compare) -> ast.AST:
+        self.generic_visit(node)
+        signs = [constant(COMPARISONS[type(sign)], at=node) for sign in node.ops]
+        if len(signs) == 1:
+            return staged("compare", node.left, signs[0], node.comparators[0], at=node)
+        pairs = [
+            ast.Tuple([sign, self.thunk(operand)], ast.Load())
+            for sign, operand in zip(signs, node.comparators, strict=True)
+        ]
+        return staged("compare_chain", node.left, *pairs, at=node)
+
+    def visit_Assert(self, node: ast.Assert) -> ast.AST:
+        """`assert TEST, MESSAGE`: the message is made only for a failure."""
+        self.generic_visit(node)
+        message = constant(None, at=node) if node.msg is None else self.thunk(node.msg)
+        call = staged("assert_stmt", node.test, message, at=node)
+        return ast.copy_location(ast.Expr(call), node)
+
+    def thunk(self, node: ast.expr) -> ast.expr:
+        """A function of no arguments that evaluates `node` in its own scope."""
+        written = bound_names([node])
+        if not written:
+            nothing = ast.arguments([], [], None, [], [], None, [])
+            return ast.copy_location(ast.Lambda(nothing, node), node)
+        name = self.job.fresh.name("thunk")
+        declared = self.job.declare(written)
+        self.hoist(*quote(THUNK, at=node, NAME=name, DECLARED=declared, VALUE=node))
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+
+THUNK = """
+def NAME():
+    DECLARED
+    return VALUE
+"""

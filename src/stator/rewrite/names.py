@@ -1,0 +1,81 @@
+"""Names that may be undefined -> a value that says so.
+
+    if c:               x = stator__.undefined("x")
+        x = 1           if c: x = 1
+    return x            return stator__.read(x)
+
+The state of a branch or a loop is read and written as a whole, so a name in it must hold
+something even where Python has it unbound. Only such names are touched, and only those reads
+that may really come too early.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stator.rewrite.job import Job
+from stator.rewrite.template import constant, preamble, quote, staged
+from stator.rewrite.walk import Walk
+
+
+def rewrite_names(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+    """`tree` with its undefined names defined, and checked where they are read."""
+    return _Names(job).run(tree)
+
+
+def define(name: str, *, at: ast.AST) -> list[ast.stmt]:
+    """`name = stator__.undefined("name")`."""
+    return quote(
+        "NAME = stator__.undefined(TEXT)", at=at, NAME=name, TEXT=constant(name, at=at)
+    )  # fmt: skip
+
+
+def read_name(node: ast.Name, job: Job) -> ast.expr:
+    """The value of the name `node`, checked if it may be undefined there."""
+    name = ast.copy_location(ast.Name(node.id, ast.Load()), node)
+    if node in job.facts.unsure and node.id in job.facts.tracked:
+        return staged("read", name, at=node)
+    return name
+
+
+class _Names(Walk):
+    def run(self, tree: ast.FunctionDef) -> ast.FunctionDef:
+        tree = super().run(tree)
+        known = [line for name in self.job.facts.initialised for line in define(name, at=tree)]
+        start = preamble(tree.body)
+        tree.body = [*tree.body[:start], *known, *tree.body[start:]]
+        return tree
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return read_name(node, self.job) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
+        """`del` of a tracked name leaves it undefined; the others stay."""
+        new: list[ast.stmt] = []
+        for target in _flat(node.targets):
+            if isinstance(target, ast.Name) and target.id in self.job.facts.tracked:
+                if target in self.job.facts.unsure:
+                    new.append(ast.copy_location(ast.Expr(read_name(target, self.job)), node))
+                new.extend(define(target.id, at=node))
+            else:
+                new.append(ast.copy_location(ast.Delete([self.expression(target)]), node))
+        return new
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
+        """Python unbinds `e` after `except E as e`; a tracked one becomes undefined."""
+        self.generic_visit(node)
+        if node.name in self.job.facts.tracked:
+            name, node.name = node.name, self.job.fresh.name("error")
+            assert name is not None
+            start = quote("NAME = ERROR", at=node, NAME=name, ERROR=node.name)
+            node.body = [*start, *node.body, *define(name, at=node)]
+        return node
+
+
+def _flat(targets: list[ast.expr]) -> list[ast.expr]:
+    """The targets of a `del`, tuples opened."""
+    flat: list[ast.expr] = []
+    for target in targets:
+        inner = target.elts if isinstance(target, ast.Tuple | ast.List) else None
+        flat.extend([target] if inner is None else _flat(inner))
+    return flat

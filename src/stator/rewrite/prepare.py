@@ -1,0 +1,55 @@
+"""A definition -> the plain function that the passes work on.
+
+Decorators go (they are not applied again), a lambda becomes a `def`, and `global` and
+`nonlocal` move to the top, since they speak for the whole function wherever they stand.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stator.rewrite.template import quote
+from stator.source.text import Definition
+
+
+def as_function(node: Definition) -> ast.FunctionDef:
+    """`node` as an undecorated `def`."""
+    if isinstance(node, ast.Lambda):
+        return _from_lambda(node)
+    assert isinstance(node, ast.FunctionDef)
+    node.decorator_list = []
+    lifter = _Lifter()
+    body = [lifter.visit(statement) for statement in node.body]
+    start = 1 if ast.get_docstring(node, clean=False) is not None else 0
+    node.body = [*body[:start], *lifter.declarations, *body[start:]]
+    return node
+
+
+def _from_lambda(node: ast.Lambda) -> ast.FunctionDef:
+    value = ast.copy_location(ast.Return(node.body), node.body)
+    (new,) = quote("def lambda__(): BODY", at=node, BODY=[value])
+    assert isinstance(new, ast.FunctionDef)
+    new.args = node.args
+    return new
+
+
+class _Lifter(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.declarations: list[ast.stmt] = []
+
+    def visit_Global(self, node: ast.Global) -> ast.stmt:
+        self.declarations.append(node)
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
+        self.declarations.append(node)
+        return ast.copy_location(ast.Pass(), node)
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        return node

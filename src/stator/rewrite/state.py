@@ -1,0 +1,63 @@
+"""The state of a staged statement: the functions that read and write it.
+
+    def read_1__(): return (a, b)
+    def write_1__(state__): nonlocal a, b; (a, b) = state__
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+from stator.rewrite.job import Job
+from stator.rewrite.template import constant, quote
+
+STATE = """
+def READ(): return VALUES
+def WRITE(state__):
+    DECLARED
+    ASSIGN
+"""
+
+
+@dataclass(frozen=True)
+class State:
+    """The state of the statement `node`, in a fixed order."""
+
+    job: Job
+    node: ast.stmt
+    number: int
+
+    @property
+    def read(self) -> str:
+        """The name of the function that reads the state."""
+        return f"read_{self.number}__"
+
+    @property
+    def write(self) -> str:
+        """The name of the function that writes the state."""
+        return f"write_{self.number}__"
+
+    def names(self) -> ast.expr:
+        """The names in the state, as a tuple of strings."""
+        names = self.job.facts.state[self.node]
+        return ast.Tuple([constant(name, at=self.node) for name in names], ast.Load())
+
+    def functions(self) -> list[ast.stmt]:
+        """The definitions of `read` and `write`."""
+        names = self.job.facts.state[self.node]
+        assign = quote("TARGETS = state__", at=self.node, TARGETS=_tuple(names, ast.Store()))
+        return quote(
+            STATE, at=self.node, READ=self.read, WRITE=self.write,
+            VALUES=_tuple(names, ast.Load()), DECLARED=self.job.declare(names),
+            ASSIGN=assign if names else nothing(self.node),
+        )  # fmt: skip
+
+
+def nothing(at: ast.AST) -> list[ast.stmt]:
+    """`pass`, for a block that must not be empty."""
+    return quote("pass", at=at)
+
+
+def _tuple(names: tuple[str, ...], context: ast.expr_context) -> ast.Tuple:
+    return ast.Tuple([ast.Name(name, context) for name in names], context)

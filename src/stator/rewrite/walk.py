@@ -1,0 +1,87 @@
+"""Walk: a transformer that stays in one function and can put statements before another.
+
+Nested functions, lambdas and classes are not entered (they are converted when they are
+called); only what is evaluated where they are made is. `hoist` puts a `def` before the
+statement at hand: that is always safe, since a `def` evaluates nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stator.rewrite.job import Job
+
+
+class Walk(ast.NodeTransformer):
+    """The frame of a pass: subclasses add `visit_...` for what they rewrite."""
+
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.hoisted: list[ast.stmt] = []
+
+    def run(self, tree: ast.FunctionDef) -> ast.FunctionDef:
+        """`tree` with its body rewritten; the signature stays."""
+        tree.body = self.block(tree.body)
+        return tree
+
+    def hoist(self, *statements: ast.stmt) -> None:
+        """Put `statements` before the statement that is being visited."""
+        self.hoisted.extend(statements)
+
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The rewritten statements, each after what it hoisted."""
+        new: list[ast.stmt] = []
+        for statement in body:
+            outer, self.hoisted = self.hoisted, []
+            result = self.visit(statement)
+            new.extend(self.hoisted)
+            new.extend(result if isinstance(result, list) else [result] if result else [])
+            self.hoisted = outer
+        return new
+
+    def expression(self, node: ast.expr) -> ast.expr:
+        """The rewritten `node`."""
+        new = self.visit(node)
+        assert isinstance(new, ast.expr)
+        return new
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
+                setattr(node, name, self.block(value))
+            elif isinstance(value, list):
+                setattr(node, name, [self._child(item) for item in value])
+            elif isinstance(value, ast.AST):
+                setattr(node, name, self.visit(value))
+        return node
+
+    def _child(self, item: object) -> object:
+        return self.visit(item) if isinstance(item, ast.AST) else item
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.decorator_list = [self.expression(item) for item in node.decorator_list]
+        self._defaults(node.args)
+        return node
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        self._defaults(node.args)
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        node.decorator_list = [self.expression(item) for item in node.decorator_list]
+        node.bases = [self.expression(item) for item in node.bases]
+        for keyword in node.keywords:
+            keyword.value = self.expression(keyword.value)
+        return node
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        """A generator that stays one runs later, as it is; its first iterable is taken now."""
+        node.generators[0].iter = self.expression(node.generators[0].iter)
+        return node
+
+    def _defaults(self, arguments: ast.arguments) -> None:
+        arguments.defaults = [self.expression(item) for item in arguments.defaults]
+        arguments.kw_defaults = [item and self.expression(item) for item in arguments.kw_defaults]

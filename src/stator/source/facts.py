@@ -1,0 +1,132 @@
+"""All that is known of one function, and the state of each staged statement.
+
+The state of an `if` or a loop is what it changes and somebody still wants: the names it
+assigns that are live after it, or live where a branch or a trip starts.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from stator.source.definite import Definite, definite_assignment
+from stator.source.liveness import Liveness, all_captured, liveness
+from stator.source.nodes import TestedFor
+from stator.source.scopes import Scope, bound_names, nonlocals_inside, own_nodes, scope_of
+
+STAGED = (ast.If, ast.While, ast.For)
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The facts of one function whose jumps are lowered."""
+
+    scope: Scope
+    state: Mapping[ast.stmt, tuple[str, ...]]  # for each `if` and loop, in a fixed order
+    dead: Mapping[ast.stmt, tuple[str, ...]]  # the part of an `if`'s state unused after it
+    tracked: frozenset[str]  # names that may hold `undefined` instead of being unbound
+    initialised: tuple[str, ...]  # the tracked names that the function's top must define
+    unsure: frozenset[ast.Name]  # reads that may find an undefined name
+    shared: frozenset[str]  # names that nested functions assign
+
+
+def study(tree: ast.FunctionDef, original: Scope) -> Facts:
+    """The facts of `tree`, the lowered form of a function whose scope was `original`."""
+    return _Study(tree, original).facts()
+
+
+class _Study:
+    def __init__(self, tree: ast.FunctionDef, original: Scope) -> None:
+        self.body = tree.body
+        self.scope = _with_dropped(scope_of(tree), original)
+        self.staged = tuple(node for node in own_nodes(self.body) if isinstance(node, STAGED))
+        self.shared = frozenset(nonlocals_inside(self.body))
+        outer = (*self.scope.globals, *self.scope.nonlocals)
+        self.always = frozenset((*all_captured(self.body), *outer))
+
+    def facts(self) -> Facts:
+        definite = definite_assignment(self.body, self.scope)
+        live = liveness(self.body)
+        state = {node: self._state(node, live) for node in self.staged}
+        tracked = self._tracked(state, definite)
+        fresh = tuple(sorted(tracked - {*self.scope.parameters}))
+        return Facts(
+            self.scope, MappingProxyType(state), MappingProxyType(self._dead(state, live)),
+            tracked, fresh, definite.unsure, self.shared,
+        )  # fmt: skip
+
+    def _state(self, node: ast.stmt, live: Liveness) -> tuple[str, ...]:
+        wanted = live.live_out[node] | live.live_inside[node] | self.always
+        return tuple(sorted(self._assigned(node) & wanted))
+
+    def _assigned(self, node: ast.stmt) -> set[str]:
+        """What `node` assigns once its branches or trips run."""
+        own = {*self.scope.locals, *self.scope.globals, *self.scope.nonlocals}
+        calls = any(isinstance(inner, ast.Call) for inner in own_nodes(moved_parts(node)))
+        shared = self.shared & own if calls else frozenset()
+        return {*bound_names(moved_parts(node)), *shared}
+
+    def _dead(
+        self, state: Mapping[ast.stmt, tuple[str, ...]], live: Liveness
+    ) -> dict[ast.stmt, tuple[str, ...]]:
+        return {
+            node: tuple(n for n in names if n not in live.live_out[node] | self.always)
+            for node, names in state.items()
+            if isinstance(node, ast.If)
+        }
+
+    def _tracked(
+        self, state: Mapping[ast.stmt, tuple[str, ...]], definite: Definite
+    ) -> frozenset[str]:
+        own = {*self.scope.locals}
+        found = {
+            name
+            for node, names in state.items()
+            for name in names
+            if name not in definite.bound_before.get(node, ()) or name in definite.deleted
+        }
+        flat = {*self.scope.parameters, *bound_names(flat_parts(self.body))}
+        return frozenset((found | (own - flat)) & own)
+
+
+def _with_dropped(scope: Scope, original: Scope) -> Scope:
+    """`scope` with the locals whose assignments were dead code and are gone."""
+    outer = {*scope.globals, *scope.nonlocals}
+    dropped = (name for name in original.locals if name not in outer)
+    every = tuple(dict.fromkeys((*scope.locals, *dropped)))
+    return Scope(scope.parameters, every, scope.globals, scope.nonlocals)
+
+
+def moved_parts(node: ast.stmt) -> list[ast.AST]:
+    """The parts of a staged statement that move into functions of their own."""
+    if isinstance(node, ast.If):
+        return [*node.body, *node.orelse]
+    if isinstance(node, ast.While):
+        return [node.test, *node.body]
+    if isinstance(node, TestedFor):
+        return [node.target, *node.body, node.test]
+    if isinstance(node, ast.For):
+        return [node.target, *node.body]
+    return []
+
+
+def flat_parts(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
+    """The statements that stay in the function's own body: those outside branches and loops."""
+    for node in body:
+        if isinstance(node, ast.With):
+            yield from (item.optional_vars for item in node.items if item.optional_vars)
+            yield from flat_parts(node.body)
+        elif isinstance(node, ast.Try):
+            yield from flat_parts((*node.body, *node.orelse, *node.finalbody))
+            for handler in node.handlers:
+                yield from flat_parts(handler.body)
+                if handler.name:
+                    yield ast.Name(handler.name, ast.Store())
+        elif isinstance(node, ast.Assign):
+            yield from node.targets
+        elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+            yield node.target
+        elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
+            yield node

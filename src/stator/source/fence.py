@@ -1,0 +1,115 @@
+"""A decision for every kind of node: allowed, rewritten, or refused with a reason and a fix.
+
+The table is by name, because Python versions differ in the nodes they have. A node that is in
+no row is refused: a new Python brings new syntax, and nothing passes by accident.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal
+
+from stator.errors import UnsupportedSyntax
+from stator.source.nodes import COMPREHENSIONS
+from stator.source.text import Source
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of one kind of node."""
+
+    verdict: Literal["allowed", "rewritten", "refused"]
+    what: str = ""
+    fix: str = ""
+
+
+_ALLOWED = """
+    Module Interactive Expression FunctionType mod stmt expr expr_context boolop operator unaryop
+    cmpop comprehension excepthandler ExceptHandler arguments arg keyword alias withitem
+    match_case pattern type_ignore TypeIgnore slice
+    FunctionDef ClassDef Lambda Return Expr Pass Import ImportFrom Global Nonlocal With
+    Constant Name NamedExpr Tuple Starred BinOp UnaryOp GeneratorExp
+    Load Store Del Invert UAdd USub
+    Add Sub Mult MatMult Div Mod Pow LShift RShift BitOr BitXor BitAnd FloorDiv
+    Yield YieldFrom
+    TypeAlias type_param TypeVar ParamSpec TypeVarTuple
+    Num Str Bytes NameConstant Ellipsis Index ExtSlice Suite Param AugLoad AugStore
+    TestedFor Search
+"""
+_REWRITTEN = """
+    If While For Break Continue Assign AugAssign AnnAssign Delete Assert Raise Try
+    BoolOp And Or Not IfExp Compare Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn
+    Call Attribute Subscript Slice JoinedStr FormattedValue
+    List Dict Set ListComp SetComp DictComp
+"""
+_ASYNC = "write it without `async`: a program runs from start to end"
+_MATCH = "write it as `if`/`elif`"
+_REFUSED = {
+    "AsyncFunctionDef": ("`async def`", _ASYNC),
+    "AsyncFor": ("`async for`", "iterate over a list or a tensor"),
+    "AsyncWith": ("`async with`", _ASYNC),
+    "Await": ("`await`", _ASYNC),
+    "Match": ("`match`", _MATCH),
+    "MatchValue": ("a `case` pattern", _MATCH),
+    "MatchSingleton": ("a `case` pattern", _MATCH),
+    "MatchSequence": ("a `case` pattern", _MATCH),
+    "MatchMapping": ("a `case` pattern", _MATCH),
+    "MatchClass": ("a `case` pattern", _MATCH),
+    "MatchStar": ("a `case` pattern", _MATCH),
+    "MatchAs": ("a `case` pattern", _MATCH),
+    "MatchOr": ("a `case` pattern", _MATCH),
+    "TryStar": ("`except*`", "use `except`"),
+    "TemplateStr": ("a template string", "use an f-string"),
+    "Interpolation": ("a template string", "use an f-string"),
+}
+
+
+def _table() -> Mapping[str, Decision]:
+    table = {name: Decision("allowed") for name in _ALLOWED.split()}
+    table |= {name: Decision("rewritten") for name in _REWRITTEN.split()}
+    table |= {name: Decision("refused", *row) for name, row in _REFUSED.items()}
+    return MappingProxyType(table)
+
+
+FENCE = _table()
+_UNKNOWN = Decision("refused", "this syntax", "write it in the syntax of Python 3.13")
+_REFUSED_CALLS = MappingProxyType({
+    "exec": "call the code directly",
+    "eval": "call the code directly",
+    "locals": "name the variables",
+    "vars": "name the variables",
+    "dir": "name the variables",
+})
+_ONLY_BARE = frozenset({"vars", "dir"})  # with an argument these are ordinary functions
+
+
+def check(source: Source) -> None:
+    """Raise UnsupportedSyntax for the first node of `source` that cannot be converted."""
+    for node in _own_nodes(source.tree, root=True):
+        decision = _decide(node)
+        if decision.verdict == "refused":
+            problem = f"{decision.what} cannot be converted"
+            raise UnsupportedSyntax(problem, at=source.location(node), fix=decision.fix)
+
+
+def _decide(node: ast.AST) -> Decision:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        name, bare = node.func.id, not (node.args or node.keywords)
+        if name in _REFUSED_CALLS and (bare or name not in _ONLY_BARE):
+            return Decision("refused", f"a call of `{name}`", _REFUSED_CALLS[name])
+    if isinstance(node, COMPREHENSIONS) and any(item.is_async for item in node.generators):
+        return Decision("refused", "an `async` comprehension", _ASYNC)
+    return FENCE.get(type(node).__name__, _UNKNOWN)
+
+
+def _own_nodes(node: ast.AST, *, root: bool = False) -> Iterator[ast.AST]:
+    """`node` and what is in it, without the insides of nested functions and classes."""
+    yield node
+    nested = isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef) and not root
+    if nested or isinstance(node, ast.AsyncFunctionDef):
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _own_nodes(child)

@@ -1,0 +1,127 @@
+"""Which names are still wanted after a statement.
+
+A walk backwards over a tree whose jumps are lowered. Inside a `try`, whatever a handler or the
+`finally` wants is wanted at every point, since any statement may raise; inside a `with`,
+whatever follows is, since the manager may swallow the exception.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from stator.source.definite import surely_bound, target_names, deleted_names
+from stator.source.nodes import TestedFor
+from stator.source.scopes import uses_of
+
+Names = frozenset[str]
+NOTHING: Names = frozenset()
+
+
+@dataclass(frozen=True)
+class Liveness:
+    """What is live around each `if` and each loop."""
+
+    live_out: Mapping[ast.stmt, Names]  # after the statement
+    live_inside: Mapping[ast.stmt, Names]  # where its branches start; at the head of a loop
+
+
+def liveness(body: list[ast.stmt]) -> Liveness:
+    """The facts for a function with this `body`, whose jumps are lowered."""
+    walk = _Walk()
+    walk.block(body, NOTHING)
+    return Liveness(MappingProxyType(walk.out), MappingProxyType(walk.inside))
+
+
+class _Walk:
+    """One backward walk; each method takes what is live after and gives what is before."""
+
+    def __init__(self) -> None:
+        self.out: dict[ast.stmt, Names] = {}
+        self.inside: dict[ast.stmt, Names] = {}
+        self.on_error: Names = NOTHING  # live wherever the code around an exception goes on
+        self.reads: dict[ast.AST, Names] = {}
+
+    def block(self, body: list[ast.stmt], live: Names) -> Names:
+        for statement in reversed(body):
+            live |= self.on_error
+            self.out[statement] = live
+            live = self.statement(statement, live) | self.on_error
+        return live
+
+    def guarded(self, body: list[ast.stmt], live: Names, on_error: Names) -> Names:
+        """A block of which any statement may go on at a point where `on_error` is live."""
+        saved, self.on_error = self.on_error, self.on_error | on_error
+        live = self.block(body, live)
+        self.on_error = saved
+        return live
+
+    def statement(self, node: ast.stmt, live: Names) -> Names:
+        if isinstance(node, ast.If):
+            inside = self.block(node.body, live) | self.block(node.orelse, live)
+            self.inside[node] = inside
+            return inside | self.read(node.test)
+        if isinstance(node, ast.While):
+            return self._while(node, live)
+        if isinstance(node, ast.For):
+            return self._for(node, live)
+        if isinstance(node, ast.Try):
+            return self._try(node, live)
+        if isinstance(node, ast.With):
+            return self._with(node, live)
+        return self._simple(node, live)
+
+    def _simple(self, node: ast.stmt, live: Names) -> Names:
+        if isinstance(node, ast.Raise | ast.Return):
+            return self.read(node)
+        gone = frozenset([*surely_bound(node), *deleted_names([node])])
+        return (live - gone) | self.read(node)
+
+    def _while(self, node: ast.While, live: Names) -> Names:
+        head = live | self.read(node.test)
+        while (wider := head | self.block(node.body, head)) != head:
+            head = wider
+        self.inside[node] = head
+        return head
+
+    def _for(self, node: ast.For, live: Names) -> Names:
+        head = live | (self.read(node.test) if isinstance(node, TestedFor) else NOTHING)
+        while (wider := head | self._trip(node, head)) != head:
+            head = wider
+        self.inside[node] = head
+        return head | self.read(node.iter)
+
+    def _trip(self, node: ast.For, head: Names) -> Names:
+        inside = self.block(node.body, head) - frozenset(target_names(node.target))
+        return inside | self.read(node.target)
+
+    def _with(self, node: ast.With, live: Names) -> Names:
+        live = self.guarded(node.body, live, live)
+        for item in reversed(node.items):
+            if item.optional_vars is not None:
+                live = live - frozenset(target_names(item.optional_vars))
+                live |= self.read(item.optional_vars)
+            live |= self.read(item.context_expr)
+        return live
+
+    def _try(self, node: ast.Try, live: Names) -> Names:
+        final = self.block(node.finalbody, live)
+        caught = final
+        for handler in node.handlers:
+            own = frozenset([handler.name] if handler.name else [])
+            caught |= self.guarded(handler.body, final - own, final) - own
+            caught |= self.read(handler.type) if handler.type is not None else NOTHING
+        after = self.guarded(node.orelse, final, final)
+        return self.guarded(node.body, after, caught)
+
+    def read(self, node: ast.AST) -> Names:
+        if node not in self.reads:
+            self.reads[node] = frozenset(uses_of([node]).read)
+        return self.reads[node]
+
+
+def all_captured(body: Iterable[ast.AST]) -> tuple[str, ...]:
+    """The names that something made in `body` may read at any later time."""
+    return uses_of(body).captured

@@ -1,0 +1,66 @@
+"""`__name` inside a class -> `_Class__name`.
+
+CPython mangles private names when it compiles a class body. A rewritten method is compiled
+outside of its class, so the mangling is done here.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from stator.source.text import Definition
+
+
+def mangle(tree: Definition, class_name: str | None) -> Definition:
+    """`tree` with the private names it would have inside `class_name`."""
+    stem = (class_name or "").lstrip("_")
+    if not stem:
+        return tree
+    mangler = _Mangler(stem)
+    for child in ast.iter_child_nodes(tree):
+        mangler.visit(child)
+    return tree
+
+
+class _Mangler(ast.NodeVisitor):
+    def __init__(self, stem: str) -> None:
+        self.stem = stem
+
+    def _mangled(self, name: str) -> str:
+        private = name.startswith("__") and not name.endswith("__") and "." not in name
+        return f"_{self.stem}{name}" if private else name
+
+    def visit_Name(self, node: ast.Name) -> None:
+        node.id = self._mangled(node.id)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        node.attr = self._mangled(node.attr)
+        self.generic_visit(node)
+
+    def visit_arg(self, node: ast.arg) -> None:
+        node.arg = self._mangled(node.arg)
+        self.generic_visit(node)
+
+    def visit_keyword(self, node: ast.keyword) -> None:
+        node.arg = node.arg and self._mangled(node.arg)
+        self.generic_visit(node)
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        node.name = node.name and self._mangled(node.name)
+        self.generic_visit(node)
+
+    def visit_alias(self, node: ast.alias) -> None:
+        bound = node.asname or node.name
+        if self._mangled(bound) != bound:
+            node.asname = self._mangled(bound)
+
+    def visit_Global(self, node: ast.Global) -> None:
+        node.names = [self._mangled(name) for name in node.names]
+
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
+        node.names = [self._mangled(name) for name in node.names]
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        """The body of an inner class belongs to that class, and CPython mangles it."""
+        for child in (*node.decorator_list, *node.bases, *node.keywords):
+            self.visit(child)

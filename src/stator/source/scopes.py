@@ -1,0 +1,231 @@
+"""Which names a tree binds, reads and captures.
+
+A name is *read* where evaluating the tree reads it at once, comprehensions included. It is
+*captured* where a function, a class or a generator expression made there may read it later.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stator.source.nodes import COMPREHENSIONS, FUNCTIONS, Comprehension, Function
+
+
+@dataclass(frozen=True)
+class Uses:
+    """The names a tree reads and captures, in order of appearance."""
+
+    read: tuple[str, ...]
+    captured: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The names of one function."""
+
+    parameters: tuple[str, ...]
+    locals: tuple[str, ...]  # parameters included
+    globals: tuple[str, ...]  # declared `global`
+    nonlocals: tuple[str, ...]  # declared `nonlocal`
+
+
+def scope_of(function: Function) -> Scope:
+    """The scope of `function` itself, nested functions left out."""
+    body = function.body if isinstance(function.body, list) else [function.body]
+    declared = [node for node in own_nodes(body) if isinstance(node, ast.Global | ast.Nonlocal)]
+    global_names = _names(declared, ast.Global)
+    nonlocal_names = _names(declared, ast.Nonlocal)
+    parameters = parameter_names(function.args)
+    elsewhere = {*global_names, *nonlocal_names}
+    bound = [name for name in bound_names(body) if name not in elsewhere]
+    annotated = [
+        node.target.id
+        for node in own_nodes(body)
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
+    ]
+    every = tuple(dict.fromkeys([*parameters, *bound, *annotated]))
+    return Scope(parameters, every, global_names, nonlocal_names)
+
+
+def _names(declared: Iterable[ast.AST], kind: type[ast.AST]) -> tuple[str, ...]:
+    found = [node for node in declared if isinstance(node, kind)]
+    return tuple(dict.fromkeys(name for node in found for name in getattr(node, "names")))
+
+
+def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
+    """The parameters in the order of their declaration."""
+    optional = (arguments.vararg, arguments.kwarg)
+    plain = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+    return tuple(item.arg for item in (*plain, *optional) if item is not None)
+
+
+def own_nodes(trees: Iterable[ast.AST]) -> Iterable[ast.AST]:
+    """Every node of `trees` that runs in their own function.
+
+    Nested functions and classes are given themselves, with what is evaluated where they are
+    made; comprehensions are given whole.
+    """
+    pending = list(trees)[::-1]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending.extend(reversed(evaluated_children(node)))
+
+
+def evaluated_children(node: ast.AST) -> list[ast.AST]:
+    """The children of `node` that are evaluated when `node` is."""
+    if isinstance(node, ast.Lambda):
+        return _defaults(node.args)
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        return [*node.decorator_list, *_defaults(node.args), *_annotations(node)]
+    if isinstance(node, ast.ClassDef):
+        return [*node.decorator_list, *node.bases, *node.keywords]
+    if isinstance(node, ast.AnnAssign):
+        return [part for part in (node.value, node.target) if part is not None]
+    return list(ast.iter_child_nodes(node))
+
+
+def _defaults(arguments: ast.arguments) -> list[ast.AST]:
+    return [*arguments.defaults, *(item for item in arguments.kw_defaults if item is not None)]
+
+
+def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.AST]:
+    every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
+    optional = [item for item in (node.args.vararg, node.args.kwarg) if item is not None]
+    found = [*(item.annotation for item in (*every, *optional)), node.returns]
+    return [item for item in found if item is not None]
+
+
+def bound_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
+    """The names that running `trees` may bind or delete, in order of appearance."""
+    binder = _Binder()
+    for tree in trees:
+        binder.visit(tree)
+    return tuple(binder.names)
+
+
+class _Binder(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.names: dict[str, None] = {}
+
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            self.names[node.id] = None
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            self.names[node.name] = None
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            self.names[node.name] = None
+        elif isinstance(node, ast.alias):
+            self.names[(node.asname or node.name).split(".")[0]] = None
+        if isinstance(node, COMPREHENSIONS):
+            self._comprehension(node)
+        elif not (isinstance(node, ast.AnnAssign) and node.value is None):
+            for child in evaluated_children(node):
+                self.visit(child)
+
+    def _comprehension(self, node: Comprehension) -> None:
+        """A comprehension's targets are its own; its `:=` binds outside."""
+        for item in own_nodes([node]):
+            if isinstance(item, ast.NamedExpr) and isinstance(item.target, ast.Name):
+                self.names[item.target.id] = None
+
+
+def uses_of(trees: Iterable[ast.AST]) -> Uses:
+    """The names that running `trees` reads, and those it captures."""
+    reader = _Reader()
+    for tree in trees:
+        reader.visit(tree)
+    return Uses(tuple(reader.read), tuple(reader.captured))
+
+
+class _Reader(ast.NodeVisitor):
+    def __init__(self) -> None:
+        self.read: dict[str, None] = {}
+        self.captured: dict[str, None] = {}
+        self.hidden: tuple[str, ...] = ()
+
+    def visit(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Store):  # `del x`, too, wants x to be there
+                self._note(self.read, (node.id,))
+        elif isinstance(node, COMPREHENSIONS):
+            self._comprehension(node)
+        else:
+            self._ordinary(node)
+
+    def _ordinary(self, node: ast.AST) -> None:
+        if isinstance(node, FUNCTIONS):
+            self._note(self.captured, free_names(node))
+        elif isinstance(node, ast.ClassDef):
+            inside = uses_of(node.body)
+            self._note(self.captured, (*inside.read, *inside.captured))
+        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self._note(self.read, (node.target.id,))
+        for child in evaluated_children(node):
+            self.visit(child)
+
+    def _comprehension(self, node: Comprehension) -> None:
+        self.visit(node.generators[0].iter)
+        inside = _Reader()
+        inside.hidden = (*self.hidden, *bound_names(item.target for item in node.generators))
+        for child in comprehension_inside(node):
+            inside.visit(child)
+        lazy = isinstance(node, ast.GeneratorExp)
+        self.captured.update(inside.captured)
+        (self.captured if lazy else self.read).update(inside.read)
+
+    def _note(self, where: dict[str, None], names: Iterable[str]) -> None:
+        where.update(dict.fromkeys(name for name in names if name not in self.hidden))
+
+
+def comprehension_inside(node: Comprehension) -> list[ast.AST]:
+    """What runs inside a comprehension: all but its first iterable."""
+    first, *others = node.generators
+    inside: list[ast.AST] = [first.target, *first.ifs, *others]
+    ends = (node.key, node.value) if isinstance(node, ast.DictComp) else (node.elt,)
+    return [*inside, *ends]
+
+
+def free_names(function: Function) -> tuple[str, ...]:
+    """The names `function`, and functions in it, take from around it (globals included)."""
+    scope = scope_of(function)
+    body = function.body if isinstance(function.body, list) else [function.body]
+    uses = uses_of(body)
+    own = {*scope.locals, *scope.globals}
+    every = (*uses.read, *uses.captured, *scope.nonlocals)
+    return tuple(name for name in dict.fromkeys(every) if name not in own)
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What a function, with those nested in it, does to names that are not its own."""
+
+    nonlocals_written: tuple[str, ...]
+    globals_written: tuple[str, ...]
+    globals_read: tuple[str, ...]  # declared `global` somewhere, and read
+
+
+def outside_of(function: Function) -> Outside:
+    """The declared effects of `function` and of all functions nested in it, sorted."""
+    written: tuple[set[str], set[str]] = (set(), set())
+    read: set[str] = set()
+    for inner in (node for node in ast.walk(function) if isinstance(node, FUNCTIONS)):
+        scope = scope_of(inner)
+        body = inner.body if isinstance(inner.body, list) else [inner.body]
+        bound = {*bound_names(body)}
+        written[0].update(bound & {*scope.nonlocals})
+        written[1].update(bound & {*scope.globals})
+        read.update({*uses_of(body).read} & {*scope.globals})
+    return Outside(tuple(sorted(written[0])), tuple(sorted(written[1])), tuple(sorted(read)))
+
+
+def nonlocals_inside(trees: Iterable[ast.AST]) -> tuple[str, ...]:
+    """The names that functions nested in `trees` declare `nonlocal`, sorted."""
+    found: set[str] = set()
+    for tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, FUNCTIONS):
+                found.update(scope_of(node).nonlocals)
+    return tuple(sorted(found))

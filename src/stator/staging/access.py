@@ -1,0 +1,247 @@
+"""Attributes and items: read and written by converted code."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+import numpy
+import torch
+
+from stator.capture.branches import defined
+from stator.capture.places import current_place
+from stator.capture.values import StagedList, Undefined, Variant, distribute
+from stator.errors import UnsupportedCall
+from stator.staging import lists
+from stator.staging.session import Session
+from stator.staging.truth import index as as_index
+
+LIST_LIKE = (list, tuple, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
+REFUSED_ATTRIBUTES = {
+    "grad": "the gradient of a tensor changes from step to step",
+    "data": "`.data` hides what is read and written",
+    "grad_fn": "the autograd graph is not part of a program",
+}
+
+
+def get(session: Session, obj: Any, name: str) -> Any:
+    """`obj.name`."""
+    if isinstance(obj, Variant):
+        return session.recorder.apply(obj, lambda one: get(session, one, name))
+    if isinstance(obj, torch.Tensor) and name in REFUSED_ATTRIBUTES:
+        raise UnsupportedCall(f"`.{name}` cannot be captured: {REFUSED_ATTRIBUTES[name]}",
+                              at=current_place(), fix="use `.detach()`")  # fmt: skip
+    value = getattr(obj, name)
+    if isinstance(value, Variant):
+        value = _without_undefined(session, value, AttributeError(
+            f"'{type(obj).__name__}' object has no attribute '{name}'"))  # fmt: skip
+    session.guards.read_attribute(obj, name, value)
+    return shadowed(session, value)
+
+
+def shadowed(session: Session, value: Any) -> Any:
+    """A plain list from outside, as the staged list that stands for it during this capture."""
+    return session.shadow(value) if type(value) is list else value
+
+
+def set_attribute(session: Session, obj: Any, name: str, value: Any) -> None:
+    """`obj.name = value`."""
+    if isinstance(obj, Variant):
+        session.recorder.apply(obj, lambda one: set_attribute(session, one, name, value))
+        return
+    _note_object(session, obj)
+    setattr(obj, name, value)
+
+
+def delete_attribute(session: Session, obj: Any, name: str) -> None:
+    _note_object(session, obj)
+    delattr(obj, name)
+
+
+def _note_object(session: Session, obj: Any) -> None:
+    """Everything that setting an attribute of `obj` can change."""
+    if isinstance(obj, torch.Tensor):
+        raise UnsupportedCall("an attribute of a tensor is set", at=current_place(),
+                              fix="keep the value in a variable of its own")  # fmt: skip
+    if hasattr(obj, "__dict__") and not isinstance(obj, type):
+        session.note(obj)
+    else:
+        raise UnsupportedCall(
+            f"an attribute of {obj!r} is set, which cannot be followed", at=current_place(),
+            fix="keep the value in a local variable or on an ordinary object",
+        )  # fmt: skip
+    if isinstance(obj, torch.nn.Module):
+        for table in (obj._parameters, obj._buffers, obj._modules):
+            session.note(table)
+
+
+def getitem(session: Session, obj: Any, key: Any) -> Any:
+    """`obj[key]`."""
+    recorder = session.recorder
+    if isinstance(obj, Variant) or _has_variant(key):
+        return distribute(lambda o, k: getitem(session, o, k), (obj, key), {})
+    if isinstance(obj, torch.Tensor):
+        return obj[_tensor_index(session, key)]
+    if isinstance(obj, LIST_LIKE):
+        return _list_item(session, obj, key)
+    if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and _is_symbolic(key):
+        return session.lookup(obj, as_index(recorder, key))
+    if isinstance(obj, numpy.ndarray) and _is_symbolic(key):
+        raise UnsupportedCall("a numpy array is indexed by a captured value", at=current_place(),
+                              fix="make it a tensor: `torch.from_numpy`")  # fmt: skip
+    value = obj[key]
+    if isinstance(value, Variant):
+        value = _without_undefined(session, value, KeyError(key))
+    session.guards.read_item(obj, key, value)
+    return shadowed(session, value)
+
+
+def _list_item(session: Session, obj: Any, key: Any) -> Any:
+    recorder = session.recorder
+    if isinstance(key, slice):
+        bounds = (as_index(recorder, b) for b in (key.start, key.stop, key.step))
+        key = slice(*bounds)
+        if lists.is_captured(obj) or any(map(_is_symbolic, (key.start, key.stop, key.step))):
+            return lists.list_slice(recorder, obj, key)
+        taken = obj[key]
+        return StagedList(taken) if isinstance(obj, list) else taken
+    key = as_index(recorder, key)
+    if lists.is_captured(obj):
+        return lists.list_get(recorder, obj, key)
+    if isinstance(key, torch.SymInt):
+        return _choose_item(session, list(obj), key)
+    value = obj[key]
+    session.guards.read_item(obj, key, value)
+    return shadowed(session, value)
+
+
+def _choose_item(session: Session, items: list[Any], key: torch.SymInt) -> Any:
+    """One of several Python values, by a captured number: bounds are checked as Python does."""
+    recorder, count = session.recorder, len(items)
+    outside = torch.sym_or(key >= count, key < -count)
+    session.raise_if(outside, IndexError("list index out of range"))
+    if not items:
+        return None
+    position = key % count  # negative numbers count from the end
+    return recorder.apply_all(Variant(position, tuple(items), recorder.apply), lambda one: one)
+
+
+def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
+    """`obj[key] = value`."""
+    recorder = session.recorder
+    if isinstance(obj, Variant) or _has_variant(key):
+        distribute(lambda o, k: setitem(session, o, k, value), (obj, key), {})
+    elif isinstance(obj, torch.Tensor):
+        _set_tensor_item(session, obj, key, value)
+    elif isinstance(obj, StagedList):
+        session.note(obj)
+        _set_list_item(session, obj, key, value)
+    elif _is_symbolic(key):
+        raise UnsupportedCall(
+            f"an item of a {type(obj).__name__} is set by a captured key", at=current_place(),
+            fix="use a tensor or a list",
+        )  # fmt: skip
+    elif isinstance(obj, numpy.ndarray) and isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat):
+        raise UnsupportedCall("a captured value is written into a numpy array", at=current_place(),
+                              fix="make it a tensor: `torch.from_numpy`")  # fmt: skip
+    else:
+        _note_container(session, obj)
+        obj[key] = value
+    del recorder
+
+
+def _set_tensor_item(session: Session, obj: torch.Tensor, key: Any, value: Any) -> None:
+    if isinstance(value, Variant):
+        distribute(lambda v: setitem(session, obj, key, v), (value,), {})
+        return
+    obj[_tensor_index(session, key)] = value
+
+
+def _set_list_item(session: Session, obj: StagedList, key: Any, value: Any) -> None:
+    recorder = session.recorder
+    if isinstance(key, slice):
+        if lists.is_captured(obj) or lists.is_captured(value):
+            raise UnsupportedCall(
+                "a slice of a list whose length only a run knows is assigned", at=current_place(),
+                fix="build a new list with a loop",
+            )  # fmt: skip
+        list.__setitem__(obj, key, value)
+        return
+    key = as_index(recorder, key)
+    if lists.is_captured(obj):
+        lists.set_item(recorder, obj, key, value)
+    elif isinstance(key, torch.SymInt):
+        _set_chosen_item(session, obj, key, value)
+    else:
+        list.__setitem__(obj, key, value)
+
+
+def _set_chosen_item(session: Session, obj: StagedList, key: torch.SymInt, value: Any) -> None:
+    """Write one of several items, by a captured number."""
+    count = len(obj)
+    session.raise_if(
+        torch.sym_or(key >= count, key < -count), IndexError("list assignment index out of range")
+    )
+    position = key % count
+    for k in range(count):
+        kept = obj[k]
+        list.__setitem__(obj, k, session.select(position == k, value, kept))
+
+
+def delitem(session: Session, obj: Any, key: Any) -> None:
+    """`del obj[key]`."""
+    if isinstance(obj, StagedList):
+        session.note(obj)
+        key = as_index(session.recorder, key)
+        if lists.is_captured(obj) or isinstance(key, torch.SymInt):
+            lists.delete_item(session.recorder, obj, key)
+        else:
+            list.__delitem__(obj, key)
+        return
+    _note_container(session, obj)
+    del obj[key]
+
+
+def _note_container(session: Session, obj: Any) -> None:
+    if isinstance(obj, list | dict | collections.deque):
+        session.note(obj)
+    elif hasattr(obj, "__dict__"):
+        session.note(obj)
+    elif session.recorder.depth:
+        raise UnsupportedCall(
+            f"a {type(obj).__name__} is written inside a branch or a loop of the program",
+            at=current_place(), fix="use a list, a dict or a tensor",
+        )  # fmt: skip
+
+
+def _tensor_index(session: Session, key: Any) -> Any:
+    """An index torch can record: 0-d integer tensors become numbers, as eager reads them."""
+    if isinstance(key, tuple):
+        return tuple(_tensor_index(session, part) for part in key)
+    if isinstance(key, slice):
+        bounds = (as_index(session.recorder, b) for b in (key.start, key.stop, key.step))
+        return slice(*bounds)
+    if isinstance(key, torch.Tensor) and key.dim() == 0 and _is_integer(key):
+        return as_index(session.recorder, key)
+    return list(key) if isinstance(key, StagedList) else key
+
+
+def _is_integer(tensor: torch.Tensor) -> bool:
+    dtype = tensor.dtype
+    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+
+
+def _is_symbolic(key: Any) -> bool:
+    return isinstance(key, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def _has_variant(key: Any) -> bool:
+    return isinstance(key, Variant) or (
+        isinstance(key, tuple) and any(isinstance(part, Variant) for part in key)
+    )
+
+
+def _without_undefined(session: Session, value: Variant, error: Exception) -> Any:
+    if any(isinstance(one, Undefined) for one in value.alternatives):
+        return defined(session.recorder, value, error)
+    return value

@@ -1,0 +1,377 @@
+"""Python's builtins on captured values: casts, len, range, enumerate, isinstance, sum, ..."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from stator.capture.numbers import Number
+from stator.capture.places import current_place
+from stator.capture.values import CapturedText, StagedList, Undefined, Variant, distribute, first_variant
+from stator.errors import UnsupportedCall
+from stator.staging import access, definitions, iteration, lists
+from stator.staging.iteration import CapturedRange, Indexed, indexed
+from stator.staging.logic import compare
+from stator.staging.session import Session
+from stator.staging.text import format_value, is_text_symbolic, print_values
+from stator.staging.truth import index, item, to_float, to_int, truth
+
+if TYPE_CHECKING:  # the caller makes these
+    from stator.staging.calls import Caller
+
+PYTHON_TYPES = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool,
+                CapturedText: str, StagedList: list}  # fmt: skip
+DEFINED = {
+    builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
+    builtins.all: definitions.all_of, builtins.filter: definitions.filtered,
+}  # fmt: skip
+Handler = Callable[..., Any]
+
+
+class BuiltinCalls:
+    """The builtins of one capture: each runs as Python where nothing captured is involved."""
+
+    def __init__(self, session: Session, caller: Caller) -> None:
+        self.session, self.caller, self.recorder = session, caller, session.recorder
+        self.handlers: dict[Any, Handler] = {
+            int: self._int, float: self._float, bool: self._bool, complex: self._complex,
+            str: self._str, repr: self._repr, format: self._format, len: self._len,
+            range: self._range, enumerate: self._enumerate, zip: self._zip,
+            reversed: self._reversed, map: self._map, print: self._print, list: self._list,
+            tuple: self._tuple, isinstance: self._isinstance, type: self._type,
+            getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr, abs: self._abs,
+            max: self._max, min: self._min, round: self._round, divmod: self._divmod,
+            sorted: self._sorted, next: self._next, iter: self._iter, dict: self._dict,
+            sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
+            filter: self._defined(filter), callable: self._callable, id: self._refuse_identity,
+            pow: self._pow, set: self._plain(set), frozenset: self._plain(frozenset),
+        }  # fmt: skip
+
+    def knows(self, function: Any) -> bool:
+        return isinstance(function, type | type(len)) and function in self.handlers
+
+    def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        return self.handlers[function](*args, **kwargs)
+
+    # ---- casts
+
+    def _cast(self, function: Callable[[Any], Any], value: Any, number: Callable[..., Any]) -> Any:
+        if isinstance(value, Variant):
+            return self.recorder.apply(value, lambda one: self._cast(function, one, number))
+        if isinstance(value, torch.Tensor):
+            value = item(self.recorder, value)
+        return number(self.recorder, value) if isinstance(value, Number) else function(value)
+
+    def _int(self, *args: Any, **kwargs: Any) -> Any:
+        return self._cast(int, args[0], to_int) if len(args) == 1 else int(*args, **kwargs)
+
+    def _float(self, *args: Any) -> Any:
+        return self._cast(float, args[0], to_float) if args else 0.0
+
+    def _bool(self, *args: Any) -> Any:
+        return truth(self.recorder, args[0]) if args else False
+
+    def _complex(self, *args: Any) -> Any:
+        if any(isinstance(arg, torch.Tensor | Number | Variant) for arg in args):
+            raise UnsupportedCall("`complex()` of a captured value", at=current_place(),
+                                  fix="use `torch.complex`")  # fmt: skip
+        return complex(*args)
+
+    def _str(self, *args: Any) -> Any:
+        if len(args) == 1 and is_text_symbolic(args[0]):
+            return format_value(self.session, args[0], "s", None)
+        return str(*args)
+
+    def _repr(self, value: Any) -> Any:
+        return format_value(self.session, value, "r", None) if is_text_symbolic(value) else repr(value)
+
+    def _format(self, value: Any, spec: Any = "") -> Any:
+        return format_value(self.session, value, None, spec)
+
+    # ---- sizes and iteration
+
+    def _len(self, value: Any) -> Any:
+        if isinstance(value, Variant):
+            return self.recorder.apply(value, self._len)
+        if isinstance(value, torch.Tensor):
+            if value.dim() == 0:
+                raise TypeError("len() of a 0-d tensor")
+            return value.shape[0]
+        if isinstance(value, Indexed | CapturedRange):
+            return value.length()
+        if lists.is_captured(value):
+            return lists.list_length(self.recorder, value)
+        if isinstance(value, dict):
+            self._refuse_partial(value, "len")
+        return len(value)
+
+    def _range(self, *args: Any) -> Any:
+        if any(isinstance(arg, Variant) for arg in args):
+            return distribute(lambda *a: self._range(*a), args, {})
+        bounds = [index(self.recorder, arg) for arg in args]
+        if not any(isinstance(bound, Number) for bound in bounds):
+            return range(*bounds)
+        start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        if isinstance(step, torch.SymInt):
+            self.session.raise_if(step == 0, ValueError("range() arg 3 must not be zero"))
+        return CapturedRange(start, stop, step)
+
+    def _indexed(self, values: tuple[Any, ...]) -> list[Indexed] | None:
+        """All of `values` as sequences of the program, if one of them is one."""
+        found = [indexed(self.recorder, value) for value in values]
+        if all(one is None for one in found):
+            return None
+        return [one or iteration.of_python(value) for one, value in zip(found, values, strict=True)]
+
+    def _rows(self, value: Any) -> Any:
+        """A tensor that is iterated in Python, row by row."""
+        return [value[k] for k in range(value.shape[0])] if isinstance(value, torch.Tensor) else value
+
+    def _enumerate(self, values: Any, start: Any = 0) -> Any:
+        if isinstance(values, Variant):
+            return self.recorder.apply(values, lambda one: self._enumerate(one, start))
+        found = self._indexed((values,))
+        if found:
+            return iteration.enumerated(found[0], start)
+        if isinstance(start, torch.SymInt):
+            return StagedList((start + k, value) for k, value in enumerate(self._rows(values)))
+        return enumerate(self._rows(values), start)
+
+    def _zip(self, *values: Any, **kwargs: Any) -> Any:
+        found = self._indexed(values)
+        if found and not kwargs:
+            return iteration.zipped(found)
+        return zip(*map(self._rows, values), **kwargs)
+
+    def _reversed(self, values: Any) -> Any:
+        found = self._indexed((values,))
+        return iteration.reversed_items(found[0]) if found else reversed(self._rows(values))
+
+    def _map(self, function: Any, *values: Any) -> Any:
+        found = self._indexed(values)
+        if found and len(values) == 1:
+            return iteration.mapped(lambda value: self.caller(function, value), found[0])
+        if found:
+            rows = iteration.zipped(found)
+            return iteration.mapped(lambda row: self.caller(function, *row), rows)
+        rows = zip(*map(self._rows, values), strict=False)
+        return StagedList(self.caller(function, *row) for row in rows)
+
+    def _list(self, *args: Any) -> Any:
+        if args and isinstance(args[0], Variant):
+            return self.recorder.apply(args[0], self._list)
+        if args and indexed(self.recorder, args[0]) is not None:
+            return self._run(definitions.list_of, args[0])
+        return StagedList(self._rows(args[0])) if args else StagedList()
+
+    def _tuple(self, *args: Any) -> Any:
+        if args and indexed(self.recorder, args[0]) is not None:
+            raise UnsupportedCall(
+                "a tuple whose length only a run knows", at=current_place(), fix="use a list"
+            )
+        return tuple(self._rows(args[0])) if args else ()
+
+    def _dict(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        if args and isinstance(args[0], dict):
+            self._refuse_partial(args[0], "dict")
+        return dict(*args, **kwargs)
+
+    def _next(self, iterator: Any, *default: Any) -> Any:
+        if self.recorder.depth and not isinstance(iterator, Indexed):
+            raise UnsupportedCall("`next` inside a branch or a loop of the program",
+                                  at=current_place(), fix="use a `for` loop")  # fmt: skip
+        return next(iterator, *default)
+
+    def _iter(self, *args: Any) -> Any:
+        if len(args) == 1 and (isinstance(args[0], torch.Tensor | Variant) or self._indexed(args)):
+            if isinstance(args[0], torch.Tensor) and isinstance(args[0].shape[0], int):
+                return iter(self._rows(args[0]))
+            raise UnsupportedCall("`iter` of a captured value", at=current_place(),
+                                  fix="use a `for` loop")  # fmt: skip
+        return iter(*args)
+
+    # ---- questions about types and attributes
+
+    def _isinstance(self, value: Any, classes: Any) -> Any:
+        if isinstance(value, Variant):
+            return self.recorder.apply_all(value, lambda one: self._isinstance(one, classes))
+        if isinstance(value, Undefined):
+            raise value.error()
+        wanted = classes if isinstance(classes, tuple) else (classes,)
+        for captured, python in PYTHON_TYPES.items():
+            if isinstance(value, captured):
+                return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
+                    isinstance(value, classes)
+                )
+        return isinstance(value, classes)
+
+    def _type(self, *args: Any, **kwargs: Any) -> Any:
+        if len(args) != 1:
+            return type(*args, **kwargs)
+        value = args[0]
+        if isinstance(value, Variant):
+            return self.recorder.apply(value, self._type)
+        if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
+            return torch.Tensor
+        return next((p for c, p in PYTHON_TYPES.items() if isinstance(value, c)), type(value))
+
+    def _getattr(self, obj: Any, name: Any, *default: Any) -> Any:
+        if isinstance(name, Variant):
+            return self.recorder.apply(name, lambda one: self._getattr(obj, one, *default))
+        if default and not self._hasattr(obj, name):
+            return default[0]
+        return access.get(self.session, obj, name)
+
+    def _hasattr(self, obj: Any, name: str) -> Any:
+        if isinstance(obj, Variant):
+            return self.recorder.apply_all(obj, lambda one: self._hasattr(one, name))
+        return hasattr(obj, name)
+
+    def _setattr(self, obj: Any, name: str, value: Any) -> None:
+        access.set_attribute(self.session, obj, name, value)
+
+    def _callable(self, value: Any) -> Any:
+        if isinstance(value, Variant):
+            return self.recorder.apply_all(value, callable)
+        return callable(value)
+
+    def _refuse_identity(self, value: Any) -> int:
+        if is_text_symbolic(value):
+            raise UnsupportedCall("`id()` of a captured value", at=current_place(),
+                                  fix="compare with `is`")  # fmt: skip
+        return id(value)
+
+    # ---- arithmetic
+
+    def _abs(self, value: Any) -> Any:
+        if isinstance(value, torch.SymFloat):
+            number = self.recorder.emit_number("stator::abs", (self.recorder.arg(value),), "float")
+            return self.recorder.number("float", number)
+        if isinstance(value, torch.SymBool):
+            value = to_int(self.recorder, value)
+        return abs(value)
+
+    def _round(self, value: Any, digits: Any = None) -> Any:
+        if isinstance(value, Variant):
+            return self.recorder.apply(value, lambda one: self._round(one, digits))
+        if isinstance(value, torch.SymFloat):
+            kind: Any = "int" if digits is None else "float"
+            args = (self.recorder.arg(value),) if digits is None else (
+                self.recorder.arg(value), self.recorder.arg(digits))  # fmt: skip
+            return self.recorder.number(kind, self.recorder.emit_number("stator::round", args, kind))
+        return round(value) if digits is None else round(value, digits)
+
+    def _divmod(self, a: Any, b: Any) -> Any:
+        if any(isinstance(one, torch.Tensor | Number | Variant) for one in (a, b)):
+            return (a // b, a % b)
+        return divmod(a, b)
+
+    def _pow(self, a: Any, b: Any, *modulus: Any) -> Any:
+        return pow(a, b, *modulus) if modulus else a**b
+
+    def _max(self, *args: Any, **options: Any) -> Any:
+        return self._extreme(max, definitions.max_of, args, options)
+
+    def _min(self, *args: Any, **options: Any) -> Any:
+        return self._extreme(min, definitions.min_of, args, options)
+
+    def _extreme(self, python: Handler, definition: Any, args: Any, options: Any) -> Any:
+        items = args[0] if len(args) == 1 else StagedList(args)
+        if isinstance(items, Variant):
+            return self.recorder.apply(items, lambda one: self._extreme(python, definition, (one,), options))
+        if self._is_captured(items):
+            return self._run(definition, items, **options)
+        return python(*args, **options)
+
+    def _sorted(self, items: Any, **options: Any) -> Any:
+        if self._is_captured(items) or "key" in options:
+            keys = items if options.get("key") is None else [
+                self.caller(options["key"], one) for one in self._rows(items)]  # fmt: skip
+            if self._is_captured(items) and self._is_captured(keys):
+                raise UnsupportedCall("`sorted` by a captured value", at=current_place(),
+                                      fix="use `torch.sort` or `torch.argsort`")  # fmt: skip
+            order = sorted(range(len(keys)), key=keys.__getitem__, reverse=options.get("reverse", False))
+            values = list(items)
+            return StagedList(values[k] for k in order)
+        return StagedList(sorted(items, **options))
+
+    def _defined(self, python: Any) -> Handler:
+        """A builtin that has a definition in Python, for captured items."""
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            if any(isinstance(arg, Variant) or self._is_captured(arg) for arg in args):
+                return self._run(DEFINED[python], *args, **kwargs)
+            return python(*args, **kwargs)
+
+        return call
+
+    def _plain(self, python: Any) -> Handler:
+        """A builtin that needs the values themselves."""
+
+        def call(*args: Any) -> Any:
+            if any(self._is_captured(arg) for arg in args):
+                raise UnsupportedCall(f"a {python.__name__} of captured values", at=current_place(),
+                                      fix="use a list, or `torch.unique`")  # fmt: skip
+            return python(*args)
+
+        return call
+
+    def _is_captured(self, items: Any) -> bool:
+        if isinstance(items, torch.Tensor | Indexed | CapturedRange | Variant) or lists.is_captured(items):
+            return True
+        if isinstance(items, dict):
+            items = list(items.values())
+        values = items if isinstance(items, list | tuple | set) else ()
+        return any(isinstance(v, torch.Tensor | Number | Variant | CapturedText) or
+                   (isinstance(v, tuple) and self._is_captured(v)) for v in values)  # fmt: skip
+
+    def _run(self, definition: Any, *args: Any, **kwargs: Any) -> Any:
+        return self.caller.converted(definition)(*args, **kwargs)
+
+    def _print(self, *values: Any, **options: Any) -> None:
+        print_values(self.session, *values, **options)
+
+    def contains(self, container: Any, wanted: Any) -> Any:
+        return self._run(definitions.contains, container, wanted)
+
+    # ---- methods of dicts and strings
+
+    def call_dict_method(self, owner: dict[Any, Any], name: str, method: Any, args: Any, kwargs: Any) -> Any:
+        """A dict's own method; keys that may be absent are looked at one by one."""
+        if first_variant(args[:1]) is not None and name in ("get", "pop", "setdefault", "__getitem__"):
+            return distribute(lambda k, *rest: self.call_dict_method(owner, name, method, (k, *rest), kwargs),
+                              args, {})  # fmt: skip
+        self.session.note(owner)
+        if name == "get" and isinstance(owner.get(args[0]), Variant):
+            default = args[1] if len(args) > 1 else None
+            return self.recorder.apply_all(
+                owner[args[0]], lambda one: default if isinstance(one, Undefined) else one
+            )
+        self._refuse_partial(owner, name, *args[:1])
+        if name == "get" or name == "__getitem__":
+            self.session.guards.read_item(owner, args[0], owner.get(args[0]))
+        return method(*args, **kwargs)
+
+    def _refuse_partial(self, owner: dict[Any, Any], name: str, *key: Any) -> None:
+        values = owner.values() if not key or name in ("update", "setdefault") else [owner.get(key[0])]
+        if any(isinstance(one, Undefined) for value in values if isinstance(value, Variant)
+               for one in value.alternatives):  # fmt: skip
+            raise UnsupportedCall(
+                f"`{name}` of a dict with a key that only some paths have set", at=current_place(),
+                fix="set the key on every path, or use `key in d` and `d[key]`",
+            )  # fmt: skip
+
+    def call_text_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
+        """`"...".join(captured)` and the like: only what prints and messages need."""
+        if first_variant(args) is not None:
+            return distribute(lambda *a: self.caller(getattr(owner, name), *a, **kwargs), args, {})
+        raise UnsupportedCall(
+            f"`str.{name}` of captured values is not supported", at=current_place(),
+            fix="use an f-string",
+        )  # fmt: skip
+
+    def equal(self, a: Any, b: Any) -> Any:
+        return compare(self.session, a, "==", b)

@@ -1,0 +1,305 @@
+"""call(): convert the callee, record it, or leave it alone?
+
+The first row of `Caller.rules` whose predicate holds takes the call. User code is converted and run;
+library code (torch, numpy, the standard library) runs as it is, with captured values torn apart into
+what it can take.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy
+import torch
+from torch._subclasses.fake_tensor import FakeTensor
+
+from stator.capture.branches import capture_if
+from stator.capture.numbers import Number
+from stator.capture.places import current_place, is_library_file
+from stator.capture.values import CapturedText, StagedList, Variant, distribute, first_variant
+from stator.errors import UnsupportedCall
+from stator.rewrite.convert import convert
+from stator.staging import lists
+from stator.staging.builtin_calls import BuiltinCalls
+from stator.staging.marks import is_left_alone, original_function
+from stator.staging.modules import call_module
+from stator.staging.session import Session
+from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUNCTIONS
+
+Args = tuple[Any, ...]
+Keywords = dict[str, Any]
+MUTABLE = (list, dict, set)
+
+
+class Caller:
+    """Makes the calls of one capture."""
+
+    def __init__(self, session: Session, staging: object) -> None:
+        self.session, self.staging = session, staging
+        self.builtins = BuiltinCalls(session, self)
+        self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
+            (lambda f: isinstance(f, Variant), self._call_variant),
+            (is_left_alone, self.library),
+            (lambda f: isinstance(f, functools.partial), self._call_partial),
+            (self.builtins.knows, self.builtins.call),
+            (lambda f: original_function(f) is not None, self._call_static_function),
+            (lambda f: isinstance(f, types.MethodType), self._call_method),
+            (lambda f: isinstance(f, types.BuiltinMethodType | types.MethodWrapperType), self._call_builtin_method),
+            (lambda f: isinstance(f, torch.nn.Module), self._call_module),
+            (lambda f: isinstance(f, types.FunctionType), self._call_function),
+            (lambda f: isinstance(f, type), self._call_class),
+            (_has_python_call, self._call_object),
+        )  # fmt: skip
+
+    def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """`function(*args, **kwargs)` in converted code."""
+        for holds, handle in self.rules:
+            if holds(function):
+                return handle(function, args, kwargs)
+        return self.library(function, args, kwargs)
+
+    # ---- user code
+
+    def _call_variant(self, function: Variant, args: Args, kwargs: Keywords) -> Any:
+        return self.session.recorder.apply(function, lambda one: self(one, *args, **kwargs))
+
+    def _call_partial(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        return self(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+
+    def _call_static_function(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        """A callee that is static itself is captured as part of this program."""
+        return self(original_function(function), *args, **kwargs)
+
+    def _call_method(self, method: types.MethodType, args: Args, kwargs: Keywords) -> Any:
+        owner = method.__self__
+        if isinstance(owner, torch.Tensor):
+            return self.library(method, args, kwargs)
+        function = method.__func__
+        if function is torch.nn.Module.__call__:
+            return self._call_module(owner, args, kwargs)
+        if isinstance(function, types.FunctionType) and not self._is_library(function):
+            return self._call_function(function, (owner, *args), kwargs)
+        if isinstance(owner, torch.nn.Module) and isinstance(function, types.FunctionType):
+            return self._call_module_method(method, function, args, kwargs)
+        return self.library(method, args, kwargs)
+
+    def _call_module_method(
+        self, method: Any, function: types.FunctionType, args: Args, kwargs: Keywords
+    ) -> Any:
+        """A method of one of torch's own modules: converted where it may call user code."""
+        owner = method.__self__
+        if any(not type(m).__module__.startswith("torch.") for m in owner.modules()):
+            return self.converted(function)(owner, *args, **kwargs)
+        return self.library(method, args, kwargs)
+
+    def _call_module(self, module: torch.nn.Module, args: Args, kwargs: Keywords) -> Any:
+        if type(module).__call__ is not torch.nn.Module.__call__:
+            return self._call_object(module, args, kwargs)
+        return call_module(self.session, self, module, args, kwargs)
+
+    def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
+        if function in TORCH_FUNCTIONS or self._is_library(function):
+            return self.library(function, args, kwargs)
+        return self.converted(function)(*args, **kwargs)
+
+    def _is_library(self, function: types.FunctionType) -> bool:
+        return is_library_file(function.__code__.co_filename)
+
+    def converted(self, function: types.FunctionType) -> types.FunctionType:
+        """The staged form of `function`; what it reads from outside is watched from now on."""
+        session = self.session
+        if function not in session.converted:
+            done = convert(function, self.staging)
+            session.converted[function] = done.function
+            session.decide("call", "converted", function.__qualname__)
+            for name in done.global_reads:
+                session.guards.read_global(function.__globals__, name)
+            session.cells_written[done.function] = _cells(function, done.nonlocals)
+            for name, cell in _cells(function, done.free_reads).items():
+                if name not in done.nonlocals:
+                    session.guards.read_cell(cell, name)
+            if done.globals_written:
+                session.globals_written.add(done.function)
+        new = session.converted[function]
+        for cell in session.cells_written.get(new, {}).values():
+            session.note(cell)
+        if new in session.globals_written:
+            session.note(function.__globals__)
+        return new
+
+    def _call_class(self, cls: type, args: Args, kwargs: Keywords) -> Any:
+        """A new object: `__init__` is converted where a user wrote it."""
+        init = cls.__init__
+        if (
+            not isinstance(init, types.FunctionType)
+            or cls.__new__ is not object.__new__
+            or type(cls).__call__ is not type.__call__
+            or issubclass(cls, BaseException | torch.nn.Module)
+            or self._is_library(init)
+            or init.__code__.co_filename.startswith("<")
+        ):
+            return self.library(cls, args, kwargs)
+        new = object.__new__(cls)
+        self._call_function(init, (new, *args), kwargs)
+        return new
+
+    def _call_object(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        return self(types.MethodType(type(function).__call__, function), *args, **kwargs)
+
+    # ---- library code
+
+    def _call_builtin_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
+        """A method written in C: of a tensor, a list, a dict, a string."""
+        owner, name = method.__self__, method.__name__
+        if isinstance(owner, StagedList):
+            self.session.note(owner)
+            return self._call_list_method(owner, name, args, kwargs)
+        if isinstance(owner, torch.Tensor) and name in TENSOR_METHODS:
+            return TENSOR_METHODS[name](self.session, owner, *args, **kwargs)
+        if isinstance(owner, dict):
+            return self.builtins.call_dict_method(owner, name, method, args, kwargs)
+        if isinstance(owner, MUTABLE):
+            self.session.note(owner)
+        if isinstance(owner, str | bytes) and any(map(_is_captured, args)):
+            return self.builtins.call_text_method(owner, name, args, kwargs)
+        return self.library(method, args, kwargs)
+
+    def _call_list_method(self, owner: StagedList, name: str, args: Args, kwargs: Keywords) -> Any:
+        if name in ("sort", "index", "count", "remove") and (
+            lists.is_captured(owner) or any(map(_is_captured, (*owner, *args)))
+        ):
+            raise UnsupportedCall(
+                f"`list.{name}` compares captured items", at=current_place(),
+                fix="use `torch.stack` and `torch.sort`, or a loop with comparisons",
+            )  # fmt: skip
+        if kwargs:
+            return getattr(list, name)(owner, *args, **kwargs)
+        args = tuple(self.session.index(arg) if name in ("insert", "pop") and k == 0 else arg
+                     for k, arg in enumerate(args))  # fmt: skip
+        return lists.call_list_method(self.session.recorder, owner, name, args)
+
+    def library(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        """A call that is not converted; captured values are made into what it can take."""
+        self._refuse(function)
+        if function in TORCH_FUNCTIONS if _is_hashable(function) else False:
+            return TORCH_FUNCTIONS[function](self.session, *args, **kwargs)
+        if first_variant((args, kwargs)) is not None:
+            return distribute(lambda *a, **k: self.library(function, a, k), args, kwargs)
+        split = self._split_bool(function, args, kwargs)
+        if split is not None:
+            return split[0]
+        if _takes_captured_list(args, kwargs):
+            return self._with_samples(function, args, kwargs)
+        self._watch_arguments(args, kwargs)
+        return self._own_result(function(*args, **kwargs), args)
+
+    def _refuse(self, function: Any) -> None:
+        found = REFUSED_CALLS.get(function) if _is_hashable(function) else None
+        name = getattr(function, "__name__", "")
+        owner = getattr(function, "__self__", None)
+        if found is None and isinstance(owner, torch.Tensor):
+            found = REFUSED_CALLS.get(name)
+        if found is None and name == "apply" and isinstance(owner, type) and issubclass(
+            owner, torch.autograd.Function
+        ):
+            found = ("a custom `autograd.Function` would lose its own backward",
+                     "write the backward with ordinary ops, or register a custom op")  # fmt: skip
+        if found is not None:
+            raise UnsupportedCall(found[0], at=current_place(), fix=found[1])
+
+    def _split_bool(self, function: Any, args: Args, kwargs: Keywords) -> tuple[Any] | None:
+        """torch takes no symbolic bool: one call for each of its two values."""
+        for index, arg in enumerate(args):
+            if isinstance(arg, torch.SymBool):
+                before, after = args[:index], args[index + 1 :]
+                return (self._either(arg, lambda b: self.library(function, (*before, b, *after), kwargs)),)
+        for name, arg in kwargs.items():
+            if isinstance(arg, torch.SymBool):
+                return (self._either(arg, lambda b: self.library(function, args, {**kwargs, name: b})),)
+        return None
+
+    def _either(self, condition: torch.SymBool, function: Callable[[bool], Any]) -> Any:
+        return capture_if(
+            self.session.recorder, condition, lambda: function(True), lambda: function(False)
+        )
+
+    def _watch_arguments(self, args: Args, kwargs: Keywords) -> None:
+        """Library code may write into a container that it is given."""
+        for arg in (*args, *kwargs.values()):
+            if isinstance(arg, MUTABLE):
+                self.session.note(arg)
+            if isinstance(arg, numpy.ndarray) and self.session.recorder.depth:
+                continue
+
+    def _own_result(self, result: Any, args: Args) -> Any:
+        """A real tensor that a call made just now (`torch.from_numpy`): every run needs its own."""
+        if (
+            isinstance(result, torch.Tensor)
+            and not isinstance(result, FakeTensor | torch.nn.Parameter)
+            and not any(isinstance(arg, torch.Tensor | torch.nn.Module) for arg in args)
+        ):
+            return result.clone()
+        return StagedList(result) if type(result) is list else result
+
+    def _with_samples(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        """An op over a list of the program: traced on samples of two lengths to see what varies."""
+        recorder = self.session.recorder
+        with recorder.open():
+            other = function(*_sampled(recorder, args, 3), **_sampled(recorder, kwargs, 3))
+        result = function(*_sampled(recorder, args, 2), **_sampled(recorder, kwargs, 2))
+        if not isinstance(result, torch.Tensor):
+            raise UnsupportedCall(
+                f"`{getattr(function, '__name__', function)}` of a list whose length only a run "
+                "knows is not supported",
+                at=current_place(), fix="use torch.stack or torch.cat, or a loop",
+            )  # fmt: skip
+        return self._with_varying_sizes(result, other)
+
+    def _with_varying_sizes(self, result: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
+        recorder = self.session.recorder
+        sizes = [a if _same_size(a, b) else recorder.fresh_size()
+                 for a, b in zip(result.shape, other.shape, strict=True)]  # fmt: skip
+        value = recorder.tensor_arg(result)
+        varying = recorder.new_tensor(result.dtype, sizes, result.device, result.requires_grad)
+        recorder.bind(varying, value)
+        value.type = recorder.tensor_type(varying)
+        return varying
+
+
+def _same_size(a: Any, b: Any) -> bool:
+    left = a.node.expr if isinstance(a, torch.SymInt) else a
+    return bool(left == (b.node.expr if isinstance(b, torch.SymInt) else b))
+
+
+def _sampled(recorder: Any, tree: Any, count: int) -> Any:
+    if isinstance(tree, dict):
+        return {key: _sampled(recorder, value, count) for key, value in tree.items()}
+    if isinstance(tree, tuple):
+        return tuple(_sampled(recorder, value, count) for value in tree)
+    return lists.sample(recorder, tree, count) if lists.is_captured(tree) else tree
+
+
+def _takes_captured_list(args: Args, kwargs: Keywords) -> bool:
+    return any(map(lists.is_captured, (*args, *kwargs.values())))
+
+
+def _is_captured(value: Any) -> bool:
+    return isinstance(value, torch.Tensor | Number | Variant | CapturedText) or lists.is_captured(value)
+
+
+def _cells(function: types.FunctionType, names: tuple[str, ...]) -> dict[str, types.CellType]:
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    return {name: cells[name] for name in names if name in cells}
+
+
+def _has_python_call(function: Any) -> bool:
+    call = inspect.getattr_static(type(function), "__call__", None)
+    return isinstance(call, types.FunctionType)
+
+
+def _is_hashable(function: Any) -> bool:
+    return type(function).__hash__ is not None and not isinstance(function, torch.nn.Module)

@@ -1,0 +1,239 @@
+"""if_stmt, while_stmt, for_stmt, if_expr: run now, or record?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stator.capture.branches import capture_if
+from stator.capture.loops import capture_while
+from stator.capture.values import StagedList, Variant
+from stator.staging.iteration import Indexed, indexed
+from stator.staging.session import Session
+from stator.staging.truth import Condition, known, truth
+
+Read = Callable[[], tuple[Any, ...]]
+Write = Callable[[tuple[Any, ...]], None]
+Names = tuple[str, ...]
+Code = Callable[[], Any]
+
+
+def if_stmt(
+    session: Session, test: Any, body: Code, orelse: Code, read: Read, write: Write, names: Names
+) -> None:
+    """`if`: one side when the test is a Python value, both recorded when it is captured."""
+    condition = truth(session.recorder, test)
+    if isinstance(condition, bool):
+        (body if condition else orelse)()
+        return
+    session.decide("if", "recorded", "the condition is captured")
+    capture_sides(session, condition, body, orelse, read, write)
+
+
+def capture_sides(
+    session: Session, condition: Any, body: Code, orelse: Code, read: Read, write: Write
+) -> None:
+    """Record both sides; each starts from the names as they are now."""
+    before = read()
+
+    def side(code: Code) -> Callable[[], tuple[Any, ...]]:
+        def run() -> tuple[Any, ...]:
+            write(before)
+            code()
+            return read()
+
+        return run
+
+    try:
+        after = capture_if(session.recorder, condition, side(body), side(orelse))
+    except BaseException:
+        write(before)
+        raise
+    write(after)
+
+
+def if_expr(session: Session, test: Any, body: Code, orelse: Code) -> Any:
+    """`body if test else orelse`."""
+    condition = truth(session.recorder, test)
+    if isinstance(condition, bool):
+        return body() if condition else orelse()
+    session.decide("if", "recorded", "the condition is captured")
+    return capture_if(session.recorder, condition, body, orelse)
+
+
+class LoopVariables:
+    """The names that a loop carries, and the number of the trip for loops that count."""
+
+    def __init__(self, names: Names, read: Read, write: Write, *, counts: bool) -> None:
+        self.names = (*names, "trip") if counts else names
+        self.trip: Any = 0
+        self._read, self._write, self._counts = read, write, counts
+
+    def read(self) -> tuple[Any, ...]:
+        return (*self._read(), self.trip) if self._counts else self._read()
+
+    def write(self, values: tuple[Any, ...]) -> None:
+        if self._counts:
+            *names, self.trip = values
+            values = tuple(names)
+        self._write(values)
+
+
+def while_stmt(
+    session: Session, test: Code, body: Code, read: Read, write: Write, names: Names
+) -> None:
+    """`while`: Python as long as the test is a Python value; the rest is recorded when it is not."""
+    recorder = session.recorder
+    condition = truth(recorder, test())
+    while isinstance(condition, bool):
+        if not condition:
+            return
+        body()
+        condition = truth(recorder, test())
+    session.decide("while", "recorded", "the condition is captured")
+
+    def one_trip() -> Condition:
+        body()
+        return truth(recorder, test())
+
+    capture_while(recorder, LoopVariables(names, read, write, counts=False), condition, one_trip)
+
+
+def for_stmt(
+    session: Session,
+    iterable: Any,
+    body: Callable[[Any], Any],
+    test: Code | None,
+    read: Read,
+    write: Write,
+    names: Names,
+) -> None:
+    """`for`: unrolled over what Python can list; recorded over what only a run can count."""
+    if isinstance(iterable, Variant):
+        _for_each_alternative(session, iterable, body, test, read, write, names)
+        return
+    goes_on = test if test is not None else _always
+    items = indexed(session.recorder, iterable)
+    if items is None:
+        _for_python(session, iterable, body, goes_on, read, write, names)
+    else:
+        _for_recorded(session, items, 0, body, goes_on, read, write, names)
+
+
+def _always() -> bool:
+    return True
+
+
+def _for_each_alternative(
+    session: Session, iterable: Variant, body: Any, test: Any, read: Read, write: Write, names: Names
+) -> None:
+    """A loop over one of several things: one loop for each."""
+    before = read()
+
+    def loop(one: Any) -> tuple[Any, ...]:
+        write(before)
+        for_stmt(session, one, body, test, read, write, names)
+        return read()
+
+    write(session.recorder.apply(iterable, loop))
+
+
+def _for_python(
+    session: Session,
+    iterable: Any,
+    body: Callable[[Any], Any],
+    goes_on: Code,
+    read: Read,
+    write: Write,
+    names: Names,
+) -> None:
+    """Trip by trip; when the test becomes captured, a range is recorded, the rest guarded."""
+    recorder = session.recorder
+    for trip, item in enumerate(_items(iterable)):
+        condition = truth(recorder, goes_on())
+        if condition is False:
+            return
+        if condition is not True and isinstance(iterable, range):
+            rest = indexed(recorder, iterable[trip:], recorded=True)
+            assert rest is not None
+            _for_recorded(session, rest, 0, body, goes_on, read, write, names)
+            return
+        if condition is not True:
+            capture_sides(session, condition, _trip(body, item), _nothing, read, write)
+            continue
+        body(item)
+        if isinstance(iterable, StagedList) and iterable.columns is not None:
+            rest = indexed(recorder, iterable)
+            assert rest is not None
+            _for_recorded(session, rest, trip + 1, body, goes_on, read, write, names)
+            return
+
+
+def _items(iterable: Any) -> Any:
+    """A list is read by index, as it may become one of the program on the way."""
+    if not isinstance(iterable, StagedList):
+        yield from iterable
+        return
+    at = 0
+    while iterable.columns is None and at < len(iterable):
+        yield iterable[at]
+        at += 1
+
+
+def _trip(body: Callable[[Any], Any], item: Any) -> Code:
+    return lambda: body(item)
+
+
+def _nothing() -> None:
+    return None
+
+
+def _for_recorded(
+    session: Session,
+    items: Indexed,
+    start: int,
+    body: Callable[[Any], Any],
+    goes_on: Code,
+    read: Read,
+    write: Write,
+    names: Names,
+) -> None:
+    """A loop of the program that counts its trips."""
+    recorder = session.recorder
+    session.decide("for", "recorded", "only a run knows how many trips there are")
+    variables = LoopVariables(names, read, write, counts=True)
+    variables.trip = start
+
+    def again() -> Condition:
+        more = known(recorder, items.more(variables.trip))
+        if more is False:
+            return False
+        rest = truth(recorder, goes_on())
+        if more is True or rest is False:
+            return rest
+        return more if rest is True else torch.sym_and(more, rest)
+
+    def one_trip() -> Condition:
+        body(items.item(variables.trip))
+        variables.trip = variables.trip + 1
+        return again()
+
+    condition = again()
+    if isinstance(condition, bool):
+        if not condition:
+            return
+        one_trip_first(session, one_trip, variables)
+        return
+    capture_while(recorder, variables, condition, one_trip)
+
+
+def one_trip_first(session: Session, one_trip: Code, variables: LoopVariables) -> None:
+    """The first trip is certain: it runs before the loop that is recorded."""
+    condition = one_trip()
+    while isinstance(condition, bool):
+        if not condition:
+            return
+        condition = one_trip()
+    capture_while(session.recorder, variables, condition, one_trip)

@@ -1,0 +1,79 @@
+"""Builtins written out in Python: converted like user code where their operands are captured."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_NO_DEFAULT = object()
+
+
+def sum_of(items: Any, start: Any = 0) -> Any:
+    for item in items:
+        start = start + item
+    return start
+
+
+def any_of(items: Any) -> Any:
+    for item in items:
+        if item:
+            return True
+    return False
+
+
+def all_of(items: Any) -> Any:
+    for item in items:
+        if not item:
+            return False
+    return True
+
+
+def max_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
+    found = False
+    best = best_key = None
+    for item in items:
+        item_key = item if key is None else key(item)
+        if not found or item_key > best_key:
+            best, best_key = item, item_key
+            found = True
+    if not found:
+        if default is _NO_DEFAULT:
+            raise ValueError("max() iterable argument is empty")
+        best = default
+    return best
+
+
+def min_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
+    found = False
+    best = best_key = None
+    for item in items:
+        item_key = item if key is None else key(item)
+        if not found or item_key < best_key:
+            best, best_key = item, item_key
+            found = True
+    if not found:
+        if default is _NO_DEFAULT:
+            raise ValueError("min() iterable argument is empty")
+        best = default
+    return best
+
+
+def list_of(items: Any) -> Any:
+    result = []
+    for item in items:
+        result.append(item)
+    return result
+
+
+def filtered(function: Any, items: Any) -> Any:
+    result = []
+    for item in items:
+        if item if function is None else function(item):
+            result.append(item)
+    return result
+
+
+def contains(items: Any, wanted: Any) -> Any:
+    for item in items:
+        if item == wanted:
+            return True
+    return False

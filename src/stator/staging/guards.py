@@ -1,0 +1,95 @@
+"""Guards: what the captured run read from outside, and must find again for its program to hold."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+SCALARS = (bool, int, float, complex, str, bytes, type(None))
+_MISSING = object()
+
+
+class Guards:
+    """Reads of globals, cells and attributes of objects that the caller owns."""
+
+    def __init__(self) -> None:
+        self._outside: dict[int, Any] = {}  # objects the caller owns, by id
+        self._reads: dict[tuple[int, str, Any], tuple[Callable[[], Any], Any, str]] = {}
+
+    def own(self, obj: Any) -> None:
+        """`obj` was there before the capture."""
+        if not isinstance(obj, SCALARS):
+            self._outside[id(obj)] = obj
+
+    def is_outside(self, obj: Any) -> bool:
+        return id(obj) in self._outside
+
+    def read_attribute(self, obj: Any, name: str, value: Any) -> None:
+        """`obj.name` was read and gave `value`."""
+        if not self.is_outside(obj):
+            return
+        if isinstance(obj, torch.nn.Module) or _in_dict(obj, name):
+            self._watch((id(obj), "attribute", name), lambda: getattr(obj, name, _MISSING), value,
+                        f"{type(obj).__name__}.{name}")  # fmt: skip
+            self.own(value)
+
+    def read_item(self, obj: Any, key: Any, value: Any) -> None:
+        """`obj[key]` was read and gave `value`."""
+        if self.is_outside(obj) and isinstance(key, SCALARS):
+            self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]")
+            self.own(value)
+
+    def read_global(self, names: dict[str, Any], name: str) -> None:
+        if name in names and not isinstance(names[name], types.ModuleType):
+            self._watch((id(names), "global", name), lambda: names.get(name, _MISSING),
+                        names[name], f"global {name}")  # fmt: skip
+            self.own(names[name])
+
+    def read_cell(self, cell: types.CellType, name: str) -> None:
+        value = _contents(cell)
+        if value is not _MISSING:
+            self._watch((id(cell), "cell", name), lambda: _contents(cell), value, f"variable {name}")
+            self.own(value)
+
+    def _watch(self, key: Any, read: Callable[[], Any], value: Any, what: str) -> None:
+        self._reads.setdefault(key, (read, value, what))
+
+    def changed(self) -> str | None:
+        """What is no longer as the capture found it, in words; None when everything is."""
+        for read, expected, what in self._reads.values():
+            if not _unchanged(read(), expected):
+                return what
+        return None
+
+    def forget(self, read: str) -> None:
+        """Drop the guard described as `read`."""
+        self._reads = {key: entry for key, entry in self._reads.items() if entry[2] != read}
+
+
+def _unchanged(now: Any, expected: Any) -> bool:
+    if now is expected:
+        return True
+    if isinstance(expected, SCALARS):
+        return type(now) is type(expected) and (now == expected or repr(now) == repr(expected))
+    return isinstance(expected, types.MethodType) and now == expected
+
+
+def _in_dict(obj: Any, name: str) -> bool:
+    return name in getattr(obj, "__dict__", ())
+
+
+def _item(obj: Any, key: Any) -> Any:
+    try:
+        return obj[key]
+    except (KeyError, IndexError, TypeError):
+        return _MISSING
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING

@@ -1,0 +1,117 @@
+"""Iteration over what only a run can count: captured ranges, tensors, lists, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stator.capture.recorder import Recorder
+from stator.capture.values import StagedList
+from stator.staging.lists import list_get, list_length
+
+UNROLLED_ROWS = 64  # a tensor with more rows than this is looped over by the program
+
+
+@dataclass(frozen=True)
+class Indexed:
+    """A sequence that is read by number: `more(k)` says whether there is an item k."""
+
+    more: Callable[[Any], Any]
+    item: Callable[[Any], Any]
+    length: Callable[[], Any]
+
+
+@dataclass(frozen=True)
+class CapturedRange:
+    """`range` with bounds that only a run knows."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+    def more(self, index: Any) -> Any:
+        at = self.start + index * self.step
+        if isinstance(self.step, int):
+            return at < self.stop if self.step > 0 else at > self.stop
+        up = torch.sym_and(self.step > 0, at < self.stop)
+        return torch.sym_or(up, torch.sym_and(self.step < 0, at > self.stop))
+
+    def item(self, index: Any) -> Any:
+        return self.start + index * self.step
+
+    def length(self) -> Any:
+        if not isinstance(self.step, int):
+            raise TypeError("the length of a range with a captured step")
+        distance = self.stop - self.start if self.step > 0 else self.start - self.stop
+        size = abs(self.step)
+        return torch.sym_max((distance + size - 1) // size, 0)
+
+
+def indexed(recorder: Recorder, value: Any, *, recorded: bool = False) -> Indexed | None:
+    """`value` as a sequence of the program; None where Python can iterate over it.
+
+    `recorded` asks for a sequence of the program also where Python could.
+    """
+    if isinstance(value, Indexed):
+        return value
+    if isinstance(value, range) and recorded:
+        value = CapturedRange(value.start, value.stop, value.step)
+    if isinstance(value, CapturedRange):
+        return Indexed(value.more, value.item, value.length)
+    if isinstance(value, torch.Tensor):
+        return _rows(value)
+    if isinstance(value, StagedList) and value.columns is not None:
+        return _captured_list(recorder, value)
+    return None
+
+
+def _rows(tensor: torch.Tensor) -> Indexed | None:
+    if tensor.dim() == 0:
+        raise TypeError("iteration over a 0-d tensor")
+    rows = tensor.shape[0]
+    if isinstance(rows, int) and rows <= UNROLLED_ROWS:
+        return None
+    return Indexed(lambda k: k < rows, lambda k: tensor[k], lambda: rows)
+
+
+def _captured_list(recorder: Recorder, items: StagedList) -> Indexed:
+    def length() -> Any:
+        return len(items) if items.columns is None else list_length(recorder, items)
+
+    return Indexed(lambda k: k < length(), lambda k: list_get(recorder, items, k), length)
+
+
+def enumerated(items: Indexed, start: Any) -> Indexed:
+    return Indexed(items.more, lambda k: (start + k, items.item(k)), items.length)
+
+
+def zipped(parts: list[Indexed]) -> Indexed:
+    def more(index: Any) -> Any:
+        conditions = [part.more(index) for part in parts]
+        return torch.sym_and(*conditions) if len(conditions) > 1 else conditions[0]
+
+    def length() -> Any:
+        shortest = parts[0].length()
+        for part in parts[1:]:
+            shortest = torch.sym_min(shortest, part.length())
+        return shortest
+
+    return Indexed(more, lambda k: tuple(part.item(k) for part in parts), length)
+
+
+def reversed_items(items: Indexed) -> Indexed:
+    last = items.length() - 1
+    return Indexed(lambda k: k <= last, lambda k: items.item(last - k), lambda: last + 1)
+
+
+def mapped(function: Callable[..., Any], items: Indexed) -> Indexed:
+    return Indexed(items.more, lambda k: function(items.item(k)), items.length)
+
+
+def of_python(values: Any) -> Indexed:
+    """A Python sequence beside captured ones; it is read by number."""
+    known = list(values)
+    return Indexed(lambda k: k < len(known), lambda k: known[k], lambda: len(known))

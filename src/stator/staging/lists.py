@@ -1,0 +1,199 @@
+"""Lists: a StagedList runs as Python while its length is known, and as a list of the program after.
+
+A list of the program is a value: each change gives new columns, which the list then holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stator.capture.carry import flatten, instantiate, list_of, make_columns
+from stator.capture.kinds import Bottom, Kind, ListKind, column_types, describe, generalise, merge
+from stator.capture.places import current_place
+from stator.capture.recorder import Recorder
+from stator.capture.values import Columns, StagedList
+from stator.errors import UnsupportedCall
+from stator.program.ir import Arg
+from stator.program.types import ListType, NumberType
+
+
+def is_captured(value: Any) -> bool:
+    """Is `value` a list of the program?"""
+    return isinstance(value, StagedList) and value.columns is not None
+
+
+def columns_of(recorder: Recorder, items: Any) -> Columns:
+    """`items` as a list of the program."""
+    if is_captured(items):
+        columns: Columns = items.columns
+        return columns
+    kind: Kind = Bottom()
+    for value in list(items):
+        kind = generalise(merge(kind, describe(value)))
+    return make_columns(recorder, tuple(items), kind)
+
+
+def list_length(recorder: Recorder, items: StagedList) -> Any:
+    assert items.columns is not None
+    value = recorder.new_value(NumberType("int"))
+    recorder.emit("stator::list_length", (items.columns.values[0],), [value])
+    return recorder.number("int", value)
+
+
+def list_get(recorder: Recorder, items: Any, index: Any) -> Any:
+    """`items[index]`, by a captured number or from a list of the program."""
+    columns = columns_of(recorder, items)
+    leaves = []
+    for column in columns.values:
+        assert isinstance(column.type, ListType)
+        value = recorder.new_value(column.type.element)
+        recorder.emit("stator::list_get", (column, recorder.arg(index)), [value])
+        leaves.append(value)
+    return instantiate(recorder, columns.item, iter(leaves))
+
+
+def list_slice(recorder: Recorder, items: Any, where: slice) -> StagedList:
+    bounds = tuple(recorder.arg(bound) for bound in (where.start, where.stop, where.step))
+    return list_of(_each(recorder, columns_of(recorder, items), "stator::list_slice", bounds))
+
+
+def _each(recorder: Recorder, columns: Columns, op: str, args: tuple[Arg, ...]) -> Columns:
+    """`op(column, *args)` for every column."""
+    values = []
+    for column in columns.values:
+        value = recorder.new_value(column.type)
+        recorder.emit(op, (column, *args), [value])
+        values.append(value)
+    return Columns(columns.item, tuple(values))
+
+
+def _each_with_item(
+    recorder: Recorder, columns: Columns, op: str, before: tuple[Arg, ...], item: Any
+) -> Columns:
+    """`op(column, *before, leaf)` for every column and its leaf of `item`."""
+    kind = generalise(merge(columns.item, describe(item)))
+    columns = _fit(columns, kind, recorder)
+    leaves = flatten(recorder, item, kind) or [0]
+    values = []
+    for column, leaf in zip(columns.values, leaves, strict=True):
+        value = recorder.new_value(column.type)
+        recorder.emit(op, (column, *before, leaf), [value])
+        values.append(value)
+    return Columns(kind, tuple(values))
+
+
+def _fit(columns: Columns, kind: Kind, recorder: Recorder) -> Columns:
+    """The same list with items of `kind`."""
+    values = flatten(recorder, list_of(columns), ListKind(kind))
+    return Columns(kind, tuple(values))  # type: ignore[arg-type]
+
+
+def set_item(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None:
+    columns = columns_of(recorder, items)
+    _become(items, _each_with_item(recorder, columns, "stator::list_set", (recorder.arg(index),), item))
+
+
+def delete_item(recorder: Recorder, items: StagedList, index: Any) -> None:
+    columns = columns_of(recorder, items)
+    _become(items, _each(recorder, columns, "stator::list_delete", (recorder.arg(index),)))
+
+
+def _become(items: StagedList, columns: Columns) -> None:
+    list.clear(items)
+    items.columns = columns
+
+
+# ---- the methods of a list of the program
+
+
+def append(recorder: Recorder, items: StagedList, item: Any) -> None:
+    columns = columns_of(recorder, items)
+    _become(items, _each_with_item(recorder, columns, "stator::list_append", (), item))
+
+
+def insert(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None:
+    columns = columns_of(recorder, items)
+    _become(
+        items, _each_with_item(recorder, columns, "stator::list_insert", (recorder.arg(index),), item)
+    )
+
+
+def pop(recorder: Recorder, items: StagedList, index: Any = -1) -> Any:
+    taken = list_get(recorder, items, index)
+    delete_item(recorder, items, index)
+    return taken
+
+
+def extend(recorder: Recorder, items: StagedList, others: Any) -> None:
+    _become(items, concatenated(recorder, items, others))
+
+
+def concatenated(recorder: Recorder, first: Any, second: Any) -> Columns:
+    left, right = columns_of(recorder, first), columns_of(recorder, second)
+    kind = generalise(merge(left.item, right.item))
+    left, right = _fit(left, kind, recorder), _fit(right, kind, recorder)
+    values = []
+    for one, two in zip(left.values, right.values, strict=True):
+        value = recorder.new_value(one.type)
+        recorder.emit("stator::list_extend", (one, two), [value])
+        values.append(value)
+    return Columns(kind, tuple(values))
+
+
+def reverse(recorder: Recorder, items: StagedList) -> None:
+    _become(items, _each(recorder, columns_of(recorder, items), "stator::list_reverse", ()))
+
+
+def clear(recorder: Recorder, items: StagedList) -> None:
+    items.columns = None
+    list.clear(items)
+
+
+def copy(recorder: Recorder, items: StagedList) -> StagedList:
+    return list_of(columns_of(recorder, items))
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "append": append, "insert": insert, "pop": pop, "extend": extend, "reverse": reverse,
+    "clear": clear, "copy": copy,
+}  # fmt: skip
+
+
+def call_list_method(recorder: Recorder, items: StagedList, name: str, args: Any) -> Any:
+    """`items.name(*args)`: Python's own while every length and index is known."""
+    symbolic = any(isinstance(arg, torch.SymInt) for arg in args) and name in ("insert", "pop")
+    if items.columns is None and not symbolic:
+        if name == "extend" and args and is_captured(args[0]):
+            return extend(recorder, items, args[0])
+        return getattr(list, name)(items, *args)
+    if name not in METHODS:
+        raise UnsupportedCall(
+            f"`list.{name}` of a list whose length only a run knows is not supported",
+            at=current_place(), fix="use a loop over its items",
+        )  # fmt: skip
+    return METHODS[name](recorder, items, *args)
+
+
+def sample(recorder: Recorder, items: StagedList, count: int) -> list[torch.Tensor]:
+    """`count` tensors that stand for the items of a list of the program, for an op that takes lists."""
+    columns = columns_of(recorder, items)
+    if len(columns.values) != 1 or not isinstance(columns.values[0].type, ListType):
+        raise UnsupportedCall("torch functions take lists of tensors only", at=current_place(),
+                              fix="make a list of tensors, without None or tuples in it")  # fmt: skip
+    element = columns.values[0].type.element
+    tensors = []
+    for _ in range(count):
+        value = recorder.new_value(element)
+        tensor = instantiate(recorder, columns.item, iter([value]))
+        tensor.stator_list = columns.values[0]
+        tensors.append(tensor)
+    return tensors
+
+
+def column_type(kind: Kind) -> Any:
+    """The type of the only column of a list of tensors."""
+    (type,) = column_types(kind)
+    return type

@@ -1,0 +1,156 @@
+"""and_, or_, not_, compare: Python's value semantics, recorded where an operand is captured."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stator.capture.branches import capture_if
+from stator.capture.kinds import same_value
+from stator.capture.numbers import Number
+from stator.capture.values import CapturedText, StagedList, Undefined, Variant, distribute
+from stator.staging.lists import is_captured
+from stator.staging.session import Session
+from stator.staging.truth import truth
+
+Code = Callable[[], Any]
+ORDER: dict[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
+}  # fmt: skip
+SEQUENCES = (tuple, list)
+
+
+def and_(session: Session, first: Any, *rest: Code) -> Any:
+    """`first and ...`: the first false value, or the last one."""
+    return _until(session, first, rest, stop_at=False)
+
+
+def or_(session: Session, first: Any, *rest: Code) -> Any:
+    """`first or ...`: the first true value, or the last one."""
+    return _until(session, first, rest, stop_at=True)
+
+
+def _until(session: Session, value: Any, rest: tuple[Code, ...], *, stop_at: bool) -> Any:
+    if not rest:
+        return value
+    condition = truth(session.recorder, value)
+    if isinstance(condition, bool):
+        if condition is stop_at:
+            return value
+        return _until(session, rest[0](), rest[1:], stop_at=stop_at)
+
+    def go_on() -> Any:
+        return _until(session, rest[0](), rest[1:], stop_at=stop_at)
+
+    def stop() -> Any:
+        return stop_at if isinstance(value, bool | torch.SymBool) else value
+
+    then, orelse = (stop, go_on) if stop_at else (go_on, stop)
+    return capture_if(session.recorder, condition, then, orelse)
+
+
+def not_(session: Session, value: Any) -> Any:
+    condition = truth(session.recorder, value)
+    return not condition if isinstance(condition, bool) else torch.sym_not(condition)
+
+
+def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
+    """`left SIGN right`, for every comparison operator."""
+    if sign in ("is", "is not"):
+        same = _is(session, left, right)
+        return not_(session, same) if sign == "is not" else same
+    if sign in ("in", "not in"):
+        found = _contains(session, right, left)
+        return not_(session, found) if sign == "not in" else found
+    if sign in ORDER:
+        return ORDER[sign](left, right)
+    equal = _equal(session, left, right, sign)
+    return equal
+
+
+def compare_chain(session: Session, left: Any, *links: tuple[str, Code]) -> Any:
+    """`a < b < c`: each operand once, and only as far as the comparisons hold."""
+    (sign, operand), *rest = links
+    right = operand()
+    result = compare(session, left, sign, right)
+    if not rest:
+        return result
+    return and_(session, result, lambda: compare_chain(session, right, *rest))
+
+
+def _is(session: Session, left: Any, right: Any) -> Any:
+    if isinstance(left, Variant):
+        return session.recorder.apply_all(left, lambda one: _is(session, one, right))
+    if isinstance(right, Variant):
+        return _is(session, right, left)
+    if isinstance(left, Undefined):
+        raise left.error()
+    return left is right or (isinstance(left, Number) and same_value(left, right))
+
+
+def _equal(session: Session, left: Any, right: Any, sign: str) -> Any:
+    """`==` and `!=`: sequences are compared item by item, as captured items cannot be asked."""
+    if isinstance(left, Variant) or isinstance(right, Variant):
+        return distribute(lambda a, b: _equal(session, a, b, sign), (left, right), {})
+    if _is_symbolic_sequence(left, right):
+        same = _sequences_equal(session, left, right)
+        return same if sign == "==" else not_(session, same)
+    return left == right if sign == "==" else left != right
+
+
+def _is_symbolic_sequence(left: Any, right: Any) -> bool:
+    return (
+        isinstance(left, SEQUENCES)
+        and isinstance(right, SEQUENCES)
+        and not is_captured(left)
+        and not is_captured(right)
+        and any(isinstance(item, Number | torch.Tensor | Variant) for item in (*left, *right))
+    )
+
+
+def _sequences_equal(session: Session, left: Any, right: Any) -> Any:
+    if len(left) != len(right) or isinstance(left, list) != isinstance(right, list):
+        return False
+    pairs = list(zip(left, right, strict=True))
+    if not pairs:
+        return True
+    tests = [_item_test(session, a, b) for a, b in pairs]
+    return and_(session, tests[0](), *tests[1:])
+
+
+def _item_test(session: Session, left: Any, right: Any) -> Code:
+    return lambda: truth(session.recorder, left is right or _equal(session, left, right, "=="))
+
+
+def _contains(session: Session, container: Any, item: Any) -> Any:
+    """`item in container`."""
+    if isinstance(container, Variant) or isinstance(item, Variant):
+        return distribute(lambda c, i: _contains(session, c, i), (container, item), {})
+    if isinstance(container, torch.Tensor):
+        return truth(session.recorder, (container == item).any())
+    if isinstance(container, dict) and isinstance(container.get(_key(item)), Variant):
+        return _is_defined(session, container[item])
+    if isinstance(container, tuple | list) and not is_captured(container):
+        if _symbolic(item) or any(_symbolic(one) for one in container):
+            tests = [_item_test(session, item, one) for one in container]
+            return or_(session, tests[0](), *tests[1:]) if tests else False
+    if is_captured(container) or isinstance(item, Number | CapturedText):
+        return session.contains(container, item)
+    return item in container
+
+
+def _key(item: Any) -> Any:
+    return item if isinstance(item, str | int | bool | float | tuple) else None
+
+
+def _is_defined(session: Session, value: Variant) -> Any:
+    return session.recorder.apply_all(value, lambda one: not isinstance(one, Undefined))
+
+
+def _symbolic(value: Any) -> bool:
+    return isinstance(value, Number | torch.Tensor | Variant | CapturedText) or (
+        isinstance(value, StagedList) and value.columns is not None
+    )

@@ -1,0 +1,232 @@
+"""Staging: the object that rewritten code knows as `stator__`. One method for each construct."""
+
+from __future__ import annotations
+
+import contextlib
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from stator.capture.branches import capture_if, defined
+from stator.capture.places import current_place
+from stator.capture.values import CapturedText, Diverged, StagedList, Undefined, Variant, distribute
+from stator.errors import StatorError, UnsupportedCall
+from stator.staging import access, control_flow, lists, logic, text
+from stator.staging.calls import Caller
+from stator.staging.session import Session
+from stator.staging.tensor_calls import unbind
+from stator.staging.truth import index, truth
+
+Code = Callable[[], Any]
+IN_PLACE = {
+    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
+    "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
+    "&": operator.iand, "|": operator.ior, "^": operator.ixor, "<<": operator.ilshift,
+    ">>": operator.irshift,
+}  # fmt: skip
+
+
+class Staging:
+    """Decides, for one capture, what runs and what is recorded."""
+
+    slice = slice
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.recorder = session.recorder
+        self.call = Caller(session, self)
+        session.attach(self)
+
+    # ---- control flow
+
+    def if_stmt(self, test: Any, body: Code, orelse: Code, read: Any, write: Any, names: Any) -> None:
+        control_flow.if_stmt(self.session, test, body, orelse, read, write, names)
+
+    def while_stmt(self, test: Code, body: Code, read: Any, write: Any, names: Any) -> None:
+        control_flow.while_stmt(self.session, test, body, read, write, names)
+
+    def for_stmt(
+        self, iterable: Any, body: Any, test: Code | None, read: Any, write: Any, names: Any
+    ) -> None:
+        control_flow.for_stmt(self.session, iterable, body, test, read, write, names)
+
+    def if_expr(self, test: Any, body: Code, orelse: Code) -> Any:
+        return control_flow.if_expr(self.session, test, body, orelse)
+
+    # ---- logic
+
+    def and_(self, first: Any, *rest: Code) -> Any:
+        return logic.and_(self.session, first, *rest)
+
+    def or_(self, first: Any, *rest: Code) -> Any:
+        return logic.or_(self.session, first, *rest)
+
+    def not_(self, value: Any) -> Any:
+        return logic.not_(self.session, value)
+
+    def compare(self, left: Any, sign: str, right: Any) -> Any:
+        return logic.compare(self.session, left, sign, right)
+
+    def compare_chain(self, left: Any, *links: tuple[str, Code]) -> Any:
+        return logic.compare_chain(self.session, left, *links)
+
+    # ---- names
+
+    def undefined(self, name: str) -> Undefined:
+        return Undefined(name)
+
+    def read(self, value: Any) -> Any:
+        """A name that may not be bound: an error where it is not."""
+        if isinstance(value, Undefined):
+            raise value.error()
+        if isinstance(value, Variant):
+            missing = [one for one in value.alternatives if isinstance(one, Undefined)]
+            if missing:
+                return defined(self.recorder, value, missing[0].error())
+        return value
+
+    # ---- attributes and items
+
+    def get(self, obj: Any, name: str) -> Any:
+        return access.get(self.session, obj, name)
+
+    def set(self, obj: Any, name: str, value: Any) -> None:
+        access.set_attribute(self.session, obj, name, value)
+
+    def delete(self, obj: Any, name: str) -> None:
+        access.delete_attribute(self.session, obj, name)
+
+    def getitem(self, obj: Any, key: Any) -> Any:
+        return access.getitem(self.session, obj, key)
+
+    def setitem(self, obj: Any, key: Any, value: Any) -> None:
+        access.setitem(self.session, obj, key, value)
+
+    def delitem(self, obj: Any, key: Any) -> None:
+        access.delitem(self.session, obj, key)
+
+    def augmented(self, sign: str, left: Any, right: Any) -> Any:
+        """`left SIGN= right`: in place where the object can."""
+        if isinstance(left, Variant) or isinstance(right, Variant):
+            return distribute(lambda a, b: self.augmented(sign, a, b), (left, right), {})
+        if isinstance(left, StagedList):
+            return self._augmented_list(sign, left, right)
+        if isinstance(left, list | dict | set):
+            self.session.note(left)
+        if isinstance(left, str) and isinstance(right, CapturedText):
+            return text.fstring(self.session, left, right)
+        return IN_PLACE[sign](left, right)
+
+    def _augmented_list(self, sign: str, left: StagedList, right: Any) -> Any:
+        self.session.note(left)
+        if sign == "+":
+            self.call(left.extend, right)
+            return left
+        if lists.is_captured(left):
+            raise UnsupportedCall(f"`list {sign}=` of a list of the program", at=current_place(),
+                                  fix="use a loop with `append`")  # fmt: skip
+        items = IN_PLACE[sign](list(left), right)
+        left[:] = items
+        return left
+
+    def unpack(self, value: Any, before: int, after: int | None) -> Any:
+        """What `a, b = value` or `a, *b, c = value` assigns, as a sequence Python can unpack."""
+        if isinstance(value, Variant):
+            return self.recorder.apply(value, lambda one: tuple(self.unpack(one, before, after)))
+        if isinstance(value, torch.Tensor):
+            return self._unpack_tensor(value, before, after)
+        if lists.is_captured(value):
+            return self._unpack_list(value, before, after)
+        return value
+
+    def _unpack_tensor(self, value: torch.Tensor, before: int, after: int | None) -> Any:
+        if isinstance(value.shape[0], int):
+            return unbind(self.session, value)
+        if after is None:
+            self._demand_length(value.shape[0], before)
+            return tuple(value[k] for k in range(before))
+        return self._unpack_list(unbind(self.session, value), before, after)
+
+    def _unpack_list(self, value: StagedList, before: int, after: int | None) -> Any:
+        length = lists.list_length(self.recorder, value)
+        if after is None:
+            self._demand_length(length, before)
+            return tuple(lists.list_get(self.recorder, value, k) for k in range(before))
+        self.session.raise_if(length < before + after, ValueError(
+            f"not enough values to unpack (expected at least {before + after})"))  # fmt: skip
+        first = [lists.list_get(self.recorder, value, k) for k in range(before)]
+        last = [lists.list_get(self.recorder, value, k - after) for k in range(after)]
+        middle = lists.list_slice(self.recorder, value, slice(before, length - after, None))
+        return StarUnpacked(first, middle, last)
+
+    def _demand_length(self, length: Any, wanted: int) -> None:
+        self.session.raise_if(length > wanted, ValueError(
+            f"too many values to unpack (expected {wanted})"))  # fmt: skip
+        self.session.raise_if(length < wanted, ValueError(
+            f"not enough values to unpack (expected {wanted})"))  # fmt: skip
+
+    # ---- displays and text
+
+    def new_list(self, items: list[Any]) -> StagedList:
+        return StagedList(items)
+
+    def new_dict(self, items: dict[Any, Any]) -> dict[Any, Any]:
+        return items
+
+    def new_set(self, items: set[Any]) -> set[Any]:
+        return items
+
+    def fstring(self, *parts: Any) -> Any:
+        return text.fstring(self.session, *parts)
+
+    def format(self, value: Any, conversion: str | None, spec: Any) -> Any:
+        return text.format_value(self.session, value, conversion, spec)
+
+    # ---- exceptions
+
+    def assert_stmt(self, test: Any, message: Code | None) -> None:
+        """`assert`: at every run, where the test is captured."""
+        condition = truth(self.recorder, test)
+
+        def fail() -> None:
+            raise AssertionError(*([] if message is None else [message()]))
+
+        if condition is False:
+            fail()
+        if condition is not True:
+            capture_if(self.recorder, condition, lambda: None, fail)
+
+    def raised(self, error: Any) -> Any:
+        """What `raise` raises."""
+        return error
+
+    def handling(self) -> None:
+        """An `except` block begins: what Stator itself raises is not the user's to handle."""
+        error = sys.exc_info()[1]
+        if isinstance(error, StatorError | Diverged):
+            raise error
+
+    @contextlib.contextmanager
+    def trying(self) -> Iterator[None]:
+        """The body of a `try` with handlers: a program cannot jump into a handler."""
+        self.recorder.try_depth += 1
+        try:
+            yield
+        finally:
+            self.recorder.try_depth -= 1
+
+    def index(self, value: Any) -> Any:
+        return index(self.recorder, value)
+
+
+class StarUnpacked(StagedList):
+    """`a, *b, c`: Python would make `b` a list of Python items; here it is a list of the program."""
+
+    def __init__(self, first: list[Any], middle: StagedList, last: list[Any]) -> None:
+        raise UnsupportedCall(
+            "`*name` takes a number of items that only a run knows", at=current_place(),
+            fix="index the list or tensor instead",
+        )

@@ -1,0 +1,123 @@
+"""Session: one capture, as staging sees it: the recorder, what was converted, what was read."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from stator.capture.branches import apply_to_all, apply_variant, capture_if
+from stator.capture.journal import Journal
+from stator.capture.places import current_place
+from stator.capture.recorder import Recorder
+from stator.capture.values import StagedList, Variant
+from stator.location import Location
+from stator.staging.guards import Guards
+from stator.staging.truth import known
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What staging did with one construct or callee, for `explain`."""
+
+    what: str  # "if", "while", "for", "call"
+    choice: str  # "recorded", "python", "converted", "library", "left alone"
+    why: str
+    place: Location | None
+
+
+@dataclass
+class Session:
+    """The state of one capture."""
+
+    recorder: Recorder = field(default_factory=lambda: Recorder(apply_variant, apply_to_all))
+    guards: Guards = field(default_factory=Guards)
+    decisions: list[Decision] = field(default_factory=list)
+    converted: dict[types.FunctionType, types.FunctionType] = field(default_factory=dict)
+    calls: list[str] = field(default_factory=list)
+    library_modules: dict[int, tuple[torch.nn.Module, bool]] = field(default_factory=dict)
+
+    cells_written: dict[types.FunctionType, dict[str, types.CellType]] = field(default_factory=dict)
+    globals_written: set[types.FunctionType] = field(default_factory=set)
+    shadows: dict[int, tuple[list[Any], StagedList]] = field(default_factory=dict)
+    staging: Any = None
+
+    def attach(self, staging: Any) -> None:
+        """`staging` is what converted code of this capture calls."""
+        self.staging = staging
+
+    @property
+    def journal(self) -> Journal:
+        return self.recorder.journal
+
+    def decide(self, what: str, choice: str, why: str) -> None:
+        self.decisions.append(Decision(what, choice, why, current_place()))
+
+    def note(self, obj: Any) -> None:
+        """`obj` is about to be changed by user code."""
+        self.journal.note(obj)
+
+    def shadow(self, plain: list[Any]) -> StagedList:
+        """The staged list that stands for a list from outside; its changes are written back."""
+        if id(plain) not in self.shadows:
+            self.shadows[id(plain)] = (plain, StagedList(plain))
+            if self.guards.is_outside(plain):
+                self.guards.own(self.shadows[id(plain)][1])
+        return self.shadows[id(plain)][1]
+
+    def raise_if(self, condition: Any, error: Exception) -> None:
+        """The program raises `error` where `condition` holds."""
+        condition = known(self.recorder, condition)
+
+        def fail() -> None:
+            raise error
+
+        if condition is True:
+            fail()
+        if condition is not False:
+            capture_if(self.recorder, condition, fail, _nothing)
+
+    def select(self, condition: Any, yes: Any, no: Any) -> Any:
+        """`yes if condition else no`, of two values."""
+        condition = known(self.recorder, condition)
+        if isinstance(condition, bool):
+            return yes if condition else no
+        return capture_if(self.recorder, condition, lambda: yes, lambda: no)
+
+    def index(self, value: Any) -> Any:
+        return self.staging.index(value)
+
+    def contains(self, container: Any, item: Any) -> Any:
+        return self.staging.call.builtins.contains(container, item)
+
+    def lookup(self, table: Any, key: Any) -> Any:
+        """`table[key]` for a captured key: one of the values, or KeyError."""
+        keys = [one for one in table if isinstance(one, int)]
+        position: Any = len(keys)
+        for place, one in enumerate(keys):
+            position = self.select(key == one, place, position)
+        if isinstance(position, int):
+            raise KeyError(str(key))
+        self.raise_if(position == len(keys), KeyError("a captured key"))
+        values = tuple(table[one] for one in keys)
+        return self.recorder.apply_all(
+            Variant(position, values, self.recorder.apply), lambda one: one
+        )
+
+    def for_each(self, iterable: Any, body: Any) -> None:
+        """A loop over `iterable`, as converted code would write it."""
+        self.staging.for_stmt(iterable, body, None, tuple, _nothing_of, ())
+
+    def append(self, items: StagedList, item: Any) -> None:
+        self.note(items)
+        self.staging.call(items.append, item)
+
+
+def _nothing() -> None:
+    return None
+
+
+def _nothing_of(_: Any) -> None:
+    return None

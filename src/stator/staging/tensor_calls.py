@@ -1,0 +1,225 @@
+"""Methods of tensors and functions of torch whose results Python reads: numbers, lists, arrays."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stator.capture.numbers import Number, kind_of_number
+from stator.capture.places import current_place
+from stator.capture.values import StagedList, Variant, distribute, first_variant
+from stator.errors import UnsupportedCall
+from stator.program.ir import Literal
+from stator.program.types import ListType
+from stator.capture.carry import list_of
+from stator.capture.kinds import TensorKind
+from stator.capture.values import Columns
+from stator.staging import lists
+from stator.staging.session import Session
+from stator.staging.truth import item, to_float
+
+
+def tensor_item(session: Session, tensor: torch.Tensor) -> Any:
+    """`tensor.item()`."""
+    return item(session.recorder, tensor)
+
+
+def tolist(session: Session, tensor: torch.Tensor) -> Any:
+    """`tensor.tolist()`: numbers, in lists of known length, or in one list of the program."""
+    if tensor.dim() == 0:
+        return item(session.recorder, tensor)
+    if isinstance(tensor.shape[0], int):
+        return StagedList(tolist(session, tensor[k]) for k in range(tensor.shape[0]))
+    if tensor.dim() > 1:
+        raise UnsupportedCall("`tolist` of a tensor with several sizes that only a run knows",
+                              at=current_place(), fix="loop over its rows")  # fmt: skip
+    return _numbers(session, tensor)
+
+
+def _numbers(session: Session, tensor: torch.Tensor) -> StagedList:
+    """The numbers of a vector of unknown length: made by a loop of the program."""
+    result = StagedList()
+    session.for_each(tensor, lambda row: session.append(result, item(session.recorder, row)))
+    return result
+
+
+def size(session: Session, tensor: torch.Tensor, dim: Any = None) -> Any:
+    """`tensor.size()`, also by a captured dimension."""
+    return tensor.size() if dim is None else tensor.size(dim)
+
+
+def unbind(session: Session, tensor: torch.Tensor, dim: int = 0) -> Any:
+    """`tensor.unbind(dim)`: a list of the program where only a run knows how many there are."""
+    if isinstance(tensor.shape[dim], int):
+        return tensor.unbind(dim)
+    shape = list(tensor.shape)
+    del shape[dim]
+    return _list_op(session, "aten::unbind.int", tensor, (dim,), shape)
+
+
+def split(session: Session, tensor: torch.Tensor, split_size: Any, dim: int = 0) -> Any:
+    """`torch.split`: a list of the program where only a run knows how many parts there are."""
+    if isinstance(split_size, list | tuple) or isinstance(tensor.shape[dim], int):
+        return tensor.split(split_size, dim)
+    shape: list[Any] = list(tensor.shape)
+    shape[dim] = None
+    return _list_op(session, "aten::split.Tensor", tensor, (split_size, dim), shape)
+
+
+def chunk(session: Session, tensor: torch.Tensor, chunks: int, dim: int = 0) -> Any:
+    """`torch.chunk`: how many parts there are depends on the size."""
+    if isinstance(tensor.shape[dim], int):
+        return tensor.chunk(chunks, dim)
+    shape: list[Any] = list(tensor.shape)
+    shape[dim] = None
+    return _list_op(session, "aten::chunk", tensor, (chunks, dim), shape)
+
+
+def _list_op(session: Session, name: str, tensor: torch.Tensor, args: Any, shape: list[Any]) -> Any:
+    recorder = session.recorder
+    sizes = tuple(s.node.expr if isinstance(s, torch.SymInt) else s for s in shape)
+    kind = TensorKind(tensor.dtype, tensor.device, sizes, tensor.requires_grad)
+    element = lists.column_type(kind)
+    value = recorder.new_value(ListType(element))
+    program_args = tuple(recorder.arg(arg) for arg in (tensor, *args))
+    recorder.emit(name, program_args, [value])
+    return list_of(Columns(kind, (value,)))
+
+
+def numpy_of(session: Session, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
+    raise UnsupportedCall(
+        "`.numpy()` of a captured tensor is not supported yet", at=current_place(),
+        fix="use the torch function of the same name",
+    )  # fmt: skip
+
+
+TENSOR_METHODS: dict[str, Callable[..., Any]] = {
+    "item": tensor_item, "tolist": tolist, "numpy": numpy_of, "__array__": numpy_of,
+    "unbind": unbind, "split": split, "chunk": chunk,
+}  # fmt: skip
+
+
+def new_tensor(session: Session, data: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """`torch.tensor(data)`, also of captured numbers."""
+    if first_variant(data) is not None:
+        return distribute(lambda d: new_tensor(session, d, *args, **kwargs), (data,), {})  # type: ignore[no-any-return]
+    if not _has_number(data):
+        return torch.tensor(data, *args, **kwargs)
+    dtype = kwargs.get("dtype") or _default_dtype(data)
+    made = _stacked(session, data, dtype, kwargs.get("device"))
+    return made.requires_grad_() if kwargs.get("requires_grad") else made
+
+
+def as_tensor(session: Session, data: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
+    """`torch.as_tensor(data)`."""
+    if _has_number(data) or isinstance(data, Variant):
+        return new_tensor(session, data, *args, **kwargs)
+    return torch.as_tensor(data, *args, **kwargs)
+
+
+def _has_number(data: Any) -> bool:
+    if lists.is_captured(data):
+        raise UnsupportedCall("`torch.tensor` of a list whose length only a run knows",
+                              at=current_place(), fix="use `torch.stack` of tensors")  # fmt: skip
+    if isinstance(data, list | tuple):
+        return any(_has_number(part) for part in data)
+    return isinstance(data, Number) or isinstance(data, torch.Tensor)
+
+
+def _default_dtype(data: Any) -> torch.dtype:
+    kinds = set(_kinds(data))
+    if "float" in kinds:
+        return torch.get_default_dtype()
+    return torch.int64 if "int" in kinds else torch.bool
+
+
+def _kinds(data: Any) -> list[str]:
+    if isinstance(data, list | tuple):
+        return [kind for part in data for kind in _kinds(part)]
+    if isinstance(data, torch.Tensor):
+        return ["float" if data.dtype.is_floating_point else "bool" if data.dtype == torch.bool else "int"]
+    return [kind_of_number(data)]
+
+
+def _stacked(session: Session, data: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
+    if isinstance(data, list | tuple):
+        return torch.stack([_stacked(session, part, dtype, device) for part in data])
+    if isinstance(data, torch.Tensor):
+        return data.detach().clone().to(dtype)
+    return _scalar(session, data, dtype, device)
+
+
+def _scalar(session: Session, number: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
+    """A 0-d tensor of one number, captured or not."""
+    recorder = session.recorder
+    where = torch.device(device or torch.get_default_device())
+    tensor = recorder.new_tensor(dtype, (), where, False)
+    value = recorder.new_value(recorder.tensor_type(tensor))
+    attributes = {"dtype": recorder.arg(dtype), "device": Literal("device", str(where))}
+    recorder.emit("aten::scalar_tensor", (recorder.arg(number),), [value], attributes=attributes)  # type: ignore[arg-type]
+    recorder.bind(tensor, value)
+    return tensor
+
+
+def _math_function(name: str) -> Callable[..., Any]:
+    """A function of `math` on a captured number: computed in double precision by torch."""
+    python, of_tensor = getattr(math, name), getattr(torch, name)
+
+    def call(session: Session, *numbers: Any) -> Any:
+        if first_variant(numbers) is not None:
+            return distribute(lambda *n: call(session, *n), numbers, {})
+        if not any(isinstance(number, Number | torch.Tensor) for number in numbers):
+            return python(*numbers)
+        plain = [item(session.recorder, n) if isinstance(n, torch.Tensor) else n for n in numbers]
+        tensors = [_scalar(session, to_float(session.recorder, n), torch.float64, None) for n in plain]
+        return item(session.recorder, of_tensor(*tensors))
+
+    return call
+
+
+def _rounding(name: str) -> Callable[..., Any]:
+    python = getattr(math, name)
+
+    def call(session: Session, number: Any) -> Any:
+        recorder = session.recorder
+        if isinstance(number, Variant):
+            return recorder.apply(number, lambda one: call(session, one))
+        if isinstance(number, torch.Tensor):
+            number = item(recorder, number)
+        if not isinstance(number, torch.SymFloat):
+            return number if isinstance(number, Number) else python(number)
+        value = recorder.emit_number(f"stator::{name}", (recorder.arg(number),), "int")
+        return recorder.number("int", value)
+
+    return call
+
+
+TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.tensor: new_tensor,
+    torch.as_tensor: as_tensor,
+    torch.unbind: unbind,
+    torch.split: split,
+    torch.chunk: chunk,
+    math.floor: _rounding("floor"),
+    math.ceil: _rounding("ceil"),
+    math.trunc: _rounding("trunc"),
+}
+for _name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "tanh",
+              "sinh", "cosh", "atan2", "hypot", "isnan", "isinf", "isfinite", "erf"):  # fmt: skip
+    TORCH_FUNCTIONS[getattr(math, _name)] = _math_function(_name)
+
+_GRADIENT = ("gradients are not computed inside a program", "compute them outside, on its result")
+REFUSED_CALLS: dict[Any, tuple[str, str]] = {
+    torch.autograd.grad: _GRADIENT,
+    torch.autograd.backward: _GRADIENT,
+    "backward": _GRADIENT,
+    "register_hook": ("a hook on a captured tensor would be lost", "hook the result or a parameter"),
+    "retain_grad": ("`retain_grad` of a captured tensor would be lost", "return the tensor"),
+    "register_post_accumulate_grad_hook": ("a hook on a tensor would be lost", "set it outside"),
+    "data_ptr": ("the address of a tensor is not part of a program", "leave it out"),
+    "untyped_storage": ("raw storage cannot be captured", "use views"),
+    torch.manual_seed: ("the random seed is set inside a program", "set it before the call"),
+}

@@ -1,0 +1,117 @@
+"""fstring, format, print: text that is made when the program runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from stator.capture.numbers import Number
+from stator.capture.places import current_place
+from stator.capture.recorder import Recorder
+from stator.capture.values import CapturedText, Variant
+from stator.errors import UnsupportedCall
+from stator.program.ir import Arg
+from stator.program.types import TextType
+from stator.staging.lists import is_captured
+from stator.staging.session import Session
+
+CONVERSIONS = {"r": repr, "s": str, "a": ascii}
+
+
+def is_text_symbolic(value: Any) -> bool:
+    """Does the text of `value` depend on the run?"""
+    if isinstance(value, list | tuple | set) and not is_captured(value):
+        return any(is_text_symbolic(item) for item in value)
+    if isinstance(value, dict):
+        return any(is_text_symbolic(item) for item in value.values())
+    return isinstance(value, torch.Tensor | Number | Variant | CapturedText) or is_captured(value)
+
+
+def format_value(session: Session, value: Any, conversion: str | None, spec: Any) -> Any:
+    """`{value!conversion:spec}` of an f-string."""
+    recorder = session.recorder
+    if isinstance(value, Variant):
+        return recorder.apply(value, lambda one: format_value(session, one, conversion, spec))
+    if not is_text_symbolic(value) and not isinstance(spec, CapturedText):
+        converted = CONVERSIONS[conversion](value) if conversion else value
+        return format(converted, spec or "")
+    if isinstance(value, CapturedText) and not conversion and not spec:
+        return value
+    spec_arg = spec.value if isinstance(spec, CapturedText) else spec
+    return _text_op(recorder, "stator::format", (text_arg(recorder, value), conversion, spec_arg))
+
+
+def fstring(session: Session, *parts: Any) -> Any:
+    """The parts of an f-string put together."""
+    for index, part in enumerate(parts):
+        if isinstance(part, Variant):
+            before, after = parts[:index], parts[index + 1 :]
+            return session.recorder.apply(part, lambda one: fstring(session, *before, one, *after))
+    if not any(isinstance(part, CapturedText) for part in parts):
+        return "".join(parts)
+    args = tuple(text_arg(session.recorder, part) for part in parts)
+    return _text_op(session.recorder, "stator::join", args)
+
+
+def _text_op(recorder: Recorder, name: str, args: tuple[Arg, ...]) -> CapturedText:
+    value = recorder.new_value(TextType())
+    recorder.emit(name, args, [value])
+    return CapturedText(value)
+
+
+def text_arg(recorder: Recorder, value: Any) -> Arg:
+    """What a text op is given for `value`."""
+    if isinstance(value, CapturedText):
+        return value.value
+    if isinstance(value, torch.Tensor | Number):
+        return recorder.arg(value)
+    if is_text_symbolic(value):
+        return _container_text(recorder, value).value
+    return value if isinstance(value, str) else str(value)
+
+
+def _container_text(recorder: Recorder, value: Any) -> CapturedText:
+    """The text of a list or tuple with captured items, as `repr` writes it."""
+    if is_captured(value) or not isinstance(value, list | tuple):
+        raise UnsupportedCall(
+            f"the text of a {type(value).__name__} with captured values in it is not supported",
+            at=current_place(), fix="print its items one by one",
+        )  # fmt: skip
+    start, end = "[]" if isinstance(value, list) else "()"
+    parts: list[Arg] = [start]
+    for index, item in enumerate(value):
+        parts += [", "] if index else []
+        parts.append(_repr_arg(recorder, item))
+    ending = ",)" if isinstance(value, tuple) and len(value) == 1 else end
+    return _text_op(recorder, "stator::join", (*parts, ending))
+
+
+def _repr_arg(recorder: Recorder, item: Any) -> Arg:
+    if isinstance(item, list | tuple) and is_text_symbolic(item):
+        return _container_text(recorder, item).value
+    if is_text_symbolic(item):
+        return _text_op(recorder, "stator::format", (text_arg(recorder, item), "r", None)).value
+    return repr(item)
+
+
+def print_values(session: Session, *values: Any, **options: Any) -> None:
+    """`print`: at every run, where eager code prints."""
+    if options.get("file") is not None:
+        raise UnsupportedCall("`print` to a file is not supported", at=current_place(),
+                              fix="print to the standard output")  # fmt: skip
+    for index, value in enumerate(values):
+        if isinstance(value, Variant):
+            before, after = values[:index], values[index + 1 :]
+            session.recorder.apply_all(
+                value, lambda one: print_values(session, *before, one, *after, **options)
+            )
+            return
+    recorder = session.recorder
+    parts = tuple(text_arg(recorder, value) for value in values)
+    attributes: dict[str, Arg] = {
+        name: text_arg(recorder, options[name])
+        for name in ("sep", "end")
+        if options.get(name) is not None
+    }
+    recorder.emit("stator::print", parts, attributes=attributes)

@@ -1,0 +1,171 @@
+"""trace(): run a function on symbolic arguments, staged, and give the program that it is.
+
+    inputs  ->  converted function runs under the recorder  ->  results, effects  ->  Program
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+
+from stator.capture.inputs import InputReader, Inputs
+from stator.capture.journal import same_state, state_of
+from stator.capture.places import place_of
+from stator.capture.results import Results
+from stator.capture.values import Columns, Diverged, StagedList, Undefined, Variant
+from stator.errors import CaptureError, StatorError, UnsupportedCall
+from stator.program.ir import Block
+from stator.program.naming import renumber
+from stator.program.program import Program
+from stator.program.structure import Fixed, Structure
+from stator.program.verifier import verify
+from stator.staging.guards import Guards
+from stator.staging.operators import Staging
+from stator.staging.session import Decision, Session
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a call does to a Python object: its contents become `state`."""
+
+    target: Any  # the object, or the path to it in the call's arguments
+    is_argument: bool
+    state: Structure
+    deleted: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Captured:
+    """A program, and what it needs of this process to run as the function did."""
+
+    program: Program
+    tensors: dict[str, torch.Tensor]  # the stored ones, live
+    effects: tuple[Effect, ...]
+    classes: dict[str, type]
+    guards: Guards
+    decisions: tuple[Decision, ...]
+
+
+def trace(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    name: str,
+    owner: torch.nn.Module | None = None,
+) -> Captured:
+    """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s."""
+    session = Session()
+    staging = Staging(session)
+    recorder = session.recorder
+    if owner is not None:
+        name_tensors(session, owner)
+    with recorder.quiet():
+        inputs = InputReader(recorder).read(args, kwargs)
+    session.guards.own(getattr(function, "__self__", None) or function)
+    with _recording(session):
+        try:
+            value = staging.call(function, *inputs.args, **inputs.kwargs)
+            results = Results(recorder)
+            structure = results.structure_of(value)
+            effects = _effects(session, inputs, results)
+        except Diverged:
+            results, structure, effects = Results(recorder), Fixed(None), ()
+        finally:
+            recorder.journal.undo()
+    recorder.scope.block.outputs = tuple(results.leaves)
+    program = _program(session, name, inputs, structure)
+    return Captured(
+        program, recorder.stored_tensors, effects, results.classes, session.guards,
+        tuple(session.decisions),
+    )  # fmt: skip
+
+
+def name_tensors(session: Session, owner: torch.nn.Module) -> None:
+    """Parameters and buffers keep the names their module gives them; a tied one its first."""
+    known = session.recorder.known_names
+    for name, parameter in owner.named_parameters():
+        known.setdefault(id(parameter), ("parameter", name))
+    for name, buffer in owner.named_buffers():
+        known.setdefault(id(buffer), ("buffer", name))
+
+
+@contextmanager
+def _recording(session: Session) -> Iterator[None]:
+    recorder = session.recorder
+    try:
+        with recorder.fake, enable_python_dispatcher(), recorder:
+            yield
+    except StatorError:
+        raise
+    except Exception as error:
+        if type(error).__module__.startswith("torch."):
+            raise CaptureError(
+                f"torch cannot trace this: {type(error).__name__}: {_first_line(error)}",
+                at=place_of(error),
+                fix="leave this code out with `stator.not_to_static`, or write it with other ops",
+            ) from error
+        raise
+
+
+def _first_line(error: Exception) -> str:
+    return next((line for line in str(error).splitlines() if line.strip()), "")
+
+
+def _program(session: Session, name: str, inputs: Inputs, structure: Structure) -> Program:
+    recorder = session.recorder
+    body: Block = recorder.scope.block
+    program = Program(
+        name, tuple(inputs.values), tuple(recorder.stored), body, inputs.structure, structure
+    )
+    return verify(renumber(program))
+
+
+def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect, ...]:
+    """What the call changed outside: attributes, cells, globals, and lists or dicts it was given."""
+    effects = []
+    plain = {id(shadow): original for original, shadow in session.shadows.values()}
+    for obj, before in session.journal.changed():
+        target: Any = plain.get(id(obj), obj)
+        is_argument = id(obj) in inputs.containers
+        if is_argument:
+            target = inputs.containers[id(obj)][1]
+        elif not (session.guards.is_outside(obj) or isinstance(obj, types.CellType)):
+            continue
+        effects.append(_effect(obj, target, is_argument, before, results))
+    return tuple(effects)
+
+
+def _effect(obj: Any, target: Any, is_argument: bool, before: Any, results: Results) -> Effect:
+    state = state_of(obj)
+    if isinstance(state, Columns):
+        new = StagedList()
+        new.columns = state
+        return Effect(target, is_argument, results.structure_of(new))
+    if isinstance(state, frozenset):
+        raise UnsupportedCall("a set of the caller's is changed", fix="return the set instead")
+    if not isinstance(state, dict):
+        return Effect(target, is_argument, results.structure_of(list(state)))
+    changed = {
+        key: value
+        for key, value in state.items()
+        if key not in before or not same_state((value,), (before[key],))
+    }
+    _refuse_maybe_absent(changed)
+    deleted = tuple(key for key in before if key not in state)
+    return Effect(target, is_argument, results.structure_of(changed), deleted)
+
+
+def _refuse_maybe_absent(changed: dict[Any, Any]) -> None:
+    for key, value in changed.items():
+        if isinstance(value, Variant) and any(isinstance(v, Undefined) for v in value.alternatives):
+            raise UnsupportedCall(
+                f"`{key}` of an object of the caller's is set on some paths only",
+                fix="set it on every path",
+            )

@@ -1,0 +1,175 @@
+"""A call's arguments become the program's inputs, or an error that names the argument."""
+
+from collections import namedtuple
+from dataclasses import dataclass
+
+import pytest
+import torch
+
+from stator.errors import ProgramError, SpecMismatch
+from stator.execute.arguments import describe, flatten_inputs
+from stator.program.structure import (
+    Columns,
+    Fixed,
+    Leaf,
+    Mapping,
+    Record,
+    Sequence,
+    Variant,
+)
+from stator.program.types import ListType, NumberType, OptionalType, TextType
+from tests.program.builder import BOOL, FLOAT, INT, tensor
+
+CAPTURED = "as it was when the program was captured"
+Point = namedtuple("Point", ["x", "y"])
+
+
+@dataclass
+class Batch:
+    tokens: object
+
+
+def call(*items, **named):
+    return Sequence(
+        "tuple", (Sequence("tuple", items), Mapping(tuple(named), tuple(named.values())))
+    )
+
+
+def flat(structure, *args, types, **kwargs):
+    return flatten_inputs(structure, args, kwargs, types=types)
+
+
+def refusal(structure, *args, types=(), **kwargs):
+    with pytest.raises(SpecMismatch) as caught:
+        flat(structure, *args, types=types, **kwargs)
+    return caught.value.problem
+
+
+def test_leaves_come_in_the_order_of_the_inputs():
+    structure = call(
+        Leaf(2), Sequence("list", (Leaf(0), Fixed("mode"))), mask=Mapping(("a",), (Leaf(1),))
+    )
+    given = [torch.ones(2), torch.ones(3), torch.ones(4)]
+    leaves = flat(
+        structure, given[0], [given[1], "mode"], mask={"a": given[2]},
+        types=[tensor(3), tensor(4), tensor("n")],
+    )  # fmt: skip
+    assert all(
+        left is right for left, right in zip(leaves, (given[1], given[2], given[0]), strict=True)
+    )
+
+
+def test_records_are_opened_by_their_fields():
+    pair = Record("namedtuple", "m:Point", ("x", "y"), (Leaf(0), Leaf(1)))
+    batch = Record("dataclass", "m:Batch", ("tokens",), (Leaf(2),))
+    assert flat(call(pair, batch), Point(1, 2), Batch(3), types=[INT, INT, INT]) == (1, 2, 3)
+    assert refusal(call(pair), (1, 2), types=[INT, INT]) == (
+        "args[0] must be a namedtuple Point(x, y), not a tuple"
+    )
+    assert (
+        refusal(call(batch), Batch("a"), types=[INT] * 3)
+        == "args[0].tokens must be an int, not 'a'"
+    )
+
+
+def test_lists_of_any_length_become_columns():
+    structure = call(Columns(Sequence("tuple", (Leaf(0), Leaf(1)))))
+    types = [ListType(INT), ListType(tensor("n"))]
+    ones, twos = torch.ones(1), torch.ones(2)
+    assert flat(structure, [(1, ones), (2, twos)], types=types) == ([1, 2], [ones, twos])
+    assert flat(structure, [], types=types) == ([], [])
+    assert refusal(structure, [(1, ones), (2, 3)], types=types) == (
+        "args[0][1][1] must be a tensor f32[n], not 3"
+    )
+    assert refusal(structure, 3, types=types) == "args[0] must be a list, not 3"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "problem"),
+    [
+        (tensor(2, "n"), 3, "a tensor f32[2, n], not 3"),
+        (tensor(2, "n"), torch.ones(2, 3, dtype=torch.int64),
+         "a tensor f32[2, n], not i64[2, 3]: its dtype is int64, not float32"),
+        (tensor(2, "n"), torch.ones(2),
+         "a tensor f32[2, n], not f32[2]: it has 1 dimensions, not 2"),
+        (tensor(2, "n"), torch.ones(3, 3),
+         "a tensor f32[2, n], not f32[3, 3]: its size 0 is 3, not 2"),
+        (tensor("n", "n"), torch.ones(2, 3),
+         "a tensor f32[n, n], not f32[2, 3]: its size 1 is 3, and n is 2 elsewhere"),
+        (INT, True, "an int, not True"),
+        (BOOL, 1, "a bool, not 1"),
+        (FLOAT, 1, "a float, not 1"),
+        (NumberType("complex"), 1.0, "a complex, not 1.0"),
+        (TextType(), None, "a str, not None"),
+        (OptionalType(INT), "a", "an int, not 'a'"),
+        (ListType(INT), (1,), "a list, not a tuple"),
+    ],
+)  # fmt: skip
+def test_a_leaf_of_another_type_is_refused(kind, given, problem):
+    assert refusal(call(Leaf(0)), given, types=[kind]) == f"args[0] must be {problem}"
+
+
+def test_an_item_of_a_list_is_named_by_its_index():
+    problem = refusal(call(Leaf(0)), [1, "a"], types=[ListType(INT)])
+    assert problem == "args[0][1] must be an int, not 'a'"
+
+
+@pytest.mark.parametrize(
+    ("kind", "given"),
+    [
+        (tensor("n", "n"), torch.ones(0, 0)),
+        (tensor("n", "2*n"), torch.ones(1, 2)),
+        (OptionalType(tensor(2)), None),
+        (ListType(tensor("n")), [torch.ones(1), torch.ones(2)]),
+        (NumberType("complex"), 1j),
+        (TextType(), "a"),
+    ],
+)
+def test_a_leaf_of_its_type_is_taken(kind, given):
+    assert flat(call(Leaf(0)), given, types=[kind]) == (given,)
+
+
+def test_one_symbol_is_one_size_in_all_arguments():
+    types = [tensor("n"), tensor("n")]
+    assert refusal(call(Leaf(0), Leaf(1)), torch.ones(2), torch.ones(3), types=types) == (
+        "args[1] must be a tensor f32[n], not f32[3]: its size 0 is 3, and n is 2 elsewhere"
+    )
+
+
+@pytest.mark.parametrize(
+    ("structure", "args", "kwargs", "problem"),
+    [
+        (call(Fixed(3)), (4,), {}, f"args[0] must be 3, {CAPTURED}, not 4"),
+        (call(Fixed(1)), (True,), {}, f"args[0] must be 1, {CAPTURED}, not True"),
+        (call(Fixed(float("inf"))), (-float("inf"),), {},
+         f"args[0] must be inf, {CAPTURED}, not -inf"),
+        (call(Fixed(1)), (), {}, "args must have 1 items, not 0"),
+        (call(mask=Fixed(1)), (), {}, "kwargs['mask'] is missing"),
+        (call(), (), {"mask": 1}, "kwargs['mask'] is not an input of the program"),
+        (call(Sequence("list", ())), ((),), {}, "args[0] must be a list, not a tuple"),
+        (call(Mapping((), ())), ([torch.ones(1)],), {}, "args[0] must be a dict, not [f32[1]]"),
+        (call(Mapping(("x",), (Sequence("list", (Fixed(1),)),))), ({"x": [2]},), {},
+         f"args[0]['x'][0] must be 1, {CAPTURED}, not 2"),
+    ],
+)  # fmt: skip
+def test_another_structure_is_refused(structure, args, kwargs, problem):
+    assert refusal(structure, *args, **kwargs) == problem
+
+
+def test_a_fixed_nan_is_itself():
+    assert flat(call(Fixed(float("nan"))), float("nan"), types=[]) == ()
+
+
+def test_keywords_may_come_in_any_order():
+    structure = call(a=Leaf(0), b=Leaf(1))
+    assert flat(structure, types=[INT, INT], b=2, a=1) == (1, 2)
+
+
+def test_an_input_cannot_be_a_choice():
+    with pytest.raises(ProgramError) as caught:
+        flat(call(Variant(0, ())), 1, types=[])
+    assert caught.value.problem == "args[0] is a choice, which an input cannot be"
+
+
+def test_a_tensor_is_described_by_its_type():
+    assert describe([torch.ones(2, 3), None, Point]) == "[f32[2, 3], None, a type]"

@@ -1,0 +1,178 @@
+"""Data that is not a program is refused, and its place is named."""
+
+import contextlib
+import copy
+
+import pytest
+
+from stator.export.checking import Damage
+from stator.export.decoding import decode_constant, decode_program
+from stator.export.encoding import encode_program
+from tests.program.zoo import everything, linear
+
+LINEAR = encode_program(linear())
+EVERYTHING = encode_program(everything())
+
+
+def fault(data):
+    with pytest.raises(Damage) as caught:
+        decode_program(data, "p")
+    return str(caught.value)
+
+
+def changed(*path, to):
+    data = copy.deepcopy(LINEAR)
+    part = data
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = to
+    return data
+
+
+OP = ("body", "ops", 0)
+NESTED = [[]]
+for _ in range(200):
+    NESTED = [NESTED]
+
+
+@pytest.mark.parametrize(
+    ("data", "text"),
+    [
+        (None, "p must be an object, not null"),
+        ({}, "p has no 'files'"),
+        (changed("name", to=1), "p.name must be a text, not an integer"),
+        (changed("files", to=[1]), "p.files[0] must be a text, not an integer"),
+        (changed("files", to=["../model.py"]), "p.files must hold names of files, not paths"),
+        (changed("inputs", to={}), "p.inputs must be a list, not an object"),
+        (changed("inputs", 0, "type", to={}), "p.inputs[0].type must be an object with one key"),
+        (
+            changed("inputs", 0, "type", to={"x": 1}),
+            "p.inputs[0].type must be one of list, optional, not 'x'",
+        ),
+        (
+            changed("inputs", 0, "type", to={"number": "bit"}),
+            "p.inputs[0].type must be one of bool, int, float, complex, not 'bit'",
+        ),
+        (
+            changed("inputs", 0, "type", "tensor", "dtype", to="nn"),
+            "p.inputs[0].type names 'nn', which is no dtype of torch",
+        ),
+        (
+            changed("inputs", 0, "type", "tensor", "device", to="moon"),
+            "p.inputs[0].type names 'moon', which is no device of torch",
+        ),
+        (
+            changed("inputs", 0, "type", "tensor", "shape", to=[-1]),
+            "p.inputs[0].type.shape must hold sizes and names of sizes",
+        ),
+        (
+            changed("inputs", 0, "type", "tensor", "shape", to=[True]),
+            "p.inputs[0].type.shape must hold sizes and names of sizes",
+        ),
+        (
+            changed("stored", 0, "kind", to="weight"),
+            "p.stored[0].kind must be one of parameter, buffer, constant, not 'weight'",
+        ),
+        (changed("stored", 0, "value", "name", to="x"), "p.stored[0].value defines %x once more"),
+        (
+            changed(*OP, "name", to="aten::no_such"),
+            "p.body.ops[0] calls aten::no_such, which is no op of this torch",
+        ),
+        (
+            changed(*OP, "name", to="os::system"),
+            "p.body.ops[0] calls os::system, which is no op of this torch",
+        ),
+        (
+            changed(*OP, "name", to="aten::save"),
+            "p.body.ops[0] calls aten::save, which is no op of this torch",
+        ),
+        (
+            changed(*OP, "name", to="aten::from_file"),
+            "p.body.ops[0] calls aten::from_file, which a saved model may not",
+        ),
+        (
+            changed(*OP, "args", 0, to={"value": "y"}),
+            "p.body.ops[0].args uses %y, which is not defined",
+        ),
+        (
+            changed(*OP, "args", 0, to={"value": ["y"]}),
+            "p.body.ops[0].args must be a text, not a list",
+        ),
+        (
+            changed(*OP, "args", 0, to={"dtype": "Tensor"}),
+            "p.body.ops[0].args names 'Tensor', which is no dtype of torch",
+        ),
+        (
+            changed(*OP, "args", 0, to={"float": "1"}),
+            "p.body.ops[0].args must be one of inf, -inf, nan, not '1'",
+        ),
+        (
+            changed(*OP, "args", 0, to={"float": 1}),
+            "p.body.ops[0].args must be a fraction, not an integer",
+        ),
+        (changed(*OP, "args", 0, to=0.5), "p.body.ops[0].args is no constant"),
+        (changed(*OP, "args", 0, to=2**63), "p.body.ops[0].args is no constant"),
+        (changed(*OP, "args", 0, to=NESTED), "p.body.ops[0].args is nested more than 100 deep"),
+        (
+            changed(*OP, "place", to=[9, 1, 1, "f"]),
+            "p.body.ops[0].place must be [file, line, column, function]",
+        ),
+        (
+            changed("output_structure", to={"set": []}),
+            "p.output_structure must be one of leaf, fixed, list, tuple, dict, namedtuple, "
+            "dataclass, variant, columns, not 'set'",
+        ),
+        (
+            changed("output_structure", to={"dict": {"keys": [1], "items": []}}),
+            "p.output_structure.dict must have one key for each item",
+        ),
+        (
+            changed(
+                "output_structure", to={"dict": {"keys": [1, True], "items": [{"leaf": 0}] * 2}}
+            ),
+            "p.output_structure.dict must have one key for each item",
+        ),
+        (
+            changed(
+                "output_structure",
+                to={"dataclass": {"type": "m:C", "fields": [], "items": [{"leaf": 0}]}},
+            ),
+            "p.output_structure.dataclass must have one field for each item",
+        ),
+        (
+            changed("output_structure", to={"leaf": True}),
+            "p.output_structure.leaf must be an integer, not true or false",
+        ),
+    ],
+)
+def test_a_fault_is_named_by_its_place(data, text):
+    assert fault(data) == text
+
+
+@pytest.mark.parametrize("key", sorted(LINEAR))
+def test_every_part_of_a_program_must_be_there(key):
+    data = {name: part for name, part in LINEAR.items() if name != key}
+    assert fault(data) == f"p has no {key!r}"
+
+
+def test_a_float_of_two_keys_is_no_constant():
+    with pytest.raises(Damage):
+        decode_constant({"float": 1.0, "x": 2}, "p")
+
+
+def every_place(data):
+    yield data
+    if isinstance(data, dict | list):
+        for part in data.values() if isinstance(data, dict) else data:
+            yield from every_place(part)
+
+
+@pytest.mark.parametrize("wrong", [None, 0, "x", [], {}, {"value": "x"}, 0.5, -1])
+def test_any_part_exchanged_for_another_is_read_or_refused_but_never_crashes(wrong):
+    data = copy.deepcopy(EVERYTHING)
+    for holder in [part for part in every_place(data) if isinstance(part, dict | list)]:
+        for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
+            kept, holder[key] = holder[key], wrong
+            with contextlib.suppress(Damage):
+                decode_program(data, "p")
+            holder[key] = kept

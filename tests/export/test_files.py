@@ -1,0 +1,56 @@
+"""Two files are put in place as one."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from stator.export.files import Paths, digest_of, put_in_place, temporary
+
+
+@pytest.mark.parametrize("given", ["out/my.model", "out/my.model.stator", Path("out/my.model")])
+def test_a_model_is_two_files_of_one_name(given):
+    paths = Paths.of(given)
+    assert paths.text == Path("out/my.model.stator")
+    assert paths.weights == Path("out/my.model.safetensors")
+    assert paths.old_weights == Path("out/my.model.safetensors.old")
+
+
+def test_a_temporary_file_is_gone_afterwards_also_after_an_error(tmp_path):
+    with pytest.raises(ValueError, match="stop"), temporary(tmp_path / "a") as path:  # noqa: PT012
+        path.write_text("x")
+        assert path.parent == tmp_path
+        raise ValueError("stop")
+    assert os.listdir(tmp_path) == []
+
+
+def write_pair(tmp_path, content, expected=None):
+    paths = Paths.of(tmp_path / "m")
+    with temporary(paths.text) as text, temporary(paths.weights) as weights:
+        text.write_text(content)
+        weights.write_text(content)
+        put_in_place(text, weights, paths, expected=expected)
+    return paths
+
+
+def test_both_files_are_replaced_and_nothing_else_is_left(tmp_path):
+    paths = write_pair(tmp_path, "old")
+    write_pair(tmp_path, "new", expected=digest_of(paths.weights))
+    assert (paths.text.read_text(), paths.weights.read_text()) == ("new", "new")
+    assert sorted(os.listdir(tmp_path)) == ["m.safetensors", "m.stator"]
+
+
+def test_a_file_system_without_hard_links_is_served_by_a_copy(tmp_path, monkeypatch):
+    def link(*_):
+        raise OSError
+
+    paths = write_pair(tmp_path, "old")
+    monkeypatch.setattr(os, "link", link)
+    write_pair(tmp_path, "new", expected=digest_of(paths.weights))
+    assert paths.weights.read_text() == "new"
+
+
+def test_files_can_be_read_as_the_process_umask_says(tmp_path):
+    paths = write_pair(tmp_path, "x")
+    (tmp_path / "plain").touch()
+    assert paths.text.stat().st_mode == (tmp_path / "plain").stat().st_mode

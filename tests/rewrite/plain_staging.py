@@ -1,0 +1,136 @@
+"""A staging object under which every operator is plain Python: the oracle of the rewrite."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import operator
+
+COMPARE = {
+    "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
+    ">": operator.gt, ">=": operator.ge, "is": operator.is_, "is not": operator.is_not,
+    "in": lambda a, b: a in b, "not in": lambda a, b: a not in b,
+}  # fmt: skip
+INPLACE = {
+    "+": operator.iadd, "-": operator.isub, "*": operator.imul, "@": operator.imatmul,
+    "/": operator.itruediv, "%": operator.imod, "**": operator.ipow, "<<": operator.ilshift,
+    ">>": operator.irshift, "|": operator.ior, "^": operator.ixor, "&": operator.iand,
+    "//": operator.ifloordiv,
+}  # fmt: skip
+
+
+class Undefined:
+    """What an unbound name of a state holds."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+class PlainStaging:
+    """Runs everything at once, and checks the state it is handed on the way."""
+
+    undefined = Undefined
+    slice = slice
+    get = staticmethod(getattr)
+    set = staticmethod(setattr)
+    delete = staticmethod(delattr)
+    getitem = staticmethod(operator.getitem)
+    setitem = staticmethod(operator.setitem)
+    delitem = staticmethod(operator.delitem)
+    not_ = staticmethod(operator.not_)
+
+    def if_stmt(self, test, body, orelse, read, write, names):
+        self.check(read, write, names)
+        (body if test else orelse)()
+        self.check(read, write, names)
+
+    def while_stmt(self, test, body, read, write, names):
+        self.check(read, write, names)
+        while test():
+            body()
+            self.check(read, write, names)
+
+    def for_stmt(self, iterable, body, test, read, write, names):
+        self.check(read, write, names)
+        if test is not None and not test():
+            return
+        for item in iterable:
+            body(item)
+            self.check(read, write, names)
+            if test is not None and not test():
+                break
+
+    def check(self, read, write, names):
+        state = read()
+        assert isinstance(state, tuple) and len(state) == len(names) == len(builtins.set(names))
+        write(tuple(Undefined("clobbered") for _ in names))
+        write(state)
+        assert all(a is b for a, b in zip(read(), state, strict=True))
+
+    def read(self, value):
+        if isinstance(value, Undefined):
+            raise UnboundLocalError(value.name)
+        return value
+
+    def assert_stmt(self, test, message):
+        if not test:
+            raise AssertionError(*([] if message is None else [message()]))
+
+    def raised(self, error):
+        return error
+
+    def handling(self):
+        return None
+
+    def trying(self):
+        return contextlib.nullcontext()
+
+    def unpack(self, value, before, after):
+        return value
+
+    def augmented(self, sign, old, value):
+        return INPLACE[sign](old, value)
+
+    def if_expr(self, test, body, orelse):
+        return body() if test else orelse()
+
+    def and_(self, value, *others):
+        for other in others:
+            if not value:
+                return value
+            value = other()
+        return value
+
+    def or_(self, value, *others):
+        for other in others:
+            if value:
+                return value
+            value = other()
+        return value
+
+    def compare(self, left, sign, right):
+        return COMPARE[sign](left, right)
+
+    def compare_chain(self, left, *pairs):
+        for sign, thunk in pairs:
+            right = thunk()
+            result = COMPARE[sign](left, right)
+            if not result:
+                return result
+            left = right
+        return result
+
+    def call(self, function, *args, **kwargs):
+        return function(*args, **kwargs)
+
+    def fstring(self, *parts):
+        return "".join(parts)
+
+    def format(self, value, conversion, specification):
+        value = {"r": repr, "s": str, "a": ascii, None: lambda v: v}[conversion](value)
+        return builtins.format(value, specification or "")
+
+    def new_list(self, value):
+        return value
+
+    new_dict = new_set = new_list
