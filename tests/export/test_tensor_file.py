@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from stator.errors import FormatError
+from stator.export import tensor_file
 from stator.export.files import digest_of
 from stator.export.tensor_file import keys_of, read_tensors, restored, write_tensors
 
@@ -24,6 +25,33 @@ def test_a_file_of_another_digest_and_a_missing_one_give_nothing(tmp_path):
     write_tensors(file, {"a": torch.ones(2)})
     assert read_tensors(file, "0" * 64) is None
     assert torch.equal(read_tensors(file, digest_of(file))["a"], torch.ones(2))
+
+
+def test_a_file_that_is_taken_away_while_it_is_read_gives_nothing(tmp_path, monkeypatch):
+    file = tmp_path / "weights"
+    write_tensors(file, {"a": torch.ones(2)})
+    digest = digest_of(file)
+
+    def opened_late(path):
+        path.unlink()
+        return {}
+
+    monkeypatch.setattr(tensor_file, "_open", opened_late)
+    assert read_tensors(file, digest) is None
+
+
+def test_a_file_that_is_replaced_while_it_is_read_gives_nothing(tmp_path, monkeypatch):
+    file = tmp_path / "weights"
+    write_tensors(file, {"a": torch.ones(2)})
+    digest = digest_of(file)
+
+    def opened_late(path):
+        write_tensors(tmp_path / "other", {"a": torch.zeros(2)})
+        (tmp_path / "other").replace(path)
+        return {}
+
+    monkeypatch.setattr(tensor_file, "_open", opened_late)
+    assert read_tensors(file, digest) is None
 
 
 def test_a_complex_tensor_is_restored_from_pairs():

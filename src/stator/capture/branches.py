@@ -22,7 +22,7 @@ from stator.capture.carry import NOTHING, instantiate, new_leaves
 from stator.capture.kinds import Kind, merge
 from stator.capture.places import raised_by_stator
 from stator.capture.recorder import Recorder
-from stator.capture.values import Diverged, Undefined, Variant
+from stator.capture.values import Diverged, Undefined, Variant, raise_for_user
 from stator.errors import StatorError
 
 Code = Callable[[], Any]
@@ -106,10 +106,7 @@ def _fails(function: Callable[[Any], Any], value: Any) -> Exception | None:
 
 
 def _raise_if(recorder: Recorder, condition: Any, error: Exception) -> None:
-    def fail() -> None:
-        raise error
-
-    capture_if(recorder, condition, fail, lambda: None)
+    capture_if(recorder, condition, functools.partial(raise_for_user, error), lambda: None)
 
 
 def _choose(

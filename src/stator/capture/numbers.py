@@ -94,3 +94,17 @@ _BUILDERS: dict[str, tuple[str, NumberKind]] = {
 
 def _ordered(symbols: set[sympy.Symbol]) -> list[sympy.Symbol]:
     return sorted(symbols, key=lambda symbol: (len(symbol.name), symbol.name))
+
+
+def both(a: Any, b: Any) -> Any:
+    """`a and b` of two truth values, symbolic or not."""
+    if isinstance(a, bool):
+        return b if a else False
+    return a if b is True else b if b is False else a & b
+
+
+def either(a: Any, b: Any) -> Any:
+    """`a or b` of two truth values, symbolic or not."""
+    if isinstance(a, bool):
+        return True if a else b
+    return a if b is False else b if b is True else a | b

@@ -18,6 +18,7 @@ _PACKAGES = (
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
     sysconfig.get_paths()["stdlib"],
 )
+_MACHINERY = tuple(os.path.join(_PACKAGES[1], part) for part in ("capture", "program"))
 _SITE = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib"))
 _LIBRARIES = tuple(os.path.join(site, name) for site in _SITE for name in ("numpy", "sympy"))
 
@@ -60,13 +61,12 @@ def place_of(error: BaseException) -> Location | None:
 
 
 def raised_by_stator(error: BaseException) -> bool:
-    """Was `error` raised by a line of Stator itself (a bug of ours, or a refusal)?"""
+    """Is `error` a bug of ours: raised by the recorder's own machinery, not on the user's behalf?"""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return trace is not None and trace.tb_frame.f_code.co_filename.startswith(
-        _PACKAGES[1] + os.sep
-    )
+    file = trace.tb_frame.f_code.co_filename if trace is not None else ""
+    return _within(file, _MACHINERY) and not file.endswith("values.py")
 
 
 def _location(code: types.CodeType, instruction: int, line: int) -> Location:

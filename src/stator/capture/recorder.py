@@ -230,7 +230,6 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
 
     def bind_number(self, number: Number, value: Value) -> None:
         (symbol,) = number.node.expr.free_symbols
-        self.sizes.data.add(symbol)
         if isinstance(number, torch.SymBool):  # its expression is Eq(symbol, 1)
             self.scope.numbers[number.node.expr] = value
         self.scope.symbols[symbol] = (value, None)

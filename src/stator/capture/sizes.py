@@ -42,10 +42,27 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
         self.recorder: Asked | None = None
         self.facts: list[set[sympy.Basic]] = [set()]
         self.data: set[sympy.Symbol] = set()  # numbers that came from data, not from a size
+        self.opaque: set[sympy.Symbol] = set()  # truth values and floats
         self._typical: dict[sympy.Symbol, int] = {}
 
-    def is_data(self, question: sympy.Basic) -> bool:
-        return any(symbol in self.data for symbol in question.free_symbols)
+    def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> Any:
+        number = super().create_unbacked_symint(*args, **kwargs)
+        self.data |= number.node.expr.free_symbols
+        return number
+
+    def create_unbacked_symfloat(self, *args: Any, **kwargs: Any) -> Any:
+        number = super().create_unbacked_symfloat(*args, **kwargs)
+        self.opaque |= number.node.expr.free_symbols
+        return number
+
+    def create_unbacked_symbool(self, *args: Any, **kwargs: Any) -> Any:
+        number = super().create_unbacked_symbool(*args, **kwargs)
+        self.opaque |= number.node.expr.free_symbols
+        return number
+
+    def _constrain_range_for_size(self, a: Any, *args: Any, **kwargs: Any) -> None:
+        self.data.discard(a)
+        super()._constrain_range_for_size(a, *args, **kwargs)
 
     def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> Any:
         try:
@@ -71,9 +88,7 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
         """The answer to `question` at typical sizes, remembered as it must be."""
         recorder = self.recorder
         inside_op = recorder is not None and recorder.dispatching is not None
-        if not isinstance(question, sympy.logic.boolalg.Boolean) or (
-            self.is_data(question) and not inside_op
-        ):
+        if not _is_condition(question) or self._only_a_run_knows(question, inside_op):
             assert recorder is not None
             raise recorder.refuse_question(question)
         if self._known(question):
@@ -84,6 +99,11 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
         if not (inside_op and self._is_zero_one(question)):
             self._demand(question if answer else sympy.Not(question))
         return sympy.true if answer else sympy.false
+
+    def _only_a_run_knows(self, question: Any, inside_op: bool) -> bool:
+        """A truth value or a float never has a typical value; an int has one as a size of an op."""
+        symbols = question.free_symbols
+        return any(s in self.opaque or (s in self.data and not inside_op) for s in symbols)
 
     def _typical_answer(self, question: Any) -> bool:
         if isinstance(question, sympy.Eq) and not any(side.is_number for side in question.args):
@@ -119,6 +139,13 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
 # Ops whose result has another rank when a size is 1: there the question is not about layout alone.
 RANK_DEPENDS_ON_ONE = frozenset({"aten::squeeze", "aten::squeeze_", "aten::squeeze.dim",
                                  "aten::squeeze.dims", "aten::squeeze_.dim", "aten::squeeze_.dims"})  # fmt: skip
+
+
+def _is_condition(question: Any) -> bool:
+    """sympy's Symbol counts as a Boolean, so the classes are named."""
+    return question in (sympy.true, sympy.false) or isinstance(
+        question, sympy.core.relational.Relational | sympy.And | sympy.Or | sympy.Not
+    )
 
 
 def _relations(question: Any) -> tuple[Any, ...]:

@@ -27,6 +27,11 @@ class Diverged(BaseException):
     """This block raises at run time: nothing after this point in it is ever reached."""
 
 
+def raise_for_user(error: Exception) -> None:
+    """Raise what the user's own code would have raised here."""
+    raise error
+
+
 class Undefined:
     """The value of a name that is not bound."""
 
@@ -89,7 +94,7 @@ def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> A
 def first_variant(tree: Any) -> Variant | None:
     if isinstance(tree, Variant):
         return tree
-    if type(tree) in (list, tuple, StagedList):
+    if type(tree) in (list, tuple) or (type(tree) is StagedList and tree.columns is None):
         items: Any = tree
     elif type(tree) is dict:
         items = tree.values()

@@ -67,8 +67,11 @@ def read_tensors(file: Path, digest: str) -> dict[str, torch.Tensor] | None:
     with stream:
         if hashlib.file_digest(stream, "sha256").hexdigest() != digest:
             return None
-        tensors = _open(file)
-        replaced = os.fstat(stream.fileno()).st_ino != file.stat().st_ino
+        try:
+            tensors = _open(file)
+            replaced = os.fstat(stream.fileno()).st_ino != file.stat().st_ino
+        except OSError:  # a writer took the file away after its digest was read
+            return None
         return None if replaced else tensors
 
 

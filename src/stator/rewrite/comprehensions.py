@@ -74,8 +74,7 @@ class _Taker(ast.NodeTransformer):
         name = node.func.id if isinstance(node.func, ast.Name) else ""
         name = "" if name in self.bound else name
         if name in SEARCHES and only:
-            search = Search(elt=taken.elt, generators=taken.generators, found=SEARCHES[name])
-            return ast.copy_location(search, node)
+            return Search.of(taken, found=SEARCHES[name])
         if name in TAKES_ALL or (isinstance(node.func, ast.Attribute) and only):
             node.args[0] = ast.copy_location(ast.ListComp(taken.elt, taken.generators), taken)
         return node

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from stator.errors import UnsupportedSyntax
@@ -129,10 +129,16 @@ class _Lowering:
             before, rest = self.jump(rest[0], place), []
         if isinstance(node, LOOPS):
             return self.loop(node, rest, place)
-        flags = self.flags_set(node, place)
         inner = place.inner(last=not rest)
-        new = self.branch(node, inner)
+        new, flags = self.watch(lambda: self.branch(node, inner))
         return [*before, *new, *self.guarded(flags, rest, place)]
+
+    def watch(self, lower: Callable[[], Block]) -> tuple[Block, tuple[str, ...]]:
+        """What `lower` gives, and the flags that its jumps set."""
+        outer, self.flags = self.flags, {}
+        new, flags = lower(), tuple(self.flags)
+        self.flags = {**outer, **self.flags}
+        return new, flags
 
     def branch(self, node: ast.stmt, place: _Place) -> Block:
         if isinstance(node, ast.If):
@@ -152,8 +158,8 @@ class _Lowering:
                 at=self.job.source.location(jump), fix="jump after the `try`",
             )  # fmt: skip
         rest = [] if _leaves_block(node.body) else node.orelse
-        flags = self.flags_set(node.body, place)
-        node.body = self.block(node.body, place.inner(last=not rest))
+        inner, body = place.inner(last=not rest), node.body
+        node.body, flags = self.watch(lambda: self.block(body, inner))
         node.orelse = self.guarded(flags, rest, place)
         for handler in node.handlers:
             handler.body = self.block(handler.body, place)
@@ -163,40 +169,31 @@ class _Lowering:
         assert isinstance(node, ast.While | ast.For)
         number = self.job.fresh.number("loop")
         broke, continued = f"broke_{number}__", f"continued_{number}__"
-        returns = any(isinstance(jump, ast.Return) for jump in _escaping(node.body))
-        trip = self.block(node.body, _Place(number, ends_trip=True))
-        if continued in self.flags:
+        body, trip_place = node.body, _Place(number, ends_trip=True)
+        trip, flags = self.watch(lambda: self.block(body, trip_place))
+        if continued in flags:
             trip = [*quote("FLAG = False", at=node, FLAG=continued), *trip]
-        stops = [*([RETURNED] if returns else []), *([broke] if broke in self.flags else [])]
-        after = [*self.otherwise(node, broke), *rest]
-        new = _with_test(node, trip, stops)
+        returned = [RETURNED] if RETURNED in flags else []
+        stops = [*returned, *([broke] if broke in flags else [])]
+        after = [*_otherwise(node, broke in stops, broke), *rest]
         start = quote("FLAG = False", at=node, FLAG=broke) if broke in stops else []
-        return [*start, new, *self.guarded([RETURNED] if returns else [], after, place)]
+        self.flags = {name: None for name in self.flags if name not in (broke, continued)}
+        return [*start, _with_test(node, trip, stops), *self.guarded(returned, after, place)]
 
-    def otherwise(self, node: ast.While | ast.For, broke: str) -> Block:
-        """The `else` of a loop, to stand after it."""
-        if not node.orelse or broke not in self.flags:
-            return node.orelse
-        return quote(
-            "if TEST: BODY", at=node.orelse[0], TEST=_none_of([broke], node), BODY=node.orelse
-        )
-
-    def guarded(self, flags: list[str], rest: Block, place: _Place) -> Block:
+    def guarded(self, flags: Sequence[str], rest: Block, place: _Place) -> Block:
         """`rest`, lowered, to run only when none of `flags` is set."""
         lowered = self.block(rest, place)
         if not flags or not lowered:
             return lowered
         return quote("if TEST: BODY", at=rest[0], TEST=_none_of(flags, rest[0]), BODY=lowered)
 
-    def flags_set(self, node: ast.stmt | Block, place: _Place) -> list[str]:
-        """The flags that jumps out of `node` set when more follows it."""
-        kinds = {type(jump) for jump in _escaping(node if isinstance(node, list) else [node])}
-        names = {
-            ast.Return: RETURNED,
-            ast.Break: f"broke_{place.loop}__",
-            ast.Continue: f"continued_{place.loop}__",
-        }
-        return [name for kind, name in names.items() if kind in kinds]
+
+def _otherwise(node: ast.While | ast.For, breaks: bool, broke: str) -> Block:
+    """The `else` of a loop, to stand after it."""
+    if not (node.orelse and breaks):
+        return node.orelse
+    at = node.orelse[0]
+    return quote("if TEST: BODY", at=at, TEST=_none_of([broke], at), BODY=node.orelse)
 
 
 def _absorb(node: ast.If, rest: Block) -> Block:
@@ -235,11 +232,7 @@ def _with_test(node: ast.While | ast.For, trip: Block, stops: list[str]) -> ast.
         return node
     test = _none_of(stops, node)
     if isinstance(node, ast.For):
-        new = TestedFor(
-            target=node.target, iter=node.iter, body=node.body, orelse=[], type_comment=None,
-            test=test,
-        )  # fmt: skip
-        return ast.copy_location(new, node)
+        return TestedFor.of(node, test)
     if not _always_true(node.test):
         values = test.values if isinstance(test, ast.BoolOp) else [test]
         test = ast.copy_location(ast.BoolOp(ast.And(), [*values, node.test]), node.test)
@@ -247,7 +240,7 @@ def _with_test(node: ast.While | ast.For, trip: Block, stops: list[str]) -> ast.
     return node
 
 
-def _none_of(flags: list[str], at: ast.stmt) -> ast.expr:
+def _none_of(flags: Sequence[str], at: ast.stmt) -> ast.expr:
     """`not a and not b`."""
     text = " and ".join(f"not {flag}" for flag in flags)
     (statement,) = quote(text, at=at)
@@ -293,8 +286,10 @@ def _leaves(node: ast.stmt) -> bool:
         attempt = _leaves_block([*node.body, *node.orelse])
         caught = all(_leaves_block(handler.body) for handler in node.handlers)
         return _leaves_block(node.finalbody) or (attempt and caught)
-    if isinstance(node, ast.While) and _always_true(node.test):
-        return not any(isinstance(jump, ast.Break) for jump in _escaping(node.body))
+    if isinstance(node, LOOPS):
+        breaks = any(isinstance(jump, ast.Break) for jump in _escaping(node.body))
+        endless = isinstance(node, ast.While) and _always_true(node.test)
+        return not breaks and (endless or _leaves_block(node.orelse))
     return False
 
 

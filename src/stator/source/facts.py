@@ -49,6 +49,7 @@ class _Study:
     def facts(self) -> Facts:
         definite = definite_assignment(self.body, self.scope)
         live = liveness(self.body)
+        state: dict[ast.stmt, tuple[str, ...]]
         state = {node: self._state(node, live) for node in self.staged}
         tracked = self._tracked(state, definite)
         fresh = tuple(sorted(tracked - {*self.scope.parameters}))

@@ -17,6 +17,14 @@ class TestedFor(ast.For):
     _fields = ("target", "iter", "body", "orelse", "type_comment", "test")
     test: ast.expr
 
+    @classmethod
+    def of(cls, loop: ast.For, test: ast.expr) -> TestedFor:
+        """`loop`, going on only while `test` holds."""
+        fields = {name: getattr(loop, name) for name in loop._fields}
+        new = cls(**fields)
+        new.test = test
+        return ast.copy_location(new, loop)
+
 
 @final
 class Search(ast.ListComp):
@@ -24,6 +32,13 @@ class Search(ast.ListComp):
 
     _fields = ("elt", "generators", "found")
     found: bool
+
+    @classmethod
+    def of(cls, taken: ast.GeneratorExp, *, found: bool) -> Search:
+        """The search through `taken` that ends at the first item whose truth is `found`."""
+        new = cls(taken.elt, taken.generators)
+        new.found = found
+        return ast.copy_location(new, taken)
 
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp

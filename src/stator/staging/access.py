@@ -9,11 +9,13 @@ import numpy
 import torch
 
 from stator.capture.branches import defined
+from stator.capture.numbers import either
 from stator.capture.places import current_place
 from stator.capture.values import StagedList, Undefined, Variant, distribute
 from stator.errors import UnsupportedCall
 from stator.staging import lists
 from stator.staging.session import Session
+from stator.staging.tensor_index import read_tensor
 from stator.staging.truth import index as as_index
 
 LIST_LIKE = (list, tuple, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
@@ -81,7 +83,7 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
     if isinstance(obj, Variant) or _has_variant(key):
         return distribute(lambda o, k: getitem(session, o, k), (obj, key), {})
     if isinstance(obj, torch.Tensor):
-        return obj[_tensor_index(session, key)]
+        return read_tensor(obj, _tensor_index(session, key))
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
     if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and _is_symbolic(key):
@@ -118,7 +120,7 @@ def _list_item(session: Session, obj: Any, key: Any) -> Any:
 def _choose_item(session: Session, items: list[Any], key: torch.SymInt) -> Any:
     """One of several Python values, by a captured number: bounds are checked as Python does."""
     recorder, count = session.recorder, len(items)
-    outside = torch.sym_or(key >= count, key < -count)
+    outside = either(key >= count, key < -count)
     session.raise_if(outside, IndexError("list index out of range"))
     if not items:
         return None
@@ -180,7 +182,7 @@ def _set_chosen_item(session: Session, obj: StagedList, key: torch.SymInt, value
     """Write one of several items, by a captured number."""
     count = len(obj)
     session.raise_if(
-        torch.sym_or(key >= count, key < -count), IndexError("list assignment index out of range")
+        either(key >= count, key < -count), IndexError("list assignment index out of range")
     )
     position = key % count
     for k in range(count):

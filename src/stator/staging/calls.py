@@ -22,7 +22,7 @@ from stator.capture.numbers import Number
 from stator.capture.places import current_place, is_library_file
 from stator.capture.values import CapturedText, StagedList, Variant, distribute, first_variant
 from stator.errors import UnsupportedCall
-from stator.rewrite.convert import convert
+from stator.rewrite.convert import Converted, convert
 from stator.staging import lists
 from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.marks import is_left_alone, original_function
@@ -77,7 +77,7 @@ class Caller:
     def _call_method(self, method: types.MethodType, args: Args, kwargs: Keywords) -> Any:
         owner = method.__self__
         if isinstance(owner, torch.Tensor):
-            return self.library(method, args, kwargs)
+            return self._call_tensor_method(method, args, kwargs)
         function = method.__func__
         if function is torch.nn.Module.__call__:
             return self._call_module(owner, args, kwargs)
@@ -119,17 +119,25 @@ class Caller:
             for name in done.global_reads:
                 session.guards.read_global(function.__globals__, name)
             session.cells_written[done.function] = _cells(function, done.nonlocals)
-            for name, cell in _cells(function, done.free_reads).items():
-                if name not in done.nonlocals:
-                    session.guards.read_cell(cell, name)
+            if function.__code__ not in session.born_codes:
+                self._watch_cells(function, done)
+            session.born_codes.update(_nested_codes(done.function.__code__))
             if done.globals_written:
                 session.globals_written.add(done.function)
         new = session.converted[function]
         for cell in session.cells_written.get(new, {}).values():
             session.note(cell)
         if new in session.globals_written:
+            session.guards.global_names(function.__globals__)
             session.note(function.__globals__)
         return new
+
+    def _watch_cells(self, function: types.FunctionType, done: Converted) -> None:
+        """The variables of an enclosing function that was there before the capture."""
+        for cell in _cells(function, done.nonlocals).values():
+            self.session.guards.own(cell)
+        for name, cell in _cells(function, done.free_reads).items():
+            self.session.guards.read_cell(cell, name)
 
     def _call_class(self, cls: type, args: Args, kwargs: Keywords) -> Any:
         """A new object: `__init__` is converted where a user wrote it."""
@@ -158,14 +166,19 @@ class Caller:
         if isinstance(owner, StagedList):
             self.session.note(owner)
             return self._call_list_method(owner, name, args, kwargs)
-        if isinstance(owner, torch.Tensor) and name in TENSOR_METHODS:
-            return TENSOR_METHODS[name](self.session, owner, *args, **kwargs)
+        if isinstance(owner, torch.Tensor):
+            return self._call_tensor_method(method, args, kwargs)
         if isinstance(owner, dict):
             return self.builtins.call_dict_method(owner, name, method, args, kwargs)
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
         if isinstance(owner, str | bytes) and any(map(_is_captured, args)):
             return self.builtins.call_text_method(owner, name, args, kwargs)
+        return self.library(method, args, kwargs)
+
+    def _call_tensor_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
+        if method.__name__ in TENSOR_METHODS:
+            return TENSOR_METHODS[method.__name__](self.session, method.__self__, *args, **kwargs)
         return self.library(method, args, kwargs)
 
     def _call_list_method(self, owner: StagedList, name: str, args: Args, kwargs: Keywords) -> Any:
@@ -294,6 +307,12 @@ def _is_captured(value: Any) -> bool:
 def _cells(function: types.FunctionType, names: tuple[str, ...]) -> dict[str, types.CellType]:
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     return {name: cells[name] for name in names if name in cells}
+
+
+def _nested_codes(code: types.CodeType) -> set[types.CodeType]:
+    """The code of every function that `code` makes when it runs."""
+    inner = {const for const in code.co_consts if isinstance(const, types.CodeType)}
+    return inner.union(*map(_nested_codes, inner))
 
 
 def _has_python_call(function: Any) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 from stator.capture.branches import capture_if
 from stator.capture.loops import capture_while
+from stator.capture.numbers import both
 from stator.capture.values import StagedList, Variant
 from stator.staging.iteration import Indexed, indexed
 from stator.staging.session import Session
@@ -211,9 +210,7 @@ def _for_recorded(
         if more is False:
             return False
         rest = truth(recorder, goes_on())
-        if more is True or rest is False:
-            return rest
-        return more if rest is True else torch.sym_and(more, rest)
+        return both(more, rest)
 
     def one_trip() -> Condition:
         body(items.item(variables.trip))

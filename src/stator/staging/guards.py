@@ -42,6 +42,10 @@ class Guards:
             self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]")
             self.own(value)
 
+    def global_names(self, names: dict[str, Any]) -> None:
+        """The globals of a module are the caller's."""
+        self._outside[id(names)] = names
+
     def read_global(self, names: dict[str, Any], name: str) -> None:
         if name in names and not isinstance(names[name], types.ModuleType):
             self._watch((id(names), "global", name), lambda: names.get(name, _MISSING),

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from stator.capture.numbers import both, either
 from stator.capture.recorder import Recorder
 from stator.capture.values import StagedList
 from stator.staging.lists import list_get, list_length
+from stator.staging.tensor_index import read_tensor
 
 UNROLLED_ROWS = 64  # a tensor with more rows than this is looped over by the program
 
@@ -36,8 +39,8 @@ class CapturedRange:
         at = self.start + index * self.step
         if isinstance(self.step, int):
             return at < self.stop if self.step > 0 else at > self.stop
-        up = torch.sym_and(self.step > 0, at < self.stop)
-        return torch.sym_or(up, torch.sym_and(self.step < 0, at > self.stop))
+        up = both(self.step > 0, at < self.stop)
+        return either(up, both(self.step < 0, at > self.stop))
 
     def item(self, index: Any) -> Any:
         return self.start + index * self.step
@@ -74,7 +77,7 @@ def _rows(tensor: torch.Tensor) -> Indexed | None:
     rows = tensor.shape[0]
     if isinstance(rows, int) and rows <= UNROLLED_ROWS:
         return None
-    return Indexed(lambda k: k < rows, lambda k: tensor[k], lambda: rows)
+    return Indexed(lambda k: k < rows, lambda k: read_tensor(tensor, k), lambda: rows)
 
 
 def _captured_list(recorder: Recorder, items: StagedList) -> Indexed:
@@ -91,7 +94,7 @@ def enumerated(items: Indexed, start: Any) -> Indexed:
 def zipped(parts: list[Indexed]) -> Indexed:
     def more(index: Any) -> Any:
         conditions = [part.more(index) for part in parts]
-        return torch.sym_and(*conditions) if len(conditions) > 1 else conditions[0]
+        return functools.reduce(both, conditions)
 
     def length() -> Any:
         shortest = parts[0].length()

@@ -192,7 +192,7 @@ class Staging:
         condition = truth(self.recorder, test)
 
         def fail() -> None:
-            raise AssertionError(*([] if message is None else [message()]))
+            raise AssertionError(*([] if message is None else [message()]))  # the user's
 
         if condition is False:
             fail()

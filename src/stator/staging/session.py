@@ -40,6 +40,7 @@ class Session:
     library_modules: dict[int, tuple[torch.nn.Module, bool]] = field(default_factory=dict)
 
     cells_written: dict[types.FunctionType, dict[str, types.CellType]] = field(default_factory=dict)
+    born_codes: set[types.CodeType] = field(default_factory=set)  # functions made by this capture
     globals_written: set[types.FunctionType] = field(default_factory=set)
     shadows: dict[int, tuple[list[Any], StagedList]] = field(default_factory=dict)
     staging: Any = None

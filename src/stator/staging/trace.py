@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import types
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -136,7 +135,7 @@ def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect
         is_argument = id(obj) in inputs.containers
         if is_argument:
             target = inputs.containers[id(obj)][1]
-        elif not (session.guards.is_outside(obj) or isinstance(obj, types.CellType)):
+        elif not session.guards.is_outside(obj):
             continue
         effects.append(_effect(obj, target, is_argument, before, results))
     return tuple(effects)
