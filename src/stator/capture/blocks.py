@@ -12,15 +12,17 @@ from stator.capture.carry import NOTHING, flatten
 from stator.capture.journal import Journal, restore, state_of
 from stator.capture.kinds import (
     BOTTOM,
+    Fresh,
     Kind,
     MapKind,
     describe,
     describe_state,
     merge_maps,
+    never,
 )
 from stator.capture.places import current_place, place_of, raised_by_stator
 from stator.capture.recorder import Recorder, Scope
-from stator.capture.values import CapturedText, Diverged, Undefined
+from stator.capture.values import CapturedText, Columns, Diverged, Undefined, Variant
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.program.ir import Arg
 
@@ -89,6 +91,8 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
 
 
 def _is_from_torch_internals(error: Exception) -> bool:
+    if any(isinstance(arg, CapturedText) for arg in error.args):
+        return False
     return type(error).__module__.startswith("torch.") or isinstance(error, NotImplementedError) and (
         "meta" in str(error).lower() or "fake" in str(error).lower()
     )
@@ -115,16 +119,46 @@ def changed_objects(blocks: Iterable[Recorded]) -> list[Any]:
     return list(found.values())
 
 
-def describe_value(value: Any) -> Kind:
-    return BOTTOM if value is NOTHING else describe(value)
+def describe_value(value: Any, fresh: Fresh = never) -> Kind:
+    """The kind of what a block gave."""
+    return BOTTOM if value is NOTHING else describe(value, fresh)
 
 
-def describe_states(states: list[Any]) -> list[Kind]:
+def describe_states(states: list[Any], fresh: Fresh) -> list[Kind]:
     """The kinds of one object's state after each of several blocks, keys made equal."""
-    kinds = [BOTTOM if state is NOTHING else describe_state(state) for state in states]
+    kinds = [BOTTOM if state is NOTHING else describe_state(state, fresh) for state in states]
     maps = [kind for kind in kinds if isinstance(kind, MapKind)]
     whole = iter(merge_maps(maps))
     return [next(whole) if isinstance(kind, MapKind) else kind for kind in kinds]
+
+
+def refuse_aliases(values: list[Any], fresh: Fresh) -> None:
+    """One container under two names cannot leave a block: it would be two afterwards."""
+    seen: set[int] = set()
+    waiting = [value for value in values if value is not NOTHING]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Variant):
+            waiting.extend(value.alternatives)
+        elif isinstance(value, tuple):
+            waiting.extend(value)
+        elif isinstance(value, list | dict) and fresh(value):
+            if id(value) in seen:
+                raise UnsupportedCall(
+                    f"a {'list' if isinstance(value, list) else 'dict'} made in a branch or a loop "
+                    "of the program is kept under two names",
+                    at=current_place(), fix="make it before the branch or the loop",
+                )  # fmt: skip
+            seen.add(id(value))
+            waiting.extend(state_values(value))
+
+
+def state_values(value: Any) -> list[Any]:
+    """The items of a list or dict, whatever they are."""
+    state = state_of(value)
+    if isinstance(state, Columns):
+        return []
+    return list(state.values()) if isinstance(state, dict) else list(state)
 
 
 def with_keys(state: Any, kind: Kind) -> Any:

@@ -16,6 +16,7 @@ from stator.capture.blocks import (
     outputs,
     put_state,
     record_block,
+    refuse_aliases,
     with_keys,
 )
 from stator.capture.carry import NOTHING, instantiate, new_leaves
@@ -34,8 +35,11 @@ def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> 
     objects = changed_objects(sides)
     states = [[side.state_after(obj) for side in sides] for obj in objects]
     values = [[side.value for side in sides], *states]
-    kinds = [_join([describe_value(value) for value in values[0]])]
-    kinds += [_join(describe_states(state)) for state in states]
+    fresh = recorder.made_in(sides[0].scope)
+    for index in range(len(sides)):
+        refuse_aliases([value[index] for value in values], fresh)
+    kinds = [_join([describe_value(value, fresh) for value in values[0]])]
+    kinds += [_join(describe_states(state, fresh)) for state in states]
     results = _emit_if(recorder, condition, sides, values, kinds)
     if all(side.value is NOTHING for side in sides):
         raise Diverged

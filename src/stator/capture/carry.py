@@ -21,6 +21,7 @@ from stator.capture.kinds import (
     Size,
     TensorKind,
     UnionKind,
+    always,
     column_types,
     describe,
     leaf_types,
@@ -82,14 +83,20 @@ def _tag_and_alternatives(
     recorder: Recorder, value: Any, slots: dict[tuple[Any, ...], int]
 ) -> tuple[Arg, dict[int, Any]]:
     if not isinstance(value, Variant):
-        slot = slots[signature(describe(value))]
+        slot = _slot(value, slots)
         return slot, {slot: value}
-    table = tuple(slots[signature(describe(item))] for item in value.alternatives)
+    table = tuple(_slot(item, slots) for item in value.alternatives)
     held = dict(zip(table, value.alternatives, strict=True))
     tag = recorder.arg(value.tag)
     if table != tuple(range(len(table))):
         tag = recorder.emit_number("stator::select", (tag, table), "int")
     return tag, held
+
+
+def _slot(value: Any, slots: dict[tuple[Any, ...], int]) -> int:
+    """The alternative that `value` is: itself where it is known as an object, else by its form."""
+    found = slots.get(signature(describe(value)))
+    return found if found is not None else slots[signature(describe(value, always))]
 
 
 def columns_of_items(recorder: Recorder, items: Sequence[Any], kind: Kind) -> tuple[Arg, ...]:
@@ -153,6 +160,7 @@ def instantiate(recorder: Recorder, kind: Kind, leaves: Iterator[Value]) -> Any:
             new = object.__new__(kind.type)
             items = [instantiate(recorder, k, leaves) for k in kind.items]
             vars(new).update(zip(kind.keys, items, strict=True))
+            recorder.born(new)
             return new
         case ListKind():
             return list_of(Columns(kind.item, tuple(next(leaves) for _ in column_types(kind.item))))

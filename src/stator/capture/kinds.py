@@ -15,7 +15,7 @@ value always finds its one alternative.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,11 +36,29 @@ from stator.program.types import NumberKind as NumberName
 Size = int | sympy.Basic | None
 
 
+Fresh = Callable[[Any], bool]
+
+
+def never(_: Any) -> bool:
+    """No container is fresh: each may be known by another name, and is kept as the object it is."""
+    return False
+
+
+def always(_: Any) -> bool:
+    """Every container may be taken apart."""
+    return True
+
+
 @dataclass(frozen=True, eq=False)
 class Exact:
-    """One particular value, the same on every path."""
+    """One particular value, the same on every path.
+
+    `fresh` tells containers that the block itself made, which can be taken apart and built again,
+    from those that others know.
+    """
 
     value: Any
+    fresh: Fresh = never
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Exact) and same_value(self.value, other.value)
@@ -130,21 +148,22 @@ def same_value(a: Any, b: Any) -> bool:
     return type(a) is type(b) and isinstance(a, SCALARS) and bool(a == b)
 
 
-def describe(value: Any) -> Kind:
+def describe(value: Any, fresh: Fresh = never) -> Kind:
     """The kind of `value` as it stands."""
     if isinstance(value, Variant):
-        return UnionKind(tuple(generalise(Exact(item)) for item in value.alternatives))
-    return Exact(value)
+        return UnionKind(tuple(generalise(Exact(item, fresh)) for item in value.alternatives))
+    return Exact(value, fresh)
 
 
-def describe_state(state: Any) -> Kind:
+def describe_state(state: Any, fresh: Fresh = never) -> Kind:
     """The kind of a mutable object's contents (see `journal.state_of`)."""
     if isinstance(state, Columns):
         return ListKind(state.item)
     if isinstance(state, dict):
-        return MapKind(dict, tuple(state), tuple(describe(item) for item in state.values()))
+        items = tuple(describe(item, fresh) for item in state.values())
+        return MapKind(dict, tuple(state), items)
     if isinstance(state, tuple):
-        return SequenceKind(list, tuple(describe(item) for item in state))
+        return SequenceKind(list, tuple(describe(item, fresh) for item in state))
     return Exact(state)
 
 
@@ -152,24 +171,30 @@ def widen(kind: Kind) -> Kind:
     """`kind` with an exact value opened one level: the form in which it can join another."""
     if not isinstance(kind, Exact):
         return kind
-    value = kind.value
+    value, fresh = kind.value, kind.fresh
     if isinstance(value, Variant):
-        return describe(value)
+        return describe(value, fresh)
     if isinstance(value, torch.Tensor):
         return _tensor_kind(value)
     if isinstance(value, Number | bool | int | float | complex):
         return NumberKind(kind_of_number(value))
+    if isinstance(value, tuple):
+        return SequenceKind(type(value), tuple(describe(item, fresh) for item in value))
+    return _widen_container(kind) if fresh(value) else kind
+
+
+def _widen_container(kind: Exact) -> Kind:
+    """A list, dict or object that nobody else knows, opened one level."""
+    value, fresh = kind.value, kind.fresh
     if isinstance(value, StagedList) and value.columns is not None:
         return ListKind(value.columns.item)
     if isinstance(value, list):
-        return SequenceKind(list, tuple(describe(item) for item in value))
-    if isinstance(value, tuple):
-        return SequenceKind(type(value), tuple(describe(item) for item in value))
+        return SequenceKind(list, tuple(describe(item, fresh) for item in value))
     if isinstance(value, dict):
-        return MapKind(type(value), tuple(value), tuple(describe(v) for v in value.values()))
+        return MapKind(type(value), tuple(value), tuple(describe(v, fresh) for v in value.values()))
     if is_plain_object(value):
-        attributes = vars(value)
-        return ObjectKind(type(value), tuple(attributes), tuple(map(describe, attributes.values())))
+        items = tuple(describe(item, fresh) for item in vars(value).values())
+        return ObjectKind(type(value), tuple(vars(value)), items)
     return kind
 
 

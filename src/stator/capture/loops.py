@@ -18,11 +18,12 @@ from stator.capture.blocks import (
     outputs,
     put_state,
     record_block,
+    refuse_aliases,
     with_keys,
 )
 from stator.capture.carry import NOTHING, flatten, instantiate, new_leaves
 from stator.capture.journal import state_of
-from stator.capture.kinds import Kind, MapKind, describe_state, merge, merge_maps, name_of
+from stator.capture.kinds import Fresh, Kind, MapKind, describe_state, merge, merge_maps, name_of
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
 from stator.errors import LoopStateChanged
@@ -69,7 +70,9 @@ def capture_while(
         entry += states
         kinds += [describe_state(state) for state in states]
         after = turn.after + [turn.body.state_after(obj) for obj in found]
-        widened = _widen(kinds, after, len(names))
+        fresh = recorder.made_in(turn.body.scope)
+        refuse_aliases(after, fresh)
+        widened = _widen(kinds, after, len(names), fresh)
         if widened == kinds:
             break
         kinds = widened
@@ -115,21 +118,21 @@ def _record_round(
     return Round(recorded, inputs, recorded.value, after)
 
 
-def _widen(kinds: list[Kind], after: list[Any], count: int) -> list[Kind]:
+def _widen(kinds: list[Kind], after: list[Any], count: int, fresh: Fresh) -> list[Kind]:
     """The kinds that cover both the way in and the way round."""
     widened = []
     for index, (kind, value) in enumerate(zip(kinds, after, strict=True)):
         if index < count:
-            widened.append(merge(kind, describe_value(value)))
+            widened.append(merge(kind, describe_value(value, fresh)))
         else:
-            widened.append(_widen_state(kind, value))
+            widened.append(_widen_state(kind, value, fresh))
     return widened
 
 
-def _widen_state(kind: Kind, state: Any) -> Kind:
+def _widen_state(kind: Kind, state: Any, fresh: Fresh) -> Kind:
     if state is NOTHING:
         return kind
-    new = describe_state(state)
+    new = describe_state(state, fresh)
     if isinstance(kind, MapKind) and isinstance(new, MapKind):
         kind, new = merge_maps((kind, new))
     return merge(kind, new)

@@ -34,7 +34,7 @@ from stator.capture.modes import Modes
 from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, kind_of_number
 from stator.capture.places import current_place
 from stator.capture.sizes import Sizes
-from stator.capture.values import Variant
+from stator.capture.values import StagedDict, StagedList, Variant, now
 from stator.errors import DataDependent, UnsupportedCall, UntrackedTensor
 from stator.location import Location
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
@@ -60,6 +60,7 @@ class Scope:
         self.tensors: Any = WeakTensorKeyDictionary()
         self.symbols: dict[sympy.Symbol, tuple[Value, int | None]] = {}
         self.numbers: dict[object, Value] = {}
+        self.start = now()
 
     def chain(self) -> Iterator[Scope]:
         scope: Scope | None = self
@@ -85,6 +86,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         self.dispatching: str | None = None
         self.try_depth = 0
         self._count = 0
+        self._births: dict[int, tuple[Any, int]] = {}
 
     def apply(self, variant: Variant, function: Callable[[Any], Any]) -> Any:
         """`function` of whichever alternative of `variant` a run has."""
@@ -97,6 +99,22 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
     @property
     def depth(self) -> int:
         return sum(1 for _ in self.scope.chain()) - 1
+
+    # ---- Python objects
+
+    def born(self, obj: Any) -> None:
+        """`obj` has just been made by user code."""
+        self._births[id(obj)] = (obj, now())
+
+    def made_in(self, scope: Scope) -> Callable[[Any], bool]:
+        """Tells the containers that were made since `scope` was opened."""
+
+        def fresh(value: Any) -> bool:
+            if isinstance(value, StagedList | StagedDict):
+                return value.stamp >= scope.start
+            return id(value) in self._births and self._births[id(value)][1] >= scope.start
+
+        return fresh
 
     # ---- values and ops
 

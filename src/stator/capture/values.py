@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stator.capture.places import current_place
-from stator.errors import DataDependent
+from stator.errors import BranchMismatch, DataDependent
 from stator.program.ir import Value
 
 if TYPE_CHECKING:  # kinds describe these values
@@ -66,16 +67,32 @@ class Variant:
         return f"<one of {', '.join(repr(value) for value in self.alternatives)}>"
 
     def __bool__(self) -> bool:
-        raise _needs_a_value("a variable that holds different things on different paths")
+        raise self._mismatch("the truth")
 
     def __hash__(self) -> int:
-        raise _needs_a_value("the hash of a value that only a run knows")
+        raise self._mismatch("the hash")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._mismatch("the items")
+
+    def _mismatch(self, what: str) -> BranchMismatch:
+        return BranchMismatch(
+            f"library code needs {what} of a variable that is, depending on the path taken, "
+            + " or ".join(_in_words(value) for value in self.alternatives),
+            at=current_place(), fix="give the variable one form on every path",
+        )  # fmt: skip
 
     @classmethod
     def __torch_function__(
         cls, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         return distribute(func, args, kwargs or {})
+
+
+def _in_words(value: Any) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a {str(value.dtype).removeprefix('torch.')} tensor of rank {value.dim()}"
+    return repr(value) if not isinstance(value, list | dict) else f"a {type(value).__name__}"
 
 
 def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -96,7 +113,7 @@ def first_variant(tree: Any) -> Variant | None:
         return tree
     if type(tree) in (list, tuple) or (type(tree) is StagedList and tree.columns is None):
         items: Any = tree
-    elif type(tree) is dict:
+    elif type(tree) in (dict, StagedDict):
         items = tree.values()
     else:
         return None
@@ -106,9 +123,9 @@ def first_variant(tree: Any) -> Variant | None:
 def replace(old: Variant, new: Any, tree: Any) -> Any:
     if tree is old:
         return new
-    if type(tree) in (list, tuple):
+    if type(tree) in (list, tuple, StagedList):
         return type(tree)(replace(old, new, item) for item in tree)
-    if type(tree) is dict:
+    if type(tree) in (dict, StagedDict):
         return {key: replace(old, new, item) for key, item in tree.items()}
     return tree
 
@@ -156,14 +173,24 @@ class Columns:
         self.item, self.values = item, values
 
 
+_stamps = itertools.count(1)
+
+
+def now() -> int:
+    """A number greater than any given before: the age of containers, and of blocks."""
+    return next(_stamps)
+
+
 class StagedList(list[Any]):
     """A list in converted code. While `columns` is None it is a plain list; afterwards its items
     live in the program, and only staging knows how to use it."""
 
     columns: Columns | None = None
+    frozen: str | None = None  # why it must not be changed any more
 
     def __init__(self, items: Any = ()) -> None:
         super().__init__(items)
+        self.stamp = now()
 
     def _check(self) -> None:
         if self.columns is not None:
@@ -195,6 +222,19 @@ class StagedList(list[Any]):
     def __reduce_ex__(self, protocol: Any) -> Any:
         self._check()
         return list, (list(self),)
+
+
+class StagedDict(dict[Any, Any]):
+    """A dict made by converted code."""
+
+    frozen: str | None = None
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+        self.stamp = now()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (dict(self),)
 
 
 def _needs_a_value(what: str) -> Exception:

@@ -28,7 +28,7 @@ from stator.rewrite.logic import rewrite_logic
 from stator.rewrite.names import rewrite_names
 from stator.rewrite.prepare import as_function
 from stator.rewrite.text import rewrite_text
-from stator.source.facts import study
+from stator.source.facts import study, unsure_names
 from stator.source.fence import check
 from stator.source.private import mangle
 from stator.source.scopes import Outside, free_names, outside_of, scope_of
@@ -124,7 +124,7 @@ def rewrite(source: Source) -> ast.FunctionDef:
     tree = as_function(source.tree)
     parameters = [*tree.args.posonlyargs, *tree.args.args]
     first = parameters[0].arg if parameters else None
-    job = Job(source, scope_of(tree), first)
+    job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
     return ast.fix_missing_locations(_run_passes(tree, job))
 
 

@@ -34,6 +34,7 @@ class Job:
     source: Source
     original: Scope  # the names of the function before any pass
     first_parameter: str | None  # what a bare `super()` takes as its second argument
+    unsure_outside: frozenset[str]  # free names that the functions around may leave undefined
     fresh: Fresh = field(default_factory=Fresh)
     known: Facts | None = None
 

@@ -6,7 +6,8 @@
 
 The state of a branch or a loop is read and written as a whole, so a name in it must hold
 something even where Python has it unbound. Only such names are touched, and only those reads
-that may really come too early.
+that may really come too early. A nested function finds such values in its cells, so its reads
+of the names that its surroundings may leave undefined are checked too.
 """
 
 from __future__ import annotations
@@ -14,8 +15,15 @@ from __future__ import annotations
 import ast
 
 from stator.rewrite.job import Job
-from stator.rewrite.template import constant, preamble, quote, staged
+from stator.rewrite.template import constant, is_staged, preamble, quote, staged
 from stator.rewrite.walk import Walk
+
+UNBINDING = """
+try:
+    BODY
+finally:
+    END
+"""
 
 
 def rewrite_names(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
@@ -33,9 +41,9 @@ def define(name: str, *, at: ast.AST) -> list[ast.stmt]:
 def read_name(node: ast.Name, job: Job) -> ast.expr:
     """The value of the name `node`, checked if it may be undefined there."""
     name = ast.copy_location(ast.Name(node.id, ast.Load()), node)
-    if node in job.facts.unsure and node.id in job.facts.tracked:
-        return staged("read", name, at=node)
-    return name
+    unsure = node in job.facts.unsure and node.id in job.facts.tracked
+    outside = node.id in job.unsure_outside and node.id not in job.facts.scope.locals
+    return staged("read", name, at=node) if unsure or outside else name
 
 
 class _Names(Walk):
@@ -48,6 +56,10 @@ class _Names(Walk):
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
         return read_name(node, self.job) if isinstance(node.ctx, ast.Load) else node
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        """A comprehension's function holds reads that are checked already."""
+        return node if is_staged(node.func) else self.generic_visit(node)
 
     def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
         """`del` of a tracked name leaves it undefined; the others stay."""
@@ -68,7 +80,7 @@ class _Names(Walk):
             name, node.name = node.name, self.job.fresh.name("error")
             assert name is not None
             start = quote("NAME = ERROR", at=node, NAME=name, ERROR=node.name)
-            node.body = [*start, *node.body, *define(name, at=node)]
+            node.body = [*start, *quote(UNBINDING, at=node, BODY=node.body, END=define(name, at=node))]
         return node
 
 

@@ -11,10 +11,17 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from stator.source.definite import Definite, definite_assignment
+from stator.source.definite import Definite, definite_assignment, deleted_names
 from stator.source.liveness import Liveness, all_captured, liveness
-from stator.source.nodes import TestedFor
-from stator.source.scopes import Scope, bound_names, nonlocals_inside, own_nodes, scope_of
+from stator.source.nodes import Function, TestedFor
+from stator.source.scopes import (
+    Scope,
+    bound_names,
+    nonlocals_inside,
+    own_nodes,
+    parameter_names,
+    scope_of,
+)
 
 STAGED = (ast.If, ast.While, ast.For)
 
@@ -92,6 +99,22 @@ class _Study:
         return frozenset((found | (own - flat)) & own)
 
 
+def unsure_names(enclosing: Iterable[Function]) -> frozenset[str]:
+    """The names in the scopes of `enclosing`, outermost first, that may hold `undefined`.
+
+    Those are among the names that some branch or loop assigns, or that are deleted.
+    """
+    unsure: set[str] = set()
+    for function in enclosing:
+        body = function.body if isinstance(function.body, list) else [function.body]
+        staged = [node for node in own_nodes(body) if isinstance(node, STAGED)]
+        moved = {name for node in staged for name in bound_names([node])}
+        own = {*scope_of(function).locals}
+        flat = {*parameter_names(function.args), *bound_names(flat_parts(body))}
+        unsure = (unsure - own) | (own & (moved | {*deleted_names(body)})) | (own - flat)
+    return frozenset(unsure)
+
+
 def _with_dropped(scope: Scope, original: Scope) -> Scope:
     """`scope` with the locals whose assignments were dead code and are gone."""
     outer = {*scope.globals, *scope.nonlocals}
@@ -113,7 +136,7 @@ def moved_parts(node: ast.stmt) -> list[ast.AST]:
     return []
 
 
-def flat_parts(body: Iterable[ast.stmt]) -> Iterable[ast.AST]:
+def flat_parts(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
     """The statements that stay in the function's own body: those outside branches and loops."""
     for node in body:
         if isinstance(node, ast.With):

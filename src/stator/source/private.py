@@ -8,27 +8,38 @@ from __future__ import annotations
 
 import ast
 
-from stator.source.text import Definition
+from stator.source.nodes import Function
 
 
-def mangle(tree: Definition, class_name: str | None) -> Definition:
+def mangle(tree: Function, class_name: str | None) -> Function:
     """`tree` with the private names it would have inside `class_name`."""
-    stem = (class_name or "").lstrip("_")
-    if not stem:
+    if class_name is None:
         return tree
-    mangler = _Mangler(stem)
+    mangler = _Mangler(class_name)
     for child in ast.iter_child_nodes(tree):
         mangler.visit(child)
     return tree
 
 
+def mangled(name: str, class_name: str | None) -> str:
+    """`name` as CPython spells it inside `class_name`.
+
+    >>> mangled("__hidden", "_Layer"), mangled("__init__", "Layer"), mangled("__x", "_")
+    ('_Layer__hidden', '__init__', '__x')
+    """
+    stem = (class_name or "").lstrip("_")
+    private = name.startswith("__") and not name.endswith("__") and "." not in name
+    return f"_{stem}{name}" if private and stem else name
+
+
 class _Mangler(ast.NodeVisitor):
-    def __init__(self, stem: str) -> None:
-        self.stem = stem
+    """Changes names in place; keywords of calls stay, as CPython has it."""
+
+    def __init__(self, class_name: str) -> None:
+        self.class_name = class_name
 
     def _mangled(self, name: str) -> str:
-        private = name.startswith("__") and not name.endswith("__") and "." not in name
-        return f"_{self.stem}{name}" if private else name
+        return mangled(name, self.class_name)
 
     def visit_Name(self, node: ast.Name) -> None:
         node.id = self._mangled(node.id)
@@ -41,8 +52,8 @@ class _Mangler(ast.NodeVisitor):
         node.arg = self._mangled(node.arg)
         self.generic_visit(node)
 
-    def visit_keyword(self, node: ast.keyword) -> None:
-        node.arg = node.arg and self._mangled(node.arg)
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        node.name = self._mangled(node.name)
         self.generic_visit(node)
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
@@ -62,5 +73,6 @@ class _Mangler(ast.NodeVisitor):
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
         """The body of an inner class belongs to that class, and CPython mangles it."""
+        node.name = self._mangled(node.name)
         for child in (*node.decorator_list, *node.bases, *node.keywords):
             self.visit(child)

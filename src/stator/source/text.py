@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import itertools
 import linecache
 import textwrap
 import types
@@ -18,6 +19,7 @@ from dataclasses import dataclass
 
 from stator.errors import SourceUnavailable
 from stator.location import Location
+from stator.source.private import mangled
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
@@ -31,6 +33,7 @@ class Source:
     file: str
     name: str
     class_name: str | None  # the class whose body the function is written in, if any
+    enclosing: tuple[Definition, ...]  # the functions around it, outermost first
 
     def location(self, node: ast.AST) -> Location:
         """Where `node` stands in the user's file."""
@@ -44,15 +47,29 @@ def read_source(function: types.FunctionType) -> Source:
     if not lines:
         raise _unavailable(code, "has no source text")
     text = "".join(lines)
-    node, class_name = _find(code, _definitions(code.co_filename, text))
+    found = _find(code, _definitions(code.co_filename, text))
+    node = found.node
     segment = textwrap.dedent("".join(lines[node.lineno - 1 : node.end_lineno]))
-    return Source(copy.deepcopy(node), segment, code.co_filename, code.co_name, class_name)
+    return Source(
+        copy.deepcopy(node), segment, code.co_filename, code.co_name, found.class_name,
+        found.enclosing,
+    )  # fmt: skip
 
 
-def _find(code: types.CodeType, index: _Index) -> tuple[Definition, str | None]:
-    found = [entry for entry in index.get((code.co_name, code.co_firstlineno), ())]
+@dataclass(frozen=True)
+class _Found:
+    node: Definition
+    class_name: str | None
+    enclosing: tuple[Definition, ...]
+
+
+_Index = dict[tuple[str, int], tuple[_Found, ...]]
+
+
+def _find(code: types.CodeType, index: _Index) -> _Found:
+    found = index.get((code.co_name, code.co_firstlineno), ())
     if len(found) > 1:
-        found = [entry for entry in found if _stands_at(entry[0], code)]
+        found = tuple(entry for entry in found if _stands_at(entry.node, code))
     if len(found) == 1:
         return found[0]
     if found:
@@ -69,18 +86,21 @@ def _stands_at(node: Definition, code: types.CodeType) -> bool:
     return place in set(code.co_positions())
 
 
-_Index = dict[tuple[str, int], tuple[tuple[Definition, str | None], ...]]
-
-
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=128)
 def _definitions(file: str, text: str) -> _Index:
     """Every function in `text`, by its name and each line that may count as its first."""
     index: _Index = {}
-    for node, class_name in _walk(_parse(file, text), None):
-        name = "<lambda>" if isinstance(node, ast.Lambda) else node.name
-        for line in _first_lines(node):
-            index[name, line] = (*index.get((name, line), ()), (node, class_name))
+    for found in _walk(_parse(file, text)):
+        for name, line in itertools.product(_code_names(found), _first_lines(found.node)):
+            index[name, line] = (*index.get((name, line), ()), found)
     return index
+
+
+def _code_names(found: _Found) -> tuple[str, ...]:
+    """The name of the function's code, and the one it has once it is rewritten."""
+    if isinstance(found.node, ast.Lambda):
+        return ("<lambda>",)
+    return tuple({found.node.name: None, mangled(found.node.name, found.class_name): None})
 
 
 def _parse(file: str, text: str) -> ast.AST:
@@ -99,14 +119,16 @@ def _first_lines(node: Definition) -> tuple[int, ...]:
     return tuple(sorted({node.lineno, *(item.lineno for item in decorators[:1])}))
 
 
-def _walk(node: ast.AST, class_name: str | None) -> Iterator[tuple[Definition, str | None]]:
-    pending: list[tuple[ast.AST, str | None]] = [(node, class_name)]
+def _walk(tree: ast.AST) -> Iterator[_Found]:
+    pending: list[tuple[ast.AST, str | None, tuple[Definition, ...]]] = [(tree, None, ())]
     while pending:
-        node, class_name = pending.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield node, class_name
-        inner = node.name if isinstance(node, ast.ClassDef) else class_name
-        pending.extend((child, inner) for child in ast.iter_child_nodes(node))
+        node, class_name, around = pending.pop()
+        if isinstance(node, ast.ClassDef):
+            class_name = node.name
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            yield _Found(node, class_name, around)
+            around = (*around, node)
+        pending.extend((child, class_name, around) for child in ast.iter_child_nodes(node))
 
 
 def _unavailable(code: types.CodeType, problem: str) -> SourceUnavailable:

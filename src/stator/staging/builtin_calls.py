@@ -10,7 +10,15 @@ import torch
 
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
-from stator.capture.values import CapturedText, StagedList, Undefined, Variant, distribute, first_variant
+from stator.capture.values import (
+    CapturedText,
+    StagedDict,
+    StagedList,
+    Undefined,
+    Variant,
+    distribute,
+    first_variant,
+)
 from stator.errors import UnsupportedCall
 from stator.staging import access, definitions, iteration, lists
 from stator.staging.iteration import CapturedRange, Indexed, indexed
@@ -23,7 +31,7 @@ if TYPE_CHECKING:  # the caller makes these
     from stator.staging.calls import Caller
 
 PYTHON_TYPES = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool,
-                CapturedText: str, StagedList: list}  # fmt: skip
+                CapturedText: str, StagedList: list, StagedDict: dict}  # fmt: skip
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
     builtins.all: definitions.all_of, builtins.filter: definitions.filtered,
@@ -177,7 +185,7 @@ class BuiltinCalls:
     def _dict(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
         if args and isinstance(args[0], dict):
             self._refuse_partial(args[0], "dict")
-        return dict(*args, **kwargs)
+        return StagedDict(dict(*args, **kwargs))
 
     def _next(self, iterator: Any, *default: Any) -> Any:
         if self.recorder.depth and not isinstance(iterator, Indexed):

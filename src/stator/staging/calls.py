@@ -18,6 +18,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from stator.capture.branches import capture_if
+from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
 from stator.capture.places import current_place, is_library_file
 from stator.capture.values import CapturedText, StagedList, Variant, distribute, first_variant
@@ -150,8 +151,12 @@ class Caller:
             or self._is_library(init)
             or init.__code__.co_filename.startswith("<")
         ):
-            return self.library(cls, args, kwargs)
+            made = self.library(cls, args, kwargs)
+            if is_plain_object(made):
+                self.session.recorder.born(made)
+            return made
         new = object.__new__(cls)
+        self.session.recorder.born(new)
         self._call_function(init, (new, *args), kwargs)
         return new
 

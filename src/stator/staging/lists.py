@@ -11,10 +11,20 @@ from typing import Any
 import torch
 
 from stator.capture.carry import flatten, instantiate, list_of, make_columns
-from stator.capture.kinds import Bottom, Kind, ListKind, column_types, describe, generalise, merge
+from stator.capture.kinds import (
+    Bottom,
+    Kind,
+    ListKind,
+    always,
+    column_types,
+    describe,
+    generalise,
+    is_plain_object,
+    merge,
+)
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import Columns, StagedList
+from stator.capture.values import Columns, StagedDict, StagedList, Variant
 from stator.errors import UnsupportedCall
 from stator.program.ir import Arg
 from stator.program.types import ListType, NumberType
@@ -32,8 +42,44 @@ def columns_of(recorder: Recorder, items: Any) -> Columns:
         return columns
     kind: Kind = Bottom()
     for value in list(items):
-        kind = generalise(merge(kind, describe(value)))
+        kind = merge_item(kind, value)
     return make_columns(recorder, tuple(items), kind)
+
+
+def merge_item(kind: Kind, item: Any) -> Kind:
+    """`kind` widened to cover `item`, which now belongs to a list of the program."""
+    give_away(item)
+    return generalise(merge(kind, describe(item, always)))
+
+
+def give_away(item: Any) -> None:
+    """A list of the program holds copies: what was put into it must not change any more."""
+    if isinstance(item, StagedList | StagedDict):
+        item.frozen = "it was put into a list of the program, which holds a copy"
+    parts: Any = ()
+    if isinstance(item, Variant):
+        parts = item.alternatives
+    elif isinstance(item, tuple) or (isinstance(item, list) and not is_captured(item)):
+        parts = item
+    elif isinstance(item, StagedDict):
+        parts = item.values()
+    elif isinstance(item, dict | set) or is_plain_object(item):
+        raise UnsupportedCall(
+            f"a {type(item).__name__} is put into a list whose length only a run knows",
+            at=current_place(), fix="put tensors, numbers, tuples or lists into it",
+        )  # fmt: skip
+    for part in parts:
+        give_away(part)
+
+
+def borrowed(item: Any) -> Any:
+    """An item read from a list of the program is a copy: writing to it would be lost."""
+    if isinstance(item, StagedList | StagedDict):
+        item.frozen = "it is an item of a list of the program, which would not see the change"
+    if isinstance(item, tuple):
+        for part in item:
+            borrowed(part)
+    return item
 
 
 def list_length(recorder: Recorder, items: StagedList) -> Any:
@@ -52,7 +98,7 @@ def list_get(recorder: Recorder, items: Any, index: Any) -> Any:
         value = recorder.new_value(column.type.element)
         recorder.emit("stator::list_get", (column, recorder.arg(index)), [value])
         leaves.append(value)
-    return instantiate(recorder, columns.item, iter(leaves))
+    return borrowed(instantiate(recorder, columns.item, iter(leaves)))
 
 
 def list_slice(recorder: Recorder, items: Any, where: slice) -> StagedList:
@@ -74,7 +120,7 @@ def _each_with_item(
     recorder: Recorder, columns: Columns, op: str, before: tuple[Arg, ...], item: Any
 ) -> Columns:
     """`op(column, *before, leaf)` for every column and its leaf of `item`."""
-    kind = generalise(merge(columns.item, describe(item)))
+    kind = merge_item(columns.item, item)
     columns = _fit(columns, kind, recorder)
     leaves = flatten(recorder, item, kind) or [0]
     values = []

@@ -12,7 +12,7 @@ import torch
 
 from stator.capture.branches import capture_if, defined
 from stator.capture.places import current_place
-from stator.capture.values import CapturedText, Diverged, StagedList, Undefined, Variant, distribute
+from stator.capture.values import CapturedText, Diverged, StagedDict, StagedList, Undefined, Variant, distribute
 from stator.errors import StatorError, UnsupportedCall
 from stator.staging import access, control_flow, lists, logic, text
 from stator.staging.calls import Caller
@@ -173,8 +173,8 @@ class Staging:
     def new_list(self, items: list[Any]) -> StagedList:
         return StagedList(items)
 
-    def new_dict(self, items: dict[Any, Any]) -> dict[Any, Any]:
-        return items
+    def new_dict(self, items: dict[Any, Any]) -> StagedDict:
+        return StagedDict(items)
 
     def new_set(self, items: set[Any]) -> set[Any]:
         return items

@@ -12,7 +12,8 @@ from stator.capture.branches import apply_to_all, apply_variant, capture_if
 from stator.capture.journal import Journal
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import StagedList, Variant
+from stator.capture.values import StagedDict, StagedList, Variant
+from stator.errors import UnsupportedCall
 from stator.location import Location
 from stator.staging.guards import Guards
 from stator.staging.truth import known
@@ -58,12 +59,19 @@ class Session:
 
     def note(self, obj: Any) -> None:
         """`obj` is about to be changed by user code."""
+        frozen = getattr(obj, "frozen", None) if isinstance(obj, StagedList | StagedDict) else None
+        if frozen:
+            raise UnsupportedCall(
+                f"a {'list' if isinstance(obj, list) else 'dict'} cannot be changed here: {frozen}",
+                at=current_place(), fix="finish it before putting it into the list",
+            )  # fmt: skip
         self.journal.note(obj)
 
     def shadow(self, plain: list[Any]) -> StagedList:
         """The staged list that stands for a list from outside; its changes are written back."""
         if id(plain) not in self.shadows:
             self.shadows[id(plain)] = (plain, StagedList(plain))
+            self.shadows[id(plain)][1].stamp = 0  # it stands for an object from before
             if self.guards.is_outside(plain):
                 self.guards.own(self.shadows[id(plain)][1])
         return self.shadows[id(plain)][1]
