@@ -48,7 +48,7 @@ class Child(Base):
 
         self.__hidden += x
         __local = [self.__hidden for _ in range(2)]
-        return __double(self.__hidden), __local, dict(__key=1)
+        return __double(self.__hidden), __local, dict(__key=1)  # noqa: C408  # keywords of calls are not mangled
 
     @property
     def shown(self):

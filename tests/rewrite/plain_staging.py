@@ -62,7 +62,8 @@ class PlainStaging:
 
     def check(self, read, write, names):
         state = read()
-        assert isinstance(state, tuple) and len(state) == len(names) == len(builtins.set(names))
+        assert isinstance(state, tuple)
+        assert len(state) == len(names) == len(builtins.set(names))
         write(tuple(Undefined("clobbered") for _ in names))
         write(state)
         assert all(a is b for a, b in zip(read(), state, strict=True))
@@ -86,6 +87,7 @@ class PlainStaging:
         return contextlib.nullcontext()
 
     def unpack(self, value, before, after):
+        assert after is None or before >= 0 <= after
         return value
 
     def augmented(self, sign, old, value):

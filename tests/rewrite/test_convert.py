@@ -71,7 +71,7 @@ def test_what_a_function_does_to_its_surroundings_is_listed():
     count, seen = 0, []
 
     def f(x):
-        global WRITTEN  # noqa: PLW0603  # what is tested
+        global WRITTEN  # what is tested
         WRITTEN = len(seen)
 
         def inner():

@@ -157,6 +157,7 @@ def test_decorators_are_not_applied_again():
 def test_a_function_nested_in_a_converted_one_is_found_in_the_users_file():
     def outer(k):
         if k:
+
             def inner(x):
                 return [x + k, lambda y: y * k if y else 1]
         else:

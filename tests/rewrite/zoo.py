@@ -1,4 +1,3 @@
-# ruff: noqa: the awkward code that users do write is what is tested
 """Small functions, each with the arguments it is tried on: `ZOO` lists (function, calls).
 
 Any bug of the rewrite first becomes a function here.

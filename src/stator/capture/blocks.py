@@ -48,6 +48,7 @@ def record_block(recorder: Recorder, code: Callable[[], Any]) -> Recorded:
     try:
         with recorder.open() as scope:
             value = _run(recorder, code)
+        recorder.journal.forget(recorder.made_in(scope))
         changed = {id(obj): (obj, state_of(obj)) for obj, _ in recorder.journal.changed()}
     finally:
         recorder.journal.undo()

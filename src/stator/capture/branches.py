@@ -19,8 +19,8 @@ from stator.capture.blocks import (
     refuse_aliases,
     with_keys,
 )
-from stator.capture.carry import NOTHING, instantiate, new_leaves
-from stator.capture.kinds import Kind, merge
+from stator.capture.carry import NOTHING, instantiate, new_leaves, settle
+from stator.capture.kinds import BOTTOM, Kind, merge
 from stator.capture.places import raised_by_stator
 from stator.capture.recorder import Recorder
 from stator.capture.values import Diverged, Undefined, Variant, raise_for_user
@@ -38,8 +38,8 @@ def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> 
     fresh = recorder.made_in(sides[0].scope)
     for index in range(len(sides)):
         refuse_aliases([value[index] for value in values], fresh)
-    kinds = [_join([describe_value(value, fresh) for value in values[0]])]
-    kinds += [_join(describe_states(state, fresh)) for state in states]
+    kinds = [_join(recorder, [describe_value(value, fresh) for value in values[0]])]
+    kinds += [_join(recorder, describe_states(state, fresh)) for state in states]
     results = _emit_if(recorder, condition, sides, values, kinds)
     if all(side.value is NOTHING for side in sides):
         raise Diverged
@@ -50,8 +50,10 @@ def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> 
     return new[0]
 
 
-def _join(kinds: Sequence[Kind]) -> Kind:
-    return functools.reduce(merge, kinds)
+def _join(recorder: Recorder, kinds: Sequence[Kind]) -> Kind:
+    """The kind after the branch; where one side raises, what the other made still has to come out."""
+    joined = functools.reduce(merge, kinds)
+    return settle(recorder, joined) if BOTTOM in kinds else joined
 
 
 def _emit_if(

@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sympy
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from stator.capture.kinds import (
     Bottom,
@@ -26,7 +28,9 @@ from stator.capture.kinds import (
     describe,
     leaf_types,
     signature,
+    widen,
 )
+from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
 from stator.capture.values import Columns, StagedList, Variant
@@ -97,6 +101,26 @@ def _slot(value: Any, slots: dict[tuple[Any, ...], int]) -> int:
     """The alternative that `value` is: itself where it is known as an object, else by its form."""
     found = slots.get(signature(describe(value)))
     return found if found is not None else slots[signature(describe(value, always))]
+
+
+def settle(recorder: Recorder, kind: Kind) -> Kind:
+    """`kind` with exact values only where the current block can see them."""
+    if isinstance(kind, Exact) and _is_visible(recorder, kind.value):
+        return kind
+    wide = widen(kind)
+    if isinstance(wide, SequenceKind | MapKind | ObjectKind):
+        return dataclasses.replace(wide, items=tuple(settle(recorder, k) for k in wide.items))
+    if isinstance(wide, NumberKind) and isinstance(kind, Exact):
+        return wide if isinstance(kind.value, Number) else kind
+    return wide
+
+
+def _is_visible(recorder: Recorder, value: Any) -> bool:
+    if isinstance(value, FakeTensor):
+        return recorder.find(value) is not None
+    if isinstance(value, Number):
+        return recorder.sees(value.node.expr)
+    return isinstance(value, torch.Tensor)
 
 
 def columns_of_items(recorder: Recorder, items: Sequence[Any], kind: Kind) -> tuple[Arg, ...]:

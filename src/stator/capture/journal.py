@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import collections
 import types
+from collections.abc import Callable
 from typing import Any
 
 from stator.capture.values import Columns, StagedList
@@ -26,6 +27,10 @@ class Journal:
         if id(obj) not in self._before:
             self._before[id(obj)] = (obj, state_of(obj))
 
+    def forget(self, fresh: Callable[[Any], bool]) -> None:
+        """What the block itself made is not changed by it: it is part of what the block gives."""
+        self._before = {key: entry for key, entry in self._before.items() if not fresh(entry[0])}
+
     def changed(self) -> list[tuple[Any, Any]]:
         """(object, its state before) for every object whose state is another one now."""
         return [
@@ -35,6 +40,7 @@ class Journal:
         ]
 
     def undo(self) -> None:
+        """Put every object back as it was before the block."""
         for obj, before in self._before.values():
             restore(obj, before)
 

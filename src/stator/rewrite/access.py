@@ -1,8 +1,8 @@
 """Attributes, subscripts, slices and displays -> staging calls.
 
-    obj.name        stator__.get(obj, "name")
-    a[i, 1:n]       stator__.getitem(a, (i, stator__.slice(1, n, None)))
-    [x, y]          stator__.new_list([x, y])
+obj.name        stator__.get(obj, "name")
+a[i, 1:n]       stator__.getitem(a, (i, stator__.slice(1, n, None)))
+[x, y]          stator__.new_list([x, y])
 """
 
 from __future__ import annotations

@@ -175,9 +175,10 @@ def _again(node: ast.expr) -> ast.expr:
 
 def _unpacked(target: ast.Tuple | ast.List, value: ast.expr, at: ast.AST) -> ast.expr:
     stars = [index for index, item in enumerate(target.elts) if isinstance(item, ast.Starred)]
-    if not stars and isinstance(value, ast.Tuple) and len(value.elts) == len(target.elts):
-        if not any(isinstance(item, ast.Starred) for item in value.elts):
-            return value
+    items = value.elts if isinstance(value, ast.Tuple) else []
+    fits = bool(items) and len(items) == len(target.elts)
+    if fits and not stars and not any(isinstance(item, ast.Starred) for item in items):
+        return value  # as many as there are targets, and nothing to iterate over
     before = stars[0] if stars else len(target.elts)
     after = len(target.elts) - before - 1 if stars else None
     return staged("unpack", value, constant(before, at=at), constant(after, at=at), at=at)

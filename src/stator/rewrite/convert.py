@@ -21,8 +21,8 @@ from stator.rewrite.calls import rewrite_calls
 from stator.rewrite.comprehensions import rewrite_comprehensions, rewrite_generators
 from stator.rewrite.control import rewrite_control
 from stator.rewrite.exceptions import rewrite_exceptions
-from stator.rewrite.jumps import lower_jumps
 from stator.rewrite.job import Job
+from stator.rewrite.jumps import lower_jumps
 from stator.rewrite.loader import compile_tree, load
 from stator.rewrite.logic import rewrite_logic
 from stator.rewrite.names import rewrite_names

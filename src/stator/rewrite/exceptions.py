@@ -1,9 +1,9 @@
 """`raise` and `try` -> staging calls around them.
 
-    raise E from C          raise stator__.raised(E) from C
-    try: BODY               try:
-    except E: HANDLER           with stator__.trying(): BODY
-                            except E: stator__.handling(); HANDLER
+raise E from C          raise stator__.raised(E) from C
+try: BODY               try:
+except E: HANDLER           with stator__.trying(): BODY
+                        except E: stator__.handling(); HANDLER
 """
 
 from __future__ import annotations

@@ -1,11 +1,18 @@
 """`return`, `break`, `continue` and loop `else` -> assignments and flags.
 
-    if c:                    if c:                     for x in xs:         broke_1__ = False
-        return A                 return_value__ = A        if c:            for x in xs while not broke_1__:
-    rest                     else:                             break            if c:
-    return B                     rest                      rest                     broke_1__ = True
-                                 return_value__ = B                             else:
-                             return return_value__                                  rest
+    if c:                    if c:
+        return A                 return_value__ = A
+    rest                     else:
+    return B                     rest
+                                 return_value__ = B
+                             return return_value__
+
+    for x in xs:             broke_1__ = False
+        if c:                for x in xs while not broke_1__:
+            break                if c:
+        rest                         broke_1__ = True
+                                 else:
+                                     rest
 
 Where a branch always leaves, what follows the `if` moves into the other branch and no flag is
 needed. Otherwise the jump sets a flag, what follows is guarded by `if not flag`, and the loop

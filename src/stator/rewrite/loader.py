@@ -6,7 +6,6 @@ so a traceback or a debugger stops in the user's own text: there is no source ma
 """
 
 from __future__ import annotations
-
 import __future__
 
 import ast

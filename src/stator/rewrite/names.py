@@ -80,7 +80,10 @@ class _Names(Walk):
             name, node.name = node.name, self.job.fresh.name("error")
             assert name is not None
             start = quote("NAME = ERROR", at=node, NAME=name, ERROR=node.name)
-            node.body = [*start, *quote(UNBINDING, at=node, BODY=node.body, END=define(name, at=node))]
+            node.body = [
+                *start,
+                *quote(UNBINDING, at=node, BODY=node.body, END=define(name, at=node)),
+            ]
         return node
 
 

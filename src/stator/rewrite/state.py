@@ -1,7 +1,7 @@
 """The state of a staged statement: the functions that read and write it.
 
-    def read_1__(): return (a, b)
-    def write_1__(state__): nonlocal a, b; (a, b) = state__
+def read_1__(): return (a, b)
+def write_1__(state__): nonlocal a, b; (a, b) = state__
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """f-strings -> staging calls.
 
-    f"{x!r:>{n}} done"      stator__.fstring(stator__.format(x, "r", stator__.fstring(">", ...)), " done")
+f"{x!r:>{n}} done"      stator__.fstring(stator__.format(x, "r", stator__.fstring(">", ...)), " done")
 """
 
 from __future__ import annotations

@@ -46,6 +46,7 @@ class Walk(ast.NodeTransformer):
         return new
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
+        """`node` with its parts rewritten; blocks get what their statements hoist."""
         for name, value in ast.iter_fields(node):
             if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
                 setattr(node, name, self.block(value))
@@ -59,18 +60,18 @@ class Walk(ast.NodeTransformer):
         return self.visit(item) if isinstance(item, ast.AST) else item
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A nested function: its decorators and defaults are evaluated here."""
         node.decorator_list = [self.expression(item) for item in node.decorator_list]
         self._defaults(node.args)
         return node
 
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return node
-
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
+        """A lambda: its defaults are evaluated here."""
         self._defaults(node.args)
         return node
 
     def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        """A class: its body runs as it is, its header is evaluated here."""
         node.decorator_list = [self.expression(item) for item in node.decorator_list]
         node.bases = [self.expression(item) for item in node.bases]
         for keyword in node.keywords:

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from stator.source.nodes import COMPREHENSIONS, FUNCTIONS, Comprehension, TestedFor
+from stator.source.nodes import COMPREHENSIONS, Comprehension, TestedFor
 from stator.source.scopes import (
     Scope,
     bound_names,
@@ -35,10 +35,29 @@ class Definite:
 
 def definite_assignment(body: list[ast.stmt], scope: Scope) -> Definite:
     """The facts for a function with this `body`, whose jumps are lowered."""
-    walk = _Walk(scope)
+    walk = _Walk(frozenset(scope.locals))
     walk.block(body, frozenset(scope.parameters))
     deleted = frozenset(deleted_names(body))
     return Definite(MappingProxyType(walk.before), frozenset(walk.unsure), deleted)
+
+
+@dataclass(frozen=True)
+class Exposure:
+    """What evaluating something takes from before it, and what it surely leaves bound."""
+
+    reads: Names
+    bound: Names
+
+
+def exposure_of(node: ast.expr | ast.stmt) -> Exposure:
+    """The exposure of an expression or of a simple statement."""
+    names = frozenset(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
+    walk = _Walk(names)
+    if isinstance(node, ast.stmt):
+        bound = walk.statement(node, frozenset())
+    else:
+        bound = walk.expression(node, frozenset())
+    return Exposure(frozenset(item.id for item in walk.unsure), bound)
 
 
 def deleted_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
@@ -55,8 +74,8 @@ def deleted_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
 class _Walk:
     """One forward walk; each method takes what is bound before and gives what is after."""
 
-    def __init__(self, scope: Scope) -> None:
-        self.locals = frozenset(scope.locals)
+    def __init__(self, names: Names) -> None:
+        self.locals = names
         self.before: dict[ast.stmt, Names] = {}
         self.unsure: set[ast.Name] = set()
 
@@ -205,14 +224,15 @@ def _evaluated_in(target: ast.expr) -> list[ast.AST]:
 
 
 def surely_bound(node: ast.stmt) -> tuple[str, ...]:
+    """The names that a simple statement binds when it does not fail, `:=` left out."""
     if isinstance(node, ast.Assign):
         return tuple(name for target in node.targets for name in target_names(target))
     if isinstance(node, ast.AugAssign) or (isinstance(node, ast.AnnAssign) and node.value):
         return target_names(node.target)
     if isinstance(node, ast.Import | ast.ImportFrom):
         return bound_names([node])
-    if isinstance(node, ast.ClassDef) or isinstance(node, FUNCTIONS):
-        return (node.name,) if not isinstance(node, ast.Lambda) else ()
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+        return (node.name,)
     return ()
 
 

@@ -76,13 +76,15 @@ def _table() -> Mapping[str, Decision]:
 
 FENCE = _table()
 _UNKNOWN = Decision("refused", "this syntax", "write it in the syntax of Python 3.13")
-_REFUSED_CALLS = MappingProxyType({
-    "exec": "call the code directly",
-    "eval": "call the code directly",
-    "locals": "name the variables",
-    "vars": "name the variables",
-    "dir": "name the variables",
-})
+_REFUSED_CALLS = MappingProxyType(
+    {
+        "exec": "call the code directly",
+        "eval": "call the code directly",
+        "locals": "name the variables",
+        "vars": "name the variables",
+        "dir": "name the variables",
+    }
+)
 _ONLY_BARE = frozenset({"vars", "dir"})  # with an argument these are ordinary functions
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from stator.source.definite import surely_bound, target_names, deleted_names
+from stator.source.definite import Exposure, deleted_names, exposure_of, target_names
 from stator.source.nodes import TestedFor
 from stator.source.scopes import uses_of
 
@@ -42,7 +42,7 @@ class _Walk:
         self.out: dict[ast.stmt, Names] = {}
         self.inside: dict[ast.stmt, Names] = {}
         self.on_error: Names = NOTHING  # live wherever the code around an exception goes on
-        self.reads: dict[ast.AST, Names] = {}
+        self.known: dict[ast.AST, Exposure] = {}
 
     def block(self, body: list[ast.stmt], live: Names) -> Names:
         for statement in reversed(body):
@@ -62,7 +62,7 @@ class _Walk:
         if isinstance(node, ast.If):
             inside = self.block(node.body, live) | self.block(node.orelse, live)
             self.inside[node] = inside
-            return inside | self.read(node.test)
+            return self.before(node.test, inside)
         if isinstance(node, ast.While):
             return self._while(node, live)
         if isinstance(node, ast.For):
@@ -75,35 +75,34 @@ class _Walk:
 
     def _simple(self, node: ast.stmt, live: Names) -> Names:
         if isinstance(node, ast.Raise | ast.Return):
-            return self.read(node)
-        gone = frozenset([*surely_bound(node), *deleted_names([node])])
-        return (live - gone) | self.read(node)
+            return self.before(node, NOTHING)
+        return self.before(node, live - frozenset(deleted_names([node])))
 
     def _while(self, node: ast.While, live: Names) -> Names:
-        head = live | self.read(node.test)
-        while (wider := head | self.block(node.body, head)) != head:
+        head = self.before(node.test, live)
+        while (wider := head | self.before(node.test, self.block(node.body, head))) != head:
             head = wider
         self.inside[node] = head
         return head
 
     def _for(self, node: ast.For, live: Names) -> Names:
-        head = live | (self.read(node.test) if isinstance(node, TestedFor) else NOTHING)
+        head = self.before(node.test, live) if isinstance(node, TestedFor) else live
         while (wider := head | self._trip(node, head)) != head:
             head = wider
         self.inside[node] = head
-        return head | self.read(node.iter)
+        return self.before(node.iter, head)
 
     def _trip(self, node: ast.For, head: Names) -> Names:
         inside = self.block(node.body, head) - frozenset(target_names(node.target))
-        return inside | self.read(node.target)
+        return inside | _target_reads(node.target)
 
     def _with(self, node: ast.With, live: Names) -> Names:
         live = self.guarded(node.body, live, live)
         for item in reversed(node.items):
             if item.optional_vars is not None:
                 live = live - frozenset(target_names(item.optional_vars))
-                live |= self.read(item.optional_vars)
-            live |= self.read(item.context_expr)
+                live |= _target_reads(item.optional_vars)
+            live = self.before(item.context_expr, live)
         return live
 
     def _try(self, node: ast.Try, live: Names) -> Names:
@@ -112,14 +111,20 @@ class _Walk:
         for handler in node.handlers:
             own = frozenset([handler.name] if handler.name else [])
             caught |= self.guarded(handler.body, final - own, final) - own
-            caught |= self.read(handler.type) if handler.type is not None else NOTHING
+            caught |= self.before(handler.type, NOTHING) if handler.type else NOTHING
         after = self.guarded(node.orelse, final, final)
         return self.guarded(node.body, after, caught)
 
-    def read(self, node: ast.AST) -> Names:
-        if node not in self.reads:
-            self.reads[node] = frozenset(uses_of([node]).read)
-        return self.reads[node]
+    def before(self, node: ast.expr | ast.stmt, live: Names) -> Names:
+        """What is live before `node` is evaluated, if `live` is after."""
+        if node not in self.known:
+            self.known[node] = exposure_of(node)
+        return (live - self.known[node].bound) | self.known[node].reads
+
+
+def _target_reads(target: ast.expr) -> Names:
+    """The names that storing to `target` reads."""
+    return frozenset(uses_of([target]).read)
 
 
 def all_captured(body: Iterable[ast.AST]) -> tuple[str, ...]:

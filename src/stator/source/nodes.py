@@ -1,7 +1,7 @@
 """Two node kinds of our own, alive only between passes.
 
-    TestedFor    for TARGET in ITER while TEST: BODY      (a `for` that can be left early)
-    Search       any(ELT for ...), all(ELT for ...)       (a comprehension that can stop early)
+TestedFor    for TARGET in ITER while TEST: BODY      (a `for` that can be left early)
+Search       any(ELT for ...), all(ELT for ...)       (a comprehension that can stop early)
 """
 
 from __future__ import annotations

@@ -35,8 +35,8 @@ def scope_of(function: Function) -> Scope:
     """The scope of `function` itself, nested functions left out."""
     body = function.body if isinstance(function.body, list) else [function.body]
     declared = [node for node in own_nodes(body) if isinstance(node, ast.Global | ast.Nonlocal)]
-    global_names = _names(declared, ast.Global)
-    nonlocal_names = _names(declared, ast.Nonlocal)
+    global_names = _declared(item for item in declared if isinstance(item, ast.Global))
+    nonlocal_names = _declared(item for item in declared if isinstance(item, ast.Nonlocal))
     parameters = parameter_names(function.args)
     elsewhere = {*global_names, *nonlocal_names}
     bound = [name for name in bound_names(body) if name not in elsewhere]
@@ -49,9 +49,8 @@ def scope_of(function: Function) -> Scope:
     return Scope(parameters, every, global_names, nonlocal_names)
 
 
-def _names(declared: Iterable[ast.AST], kind: type[ast.AST]) -> tuple[str, ...]:
-    found = [node for node in declared if isinstance(node, kind)]
-    return tuple(dict.fromkeys(name for node in found for name in getattr(node, "names")))
+def _declared(statements: Iterable[ast.Global | ast.Nonlocal]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for node in statements for name in node.names))
 
 
 def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
@@ -106,6 +105,9 @@ def bound_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     return tuple(binder.names)
 
 
+NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
+
+
 class _Binder(ast.NodeVisitor):
     def __init__(self) -> None:
         self.names: dict[str, None] = {}
@@ -113,9 +115,7 @@ class _Binder(ast.NodeVisitor):
     def visit(self, node: ast.AST) -> None:
         if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
             self.names[node.id] = None
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            self.names[node.name] = None
-        elif isinstance(node, ast.ExceptHandler) and node.name:
+        elif isinstance(node, NAMED) and node.name:
             self.names[node.name] = None
         elif isinstance(node, ast.alias):
             self.names[(node.asname or node.name).split(".")[0]] = None

@@ -266,9 +266,10 @@ class Caller:
     def _with_samples(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         """An op over a list of the program: traced on samples of two lengths to see what varies."""
         recorder = self.session.recorder
-        with recorder.open():
+        with recorder.open():  # and dropped: the samples are known nowhere else
             other = function(*_sampled(recorder, args, 3), **_sampled(recorder, kwargs, 3))
-        result = function(*_sampled(recorder, args, 2), **_sampled(recorder, kwargs, 2))
+            two_args, two_kwargs = _sampled(recorder, args, 2), _sampled(recorder, kwargs, 2)
+        result = function(*two_args, **two_kwargs)
         if not isinstance(result, torch.Tensor):
             raise UnsupportedCall(
                 f"`{getattr(function, '__name__', function)}` of a list whose length only a run "
@@ -279,8 +280,10 @@ class Caller:
 
     def _with_varying_sizes(self, result: torch.Tensor, other: torch.Tensor) -> torch.Tensor:
         recorder = self.session.recorder
-        sizes = [a if _same_size(a, b) else recorder.fresh_size()
-                 for a, b in zip(result.shape, other.shape, strict=True)]  # fmt: skip
+        sizes = [
+            a if _same_size(a, b) and _is_seen(recorder, a) else recorder.fresh_size()
+            for a, b in zip(result.shape, other.shape, strict=True)
+        ]
         value = recorder.tensor_arg(result)
         varying = recorder.new_tensor(result.dtype, sizes, result.device, result.requires_grad)
         recorder.bind(varying, value)
@@ -291,6 +294,10 @@ class Caller:
 def _same_size(a: Any, b: Any) -> bool:
     left = a.node.expr if isinstance(a, torch.SymInt) else a
     return bool(left == (b.node.expr if isinstance(b, torch.SymInt) else b))
+
+
+def _is_seen(recorder: Any, size: Any) -> bool:
+    return isinstance(size, int) or recorder.sees(size.node.expr)
 
 
 def _sampled(recorder: Any, tree: Any, count: int) -> Any:

@@ -1,0 +1,103 @@
+"""Every kind of node has a decision, and a refusal says what, where and how to fix it."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+
+import pytest
+
+from stator.errors import UnsupportedSyntax
+from stator.rewrite.convert import convert
+from stator.source.fence import FENCE, check
+from stator.source.text import read_source
+from tests.rewrite.random_programs import function_from
+
+
+def node_classes(base: type) -> list[type]:
+    found = [base]
+    for child in base.__subclasses__():
+        found += node_classes(child)
+    return [kind for kind in found if kind.__module__ in ("ast", "_ast")]
+
+
+def test_every_kind_of_node_has_a_decision():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        names = {kind.__name__ for kind in node_classes(ast.AST)} - {"AST", "_ABC"}
+    assert sorted(names - FENCE.keys()) == []
+
+
+def test_a_refusal_has_a_reason_and_a_fix():
+    refused = [row for row in FENCE.values() if row.verdict == "refused"]
+    assert refused
+    assert all(row.what and row.fix for row in refused)
+
+
+def refusal(text: str) -> UnsupportedSyntax:
+    with pytest.raises(UnsupportedSyntax) as caught:
+        check(read_source(function_from(text, "f")))
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        ("match x:\n        case 1: pass", "`match` cannot be converted"),
+        ("return locals()", "a call of `locals` cannot be converted"),
+        ("return vars()", "a call of `vars` cannot be converted"),
+        ("return dir()", "a call of `dir` cannot be converted"),
+        ("exec('x = 1')", "a call of `exec` cannot be converted"),
+        ("return eval('x')", "a call of `eval` cannot be converted"),
+        ("try: pass\n    except* ValueError: pass", "`except*` cannot be converted"),
+        ("async def g(): pass", "`async def` cannot be converted"),
+    ],
+)
+def test_what_is_refused(body, problem):
+    assert refusal(f"def f(x):\n    {body}\n").problem == problem
+
+
+@pytest.mark.parametrize("body", ["return vars(x)", "return dir(x)", "return x.eval()"])
+def test_what_only_looks_like_it_is_not_refused(body):
+    check(read_source(function_from(f"def f(x):\n    {body}\n", "f")))
+
+
+def test_what_a_nested_function_does_is_its_own_affair():
+    check(read_source(function_from("def f(x):\n    return lambda: locals()\n", "f")))
+
+
+def test_an_async_function_is_refused():
+    error = refusal("async def f(x):\n    async for y in x: pass\n")
+    assert error.problem == "`async def` cannot be converted"
+
+
+def test_a_refusal_shows_the_place(tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text("def f(x):\n    if x:\n        match x:\n            case 1: pass\n")
+    names: dict = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    with pytest.raises(UnsupportedSyntax) as caught:
+        convert(names["f"], None)
+    assert str(caught.value) == (
+        "[ST102] `match` cannot be converted\n"
+        f"  at {file}:3, in f\n"
+        "            match x:\n"
+        "            ^\n"
+        "  fix: write it as `if`/`elif`"
+    )
+
+
+def test_a_jump_out_of_finally_is_refused(tmp_path):
+    file = tmp_path / "model.py"
+    file.write_text("def f(x):\n    try:\n        x()\n    finally:\n        return 1\n")
+    names: dict = {}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    with pytest.raises(UnsupportedSyntax) as caught:
+        convert(names["f"], None)
+    assert str(caught.value) == (
+        "[ST102] `return` in a `finally` cannot be converted\n"
+        f"  at {file}:5, in f\n"
+        "            return 1\n"
+        "            ^\n"
+        "  fix: jump after the `try`"
+    )
