@@ -42,11 +42,13 @@ class Recorded:
         return self.changed[id(obj)][1] if id(obj) in self.changed else state_of(obj)
 
 
-def record_block(recorder: Recorder, code: Callable[[], Any]) -> Recorded:
+def record_block(
+    recorder: Recorder, code: Callable[[], Any], *, is_function: bool = False
+) -> Recorded:
     """Run `code` into a new block; every object it changed is put back as it was."""
     recorder.journal = Journal(recorder.journal)
     try:
-        with recorder.open() as scope:
+        with recorder.open_function() if is_function else recorder.open() as scope:
             value = _run(recorder, code)
         recorder.journal.forget(recorder.made_in(scope))
         changed = {id(obj): (obj, state_of(obj)) for obj, _ in recorder.journal.changed()}

@@ -39,6 +39,12 @@ class Journal:
             if not same_state(before, state_of(obj))
         ]
 
+    def keep(self) -> None:
+        """The block was no block after all: what it changed, the enclosing one has changed."""
+        assert self.parent is not None
+        for key, entry in self._before.items():
+            self.parent._before.setdefault(key, entry)
+
     def undo(self) -> None:
         """Put every object back as it was before the block."""
         for obj, before in self._before.values():

@@ -16,6 +16,7 @@ disable_proxy_modes_tracing, FakeTensorMode.from_tensor.
 from __future__ import annotations
 
 import contextlib
+from dataclasses import dataclass
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -54,8 +55,9 @@ ApplyVariant = Callable[["Recorder", Variant, Callable[[Any], Any]], Any]
 class Scope:
     """A block while it is recorded: what its values stand for."""
 
-    def __init__(self, parent: Scope | None, modes: Modes) -> None:
+    def __init__(self, parent: Scope | None, modes: Modes, *, level: int = 0) -> None:
         self.parent, self.modes, self.entry_modes = parent, modes, modes
+        self.depth: int = level if parent is None else parent.depth + 1
         self.block = Block()
         self.tensors: Any = WeakTensorKeyDictionary()
         self.symbols: dict[sympy.Symbol, tuple[Value, int | None]] = {}
@@ -67,6 +69,17 @@ class Scope:
         while scope is not None:
             yield scope
             scope = scope.parent
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A point in a block that is being recorded."""
+
+    scope: Scope
+    ops: int
+    numbers: int
+    symbols: int
+    modes: Modes
 
 
 class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes are untyped
@@ -81,6 +94,8 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         self.scope = Scope(None, Modes.current())
         self.journal = Journal(None)
         self.stored: list[Stored] = []
+        self.functions: dict[str, Block] = {}
+        self._lifted: Any = WeakTensorKeyDictionary()
         self.stored_tensors: dict[str, torch.Tensor] = {}
         self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
         self.dispatching: str | None = None
@@ -98,7 +113,8 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
 
     @property
     def depth(self) -> int:
-        return sum(1 for _ in self.scope.chain()) - 1
+        """How many blocks are open around the current one; 0 at the top of the program."""
+        return self.scope.depth
 
     # ---- Python objects
 
@@ -157,6 +173,27 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
             self._leave_modes(scope)
 
     @contextlib.contextmanager
+    def open_function(self) -> Iterator[Scope]:
+        """The body of a function of the program: it sees stored tensors, and no other values."""
+        with self.inside(Scope(None, Modes.current(), level=1)) as scope:
+            yield scope
+            self._leave_modes(scope)
+
+    def mark(self) -> Mark:
+        """Where the current block stands, to come back to with `rewind`."""
+        scope = self.scope
+        return Mark(scope, len(scope.block.ops), len(scope.numbers), len(scope.symbols), scope.modes)
+
+    def rewind(self, mark: Mark) -> None:
+        """Drop everything recorded since `mark`."""
+        scope = mark.scope
+        del scope.block.ops[mark.ops :]
+        for table, count in ((scope.numbers, mark.numbers), (scope.symbols, mark.symbols)):
+            for key in list(table)[count:]:
+                del table[key]  # type: ignore[attr-defined]
+        scope.modes = mark.modes
+
+    @contextlib.contextmanager
     def inside(self, scope: Scope) -> Iterator[Scope]:
         """Record into `scope` (again)."""
         before, self.scope = self.scope, scope
@@ -192,7 +229,8 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
             if tensor in scope.tensors:
                 value: Value = scope.tensors[tensor]
                 return value
-        return None
+        stored: Value | None = self._lifted.get(tensor)
+        return stored
 
     def tensor_type(self, tensor: torch.Tensor) -> TensorType:
         shape = tuple(
@@ -204,11 +242,10 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
     def lift(self, tensor: torch.Tensor) -> Value:
         """A real tensor met on the way is stored beside the program, once."""
         kind, name = self.known_names.get(id(tensor), ("constant", f"constant_{len(self.stored)}"))
-        top = list(self.scope.chain())[-1]
         value = self.new_value(self.tensor_type(tensor))
         self.stored.append(Stored(value, name, kind))  # type: ignore[arg-type]
         self.stored_tensors[name] = tensor
-        top.tensors[tensor] = value
+        self._lifted[tensor] = value
         return value
 
     def new_tensor(

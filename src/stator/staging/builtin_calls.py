@@ -337,7 +337,7 @@ class BuiltinCalls:
                    (isinstance(v, tuple) and self._is_captured(v)) for v in values)  # fmt: skip
 
     def _run(self, definition: Any, *args: Any, **kwargs: Any) -> Any:
-        return self.caller.converted(definition)(*args, **kwargs)
+        return self.caller.run(definition, args, kwargs)
 
     def _print(self, *values: Any, **options: Any) -> None:
         print_values(self.session, *values, **options)

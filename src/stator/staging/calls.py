@@ -28,6 +28,7 @@ from stator.staging import lists
 from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module
+from stator.staging.recursion import Recursion
 from stator.staging.session import Session
 from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUNCTIONS
 
@@ -42,6 +43,7 @@ class Caller:
     def __init__(self, session: Session, staging: object) -> None:
         self.session, self.staging = session, staging
         self.builtins = BuiltinCalls(session, self)
+        self.recursion = Recursion(session)
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
             (lambda f: isinstance(f, Variant), self._call_variant),
             (is_left_alone, self.library),
@@ -94,7 +96,7 @@ class Caller:
         """A method of one of torch's own modules: converted where it may call user code."""
         owner = method.__self__
         if any(not type(m).__module__.startswith("torch.") for m in owner.modules()):
-            return self.converted(function)(owner, *args, **kwargs)
+            return self.run(function, (owner, *args), kwargs)
         return self.library(method, args, kwargs)
 
     def _call_module(self, module: torch.nn.Module, args: Args, kwargs: Keywords) -> Any:
@@ -105,7 +107,11 @@ class Caller:
     def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
         if function in TORCH_FUNCTIONS or self._is_library(function):
             return self.library(function, args, kwargs)
-        return self.converted(function)(*args, **kwargs)
+        return self.run(function, args, kwargs)
+
+    def run(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
+        """Run the staged form of `function`."""
+        return self.recursion.run(function, self.converted(function), args, kwargs)
 
     def _is_library(self, function: types.FunctionType) -> bool:
         return is_library_file(function.__code__.co_filename)

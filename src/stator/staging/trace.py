@@ -121,8 +121,9 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
     recorder = session.recorder
     body: Block = recorder.scope.block
     program = Program(
-        name, tuple(inputs.values), tuple(recorder.stored), body, inputs.structure, structure
-    )
+        name, tuple(inputs.values), tuple(recorder.stored), body, inputs.structure, structure,
+        recorder.functions,
+    )  # fmt: skip
     return verify(renumber(program))
 
 

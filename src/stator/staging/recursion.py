@@ -1,0 +1,92 @@
+"""Recursion whose depth only a run knows: the function becomes one of the program's functions.
+
+A call runs inline as long as it can. When a function is found several calls deep inside itself, each
+under a condition of the program, the outermost of these calls is undone and captured as a function.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any
+
+from stator.capture.functions import CapturedFunction
+from stator.capture.journal import Journal
+from stator.staging.session import Session
+
+INLINE_CALLS = 3  # this deep inside itself a function is still unrolled
+
+
+class Found(BaseException):
+    """`activation` calls itself under captured conditions: unwind to it."""
+
+    def __init__(self, activation: Activation) -> None:
+        self.activation = activation
+
+
+class Activation:
+    """One running call of a converted function."""
+
+    def __init__(self, depth: int) -> None:
+        self.depth = depth
+
+
+class Recursion:
+    """The running calls of one capture, and the functions of its program."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self._running: dict[types.FunctionType, list[Activation]] = {}
+        self._captured: dict[types.FunctionType, list[CapturedFunction]] = {}
+
+    def run(self, function: types.FunctionType, new: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """`new(*args, **kwargs)`, the converted form of `function`: inline, or as a function."""
+        call = (tuple(args), tuple(kwargs), tuple(kwargs.values()))
+        known = self._known(function, call)
+        if known is not None:
+            return known.call(call)
+        recorder = self.session.recorder
+        running = self._running.setdefault(function, [])
+        nested = [one for one in running if one.depth < recorder.depth]
+        if len(nested) >= INLINE_CALLS:
+            raise Found(nested[0])
+        activation, mark = Activation(recorder.depth), recorder.mark()
+        outer, recorder.journal = recorder.journal, Journal(recorder.journal)
+        running.append(activation)
+        try:
+            result = new(*args, **kwargs)
+            recorder.journal.keep()
+            return result
+        except Found as found:
+            if found.activation is not activation:
+                recorder.journal.keep()
+                raise
+            recorder.journal.undo()
+            recorder.rewind(mark)
+        except BaseException:
+            recorder.journal.keep()
+            raise
+        finally:
+            running.remove(activation)
+            recorder.journal = outer
+        return self._capture(function, new, call)
+
+    def _known(self, function: types.FunctionType, call: Any) -> CapturedFunction | None:
+        """The captured form that takes this call: one being captured takes any."""
+        return next(
+            (one for one in self._captured.get(function, ()) if not one.is_done or one.covers(call)),
+            None,
+        )
+
+    def _capture(self, function: Any, new: Callable[..., Any], call: Any) -> Any:
+        forms = self._captured.setdefault(function, [])
+        name = f"{function.__name__}_{len(self.session.recorder.functions) + len(forms)}"
+        self.session.decide("call", "recorded", f"{function.__qualname__} calls itself")
+        form = CapturedFunction(self.session.recorder, name, call)
+        forms.append(form)
+        try:
+            form.capture(lambda c: new(*c[0], **dict(zip(c[1], c[2], strict=True))))
+        except BaseException:
+            forms.remove(form)
+            raise
+        return form.call(call)
