@@ -1,12 +1,12 @@
 """Stator: eager PyTorch with ordinary Python control flow, as a static program.
 
-    import stator
+import stator
 
-    @stator.to_static
-    def f(x):
-        while x.sum() < 100:
-            x = x * 2
-        return x
+@stator.to_static
+def f(x):
+    while x.sum() < 100:
+        x = x * 2
+    return x
 """
 
 from stator import errors

@@ -29,7 +29,9 @@ def to_static(
             full_graph=full_graph,
         )  # fmt: skip
     if backend not in (None, "interpreter"):
-        raise ConversionError(f"there is no backend {backend!r} here", fix='use backend="interpreter"')
+        raise ConversionError(
+            f"there is no backend {backend!r} here", fix='use backend="interpreter"'
+        )
     if isinstance(function, StaticFunction):
         return function.specify(input_spec) if input_spec is not None else function
     if isinstance(function, torch.nn.Module):

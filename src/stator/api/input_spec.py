@@ -75,7 +75,9 @@ def _size(size: int | None) -> int | None:
     if size is None or size == -1:
         return None
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
-        raise SpecMismatch(f"{size!r} is not a size", fix="give a number >= 0, or None for any size")
+        raise SpecMismatch(
+            f"{size!r} is not a size", fix="give a number >= 0, or None for any size"
+        )
     return size
 
 

@@ -22,7 +22,10 @@ from stator.staging.trace import Captured, Effect
 
 
 def save(
-    model: Any, path: str | os.PathLike[str], input_spec: Sequence[Any] | None = None, **options: Any
+    model: Any,
+    path: str | os.PathLike[str],
+    input_spec: Sequence[Any] | None = None,
+    **options: Any,
 ) -> None:
     """Write `path`.stator and `path`.safetensors: a module, or a function, that needs no Python.
 
@@ -206,6 +209,3 @@ class TranslatedLayer(torch.nn.Module):
             types=[value.type for value in self._program.inputs],
         )  # fmt: skip
         return unflatten(self._program.output_structure, self._runner(leaves, self._stored()))
-
-
-

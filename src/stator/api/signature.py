@@ -102,7 +102,9 @@ def fit(spec: Any, value: Any, path: str) -> Any:
         if len(spec) != len(value):
             raise SpecMismatch(f"{path} has {len(value)} items, its spec has {len(spec)}",
                                fix="call it with what the spec says")  # fmt: skip
-        items = [fit(s, v, f"{path}[{k}]") for k, (s, v) in enumerate(zip(spec, value, strict=True))]
+        items = [
+            fit(s, v, f"{path}[{k}]") for k, (s, v) in enumerate(zip(spec, value, strict=True))
+        ]
         return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
     if isinstance(spec, dict) and isinstance(value, dict):
         if list(spec) != list(value):

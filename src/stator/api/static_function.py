@@ -50,9 +50,7 @@ class ConcreteProgram:
         outputs = self.runner(leaves, self.captured.tensors)
         for effect in self.captured.effects:
             _do(effect, outputs, call, self.captured.classes)
-        return unflatten(
-            self.program.output_structure, outputs, classes=self.captured.classes
-        )
+        return unflatten(self.program.output_structure, outputs, classes=self.captured.classes)
 
 
 class StaticFunction:

@@ -57,7 +57,11 @@ def _join(recorder: Recorder, kinds: Sequence[Kind]) -> Kind:
 
 
 def _emit_if(
-    recorder: Recorder, condition: Any, sides: list[Recorded], values: list[list[Any]], kinds: list[Kind]
+    recorder: Recorder,
+    condition: Any,
+    sides: list[Recorded],
+    values: list[list[Any]],
+    kinds: list[Kind],
 ) -> list[Any]:
     """Record the `if`, unless neither side does anything."""
     for index, side in enumerate(sides):

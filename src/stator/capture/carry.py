@@ -1,5 +1,6 @@
 """Carry: values in and out of blocks. `flatten` takes a value apart into program args by its kind;
-`instantiate` builds a value of a kind around program values."""
+`instantiate` builds a value of a kind around program values.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +57,9 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
         case TensorKind() | NumberKind():
             return [recorder.arg(value)]
         case SequenceKind():
-            return _flatten_items(recorder, tuple(list.__iter__(value) if isinstance(value, list) else value), kind)
+            return _flatten_items(
+                recorder, tuple(list.__iter__(value) if isinstance(value, list) else value), kind
+            )
         case MapKind():
             return _flatten_items(recorder, tuple(value[key] for key in kind.keys), kind)
         case ObjectKind():
@@ -143,7 +146,9 @@ def make_columns(recorder: Recorder, items: Sequence[Any], kind: Kind) -> Column
 def _columns_of(recorder: Recorder, value: Any, kind: ListKind) -> tuple[Arg, ...]:
     columns = value if isinstance(value, Columns) else getattr(value, "columns", None)
     if columns is None:
-        return make_columns(recorder, tuple(list.__iter__(value) if isinstance(value, list) else value), kind.item).values
+        return make_columns(
+            recorder, tuple(list.__iter__(value) if isinstance(value, list) else value), kind.item
+        ).values
     if not _same_layout(columns.item, kind.item):
         if isinstance(columns.item, Bottom):
             return make_columns(recorder, (), kind.item).values
@@ -163,7 +168,9 @@ def _same_layout(a: Kind, b: Kind) -> bool:
         return len(a.items) == len(b.items) and all(map(_same_layout, a.items, b.items))
     if isinstance(a, ListKind) and isinstance(b, ListKind):
         return _same_layout(a.item, b.item)
-    return a == b or (isinstance(a, type(b)) and signature(a) == signature(b) and not isinstance(a, Exact))
+    return a == b or (
+        isinstance(a, type(b)) and signature(a) == signature(b) and not isinstance(a, Exact)
+    )
 
 
 def instantiate(recorder: Recorder, kind: Kind, leaves: Iterator[Value]) -> Any:

@@ -12,7 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from stator.capture.values import Columns, StagedList
+from stator.capture.values import Columns, Locals, StagedList
 
 
 class Journal:
@@ -53,6 +53,8 @@ class Journal:
 
 def state_of(obj: Any) -> Any:
     """The contents of a mutable object: a tuple for a sequence, a dict for anything with names."""
+    if isinstance(obj, Locals):
+        return obj.state()
     if isinstance(obj, StagedList) and obj.columns is not None:
         return obj.columns
     if isinstance(obj, list | collections.deque):
@@ -68,7 +70,9 @@ def state_of(obj: Any) -> Any:
 
 def restore(obj: Any, state: Any) -> None:
     """Make `state` the contents of `obj` again."""
-    if isinstance(obj, StagedList):
+    if isinstance(obj, Locals):
+        obj.restore(state)
+    elif isinstance(obj, StagedList):
         obj.columns = state if isinstance(state, Columns) else None
         list.clear(obj)
         if obj.columns is None:

@@ -221,8 +221,10 @@ def _tensor_kind(tensor: torch.Tensor) -> TensorKind:
 def generalise(kind: Kind) -> Kind:
     """`kind` with nothing in it that only the block it comes from can see."""
     wide = widen(kind)
-    if isinstance(wide, NumberKind) and isinstance(kind, Exact) and not isinstance(
-        kind.value, Number
+    if (
+        isinstance(wide, NumberKind)
+        and isinstance(kind, Exact)
+        and not isinstance(kind.value, Number)
     ):
         return kind
     if isinstance(wide, SequenceKind | MapKind | ObjectKind):
@@ -286,7 +288,9 @@ def _merge_alike(a: Kind, b: Kind) -> Kind:
             return _merge_lists(a, b)
         case SequenceKind(), SequenceKind() if len(a.items) != len(b.items):
             return _merge_lists(a, b)
-        case (SequenceKind(), SequenceKind()) | (MapKind(), MapKind()) | (ObjectKind(), ObjectKind()):
+        case (
+            (SequenceKind(), SequenceKind()) | (MapKind(), MapKind()) | (ObjectKind(), ObjectKind())
+        ):
             items = tuple(merge(x, y) for x, y in zip(a.items, b.items, strict=True))
             return dataclasses.replace(a, items=items)
     return a

@@ -16,8 +16,8 @@ disable_proxy_modes_tracing, FakeTensorMode.from_tensor.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import sympy
@@ -182,7 +182,9 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
     def mark(self) -> Mark:
         """Where the current block stands, to come back to with `rewind`."""
         scope = self.scope
-        return Mark(scope, len(scope.block.ops), len(scope.numbers), len(scope.symbols), scope.modes)
+        return Mark(
+            scope, len(scope.block.ops), len(scope.numbers), len(scope.symbols), scope.modes
+        )
 
     def rewind(self, mark: Mark) -> None:
         """Drop everything recorded since `mark`."""
@@ -439,9 +441,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
             fake: torch.Tensor = self.fake.from_tensor(tensor, static_shapes=True)
             return fake
 
-    def _record(
-        self, func: Any, name: str, args: Any, kwargs: dict[str, Arg], result: Any
-    ) -> None:
+    def _record(self, func: Any, name: str, args: Any, kwargs: dict[str, Arg], result: Any) -> None:
         outputs = result if isinstance(result, tuple | list) else (result,)
         if isinstance(result, list) and not result:
             outputs = ()

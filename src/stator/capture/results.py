@@ -135,5 +135,3 @@ class Results:
         name = f"{kind.type.__module__}:{kind.type.__qualname__}"
         self.classes[name] = kind.type
         return shape.Record("namedtuple", name, fields, items)
-
-

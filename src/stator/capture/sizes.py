@@ -142,7 +142,7 @@ RANK_DEPENDS_ON_ONE = frozenset({"aten::squeeze", "aten::squeeze_", "aten::squee
 
 
 def _is_condition(question: Any) -> bool:
-    """sympy's Symbol counts as a Boolean, so the classes are named."""
+    """Sympy's Symbol counts as a Boolean, so the classes are named."""
     return question in (sympy.true, sympy.false) or isinstance(
         question, sympy.core.relational.Relational | sympy.And | sympy.Or | sympy.Not
     )

@@ -1,10 +1,10 @@
 """Values that stand for what a program computes, where a tensor or a symbolic number cannot.
 
-    Undefined      a name that is not bound
-    Variant        one of several Python values; a run decides which
-    StagedList     a list; once a recorded block changes its length, a list of the program
-    CapturedText   a string made when the program runs
-    Diverged       raised through a recorded block that always raises
+Undefined      a name that is not bound
+Variant        one of several Python values; a run decides which
+StagedList     a list; once a recorded block changes its length, a list of the program
+CapturedText   a string made when the program runs
+Diverged       raised through a recorded block that always raises
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ def now() -> int:
 
 class StagedList(list[Any]):
     """A list in converted code. While `columns` is None it is a plain list; afterwards its items
-    live in the program, and only staging knows how to use it."""
+    live in the program, and only staging knows how to use it.
+    """
 
     columns: Columns | None = None
     frozen: str | None = None  # why it must not be changed any more
@@ -222,6 +223,19 @@ class StagedList(list[Any]):
     def __reduce_ex__(self, protocol: Any) -> Any:
         self._check()
         return list, (list(self),)
+
+
+class Locals:
+    """The names of a running function that code elsewhere changes: a loop body run by a generator."""
+
+    def __init__(self, names: tuple[str, ...], read: Any, write: Any) -> None:
+        self.names, self.read, self.write = names, read, write
+
+    def state(self) -> dict[str, Any]:
+        return dict(zip(self.names, self.read(), strict=True))
+
+    def restore(self, state: dict[str, Any]) -> None:
+        self.write(tuple(state.get(name, Undefined(name)) for name in self.names))
 
 
 class StagedDict(dict[Any, Any]):

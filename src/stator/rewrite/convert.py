@@ -28,6 +28,7 @@ from stator.rewrite.logic import rewrite_logic
 from stator.rewrite.names import rewrite_names
 from stator.rewrite.prepare import as_function
 from stator.rewrite.text import rewrite_text
+from stator.rewrite.yields import rewrite_yields
 from stator.source.facts import study, unsure_names
 from stator.source.fence import check
 from stator.source.private import mangle
@@ -45,7 +46,7 @@ class Converted:
     globals_written: tuple[str, ...]
     free_reads: tuple[str, ...]
     global_reads: tuple[str, ...]
-    is_generator: bool
+    is_generator: bool  # then `function` takes its consumer first: see `yields`
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class Pass:
 def convert(function: types.FunctionType, staging: object) -> Converted:
     """The converted form of `function`, whose work goes through `staging`."""
     work = _CACHE.work_for(function)
-    new = function if work.is_generator else load(work.code, function, staging)
+    new = load(work.code, function, staging)
     return Converted(
         new, work.text, work.outside.nonlocals_written, work.outside.globals_written,
         work.free_reads, work.global_reads, work.is_generator,
@@ -107,24 +108,23 @@ def _work(function: types.FunctionType) -> Work:
     names = {*free_names(source.tree), *outside.globals_read}
     nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
     generator = bool(code.co_flags & CO_GENERATOR)
-    if generator:
-        new, text = code, source.text
-    else:
-        tree = rewrite(source)
-        new, text = compile_tree(tree, code), ast.unparse(tree)
+    tree = rewrite(source, is_generator=generator)
+    new, text = compile_tree(tree, code), ast.unparse(tree)
     return Work(
         new, text, replace(outside, nonlocals_written=nonlocals), tuple(sorted(names & free)),
         tuple(sorted(names - free)), generator,
     )  # fmt: skip
 
 
-def rewrite(source: Source) -> ast.FunctionDef:
+def rewrite(source: Source, *, is_generator: bool = False) -> ast.FunctionDef:
     """The rewritten tree of `source`; raises UnsupportedSyntax for what has no staged form."""
     check(source)
     tree = as_function(source.tree)
     parameters = [*tree.args.posonlyargs, *tree.args.args]
     first = parameters[0].arg if parameters else None
     job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
+    if is_generator:
+        tree = rewrite_yields(tree, job)
     return ast.fix_missing_locations(_run_passes(tree, job))
 
 

@@ -143,7 +143,9 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
             f"an item of a {type(obj).__name__} is set by a captured key", at=current_place(),
             fix="use a tensor or a list",
         )  # fmt: skip
-    elif isinstance(obj, numpy.ndarray) and isinstance(value, torch.Tensor | torch.SymInt | torch.SymFloat):
+    elif isinstance(obj, numpy.ndarray) and isinstance(
+        value, torch.Tensor | torch.SymInt | torch.SymFloat
+    ):
         raise UnsupportedCall("a captured value is written into a numpy array", at=current_place(),
                               fix="make it a tensor: `torch.from_numpy`")  # fmt: skip
     else:
@@ -205,9 +207,7 @@ def delitem(session: Session, obj: Any, key: Any) -> None:
 
 
 def _note_container(session: Session, obj: Any) -> None:
-    if isinstance(obj, list | dict | collections.deque):
-        session.note(obj)
-    elif hasattr(obj, "__dict__"):
+    if isinstance(obj, list | dict | collections.deque) or hasattr(obj, "__dict__"):
         session.note(obj)
     elif session.recorder.depth:
         raise UnsupportedCall(

@@ -21,6 +21,7 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.staging import access, definitions, iteration, lists
+from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
 from stator.staging.logic import compare
 from stator.staging.session import Session
@@ -94,7 +95,9 @@ class BuiltinCalls:
         return str(*args)
 
     def _repr(self, value: Any) -> Any:
-        return format_value(self.session, value, "r", None) if is_text_symbolic(value) else repr(value)
+        return (
+            format_value(self.session, value, "r", None) if is_text_symbolic(value) else repr(value)
+        )
 
     def _format(self, value: Any, spec: Any = "") -> Any:
         return format_value(self.session, value, None, spec)
@@ -136,11 +139,15 @@ class BuiltinCalls:
 
     def _rows(self, value: Any) -> Any:
         """A tensor that is iterated in Python, row by row."""
-        return [value[k] for k in range(value.shape[0])] if isinstance(value, torch.Tensor) else value
+        return (
+            [value[k] for k in range(value.shape[0])] if isinstance(value, torch.Tensor) else value
+        )
 
     def _enumerate(self, values: Any, start: Any = 0) -> Any:
         if isinstance(values, Variant):
             return self.recorder.apply(values, lambda one: self._enumerate(one, start))
+        if isinstance(values, StagedGenerator):
+            return self._run(definitions.enumerated, values, start)
         found = self._indexed((values,))
         if found:
             return iteration.enumerated(found[0], start)
@@ -171,11 +178,17 @@ class BuiltinCalls:
     def _list(self, *args: Any) -> Any:
         if args and isinstance(args[0], Variant):
             return self.recorder.apply(args[0], self._list)
-        if args and indexed(self.recorder, args[0]) is not None:
+        if args and self._is_sequence_of_the_program(args[0]):
             return self._run(definitions.list_of, args[0])
         return StagedList(self._rows(args[0])) if args else StagedList()
 
+    def _is_sequence_of_the_program(self, value: Any) -> bool:
+        return isinstance(value, StagedGenerator) or indexed(self.recorder, value) is not None
+
     def _tuple(self, *args: Any) -> Any:
+        if args and isinstance(args[0], StagedGenerator):
+            made = self._list(args[0])
+            return self._tuple(made)
         if args and indexed(self.recorder, args[0]) is not None:
             raise UnsupportedCall(
                 "a tuple whose length only a run knows", at=current_place(), fix="use a list"
@@ -269,7 +282,9 @@ class BuiltinCalls:
             kind: Any = "int" if digits is None else "float"
             args = (self.recorder.arg(value),) if digits is None else (
                 self.recorder.arg(value), self.recorder.arg(digits))  # fmt: skip
-            return self.recorder.number(kind, self.recorder.emit_number("stator::round", args, kind))
+            return self.recorder.number(
+                kind, self.recorder.emit_number("stator::round", args, kind)
+            )
         return round(value) if digits is None else round(value, digits)
 
     def _divmod(self, a: Any, b: Any) -> Any:
@@ -289,7 +304,9 @@ class BuiltinCalls:
     def _extreme(self, python: Handler, definition: Any, args: Any, options: Any) -> Any:
         items = args[0] if len(args) == 1 else StagedList(args)
         if isinstance(items, Variant):
-            return self.recorder.apply(items, lambda one: self._extreme(python, definition, (one,), options))
+            return self.recorder.apply(
+                items, lambda one: self._extreme(python, definition, (one,), options)
+            )
         if self._is_captured(items):
             return self._run(definition, items, **options)
         return python(*args, **options)
@@ -301,7 +318,9 @@ class BuiltinCalls:
             if self._is_captured(items) and self._is_captured(keys):
                 raise UnsupportedCall("`sorted` by a captured value", at=current_place(),
                                       fix="use `torch.sort` or `torch.argsort`")  # fmt: skip
-            order = sorted(range(len(keys)), key=keys.__getitem__, reverse=options.get("reverse", False))
+            order = sorted(
+                range(len(keys)), key=keys.__getitem__, reverse=options.get("reverse", False)
+            )
             values = list(items)
             return StagedList(values[k] for k in order)
         return StagedList(sorted(items, **options))
@@ -328,7 +347,11 @@ class BuiltinCalls:
         return call
 
     def _is_captured(self, items: Any) -> bool:
-        if isinstance(items, torch.Tensor | Indexed | CapturedRange | Variant) or lists.is_captured(items):
+        if isinstance(
+            items, torch.Tensor | Indexed | CapturedRange | Variant | StagedGenerator
+        ) or lists.is_captured(
+            items
+        ):
             return True
         if isinstance(items, dict):
             items = list(items.values())
@@ -347,9 +370,16 @@ class BuiltinCalls:
 
     # ---- methods of dicts and strings
 
-    def call_dict_method(self, owner: dict[Any, Any], name: str, method: Any, args: Any, kwargs: Any) -> Any:
+    def call_dict_method(
+        self, owner: dict[Any, Any], name: str, method: Any, args: Any, kwargs: Any
+    ) -> Any:
         """A dict's own method; keys that may be absent are looked at one by one."""
-        if first_variant(args[:1]) is not None and name in ("get", "pop", "setdefault", "__getitem__"):
+        if first_variant(args[:1]) is not None and name in (
+            "get",
+            "pop",
+            "setdefault",
+            "__getitem__",
+        ):
             return distribute(lambda k, *rest: self.call_dict_method(owner, name, method, (k, *rest), kwargs),
                               args, {})  # fmt: skip
         self.session.note(owner)
@@ -364,7 +394,9 @@ class BuiltinCalls:
         return method(*args, **kwargs)
 
     def _refuse_partial(self, owner: dict[Any, Any], name: str, *key: Any) -> None:
-        values = owner.values() if not key or name in ("update", "setdefault") else [owner.get(key[0])]
+        values = (
+            owner.values() if not key or name in ("update", "setdefault") else [owner.get(key[0])]
+        )
         if any(isinstance(one, Undefined) for value in values if isinstance(value, Variant)
                for one in value.alternatives):  # fmt: skip
             raise UnsupportedCall(

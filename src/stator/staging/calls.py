@@ -26,6 +26,7 @@ from stator.errors import UnsupportedCall
 from stator.rewrite.convert import Converted, convert
 from stator.staging import lists
 from stator.staging.builtin_calls import BuiltinCalls
+from stator.staging.generators import StagedGenerator
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module
 from stator.staging.recursion import Recursion
@@ -110,7 +111,12 @@ class Caller:
         return self.run(function, args, kwargs)
 
     def run(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
-        """Run the staged form of `function`."""
+        """Run the staged form of `function`; a generator runs where its items are used."""
+        if function.__code__.co_flags & inspect.CO_GENERATOR:
+            new = self.converted(function)
+            return StagedGenerator(
+                self.session, function.__name__, lambda consumer: new(consumer, *args, **kwargs)
+            )
         return self.recursion.run(function, self.converted(function), args, kwargs)
 
     def _is_library(self, function: types.FunctionType) -> bool:
@@ -227,8 +233,11 @@ class Caller:
         owner = getattr(function, "__self__", None)
         if found is None and isinstance(owner, torch.Tensor):
             found = REFUSED_CALLS.get(name)
-        if found is None and name == "apply" and isinstance(owner, type) and issubclass(
-            owner, torch.autograd.Function
+        if (
+            found is None
+            and name == "apply"
+            and isinstance(owner, type)
+            and issubclass(owner, torch.autograd.Function)
         ):
             found = ("a custom `autograd.Function` would lose its own backward",
                      "write the backward with ordinary ops, or register a custom op")  # fmt: skip
@@ -236,14 +245,20 @@ class Caller:
             raise UnsupportedCall(found[0], at=current_place(), fix=found[1])
 
     def _split_bool(self, function: Any, args: Args, kwargs: Keywords) -> tuple[Any] | None:
-        """torch takes no symbolic bool: one call for each of its two values."""
+        """Torch takes no symbolic bool: one call for each of its two values."""
         for index, arg in enumerate(args):
             if isinstance(arg, torch.SymBool):
                 before, after = args[:index], args[index + 1 :]
-                return (self._either(arg, lambda b: self.library(function, (*before, b, *after), kwargs)),)
+                return (
+                    self._either(
+                        arg, lambda b: self.library(function, (*before, b, *after), kwargs)
+                    ),
+                )
         for name, arg in kwargs.items():
             if isinstance(arg, torch.SymBool):
-                return (self._either(arg, lambda b: self.library(function, args, {**kwargs, name: b})),)
+                return (
+                    self._either(arg, lambda b: self.library(function, args, {**kwargs, name: b})),
+                )
         return None
 
     def _either(self, condition: torch.SymBool, function: Callable[[bool], Any]) -> Any:
@@ -319,7 +334,9 @@ def _takes_captured_list(args: Args, kwargs: Keywords) -> bool:
 
 
 def _is_captured(value: Any) -> bool:
-    return isinstance(value, torch.Tensor | Number | Variant | CapturedText) or lists.is_captured(value)
+    return isinstance(value, torch.Tensor | Number | Variant | CapturedText) or lists.is_captured(
+        value
+    )
 
 
 def _cells(function: types.FunctionType, names: tuple[str, ...]) -> dict[str, types.CellType]:

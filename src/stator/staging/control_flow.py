@@ -8,7 +8,8 @@ from typing import Any
 from stator.capture.branches import capture_if
 from stator.capture.loops import capture_while
 from stator.capture.numbers import both
-from stator.capture.values import StagedList, Variant
+from stator.capture.values import Locals, StagedList, Variant
+from stator.staging.generators import StagedGenerator, for_each_yielded
 from stator.staging.iteration import Indexed, indexed
 from stator.staging.session import Session
 from stator.staging.truth import Condition, known, truth
@@ -114,6 +115,10 @@ def for_stmt(
         _for_each_alternative(session, iterable, body, test, read, write, names)
         return
     goes_on = test if test is not None else _always
+    if isinstance(iterable, StagedGenerator):
+        session.decide("for", "converted", f"the generator {iterable.name} runs the loop's body")
+        for_each_yielded(session, iterable, body, goes_on, Locals(names, read, write))
+        return
     items = indexed(session.recorder, iterable)
     if items is None:
         _for_python(session, iterable, body, goes_on, read, write, names)
@@ -126,7 +131,13 @@ def _always() -> bool:
 
 
 def _for_each_alternative(
-    session: Session, iterable: Variant, body: Any, test: Any, read: Read, write: Write, names: Names
+    session: Session,
+    iterable: Variant,
+    body: Any,
+    test: Any,
+    read: Read,
+    write: Write,
+    names: Names,
 ) -> None:
     """A loop over one of several things: one loop for each."""
     before = read()

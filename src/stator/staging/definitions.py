@@ -77,3 +77,9 @@ def contains(items: Any, wanted: Any) -> Any:
         if item == wanted:
             return True
     return False
+
+
+def enumerated(items: Any, start: Any = 0) -> Any:
+    for item in items:
+        yield start, item
+        start = start + 1

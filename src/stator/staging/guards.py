@@ -55,7 +55,9 @@ class Guards:
     def read_cell(self, cell: types.CellType, name: str) -> None:
         value = _contents(cell)
         if value is not _MISSING:
-            self._watch((id(cell), "cell", name), lambda: _contents(cell), value, f"variable {name}")
+            self._watch(
+                (id(cell), "cell", name), lambda: _contents(cell), value, f"variable {name}"
+            )
             self.own(value)
 
     def _watch(self, key: Any, read: Callable[[], Any], value: Any, what: str) -> None:

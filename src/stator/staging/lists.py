@@ -139,7 +139,9 @@ def _fit(columns: Columns, kind: Kind, recorder: Recorder) -> Columns:
 
 def set_item(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None:
     columns = columns_of(recorder, items)
-    _become(items, _each_with_item(recorder, columns, "stator::list_set", (recorder.arg(index),), item))
+    _become(
+        items, _each_with_item(recorder, columns, "stator::list_set", (recorder.arg(index),), item)
+    )
 
 
 def delete_item(recorder: Recorder, items: StagedList, index: Any) -> None:
@@ -163,7 +165,8 @@ def append(recorder: Recorder, items: StagedList, item: Any) -> None:
 def insert(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None:
     columns = columns_of(recorder, items)
     _become(
-        items, _each_with_item(recorder, columns, "stator::list_insert", (recorder.arg(index),), item)
+        items,
+        _each_with_item(recorder, columns, "stator::list_insert", (recorder.arg(index),), item),
     )
 
 

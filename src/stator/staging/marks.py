@@ -25,8 +25,10 @@ def is_left_alone(function: Any) -> bool:
     if getattr(plain, "__dict__", {}).get(LEFT_ALONE, False):
         return True
     module = getattr(plain, "__module__", None)
-    return bool(_ignored_modules) and isinstance(module, str) and any(
-        module == name or module.startswith(name + ".") for name in _ignored_modules
+    return (
+        bool(_ignored_modules)
+        and isinstance(module, str)
+        and any(module == name or module.startswith(name + ".") for name in _ignored_modules)
     )
 
 

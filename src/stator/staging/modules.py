@@ -45,7 +45,9 @@ def _hooks(module: torch.nn.Module) -> bool:
     )
 
 
-def call_module(session: Session, call: Call, module: torch.nn.Module, args: Any, kwargs: Any) -> Any:
+def call_module(
+    session: Session, call: Call, module: torch.nn.Module, args: Any, kwargs: Any
+) -> Any:
     """`module(*args, **kwargs)`."""
     session.guards.read_attribute(module, "training", module.training)
     if module._backward_hooks or module._backward_pre_hooks or torch_module._global_backward_hooks:

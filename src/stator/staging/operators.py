@@ -12,7 +12,15 @@ import torch
 
 from stator.capture.branches import capture_if, defined
 from stator.capture.places import current_place
-from stator.capture.values import CapturedText, Diverged, StagedDict, StagedList, Undefined, Variant, distribute
+from stator.capture.values import (
+    CapturedText,
+    Diverged,
+    StagedDict,
+    StagedList,
+    Undefined,
+    Variant,
+    distribute,
+)
 from stator.errors import StatorError, UnsupportedCall
 from stator.staging import access, control_flow, lists, logic, text
 from stator.staging.calls import Caller
@@ -42,7 +50,9 @@ class Staging:
 
     # ---- control flow
 
-    def if_stmt(self, test: Any, body: Code, orelse: Code, read: Any, write: Any, names: Any) -> None:
+    def if_stmt(
+        self, test: Any, body: Code, orelse: Code, read: Any, write: Any, names: Any
+    ) -> None:
         control_flow.if_stmt(self.session, test, body, orelse, read, write, names)
 
     def while_stmt(self, test: Code, body: Code, read: Any, write: Any, names: Any) -> None:
@@ -55,6 +65,10 @@ class Staging:
 
     def if_expr(self, test: Any, body: Code, orelse: Code) -> Any:
         return control_flow.if_expr(self.session, test, body, orelse)
+
+    def yielded(self, consumer: Any, item: Any) -> Any:
+        """`yield item`: does the consumer want no more?"""
+        return consumer(item)
 
     # ---- logic
 
@@ -227,6 +241,7 @@ class StarUnpacked(StagedList):
 
     def __init__(self, first: list[Any], middle: StagedList, last: list[Any]) -> None:
         raise UnsupportedCall(
-            "`*name` takes a number of items that only a run knows", at=current_place(),
+            "`*name` takes a number of items that only a run knows",
+            at=current_place(),
             fix="index the list or tensor instead",
         )

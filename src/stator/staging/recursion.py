@@ -39,7 +39,9 @@ class Recursion:
         self._running: dict[types.FunctionType, list[Activation]] = {}
         self._captured: dict[types.FunctionType, list[CapturedFunction]] = {}
 
-    def run(self, function: types.FunctionType, new: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    def run(
+        self, function: types.FunctionType, new: Callable[..., Any], args: Any, kwargs: Any
+    ) -> Any:
         """`new(*args, **kwargs)`, the converted form of `function`: inline, or as a function."""
         call = (tuple(args), tuple(kwargs), tuple(kwargs.values()))
         known = self._known(function, call)
@@ -74,7 +76,11 @@ class Recursion:
     def _known(self, function: types.FunctionType, call: Any) -> CapturedFunction | None:
         """The captured form that takes this call: one being captured takes any."""
         return next(
-            (one for one in self._captured.get(function, ()) if not one.is_done or one.covers(call)),
+            (
+                one
+                for one in self._captured.get(function, ())
+                if not one.is_done or one.covers(call)
+            ),
             None,
         )
 

@@ -8,15 +8,14 @@ from typing import Any
 
 import torch
 
+from stator.capture.carry import list_of
+from stator.capture.kinds import TensorKind
 from stator.capture.numbers import Number, kind_of_number
 from stator.capture.places import current_place
-from stator.capture.values import StagedList, Variant, distribute, first_variant
+from stator.capture.values import Columns, StagedList, Variant, distribute, first_variant
 from stator.errors import UnsupportedCall
 from stator.program.ir import Literal
 from stator.program.types import ListType
-from stator.capture.carry import list_of
-from stator.capture.kinds import TensorKind
-from stator.capture.values import Columns
 from stator.staging import lists
 from stator.staging.session import Session
 from stator.staging.truth import item, to_float
@@ -140,7 +139,13 @@ def _kinds(data: Any) -> list[str]:
     if isinstance(data, list | tuple):
         return [kind for part in data for kind in _kinds(part)]
     if isinstance(data, torch.Tensor):
-        return ["float" if data.dtype.is_floating_point else "bool" if data.dtype == torch.bool else "int"]
+        return [
+            "float"
+            if data.dtype.is_floating_point
+            else "bool"
+            if data.dtype == torch.bool
+            else "int"
+        ]
     return [kind_of_number(data)]
 
 
@@ -174,7 +179,9 @@ def _math_function(name: str) -> Callable[..., Any]:
         if not any(isinstance(number, Number | torch.Tensor) for number in numbers):
             return python(*numbers)
         plain = [item(session.recorder, n) if isinstance(n, torch.Tensor) else n for n in numbers]
-        tensors = [_scalar(session, to_float(session.recorder, n), torch.float64, None) for n in plain]
+        tensors = [
+            _scalar(session, to_float(session.recorder, n), torch.float64, None) for n in plain
+        ]
         return item(session.recorder, of_tensor(*tensors))
 
     return call
@@ -216,7 +223,10 @@ REFUSED_CALLS: dict[Any, tuple[str, str]] = {
     torch.autograd.grad: _GRADIENT,
     torch.autograd.backward: _GRADIENT,
     "backward": _GRADIENT,
-    "register_hook": ("a hook on a captured tensor would be lost", "hook the result or a parameter"),
+    "register_hook": (
+        "a hook on a captured tensor would be lost",
+        "hook the result or a parameter",
+    ),
     "retain_grad": ("`retain_grad` of a captured tensor would be lost", "return the tensor"),
     "register_post_accumulate_grad_hook": ("a hook on a tensor would be lost", "set it outside"),
     "data_ptr": ("the address of a tensor is not part of a program", "leave it out"),

@@ -1,6 +1,6 @@
 """trace(): run a function on symbolic arguments, staged, and give the program that it is.
 
-    inputs  ->  converted function runs under the recorder  ->  results, effects  ->  Program
+inputs  ->  converted function runs under the recorder  ->  results, effects  ->  Program
 """
 
 from __future__ import annotations

@@ -88,7 +88,7 @@ def _one_element(tensor: torch.Tensor, message: str) -> None:
             return
         count *= size
     if count != 1:
-        elements = "no values" if count == 0 else f"more than one value"
+        elements = "no values" if count == 0 else "more than one value"
         if "Scalar" in message:
             elements = f"{count} elements"
         raise RuntimeError(message.format(elements))

@@ -1,0 +1,217 @@
+"""`while` and `for` over all that can be iterated, zero, one and many trips."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.zoo.programs import f, i, program, r
+
+
+@program((f(1.0, 2.0),), (f(200.0),), (f(1.0),), dynamic=({0},), trains=True)
+def doubles_until_large(x):
+    """`while` on a tensor; no trip, or many."""
+    while x.sum() < 100:
+        x = x * 2
+    return x
+
+
+@program((i(3),), (i(0),), (i(1),))
+def while_else(n):
+    """`else` runs when the test ends the loop, not when `break` does."""
+    total = torch.zeros((), dtype=torch.int64)
+    while n > 0:
+        total += n
+        if total > 4:
+            break
+        n = n - 1
+    else:
+        total = total - 100
+    return total
+
+
+@program((i(5),), (i(0),), (i(-3),), (i(1),))
+def range_of_a_tensor(n):
+    """`range(tensor)`, in ints that index and multiply."""
+    total = 0
+    last = -1
+    for k in range(n):
+        total = total + k * k
+        last = k
+    return total, last
+
+
+@program((i(7), i(-2)), (i(0), i(-1)), (i(3), i(-5)), (i(3), i(2)))
+def range_with_a_negative_step(start, step):
+    """Start and step are data; the sign of the step is known only then."""
+    seen = []
+    for k in range(int(start), -1, int(step)):
+        seen.append(k)
+        if len(seen) > 5:
+            break
+    return seen
+
+
+@program((r(3, 2),), (r(0, 2),), (r(1, 2),), dynamic=({0},), trains=True)
+def rows_of_a_tensor(x):
+    """`for row in tensor` over a dynamic size."""
+    total = torch.zeros(2)
+    for row in x:
+        if row.sum() > 0:
+            total = total + row
+    return total
+
+
+@program((r(3, 2), f(1.0, 2.0, 3.0)), (r(2, 2), f(1.0, 2.0, 3.0)), (r(0, 2), f(1.0)), dynamic=({0}, {0}))
+def zip_stops_at_the_shorter(x, y):
+    """`zip` of two tensors of different sizes; `enumerate` around it."""
+    total = torch.zeros(2)
+    count = 0
+    for k, (row, scale) in enumerate(zip(x, y), start=1):
+        total = total + row * scale * k
+        count = k
+    return total, count
+
+
+@program((r(4),), (r(1),), (r(0),), dynamic=({0},))
+def reversed_tensor(x):
+    """`reversed` of a tensor; the loop variable lives on after the loop."""
+    out = x.new_zeros(())
+    v = out - 1
+    for v in reversed(x):
+        out = out * 0.5 + v
+    return out, v
+
+
+@program((i(4),), (i(0),), (i(9),))
+def for_else_with_break(n):
+    """`for ... else` in a recorded loop."""
+    for k in range(n):
+        if k * k > 20:
+            found = k
+            break
+    else:
+        found = -1
+    return found
+
+
+@program((i(2), i(3)), (i(0), i(3)), (i(3), i(0)))
+def loops_in_branches_in_loops(n, m):
+    """Three levels, with a counter through all of them."""
+    total = 0
+    for a in range(n):
+        if a % 2 == 0:
+            for c in range(m):
+                total += a + c
+                if total > 5:
+                    total -= 1
+        else:
+            k = m
+            while k > 0:
+                total += 10
+                k = k - 1
+    return total
+
+
+@program((f(1.0, 2.0, 3.0),), (f(1.0),), (f([]),), dynamic=({0},))
+def growing_cat(x):
+    """A loop variable that changes its size on each trip."""
+    out = x[:0]
+    for v in x:
+        out = torch.cat([out, out[:1], v.reshape(1)])
+    return out, out.shape[0]
+
+
+@program((i(3),), (i(0),), (i(1),))
+def none_before_the_loop(n):
+    """None before the first trip, a tensor after it."""
+    best = None
+    for k in range(n):
+        if best is None:
+            best = n * 2
+        else:
+            best = best + k
+    return best
+
+
+@program((i(3),), (i(0),), may_raise=True, same_message=False)
+def loop_variable_after_the_loop(n):
+    """With no trip the loop variable is unbound: eager's UnboundLocalError."""
+    for k in range(n):
+        pass
+    return k
+
+
+@program((i(3),), (i(0),), (i(5),))
+def while_true_with_two_breaks(n):
+    """`while True`, left at two places."""
+    k = 0
+    while True:
+        if k >= n:
+            how = "end"
+            break
+        k += 1
+        if k * k > 10:
+            how = "large"
+            break
+    return k, how
+
+
+@program((f(1.0, -1.0, 2.0),), (f(-1.0),), (f([]),), dynamic=({0},))
+def continue_before_an_append(x):
+    """`continue` skips the rest of the trip; the list is returned as a list."""
+    kept = []
+    for v in x:
+        if v < 0:
+            continue
+        kept.append(v * 2)
+    return kept
+
+
+@program((i(4),), (i(0),), (i(1),))
+def changes_of_the_range_variable(n):
+    """Assigning the loop variable or the bound changes nothing for the next trip."""
+    seen = 0
+    for k in range(n):
+        k = k * 10
+        n = n + 1
+        seen += k
+    return seen, n
+
+
+@program((f(1.0, 2.0, 3.0),), (f(-5.0, 1.0),), (f([]),), dynamic=({0},))
+def loop_writes_what_it_walks_over(x):
+    """Rows are views: writing one writes the tensor being iterated."""
+    x = x.clone()
+    for k, v in enumerate(x):
+        if k + 1 < len(x):
+            x[k + 1] += v
+    return x
+
+
+@program((i(3), f(1.0, 2.0)), (i(0), f(1.0, 2.0)), (i(2), f(3.0)), dynamic=(None, {0}), trains=False)
+def fibonacci_swap(n, x):
+    """Names exchanged on every trip."""
+    a, c = x, x * 2
+    for _ in range(n):
+        a, c = c, a + c
+    return a, c
+
+
+@program((i(3),), (i(0),))
+def int_turns_float_in_a_loop(n):
+    """An int before the loop, a float after the first trip; with no trip it stays an int."""
+    k = 1
+    for _ in range(n):
+        k = k / 2
+    return k
+
+
+@program((i(0, 1, 2),), (i(2, 2),), (i([]),), dynamic=({0},))
+def list_of_python_values_indexed_in_a_loop(x):
+    """A Python list of strings and one of numbers, indexed by a trip's data."""
+    names, scales = ["a", "b", "c"], [1.0, 10.0, 100.0]
+    total, text = 0.0, ""
+    for v in x:
+        total += scales[int(v)]
+        text = names[int(v)]
+    return total, text

@@ -1,0 +1,52 @@
+"""Every program of the zoo means at every stage what it means in eager PyTorch."""
+
+from __future__ import annotations
+
+import importlib
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.zoo.harness import STAGES, check
+from tests.zoo.programs import ZOO
+
+HERE = Path(__file__).parent
+MACHINERY = ("comparison", "harness", "programs", "test_zoo", "__init__")
+for file in sorted(HERE.glob("*.py")):
+    if file.stem not in MACHINERY:
+        importlib.import_module(f"tests.zoo.{file.stem}")
+CASES = [(program, stage) for program in ZOO for stage in STAGES]
+LIMIT = 30  # seconds: a capture that never ends is a failure like any other
+
+
+@pytest.fixture(autouse=True)
+def time_limit():
+    def stop(signum, frame):
+        raise TimeoutError(f"no answer after {LIMIT} s")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(LIMIT)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize(
+    ("program", "stage"), CASES, ids=[f"{program.name}-{stage}" for program, stage in CASES]
+)
+def test_a_program_does_what_eager_does(program, stage, tmp_path, request, monkeypatch):
+    if stage == "unoptimised":
+        monkeypatch.setattr("stator.api.static_function.optimize", lambda given: given)
+    if program.pending and stage in program.pending_stages:
+        request.applymarker(pytest.mark.xfail(reason=program.pending, strict=True))
+    check(program, stage, tmp_path)
+
+
+def test_names_are_given_once():
+    names = [program.name for program in ZOO]
+    assert len(names) == len(set(names))
+
+
+def test_every_program_says_what_it_shows():
+    assert [program.name for program in ZOO if not program.target.__doc__] == []
