@@ -47,7 +47,8 @@ class Writer:
         left, right = self.name(), self.random.choice([self.name(), str(self.random.randint(0, 3))])
         return self.random.choice([
             str(self.random.randint(0, 3)), f"{left} + {right}", f"({left} - {right}) % 5", left,
-            f"({left} if {right} else 1)", f"({left} and {right})", f"int({left} < {right} < 4)", f"({left} := {right} + 1)",
+            f"({left} if {right} else 1)", f"({left} and {right})",
+            f"int({left} < {right} < 4)", f"({left} := {right} + 1)",
             f"({left} and ({self.name()} := {right}))",
         ])  # fmt: skip
 

@@ -7,7 +7,7 @@ import torch
 from tests.zoo.programs import b, f, i, program, r
 
 
-@program((f(1.0, 2.0),), (f(-1.0, -2.0),), (f(0.0),), (f([]),), dynamic=({0},), trains=True)
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),), (f([0.0]),), (f([]),), dynamic=({0},), trains=True)
 def three_ways(x):
     """`elif` chain on a 0-d tensor; a size of 0 gives a sum of 0."""
     if x.sum() > 0:
@@ -27,7 +27,7 @@ def one_element_condition(x):
     return x - 1
 
 
-@program((f(1.0, 2.0),), (f(5.0),), may_raise=True, same_message=False, dynamic=({0},))
+@program((f(1.0, 2.0),), (f([5.0]),), may_raise=True, same_message=False, dynamic=({0},))
 def condition_of_many_elements(x):
     """More than one element: eager's RuntimeError."""
     if x > 0:
@@ -119,7 +119,7 @@ def swap_in_a_branch(x, y):
     return x, y
 
 
-@program((f(1.0, 1.0),), (f(-1.0, 1.0, 2.0),), (f(-1.0),), dynamic=({0},))
+@program((f(1.0, 1.0),), (f(-1.0, 1.0, 2.0),), (f([-1.0]),), dynamic=({0},))
 def nested_with_partial_binding(x):
     """The same name bound at different depths; the shapes differ."""
     y = x.sum()
@@ -143,7 +143,7 @@ def pass_on_both_sides(x):
     return x
 
 
-@program((i(1, 2, 3),), (i(3, 2, 1),), (i(5),), dynamic=({0},))
+@program((i(1, 2, 3),), (i(3, 2, 1),), (i([5]),), dynamic=({0},))
 def dtype_changes_in_a_branch(x):
     """int64 or float32, by data: joined or refused, never silently cast."""
     if x[0] > 2:

@@ -7,7 +7,7 @@ import torch
 from tests.zoo.programs import f, i, program, r
 
 
-@program((f(1.0, 2.0),), (f(200.0),), (f(1.0),), dynamic=({0},), trains=True)
+@program((f(1.0, 2.0),), (f([200.0]),), (f([1.0]),), dynamic=({0},), trains=True)
 def doubles_until_large(x):
     """`while` on a tensor; no trip, or many."""
     while x.sum() < 100:
@@ -61,7 +61,7 @@ def rows_of_a_tensor(x):
     return total
 
 
-@program((r(3, 2), f(1.0, 2.0, 3.0)), (r(2, 2), f(1.0, 2.0, 3.0)), (r(0, 2), f(1.0)), dynamic=({0}, {0}))
+@program((r(3, 2), f(1.0, 2.0, 3.0)), (r(2, 2), f(1.0, 2.0, 3.0)), (r(0, 2), f([1.0])), dynamic=({0}, {0}))
 def zip_stops_at_the_shorter(x, y):
     """`zip` of two tensors of different sizes; `enumerate` around it."""
     total = torch.zeros(2)
@@ -112,7 +112,7 @@ def loops_in_branches_in_loops(n, m):
     return total
 
 
-@program((f(1.0, 2.0, 3.0),), (f(1.0),), (f([]),), dynamic=({0},))
+@program((f(1.0, 2.0, 3.0),), (f([1.0]),), (f([]),), dynamic=({0},))
 def growing_cat(x):
     """A loop variable that changes its size on each trip."""
     out = x[:0]
@@ -156,7 +156,7 @@ def while_true_with_two_breaks(n):
     return k, how
 
 
-@program((f(1.0, -1.0, 2.0),), (f(-1.0),), (f([]),), dynamic=({0},))
+@program((f(1.0, -1.0, 2.0),), (f([-1.0]),), (f([]),), dynamic=({0},))
 def continue_before_an_append(x):
     """`continue` skips the rest of the trip; the list is returned as a list."""
     kept = []
@@ -188,7 +188,7 @@ def loop_writes_what_it_walks_over(x):
     return x
 
 
-@program((i(3), f(1.0, 2.0)), (i(0), f(1.0, 2.0)), (i(2), f(3.0)), dynamic=(None, {0}), trains=False)
+@program((i(3), f(1.0, 2.0)), (i(0), f(1.0, 2.0)), (i(2), f([3.0])), dynamic=(None, {0}), trains=False)
 def fibonacci_swap(n, x):
     """Names exchanged on every trip."""
     a, c = x, x * 2

@@ -22,6 +22,7 @@ from typing import Any
 import sympy
 import torch
 
+from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number, kind_of_number
 from stator.capture.values import Columns, StagedList, Undefined, Variant
 from stator.program.types import (
@@ -180,6 +181,8 @@ def widen(kind: Kind) -> Kind:
         return NumberKind(kind_of_number(value))
     if isinstance(value, tuple):
         return SequenceKind(type(value), tuple(describe(item, fresh) for item in value))
+    if isinstance(value, CapturedArray):  # a wrapper without a life of its own
+        return ObjectKind(CapturedArray, ("tensor",), (Exact(value.tensor, fresh),))
     return _widen_container(kind) if fresh(value) else kind
 
 

@@ -22,7 +22,11 @@ from typing import Any
 
 import sympy
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import (
+    FakeTensor,
+    FakeTensorMode,
+    unset_fake_temporarily,
+)
 from torch.fx.experimental.proxy_tensor import (
     ProxyTorchDispatchMode,
     PythonKeyTracer,
@@ -262,6 +266,12 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
     def quiet(self) -> Iterator[None]:
         """Nothing is recorded inside."""
         with disable_proxy_modes_tracing():
+            yield
+
+    @contextlib.contextmanager
+    def real(self) -> Iterator[None]:
+        """Tensors made inside are real ones."""
+        with disable_proxy_modes_tracing(), unset_fake_temporarily():
             yield
 
     # ---- numbers

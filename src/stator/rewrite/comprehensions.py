@@ -25,9 +25,7 @@ from stator.source.scopes import bound_names
 
 Block = list[ast.stmt]
 Rewrite = Callable[[ast.FunctionDef, Job], ast.FunctionDef]
-TAKES_ALL = frozenset(
-    {"sum", "list", "tuple", "sorted", "set", "frozenset", "dict", "max", "min"}
-)
+TAKES_ALL = frozenset({"sum", "list", "tuple", "sorted", "set", "frozenset", "dict", "max", "min"})
 SEARCHES = {"any": True, "all": False}
 START = {ast.ListComp: "[]", ast.SetComp: "stator__.new_set(set())", ast.DictComp: "{}"}
 

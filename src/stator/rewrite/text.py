@@ -1,6 +1,8 @@
 """f-strings -> staging calls.
 
-f"{x!r:>{n}} done"      stator__.fstring(stator__.format(x, "r", stator__.fstring(">", ...)), " done")
+    f"{x!r:>9} done"      stator__.fstring(stator__.format(x, "r", ">9"), " done")
+
+A value that only a run can give is then formatted by the run.
 """
 
 from __future__ import annotations

@@ -8,12 +8,14 @@ from typing import Any
 import numpy
 import torch
 
+from stator.capture.arrays import CapturedArray
 from stator.capture.branches import defined
 from stator.capture.numbers import either
 from stator.capture.places import current_place
 from stator.capture.values import StagedList, Undefined, Variant, distribute
 from stator.errors import UnsupportedCall
 from stator.staging import lists
+from stator.staging.numpy_calls import live_array
 from stator.staging.session import Session
 from stator.staging.tensor_index import read_tensor
 from stator.staging.truth import index as as_index
@@ -42,7 +44,9 @@ def get(session: Session, obj: Any, name: str) -> Any:
 
 
 def shadowed(session: Session, value: Any) -> Any:
-    """A plain list from outside, as the staged list that stands for it during this capture."""
+    """A plain list or array from outside, as what stands for it during this capture."""
+    if isinstance(value, numpy.ndarray):
+        return live_array(session, value)
     return session.shadow(value) if type(value) is list else value
 
 
@@ -82,15 +86,14 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
     recorder = session.recorder
     if isinstance(obj, Variant) or _has_variant(key):
         return distribute(lambda o, k: getitem(session, o, k), (obj, key), {})
+    if isinstance(obj, CapturedArray):
+        return CapturedArray(getitem(session, obj.tensor, _array_key(key)))
     if isinstance(obj, torch.Tensor):
         return read_tensor(obj, _tensor_index(session, key))
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
     if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and _is_symbolic(key):
         return session.lookup(obj, as_index(recorder, key))
-    if isinstance(obj, numpy.ndarray) and _is_symbolic(key):
-        raise UnsupportedCall("a numpy array is indexed by a captured value", at=current_place(),
-                              fix="make it a tensor: `torch.from_numpy`")  # fmt: skip
     value = obj[key]
     if isinstance(value, Variant):
         value = _without_undefined(session, value, KeyError(key))
@@ -130,9 +133,10 @@ def _choose_item(session: Session, items: list[Any], key: torch.SymInt) -> Any:
 
 def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
     """`obj[key] = value`."""
-    recorder = session.recorder
     if isinstance(obj, Variant) or _has_variant(key):
         distribute(lambda o, k: setitem(session, o, k, value), (obj, key), {})
+    elif isinstance(obj, CapturedArray):
+        setitem(session, obj.tensor, _array_key(key), _array_key(value))
     elif isinstance(obj, torch.Tensor):
         _set_tensor_item(session, obj, key, value)
     elif isinstance(obj, StagedList):
@@ -143,15 +147,9 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
             f"an item of a {type(obj).__name__} is set by a captured key", at=current_place(),
             fix="use a tensor or a list",
         )  # fmt: skip
-    elif isinstance(obj, numpy.ndarray) and isinstance(
-        value, torch.Tensor | torch.SymInt | torch.SymFloat
-    ):
-        raise UnsupportedCall("a captured value is written into a numpy array", at=current_place(),
-                              fix="make it a tensor: `torch.from_numpy`")  # fmt: skip
     else:
         _note_container(session, obj)
         obj[key] = value
-    del recorder
 
 
 def _set_tensor_item(session: Session, obj: torch.Tensor, key: Any, value: Any) -> None:
@@ -226,6 +224,13 @@ def _tensor_index(session: Session, key: Any) -> Any:
     if isinstance(key, torch.Tensor) and key.dim() == 0 and _is_integer(key):
         return as_index(session.recorder, key)
     return list(key) if isinstance(key, StagedList) else key
+
+
+def _array_key(key: Any) -> Any:
+    """Arrays in an index, or to be written, as the tensors they are."""
+    if isinstance(key, tuple):
+        return tuple(_array_key(part) for part in key)
+    return key.tensor if isinstance(key, CapturedArray) else key
 
 
 def _is_integer(tensor: torch.Tensor) -> bool:

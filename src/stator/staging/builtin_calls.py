@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.values import (
@@ -70,6 +71,8 @@ class BuiltinCalls:
     def _cast(self, function: Callable[[Any], Any], value: Any, number: Callable[..., Any]) -> Any:
         if isinstance(value, Variant):
             return self.recorder.apply(value, lambda one: self._cast(function, one, number))
+        if isinstance(value, CapturedArray):
+            value = value.tensor
         if isinstance(value, torch.Tensor):
             value = item(self.recorder, value)
         return number(self.recorder, value) if isinstance(value, Number) else function(value)
@@ -105,6 +108,8 @@ class BuiltinCalls:
     # ---- sizes and iteration
 
     def _len(self, value: Any) -> Any:
+        if isinstance(value, CapturedArray):
+            value = value.tensor
         if isinstance(value, Variant):
             return self.recorder.apply(value, self._len)
         if isinstance(value, torch.Tensor):

@@ -17,6 +17,7 @@ import numpy
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from stator.capture.arrays import CapturedArray
 from stator.capture.branches import capture_if
 from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
@@ -29,6 +30,7 @@ from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.generators import StagedGenerator
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module
+from stator.staging.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.staging.recursion import Recursion
 from stator.staging.session import Session
 from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUNCTIONS
@@ -50,6 +52,7 @@ class Caller:
             (is_left_alone, self.library),
             (lambda f: isinstance(f, functools.partial), self._call_partial),
             (self.builtins.knows, self.builtins.call),
+            (is_numpy_function, self._call_numpy),
             (lambda f: original_function(f) is not None, self._call_static_function),
             (lambda f: isinstance(f, types.MethodType), self._call_method),
             (lambda f: isinstance(f, types.BuiltinMethodType | types.MethodWrapperType), self._call_builtin_method),
@@ -65,6 +68,11 @@ class Caller:
             if holds(function):
                 return handle(function, args, kwargs)
         return self.library(function, args, kwargs)
+
+    def _call_numpy(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        if first_variant((args, kwargs)) is not None:
+            return distribute(lambda *a, **k: self._call_numpy(function, a, k), args, kwargs)
+        return call_numpy(self.session, function, args, kwargs)
 
     # ---- user code
 
@@ -82,6 +90,8 @@ class Caller:
         owner = method.__self__
         if isinstance(owner, torch.Tensor):
             return self._call_tensor_method(method, args, kwargs)
+        if isinstance(owner, CapturedArray):
+            return self._call_array_method(method, args, kwargs)
         function = method.__func__
         if function is torch.nn.Module.__call__:
             return self._call_module(owner, args, kwargs)
@@ -197,6 +207,12 @@ class Caller:
         if method.__name__ in TENSOR_METHODS:
             return TENSOR_METHODS[method.__name__](self.session, method.__self__, *args, **kwargs)
         return self.library(method, args, kwargs)
+
+    def _call_array_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
+        if method.__name__ in ("item", "tolist"):
+            return TENSOR_METHODS[method.__name__](self.session, method.__self__.tensor, *args)
+        args = tuple(map(numpy_dtype, args))
+        return self.library(method, args, {k: numpy_dtype(v) for k, v in kwargs.items()})
 
     def _call_list_method(self, owner: StagedList, name: str, args: Args, kwargs: Keywords) -> Any:
         if name in ("sort", "index", "count", "remove") and (

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import both, either
 from stator.capture.recorder import Recorder
 from stator.capture.values import StagedList
@@ -64,6 +65,9 @@ def indexed(recorder: Recorder, value: Any, *, recorded: bool = False) -> Indexe
         value = CapturedRange(value.start, value.stop, value.step)
     if isinstance(value, CapturedRange):
         return Indexed(value.more, value.item, value.length)
+    if isinstance(value, CapturedArray):
+        rows = _rows(value.tensor) or of_python(value.tensor[k] for k in range(value.tensor.shape[0]))
+        return mapped(CapturedArray, rows)
     if isinstance(value, torch.Tensor):
         return _rows(value)
     if isinstance(value, StagedList) and value.columns is not None:

@@ -44,6 +44,7 @@ class Session:
     born_codes: set[types.CodeType] = field(default_factory=set)  # functions made by this capture
     globals_written: set[types.FunctionType] = field(default_factory=set)
     shadows: dict[int, tuple[list[Any], StagedList]] = field(default_factory=dict)
+    arrays: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     staging: Any = None
 
     def attach(self, staging: Any) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.arrays import CapturedArray
 from stator.capture.carry import list_of
 from stator.capture.kinds import TensorKind
 from stator.capture.numbers import Number, kind_of_number
@@ -17,6 +18,7 @@ from stator.errors import UnsupportedCall
 from stator.program.ir import Literal
 from stator.program.types import ListType
 from stator.staging import lists
+from stator.staging.numpy_calls import array_of, tensor_of
 from stator.staging.session import Session
 from stator.staging.truth import item, to_float
 
@@ -88,21 +90,16 @@ def _list_op(session: Session, name: str, tensor: torch.Tensor, args: Any, shape
     return list_of(Columns(kind, (value,)))
 
 
-def numpy_of(session: Session, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> Any:
-    raise UnsupportedCall(
-        "`.numpy()` of a captured tensor is not supported yet", at=current_place(),
-        fix="use the torch function of the same name",
-    )  # fmt: skip
-
-
 TENSOR_METHODS: dict[str, Callable[..., Any]] = {
-    "item": tensor_item, "tolist": tolist, "numpy": numpy_of, "__array__": numpy_of,
+    "item": tensor_item, "tolist": tolist, "numpy": array_of,
     "unbind": unbind, "split": split, "chunk": chunk,
 }  # fmt: skip
 
 
 def new_tensor(session: Session, data: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
     """`torch.tensor(data)`, also of captured numbers."""
+    if isinstance(data, CapturedArray):
+        return _stacked(session, data.tensor, kwargs.get("dtype") or data.tensor.dtype, None)
     if first_variant(data) is not None:
         return distribute(lambda d: new_tensor(session, d, *args, **kwargs), (data,), {})  # type: ignore[no-any-return]
     if not _has_number(data):
@@ -114,6 +111,8 @@ def new_tensor(session: Session, data: Any, *args: Any, **kwargs: Any) -> torch.
 
 def as_tensor(session: Session, data: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
     """`torch.as_tensor(data)`."""
+    if isinstance(data, CapturedArray):
+        return torch.as_tensor(data.tensor, *args, **kwargs)
     if _has_number(data) or isinstance(data, Variant):
         return new_tensor(session, data, *args, **kwargs)
     return torch.as_tensor(data, *args, **kwargs)
@@ -210,6 +209,7 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.unbind: unbind,
     torch.split: split,
     torch.chunk: chunk,
+    torch.from_numpy: tensor_of,
     math.floor: _rounding("floor"),
     math.ceil: _rounding("ceil"),
     math.trunc: _rounding("trunc"),

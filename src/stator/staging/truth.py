@@ -7,6 +7,7 @@ from typing import Any
 import sympy
 import torch
 
+from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number
 from stator.capture.recorder import Recorder
 from stator.capture.values import StagedList, Variant
@@ -18,6 +19,8 @@ Condition = bool | torch.SymBool
 
 def truth(recorder: Recorder, value: Any) -> Condition:
     """`bool(value)`, symbolic where only a run knows it."""
+    if isinstance(value, CapturedArray):
+        value = value.tensor
     if isinstance(value, torch.Tensor):
         _one_element(value, "Boolean value of Tensor with {} is ambiguous")
         return _number_op(recorder, "aten::is_nonzero", value, "bool")  # type: ignore[no-any-return]
@@ -50,6 +53,8 @@ def item(recorder: Recorder, tensor: torch.Tensor) -> Any:
 
 def index(recorder: Recorder, value: Any) -> Any:
     """`operator.index(value)` for a tensor; anything else as it is."""
+    if isinstance(value, CapturedArray):
+        value = value.tensor
     if not isinstance(value, torch.Tensor):
         return value
     if value.dtype.is_floating_point or value.dtype.is_complex or value.numel() != 1:

@@ -1,0 +1,130 @@
+"""numpy in converted code: arrays are captured tensors behind torch's own numpy layer.
+
+`x.numpy()` and every array that numpy code makes become a `CapturedArray`; numpy functions of one are
+the functions of the same name in `torch._numpy`. Scalars stay numpy's own, computed while capturing.
+
+Private torch API, checked on torch 2.13 and 2.11: torch._numpy (its ndarray has one field, `tensor`).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy
+import torch
+import torch._numpy as torch_numpy
+
+from stator.capture.arrays import CapturedArray
+from stator.capture.numbers import Number
+from stator.capture.places import current_place
+from stator.capture.values import StagedList
+from stator.errors import UnsupportedCall
+from stator.staging.session import Session
+
+ARRAY_KINDS = "biufc"  # bool, int, unsigned, float, complex
+
+
+def is_numpy_function(function: Any) -> bool:
+    """Is `function` numpy's own?"""
+    if isinstance(function, numpy.ufunc):
+        return True
+    if isinstance(function, type):
+        return False
+    owner = getattr(function, "__self__", None)
+    module = getattr(function, "__module__", None)
+    return (isinstance(module, str) and module.split(".")[0] == "numpy") or isinstance(
+        owner, numpy.ndarray | numpy.random.RandomState
+    )
+
+
+def call_numpy(session: Session, function: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+    """A numpy function: on captured values through torch, on others as it is."""
+    module = str(getattr(function, "__module__", ""))
+    if module.startswith("numpy.random"):
+        raise UnsupportedCall(
+            "numpy draws random numbers while the function is captured, not when it runs",
+            at=current_place(), fix="use torch's random functions",
+        )  # fmt: skip
+    if not _is_captured((args, tuple(kwargs.values()))):
+        return captured_array(session, function(*args, **kwargs))
+    counterpart = _counterpart(function, module)
+    args, kwargs = _for_torch((args, kwargs))
+    return counterpart(*args, **kwargs)
+
+
+def _counterpart(function: Any, module: str) -> Any:
+    found: Any = torch_numpy
+    for part in (*module.split(".")[1:], function.__name__):
+        found = getattr(found, part, None)
+    if found is None:
+        raise UnsupportedCall(
+            f"`numpy.{function.__name__}` has no counterpart on captured tensors",
+            at=current_place(), fix="use the torch function",
+        )  # fmt: skip
+    return found
+
+
+def captured_array(session: Session, value: Any) -> Any:
+    """A numpy array as a captured one; each run gets a copy of its own."""
+    if isinstance(value, numpy.ndarray) and value.dtype.kind in ARRAY_KINDS:
+        with session.recorder.real():
+            constant = torch.from_numpy(numpy.ascontiguousarray(value).reshape(value.shape))
+        return CapturedArray(constant.clone())
+    if isinstance(value, tuple):
+        return tuple(captured_array(session, item) for item in value)
+    return value
+
+
+def live_array(session: Session, array: numpy.ndarray[Any, Any]) -> Any:
+    """An array of the caller's: the program reads and writes its memory."""
+    if array.dtype.kind not in ARRAY_KINDS or not array.flags.writeable:
+        return array
+    if id(array) not in session.arrays:
+        with session.recorder.real():
+            session.arrays[id(array)] = (array, CapturedArray(torch.from_numpy(array)))
+    return session.arrays[id(array)][1]
+
+
+def array_of(session: Session, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> CapturedArray:
+    """`tensor.numpy()`: the same memory, as an array."""
+    force = kwargs.get("force", args[0] if args else False)
+    if tensor.requires_grad and not force:
+        raise RuntimeError(
+            "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+        )
+    return CapturedArray(tensor.detach() if force else tensor)
+
+
+def tensor_of(session: Session, array: Any) -> Any:
+    """`torch.from_numpy(array)`: the same memory, as a tensor."""
+    if isinstance(array, CapturedArray):
+        return array.tensor
+    return captured_array(session, array).tensor
+
+
+def _is_captured(tree: Any) -> bool:
+    if isinstance(tree, list | tuple):
+        return any(_is_captured(item) for item in tree)
+    return isinstance(tree, torch.Tensor | CapturedArray | Number)
+
+
+def _for_torch(tree: Any) -> Any:
+    """Arguments as torch's numpy layer takes them."""
+    if isinstance(tree, StagedList):
+        return [_for_torch(item) for item in tree]
+    if isinstance(tree, list | tuple):
+        return type(tree)(_for_torch(item) for item in tree)
+    if isinstance(tree, dict):
+        return {key: _for_torch(item) for key, item in tree.items()}
+    if isinstance(tree, torch.Tensor):
+        return CapturedArray(tree)
+    return numpy_dtype(tree)
+
+
+def numpy_dtype(value: Any) -> Any:
+    """numpy's dtypes under the names that torch's numpy layer knows."""
+    if isinstance(value, numpy.dtype):
+        return value.name
+    if isinstance(value, type) and issubclass(value, numpy.generic):
+        return numpy.dtype(value).name
+    return value
