@@ -131,8 +131,9 @@ class StaticFunction:
     def _specs(self, args: Any, kwargs: Any, sizes: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as specs: the user's where they gave one."""
         left = list(sizes)
+        names = _parameter_names(self._function)
         if self._input_spec is None:
-            return (specs_of(args, left), specs_of(kwargs, left))
+            return _with_names(specs_of(args, left), names), specs_of(kwargs, left)
         wanted = tuple(specs_from(spec) for spec in self._input_spec)
         if len(wanted) > len(args):
             raise SpecMismatch(
@@ -140,13 +141,13 @@ class StaticFunction:
                 f"its input_spec has {len(wanted)}",
                 fix="pass every argument of the spec by position",
             )
-        names = _parameter_names(self._function)
         fitted = tuple(
             fit(spec, value, names[k] if k < len(names) else f"argument {k}")
             for k, (spec, value) in enumerate(zip(wanted, args, strict=False))
         )
         rest = args[len(wanted) :]
-        return (*fitted, *specs_of(rest, _all_sizes(rest))), specs_of(kwargs, _all_sizes(kwargs))
+        whole = (*fitted, *specs_of(rest, _all_sizes(rest)))
+        return _with_names(whole, names), specs_of(kwargs, _all_sizes(kwargs))
 
     # ---- looking inside
 

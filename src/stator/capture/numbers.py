@@ -108,3 +108,16 @@ def either(a: Any, b: Any) -> Any:
     if isinstance(a, bool):
         return True if a else b
     return a if b is False else b if b is True else a | b
+
+
+SIGNS = {sympy.Eq: "==", sympy.Ne: "!=", sympy.Lt: "<", sympy.Le: "<=", sympy.Gt: ">", sympy.Ge: ">="}
+
+
+def in_words(fact: sympy.Basic, names: dict[sympy.Symbol, str]) -> str:
+    """A fact about sizes as Python would write it."""
+    words = {symbol: sympy.Symbol(name) for symbol, name in names.items()}
+    sign = SIGNS.get(type(fact))
+    if sign is None:
+        return str(fact.xreplace(words))
+    left, right = (str(side.xreplace(words)) for side in fact.args)
+    return f"{left} {sign} {right}"

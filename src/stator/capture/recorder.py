@@ -36,7 +36,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from stator.capture.journal import Journal
 from stator.capture.modes import Modes
-from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, kind_of_number
+from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_words, kind_of_number
 from stator.capture.places import current_place
 from stator.capture.sizes import Sizes
 from stator.capture.values import StagedDict, StagedList, Variant, now
@@ -487,12 +487,22 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
 
     # ---- what the sizes ask
 
-    def demand(self, fact: sympy.Basic, why: str) -> None:
+    def demand(self, fact: sympy.Basic) -> None:
         """The program goes on only where `fact` holds."""
         if not self.sees(fact):
             return
         condition = NumberBuilder(self).build(fact, "bool")
-        self.emit("stator::demand", (condition, why))
+        names = {symbol: self._size_in_words(symbol) for symbol in fact.free_symbols}
+        self.emit("stator::demand", (condition, f"this needs {in_words(fact, names)}"))
+
+    def _size_in_words(self, symbol: sympy.Symbol) -> str:
+        """`x.shape[0]` for a size of an argument."""
+        for scope in self.scope.chain():
+            if symbol in scope.symbols:
+                value, dimension = scope.symbols[symbol]
+                name = value.name if not value.name.isdigit() else "a tensor"
+                return f"{name}.shape[{dimension}]" if dimension is not None else "a number"
+        return "a size"
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
         return DataDependent(

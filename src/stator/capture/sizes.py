@@ -30,7 +30,7 @@ class Asked(Protocol):
     depth: int
     dispatching: str | None
 
-    def demand(self, fact: sympy.Basic, why: str) -> None: ...
+    def demand(self, fact: sympy.Basic) -> None: ...
     def refuse_question(self, question: sympy.Basic) -> Exception: ...
 
 
@@ -124,7 +124,7 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
         if self.recorder is None or _is_size_check(fact):
             return
         if not self._is_zero_one(fact) or self.recorder.dispatching in RANK_DEPENDS_ON_ONE:
-            self.recorder.demand(fact, str(fact))
+            self.recorder.demand(fact)
         if self.recorder.depth == 0:
             super()._maybe_guard_rel(fact)
 

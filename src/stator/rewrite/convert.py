@@ -27,6 +27,7 @@ from stator.rewrite.loader import compile_tree, load
 from stator.rewrite.logic import rewrite_logic
 from stator.rewrite.names import rewrite_names
 from stator.rewrite.prepare import as_function
+from stator.rewrite.template import preamble, quote
 from stator.rewrite.text import rewrite_text
 from stator.rewrite.yields import rewrite_yields
 from stator.source.facts import study, unsure_names
@@ -125,7 +126,17 @@ def rewrite(source: Source, *, is_generator: bool = False) -> ast.FunctionDef:
     job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
     if is_generator:
         tree = rewrite_yields(tree, job)
-    return ast.fix_missing_locations(_run_passes(tree, job))
+    return ast.fix_missing_locations(_with_own_keywords(_run_passes(tree, job)))
+
+
+def _with_own_keywords(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """The dict of `**kwargs` is made by the call: staging is to know that it is nobody else's."""
+    if tree.args.kwarg is not None:
+        name = tree.args.kwarg.arg
+        own = quote("NAME = stator__.new_dict(NAME)", at=tree, NAME=name)
+        start = preamble(tree.body)
+        tree.body[start:start] = own
+    return tree
 
 
 def _run_passes(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:

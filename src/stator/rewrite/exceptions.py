@@ -1,9 +1,10 @@
-"""`raise` and `try` -> staging calls around them.
+"""`raise`, `try` and `with` -> staging calls around them.
 
 raise E from C          raise stator__.raised(E) from C
 try: BODY               try:
 except E: HANDLER           with stator__.trying(): BODY
                         except E: stator__.handling(); HANDLER
+with C as NAME: BODY    with stator__.entered(C) as NAME: BODY
 """
 
 from __future__ import annotations
@@ -26,6 +27,13 @@ class _Exceptions(Walk):
             node.exc = staged("raised", node.exc, at=node)
         return node
 
+    def visit_With(self, node: ast.With) -> ast.AST:
+        self.generic_visit(node)
+        for item in node.items:
+            if not _is_ours(item.context_expr):
+                item.context_expr = staged("entered", item.context_expr, at=item.context_expr)
+        return node
+
     def visit_Try(self, node: ast.Try) -> ast.AST:
         self.generic_visit(node)
         if node.handlers:
@@ -33,3 +41,12 @@ class _Exceptions(Walk):
         for handler in node.handlers:
             handler.body = [*quote("stator__.handling()", at=handler), *handler.body]
         return node
+
+
+def _is_ours(node: ast.expr) -> bool:
+    """`stator__.trying()`, which this pass itself has written."""
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr == "trying"
+    )

@@ -16,6 +16,7 @@ from stator.capture.values import StagedList, Undefined, Variant, distribute
 from stator.errors import UnsupportedCall
 from stator.staging import lists
 from stator.staging.numpy_calls import live_array
+from stator.staging.protocols import user_method, user_property
 from stator.staging.session import Session
 from stator.staging.tensor_index import read_tensor
 from stator.staging.truth import index as as_index
@@ -35,6 +36,9 @@ def get(session: Session, obj: Any, name: str) -> Any:
     if isinstance(obj, torch.Tensor) and name in REFUSED_ATTRIBUTES:
         raise UnsupportedCall(f"`.{name}` cannot be captured: {REFUSED_ATTRIBUTES[name]}",
                               at=current_place(), fix="use `.detach()`")  # fmt: skip
+    getter = user_property(obj, name)
+    if getter is not None:
+        return session.call(getter, obj)
     value = getattr(obj, name)
     if isinstance(value, Variant):
         value = _without_undefined(session, value, AttributeError(
@@ -78,6 +82,8 @@ def _note_object(session: Session, obj: Any) -> None:
         )  # fmt: skip
     if isinstance(obj, torch.nn.Module):
         for table in (obj._parameters, obj._buffers, obj._modules):
+            if session.guards.is_outside(obj):
+                session.guards.own(table)
             session.note(table)
 
 
@@ -86,6 +92,9 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
     recorder = session.recorder
     if isinstance(obj, Variant) or _has_variant(key):
         return distribute(lambda o, k: getitem(session, o, k), (obj, key), {})
+    method = user_method(obj, "__getitem__")
+    if method is not None:
+        return session.call(method, obj, key)
     if isinstance(obj, CapturedArray):
         return CapturedArray(getitem(session, obj.tensor, _array_key(key)))
     if isinstance(obj, torch.Tensor):
@@ -135,6 +144,8 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
     """`obj[key] = value`."""
     if isinstance(obj, Variant) or _has_variant(key):
         distribute(lambda o, k: setitem(session, o, k, value), (obj, key), {})
+    elif (method := user_method(obj, "__setitem__")) is not None:
+        session.call(method, obj, key, value)
     elif isinstance(obj, CapturedArray):
         setitem(session, obj.tensor, _array_key(key), _array_key(value))
     elif isinstance(obj, torch.Tensor):
@@ -192,6 +203,10 @@ def _set_chosen_item(session: Session, obj: StagedList, key: torch.SymInt, value
 
 def delitem(session: Session, obj: Any, key: Any) -> None:
     """`del obj[key]`."""
+    method = user_method(obj, "__delitem__")
+    if method is not None:
+        session.call(method, obj, key)
+        return
     if isinstance(obj, StagedList):
         session.note(obj)
         key = as_index(session.recorder, key)

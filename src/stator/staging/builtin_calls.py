@@ -25,6 +25,7 @@ from stator.staging import access, definitions, iteration, lists
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
 from stator.staging.logic import compare
+from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.text import format_value, is_text_symbolic, print_values
 from stator.staging.truth import index, item, to_float, to_int, truth
@@ -108,6 +109,9 @@ class BuiltinCalls:
     # ---- sizes and iteration
 
     def _len(self, value: Any) -> Any:
+        method = user_method(value, "__len__")
+        if method is not None:
+            return self.caller(method, value)
         if isinstance(value, CapturedArray):
             value = value.tensor
         if isinstance(value, Variant):

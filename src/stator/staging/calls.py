@@ -149,6 +149,8 @@ class Caller:
                 session.globals_written.add(done.function)
         new = session.converted[function]
         for cell in session.cells_written.get(new, {}).values():
+            if function.__code__ in session.born_codes:
+                session.recorder.born(cell)
             session.note(cell)
         if new in session.globals_written:
             session.guards.global_names(function.__globals__)

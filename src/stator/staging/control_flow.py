@@ -11,6 +11,7 @@ from stator.capture.numbers import both
 from stator.capture.values import Locals, StagedList, Variant
 from stator.staging.generators import StagedGenerator, for_each_yielded
 from stator.staging.iteration import Indexed, indexed
+from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.truth import Condition, known, truth
 
@@ -24,7 +25,7 @@ def if_stmt(
     session: Session, test: Any, body: Code, orelse: Code, read: Read, write: Write, names: Names
 ) -> None:
     """`if`: one side when the test is a Python value, both recorded when it is captured."""
-    condition = truth(session.recorder, test)
+    condition = session.truth(test)
     if isinstance(condition, bool):
         (body if condition else orelse)()
         return
@@ -56,7 +57,7 @@ def capture_sides(
 
 def if_expr(session: Session, test: Any, body: Code, orelse: Code) -> Any:
     """`body if test else orelse`."""
-    condition = truth(session.recorder, test)
+    condition = session.truth(test)
     if isinstance(condition, bool):
         return body() if condition else orelse()
     session.decide("if", "recorded", "the condition is captured")
@@ -115,6 +116,9 @@ def for_stmt(
         _for_each_alternative(session, iterable, body, test, read, write, names)
         return
     goes_on = test if test is not None else _always
+    method = user_method(iterable, "__iter__")
+    if method is not None:
+        iterable = session.call(method, iterable)
     if isinstance(iterable, StagedGenerator):
         session.decide("for", "converted", f"the generator {iterable.name} runs the loop's body")
         for_each_yielded(session, iterable, body, goes_on, Locals(names, read, write))

@@ -31,7 +31,7 @@ class Guards:
         """`obj.name` was read and gave `value`."""
         if not self.is_outside(obj):
             return
-        if isinstance(obj, torch.nn.Module) or _in_dict(obj, name):
+        if isinstance(obj, torch.nn.Module) or _is_plain_attribute(obj, name):
             self._watch((id(obj), "attribute", name), lambda: getattr(obj, name, _MISSING), value,
                         f"{type(obj).__name__}.{name}")  # fmt: skip
             self.own(value)
@@ -83,8 +83,14 @@ def _unchanged(now: Any, expected: Any) -> bool:
     return isinstance(expected, types.MethodType) and now == expected
 
 
-def _in_dict(obj: Any, name: str) -> bool:
-    return name in getattr(obj, "__dict__", ())
+def _is_plain_attribute(obj: Any, name: str) -> bool:
+    """Stored on the object or its class, not made by a descriptor."""
+    if name in getattr(obj, "__dict__", ()):
+        return True
+    for cls in type(obj).__mro__:
+        if name in vars(cls):
+            return not hasattr(type(vars(cls)[name]), "__get__")
+    return False
 
 
 def _item(obj: Any, key: Any) -> Any:

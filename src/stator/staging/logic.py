@@ -13,6 +13,7 @@ from stator.capture.kinds import same_value
 from stator.capture.numbers import Number
 from stator.capture.values import CapturedText, StagedList, Undefined, Variant, distribute
 from stator.staging.lists import is_captured
+from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.truth import truth
 
@@ -66,9 +67,9 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
         found = _contains(session, right, left)
         return not_(session, found) if sign == "not in" else found
     if sign in ORDER:
-        return ORDER[sign](left, right)
-    equal = _equal(session, left, right, sign)
-    return equal
+        method = user_method(left, f"__{ORDER[sign].__name__}__")
+        return session.call(method, left, right) if method else ORDER[sign](left, right)
+    return _equal(session, left, right, sign)
 
 
 def compare_chain(session: Session, left: Any, *links: tuple[str, Code]) -> Any:
@@ -98,6 +99,9 @@ def _equal(session: Session, left: Any, right: Any, sign: str) -> Any:
     if _is_symbolic_sequence(left, right):
         same = _sequences_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
+    method = user_method(left, "__eq__" if sign == "==" else "__ne__")
+    if method is not None:
+        return session.call(method, left, right)
     return left == right if sign == "==" else left != right
 
 
@@ -139,6 +143,9 @@ def _contains(session: Session, container: Any, item: Any) -> Any:
             return or_(session, tests[0](), *tests[1:]) if tests else False
     if is_captured(container) or isinstance(item, Number | CapturedText):
         return session.contains(container, item)
+    method = user_method(container, "__contains__")
+    if method is not None:
+        return truth(session.recorder, session.call(method, container, item))
     return item in container
 
 

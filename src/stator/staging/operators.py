@@ -24,6 +24,7 @@ from stator.capture.values import (
 from stator.errors import StatorError, UnsupportedCall
 from stator.staging import access, control_flow, lists, logic, text
 from stator.staging.calls import Caller
+from stator.staging.contexts import StagedContext
 from stator.staging.session import Session
 from stator.staging.tensor_calls import unbind
 from stator.staging.truth import index, truth
@@ -231,6 +232,10 @@ class Staging:
             yield
         finally:
             self.recorder.try_depth -= 1
+
+    def entered(self, manager: Any) -> Any:
+        """`with manager`: one that a user wrote is entered and left through staging."""
+        return StagedContext(self.session, self.call, manager)
 
     def index(self, value: Any) -> Any:
         return index(self.recorder, value)

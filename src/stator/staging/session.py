@@ -12,11 +12,12 @@ from stator.capture.branches import apply_to_all, apply_variant, capture_if
 from stator.capture.journal import Journal
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import StagedDict, StagedList, Variant
+from stator.capture.values import Locals, StagedDict, StagedList, Variant
 from stator.errors import UnsupportedCall
 from stator.location import Location
 from stator.staging.guards import Guards
-from stator.staging.truth import known
+from stator.staging.protocols import user_method
+from stator.staging.truth import known, truth
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,24 @@ class Session:
             if self.guards.is_outside(plain):
                 self.guards.own(self.shadows[id(plain)][1])
         return self.shadows[id(plain)][1]
+
+    def is_own(self, obj: Any) -> bool:
+        """Was `obj` made by this capture, so that nobody outside can see it change?"""
+        top = list(self.recorder.scope.chain())[-1]
+        return isinstance(obj, Locals) or self.recorder.made_in(top)(obj)
+
+    def is_user_object(self, value: Any) -> bool:
+        """An object with attributes that user code may change."""
+        return hasattr(value, "__dict__") and not isinstance(value, type | types.FunctionType)
+
+    def truth(self, value: Any) -> Any:
+        """`bool(value)`, also where a user has written what that means."""
+        method = user_method(value, "__bool__")
+        return truth(self.recorder, value if method is None else self.call(method, value))
+
+    def call(self, function: Any, *args: Any) -> Any:
+        """A call as converted code makes it."""
+        return self.staging.call(function, *args)
 
     def raise_if(self, condition: Any, error: Exception) -> None:
         """The program raises `error` where `condition` holds."""

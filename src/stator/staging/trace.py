@@ -136,7 +136,7 @@ def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect
         is_argument = id(obj) in inputs.containers
         if is_argument:
             target = inputs.containers[id(obj)][1]
-        elif not session.guards.is_outside(obj):
+        elif session.is_own(obj):
             continue
         effects.append(_effect(obj, target, is_argument, before, results))
     return tuple(effects)

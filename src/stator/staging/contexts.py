@@ -1,0 +1,36 @@
+"""Context managers: those that users write run through staging, torch's own as they are."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from stator.staging.protocols import user_method
+from stator.staging.session import Session
+
+
+class StagedContext:
+    """Stands in for the manager of a `with` statement."""
+
+    def __init__(self, session: Session, call: Any, manager: Any) -> None:
+        self.session, self.call, self.manager = session, call, manager
+        if isinstance(manager, contextlib._GeneratorContextManager):
+            self._note_arguments()
+
+    def _note_arguments(self) -> None:
+        """A generator behind `@contextmanager` runs as Python: what it is given, it may change."""
+        for value in (*self.manager.args, *self.manager.kwds.values()):
+            if isinstance(value, list | dict | set) or self.session.is_user_object(value):
+                self.session.note(value)
+
+    def __enter__(self) -> Any:
+        method = user_method(self.manager, "__enter__")
+        if method is None:
+            return self.manager.__enter__()
+        return self.call(method, self.manager)
+
+    def __exit__(self, *error: Any) -> Any:
+        method = user_method(self.manager, "__exit__")
+        if method is None:
+            return self.manager.__exit__(*error)
+        return self.call(method, self.manager, *error)
