@@ -86,6 +86,18 @@ class PlainStaging:
     def trying(self):
         return contextlib.nullcontext()
 
+    def entered(self, manager):
+        return manager
+
+    def positionals(self, values):
+        return values
+
+    def keywords(self, values):
+        return values
+
+    def yielded(self, consumer, item):
+        return consumer(item)
+
     def unpack(self, value, before, after):
         assert after is None or before >= 0 <= after
         return value

@@ -93,16 +93,29 @@ def test_what_a_function_does_to_its_surroundings_is_listed():
 OFFSET = 1
 
 
-def test_a_generator_function_stays_as_it_is():
+def test_a_generator_function_gives_its_items_to_a_consumer():
     def numbers(n):
         for i in range(n):
             if i % 2:
                 yield i
+        yield from "ab"
 
-    new = convert(numbers, PlainStaging())
+    new, items = convert(numbers, PlainStaging()), []
     assert new.is_generator
-    assert new.function is numbers
-    assert new.code.startswith("def numbers(n):\n    for i in range(n):\n")
+    new.function(items.append, 6)
+    assert items == [1, 3, 5, "a", "b"]
+
+
+def test_a_generator_stops_when_its_consumer_wants_no_more():
+    def numbers():
+        n = 0
+        while True:
+            yield n
+            n += 1
+
+    items = []
+    convert(numbers, PlainStaging()).function(lambda item: items.append(item) or item == 3)
+    assert items == [0, 1, 2, 3]
 
 
 def test_the_rewritten_text_is_the_same_every_time():

@@ -1,5 +1,5 @@
 # The awkward code that users do write is what is tested here.
-# ruff: noqa: ARG001, B007, B023, B905, C402, F541, F821, F841, PIE800, PLC0415
+# ruff: noqa: ARG001, B007, B023, B904, B905, C402, F541, F821, F841, PIE800, PLC0415
 # ruff: noqa: RET503, RET504, RET505, RUF021, SIM102
 """Small functions, each with the arguments it is tried on: `ZOO` lists (function, calls).
 
@@ -901,3 +901,37 @@ def bubble_sort(xs):
         if not swapped:
             break
     return xs
+
+
+@tried_on((1,), (0,))
+def augmented_by_its_own_walrus(x):
+    d = 5
+    if x:
+        d += (d := 2)
+    return d
+
+
+@tried_on((0,), (1,))
+def handler_name_is_unbound_when_the_handler_fails(x):
+    c = "bound"
+    try:
+        try:
+            raise KeyError("k")
+        except KeyError as c:
+            if x:
+                raise ValueError("v")
+    except ValueError:
+        return c
+    if x:
+        c = "again"
+    return c
+
+
+@tried_on((0,), (2,))
+def jump_in_dead_code(n):
+    for i in range(n):
+        break
+        return i
+    else:
+        return "else"
+    return "after"

@@ -119,6 +119,6 @@ def test_lambdas_that_cannot_be_told_apart_are_refused():
         read_source(function)
     where = f"{__file__}:{one.__code__.co_firstlineno}"
     assert str(caught.value) == (
-        f"[ST101] `<lambda>` ({where}) is not in the text of its file\n"
+        f"[ST101] `<lambda>` ({where}) is one of several lambdas on one line\n"
         "  fix: define it with `def` in a file or a notebook cell, or mark it `not_to_static`"
     )

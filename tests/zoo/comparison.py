@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy
 import torch
 
 LIMITS = {torch.bfloat16: 1e-2, torch.float16: 1e-3}
@@ -21,6 +22,8 @@ def compare(want: Any, got: Any, path: str = "result") -> str | None:
         return None if want is got else f"{path} is {got!r}, eager has {want!r}"
     if type(want) is not type(got):
         return f"{path} is a {type(got).__name__} ({got!r}), eager has {want!r}"
+    if isinstance(want, numpy.ndarray):
+        return _compare_tensor(torch.from_numpy(want), torch.from_numpy(got), path)
     parts = children(want)
     if parts is None:
         same = want == got or (isinstance(want, float) and _close(want, got))

@@ -37,6 +37,7 @@ class Program:
     reset: Callable[[], Any] | None = None  # puts that state back
     refused: str | None = None  # the code of the error that a capture must end with
     refused_saved: str | None = None  # the same, where only saving is refused
+    stages: tuple[str, ...] = ("rewritten", "captured", "unoptimised", "saved")
     pending: str | None = None  # why it fails today
     pending_stages: tuple[str, ...] = ("captured", "unoptimised", "saved")
 

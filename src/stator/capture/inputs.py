@@ -34,6 +34,7 @@ class Inputs:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     containers: dict[int, tuple[Any, tuple[Any, ...]]]  # id -> (copy, path into the call)
+    objects: list[Any]  # the caller's own, given as they are
 
 
 class InputReader:
@@ -42,7 +43,7 @@ class InputReader:
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
         self.values: list[Value] = []
-        self.tensors: list[torch.Tensor] = []
+        self.objects: list[Any] = []
         self.containers: dict[int, tuple[Any, tuple[Any, ...]]] = {}
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
@@ -55,6 +56,7 @@ class InputReader:
         return Inputs(
             self.values, whole, tuple(symbolic), dict(zip(kwargs, named, strict=True)),
             self.containers,
+            self.objects,
         )  # fmt: skip
 
     def _items(
@@ -84,7 +86,8 @@ class InputReader:
             return shape.Mapping(tuple(value), structures), copy
         if value is None or isinstance(value, bool | int | float | complex | str):
             return shape.Fixed(value), value
-        return shape.Fixed(None), value  # an object of the caller's: the cache key watches it
+        self.objects.append(value)  # an object of the caller's: the cache key watches it
+        return shape.Fixed(value), value
 
     def _owned(self, copy: Any, path: tuple[Any, ...]) -> Any:
         self.containers[id(copy)] = (copy, path)
@@ -98,7 +101,6 @@ class InputReader:
         value.name = self._name(spec, path)
         recorder.bind(tensor, value)
         self.values.append(value)
-        self.tensors.append(tensor)
         return shape.Leaf(len(self.values) - 1), tensor
 
     def _name(self, spec: TensorSpec, path: tuple[Any, ...]) -> str:

@@ -77,9 +77,11 @@ def restore(obj: Any, state: Any) -> None:
         list.clear(obj)
         if obj.columns is None:
             list.extend(obj, state)
-    elif isinstance(obj, list | set | dict | collections.deque):
+    elif isinstance(obj, dict):
+        _refill(obj, state)
+    elif isinstance(obj, list | set | collections.deque):
         obj.clear()
-        obj.update(state) if isinstance(obj, set | dict) else obj.extend(state)
+        obj.update(state) if isinstance(obj, set) else obj.extend(state)
     elif isinstance(obj, types.CellType):
         if "cell" in state:
             obj.cell_contents = state["cell"]
@@ -88,6 +90,14 @@ def restore(obj: Any, state: Any) -> None:
     else:
         vars(obj).clear()
         vars(obj).update(state)
+
+
+def _refill(obj: dict[Any, Any], state: dict[Any, Any]) -> None:
+    """By the plain methods: a subclass may forbid what `update` does."""
+    plain = collections.OrderedDict if isinstance(obj, collections.OrderedDict) else dict
+    plain.clear(obj)  # type: ignore[arg-type]
+    for key, value in state.items():
+        plain.__setitem__(obj, key, value)  # type: ignore[arg-type]
 
 
 def same_state(a: Any, b: Any) -> bool:

@@ -210,7 +210,7 @@ def is_plain_object(value: Any) -> bool:
         and cls.__module__ != "builtins"
         and cls.__reduce_ex__ is object.__reduce_ex__
         and not callable(value)
-        and not any("__slots__" in vars(base) for base in cls.__mro__[:-1])
+        and not any(vars(base).get("__slots__") for base in cls.__mro__[:-1])
     )
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import enum
+import types
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -32,13 +34,14 @@ from stator.program.ir import Arg
 from stator.program.structure import Structure
 
 SCALARS = (bool, int, float, complex, str, type(None))
+REFERENCES = (torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType)
 
 
 class Results:
     """Takes values apart; `leaves` are the outputs of the program, `classes` the records' types."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
+    def __init__(self, recorder: Recorder, is_outside: Callable[[Any], bool]) -> None:
+        self.recorder, self.is_outside = recorder, is_outside
         self.leaves: list[Arg] = []
         self.classes: dict[str, type] = {}
         self.names: list[str] = []
@@ -56,6 +59,8 @@ class Results:
             return shape.Fixed(value)
         if isinstance(value, StagedList) and value.columns is not None:
             return shape.Columns(self._column_structure(value.columns))
+        if isinstance(value, REFERENCES) or self.is_outside(value):
+            return shape.Fixed(value)  # the very object; a file cannot hold it
         return self._container(value)
 
     def _alternative(self, value: Any) -> Structure:

@@ -60,6 +60,10 @@ def _build_mapping(structure: Mapping, leaves: Leaves, classes: Classes) -> Any:
 def _build_record(structure: Record, leaves: Leaves, classes: Classes) -> Any:
     items = [unflatten(item, leaves, classes=classes) for item in structure.items]
     found = find_record_class(structure, classes)
+    if structure.kind == "object" and not issubclass(found, tuple):
+        made = object.__new__(found)
+        vars(made).update(zip(structure.fields, items, strict=True))
+        return made
     if dataclasses.is_dataclass(found):
         return _make_dataclass(found, dict(zip(structure.fields, items, strict=True)))
     return tuple.__new__(found, items)
@@ -113,6 +117,8 @@ def find_record_class(structure: Record, classes: Classes = MappingProxyType({})
     found = classes.get(structure.type_name) or _imported(structure.type_name)
     if isinstance(found, type) and record_fields(found) == structure.fields:
         return found
+    if structure.kind == "object" and structure.type_name in classes:
+        return classes[structure.type_name]  # only what this process captured itself
     return _stand_in(structure.type_name, structure.fields)
 
 

@@ -110,6 +110,16 @@ def encode_constant(constant: bool | int | float | complex | str | None) -> Json
     return constant
 
 
+def _plain(value: Any) -> bool | int | float | complex | str | None:
+    """`value`, which a file must be able to hold."""
+    if value is None or isinstance(value, bool | int | float | complex | str):
+        return value
+    raise FormatError(
+        f"the program gives or takes a {type(value).__name__}, which a file cannot hold",
+        fix="return tensors, numbers, strings, and lists, tuples or dicts of these",
+    )
+
+
 def encode_float(number: float) -> Json:
     """A number as JSON has it, or the text `inf`, `-inf` or `nan`."""
     return number if math.isfinite(number) else str(number)
@@ -154,7 +164,7 @@ def _variant(variant: shape.Variant, depth: int) -> Json:
 STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
     {
         shape.Leaf: lambda leaf, _: {"leaf": leaf.position},
-        shape.Fixed: lambda fixed, _: {"fixed": encode_constant(fixed.value)},
+        shape.Fixed: lambda fixed, _: {"fixed": encode_constant(_plain(fixed.value))},
         shape.Sequence: lambda items, depth: {items.kind: _items(items.items, depth)},
         shape.Mapping: _mapping,
         shape.Record: _record,

@@ -8,6 +8,7 @@ it stands for a list, and item k of the whole is built from item k of every one 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 from typing import Literal as OneOf
 
 
@@ -20,9 +21,13 @@ class Leaf:
 
 @dataclass(frozen=True)
 class Fixed:
-    """A Python constant that the structure itself carries (None, a number, a string)."""
+    """A Python constant that the structure itself carries.
 
-    value: bool | int | float | complex | str | None
+    None, a number or a string; in the process that captured it, also an object of the caller's,
+    which a saved program cannot hold.
+    """
+
+    value: Any
 
 
 @dataclass(frozen=True)

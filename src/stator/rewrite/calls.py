@@ -34,9 +34,23 @@ class _Calls(Walk):
             return node
         if _stays_plain(node):
             return node
-        new = staged("call", node.func, *node.args, at=node)
-        new.keywords = node.keywords
+        new = staged("call", node.func, *map(_spread, node.args), at=node)
+        new.keywords = [_spread_keywords(keyword) for keyword in node.keywords]
         return new
+
+
+def _spread(node: ast.expr) -> ast.expr:
+    """`*E`: staging looks at E before Python takes it apart."""
+    if isinstance(node, ast.Starred):
+        node.value = staged("positionals", node.value, at=node)
+    return node
+
+
+def _spread_keywords(node: ast.keyword) -> ast.keyword:
+    """`**E` likewise."""
+    if node.arg is None:
+        node.value = staged("keywords", node.value, at=node.value)
+    return node
 
 
 def _is_bare_super(node: ast.Call) -> bool:

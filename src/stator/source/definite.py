@@ -100,6 +100,8 @@ class _Walk:
         return self._simple(node, bound)
 
     def _simple(self, node: ast.stmt, bound: Names) -> Names:
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            self._read(node.target, bound)  # before the value, which may bind it
         for child in _in_order(node):
             bound = self.expression(child, bound)
         if isinstance(node, ast.Raise | ast.Return):
@@ -108,8 +110,6 @@ class _Walk:
             for name in (item for item in own_nodes([node]) if isinstance(item, ast.Name)):
                 self._read(name, bound)
             return bound - frozenset(deleted_names([node]))
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self._read(node.target, bound)
         return bound | frozenset(surely_bound(node))
 
     def _while(self, node: ast.While, bound: Names) -> Names:

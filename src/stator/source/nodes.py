@@ -7,22 +7,26 @@ Search       any(ELT for ...), all(ELT for ...)       (a comprehension that can 
 from __future__ import annotations
 
 import ast
-from typing import final
+from typing import Any, ClassVar, final
 
 
 @final
 class TestedFor(ast.For):
     """A `for` that goes on only while `test` holds; `test` is asked before each trip."""
 
-    _fields = ("target", "iter", "body", "orelse", "type_comment", "test")
+    _fields = (*ast.For._fields, "test")
+    _field_types: ClassVar[dict[str, Any]] = {  # read by Python 3.13 and later
+        **getattr(ast.For, "_field_types", {}),
+        "test": ast.expr,
+    }
     test: ast.expr
 
     @classmethod
     def of(cls, loop: ast.For, test: ast.expr) -> TestedFor:
         """`loop`, going on only while `test` holds."""
-        fields = {name: getattr(loop, name) for name in loop._fields}
+        fields: dict[str, Any] = {name: getattr(loop, name) for name in loop._fields}
+        fields["test"] = test
         new = cls(**fields)
-        new.test = test
         return ast.copy_location(new, loop)
 
 
@@ -30,14 +34,18 @@ class TestedFor(ast.For):
 class Search(ast.ListComp):
     """`any` (`found` is true) or `all` (`found` is false) over a generator expression."""
 
-    _fields = ("elt", "generators", "found")
+    _fields = (*ast.ListComp._fields, "found")
+    _field_types: ClassVar[dict[str, Any]] = {  # read by Python 3.13 and later
+        **getattr(ast.ListComp, "_field_types", {}),
+        "found": bool,
+    }
     found: bool
 
     @classmethod
     def of(cls, taken: ast.GeneratorExp, *, found: bool) -> Search:
         """The search through `taken` that ends at the first item whose truth is `found`."""
-        new = cls(taken.elt, taken.generators)
-        new.found = found
+        fields: dict[str, Any] = {"elt": taken.elt, "generators": taken.generators, "found": found}
+        new = cls(**fields)
         return ast.copy_location(new, taken)
 
 

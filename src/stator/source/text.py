@@ -21,6 +21,7 @@ from stator.errors import SourceUnavailable
 from stator.location import Location
 from stator.source.private import mangled
 
+_Point = tuple[int, int]
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
@@ -69,7 +70,7 @@ _Index = dict[tuple[str, int], tuple[_Found, ...]]
 def _find(code: types.CodeType, index: _Index) -> _Found:
     found = index.get((code.co_name, code.co_firstlineno), ())
     if len(found) > 1:
-        found = tuple(entry for entry in found if _stands_at(entry.node, code))
+        found = _innermost(tuple(entry for entry in found if _holds(entry.node, code)))
     if len(found) == 1:
         return found[0]
     if found:
@@ -77,13 +78,31 @@ def _find(code: types.CodeType, index: _Index) -> _Found:
     raise _unavailable(code, "is not in the text of its file")
 
 
-def _stands_at(node: Definition, code: types.CodeType) -> bool:
-    """True when some instruction of `code` has exactly the place of `node`'s value."""
-    if not isinstance(node, ast.Lambda):
-        return True
-    body = node.body
-    place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
-    return place in set(code.co_positions())
+def _holds(node: Definition, code: types.CodeType) -> bool:
+    """True when every instruction of `code` stands inside the value of the lambda `node`."""
+    return all(_span(node)[0] <= start and end <= _span(node)[1] for start, end in _places(code))
+
+
+def _innermost(found: tuple[_Found, ...]) -> tuple[_Found, ...]:
+    """The entries that hold no other: a lambda in a lambda stands inside both."""
+    starts = [_span(entry.node)[0] for entry in found]
+    nested = all(_span(a.node)[1] >= _span(b.node)[1] for a, b in itertools.pairwise(found))
+    return found[-1:] if nested and starts == sorted(starts) else found
+
+
+def _span(node: Definition) -> tuple[_Point, _Point]:
+    """Where the value of a lambda starts and ends."""
+    body = node.body if isinstance(node, ast.Lambda) else node
+    return (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+
+
+def _places(code: types.CodeType) -> Iterator[tuple[_Point, _Point]]:
+    """Where the instructions of `code` stand, without those that stand nowhere."""
+    for line, end_line, column, end_column in code.co_positions():
+        if line is None or end_line is None or column is None or end_column is None:
+            continue
+        if (line, column) != (end_line, end_column):
+            yield (line, column), (end_line, end_column)
 
 
 @functools.lru_cache(maxsize=128)

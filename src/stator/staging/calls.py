@@ -22,7 +22,7 @@ from stator.capture.branches import capture_if
 from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
 from stator.capture.places import current_place, is_library_file
-from stator.capture.values import CapturedText, StagedList, Variant, distribute, first_variant
+from stator.capture.values import CapturedText, StagedList, Undefined, Variant, distribute, first_variant
 from stator.errors import UnsupportedCall
 from stator.rewrite.convert import Converted, convert
 from stator.staging import lists
@@ -38,6 +38,20 @@ from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUN
 Args = tuple[Any, ...]
 Keywords = dict[str, Any]
 MUTABLE = (list, dict, set)
+SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
+
+
+class Spread:
+    """`*variant` in the arguments of a call."""
+
+    def __init__(self, values: Variant) -> None:
+        self.values = values
+
+
+def _named(name: str, value: Any) -> dict[str, Any]:
+    """A keyword argument that may be absent."""
+    return {} if isinstance(value, Undefined) else {name: value}
+
 
 
 class Caller:
@@ -64,10 +78,31 @@ class Caller:
 
     def __call__(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """`function(*args, **kwargs)` in converted code."""
+        if kwargs or any(type(arg) is Spread for arg in args):
+            chosen = self._choose_arguments(function, args, kwargs)
+            if chosen is not None:
+                return chosen[0]
         for holds, handle in self.rules:
             if holds(function):
                 return handle(function, args, kwargs)
         return self.library(function, args, kwargs)
+
+    def _choose_arguments(self, function: Any, args: Args, kwargs: Keywords) -> tuple[Any] | None:
+        """Arguments whose number depends on the path: one call for each way."""
+        apply = self.session.recorder.apply_all
+        for k, arg in enumerate(args):
+            if type(arg) is Spread:
+                first, last = args[:k], args[k + 1 :]
+                return (apply(arg.values, lambda one: self(function, *first, *one, *last, **kwargs)),)
+        for name, value in kwargs.items():
+            if not isinstance(value, Variant):
+                continue
+            rest = {key: other for key, other in kwargs.items() if key != name}
+            if name == SPREAD:
+                return (apply(value, lambda one: self(function, *args, **rest, **one)),)
+            if any(isinstance(one, Undefined) for one in value.alternatives):
+                return (apply(value, lambda one: self(function, *args, **rest, **_named(name, one))),)
+        return None
 
     def _call_numpy(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         if first_variant((args, kwargs)) is not None:
@@ -94,7 +129,7 @@ class Caller:
             return self._call_array_method(method, args, kwargs)
         function = method.__func__
         if function is torch.nn.Module.__call__:
-            return self._call_module(owner, args, kwargs)
+            return call_module(self.session, self, owner, args, kwargs)
         if isinstance(function, types.FunctionType) and not self._is_library(function):
             return self._call_function(function, (owner, *args), kwargs)
         if isinstance(owner, torch.nn.Module) and isinstance(function, types.FunctionType):

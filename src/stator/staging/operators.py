@@ -23,7 +23,7 @@ from stator.capture.values import (
 )
 from stator.errors import StatorError, UnsupportedCall
 from stator.staging import access, control_flow, lists, logic, text
-from stator.staging.calls import Caller
+from stator.staging.calls import SPREAD, Caller, Spread
 from stator.staging.contexts import StagedContext
 from stator.staging.session import Session
 from stator.staging.tensor_calls import unbind
@@ -87,6 +87,31 @@ class Staging:
 
     def compare_chain(self, left: Any, *links: tuple[str, Code]) -> Any:
         return logic.compare_chain(self.session, left, *links)
+
+    # ---- calls
+
+    def positionals(self, values: Any) -> Any:
+        """`*values` of a call."""
+        if isinstance(values, Variant):
+            return (Spread(values),)
+        if isinstance(values, torch.Tensor):
+            return self.unpack_all(values)
+        if lists.is_captured(values):
+            raise UnsupportedCall(
+                "`*` spreads a list whose length only a run knows", at=current_place(),
+                fix="pass the list itself",
+            )  # fmt: skip
+        return values
+
+    def unpack_all(self, tensor: torch.Tensor) -> Any:
+        """The rows of a tensor, as arguments."""
+        if isinstance(tensor.shape[0], int):
+            return tuple(tensor[k] for k in range(tensor.shape[0]))
+        return self.positionals(unbind(self.session, tensor))
+
+    def keywords(self, values: Any) -> Any:
+        """`**values` of a call."""
+        return {SPREAD: values} if isinstance(values, Variant) else values
 
     # ---- names
 

@@ -67,15 +67,18 @@ def trace(
         name_tensors(session, owner)
     with recorder.quiet():
         inputs = InputReader(recorder).read(args, kwargs)
+    for given in inputs.objects:
+        session.guards.own(given)
     session.guards.own(getattr(function, "__self__", None) or function)
     with _recording(session):
         try:
             value = staging.call(function, *inputs.args, **inputs.kwargs)
-            results = Results(recorder)
+            results = Results(recorder, session.guards.is_outside)
             structure = results.structure_of(value)
             effects = _effects(session, inputs, results)
         except Diverged:
-            results, structure, effects = Results(recorder), Fixed(None), ()
+            results, structure = Results(recorder, session.guards.is_outside), Fixed(None)
+            effects = ()
         finally:
             recorder.journal.undo()
     recorder.scope.block.outputs = tuple(results.leaves)

@@ -1,0 +1,202 @@
+"""What a call reads from outside: it changes between calls, and is never baked in."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import torch
+from torch import nn
+
+from tests.zoo.programs import f, i, program
+
+SCALE = 2.0
+TABLE = {"k": 1}
+
+
+def bump_scale():
+    """Between two calls somebody rebinds a global and writes a dict."""
+    global SCALE
+    SCALE += 1.0
+    TABLE["k"] += 1
+    return SCALE, dict(TABLE)
+
+
+def reset_scale():
+    """Back to the start."""
+    global SCALE
+    SCALE = 2.0
+    TABLE["k"] = 1
+
+
+@program((f(1.0),), (f(-1.0),), (f(1.0),), watch=bump_scale, reset=reset_scale, stages=("rewritten", "captured", "unoptimised"))
+def global_rebound_between_calls(x):
+    """A rebinding of a global, and a change in a global dict, are seen by the next call."""
+    if x > 0:
+        return x * SCALE
+    return x * TABLE["k"]
+
+
+@program((f(1.0),), (f(2.0),), (f(-1.0),), makes=True, refused_saved="ST200")
+def closure_rebound_between_calls():
+    """A cell that another function rebinds between calls."""
+    count = 0
+    extra = []
+
+    def step(x):
+        nonlocal count
+        count += 1
+        extra.append(count)
+        if x > 0:
+            return x * count
+        return x + len(extra)
+
+    return step
+
+
+@program((f(1.0),), (f(-1.0),), (f(1.0),))
+class AttributeChangedByAHook(nn.Module):
+    """A number of the module that a hook outside changes between calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.scale = 1
+        self.sizes = [1, 2]
+
+    def forward(self, x):
+        if x > 0:
+            return x * self.scale + len(self.sizes)
+        return x - self.sizes[-1]
+
+
+@program((f(1.0),), (f(2.0),), refused="ST204", stages=("captured", "saved"))
+def python_random_number(x):
+    """Python's `random` would be drawn once, at the capture: refused."""
+    return x * random.random()
+
+
+@program((f(1.0),), (f(2.0),), refused="ST204", stages=("captured", "saved"))
+def the_time(x):
+    """The time would be the capture's: refused."""
+    return x * 0 + time.time()
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def torch_random_numbers(x):
+    """torch's random numbers are drawn at each run, in order, on the path taken."""
+    y = x + torch.rand(2)
+    if x[0] > 0:
+        y = y + torch.randn(2)
+    return y, torch.randint(0, 10, (3,)), torch.rand(())
+
+
+@program((f(1.0),), (f(2.0),))
+def grad_mode_questions(x):
+    """`requires_grad`, `is_grad_enabled`, `dtype`, `device` as conditions."""
+    y = x * 2 if torch.is_grad_enabled() else x
+    with torch.no_grad():
+        z = y * 3 if torch.is_grad_enabled() else y
+    return y, z, x.requires_grad, x.dtype == torch.float32, x.device.type
+
+
+@program((f(1.0),), (f(2.0),), trains=True)
+def requires_grad_in_the_middle(x):
+    """`detach().requires_grad` and `is_leaf` questions."""
+    y = x.detach()
+    z = x * 2
+    return (x + 1 if y.requires_grad else x + 2), (z * 3 if z.requires_grad else z)
+
+
+@program((i(3),), (i(0),))
+def list_grows_while_it_is_walked(n):
+    """A list that the loop over it appends to."""
+    work = [n]
+    seen = 0
+    for item in work:
+        seen = seen + item
+        if len(work) < 4:
+            work.append(item - 1)
+    return seen, len(work)
+
+
+@program((f(1.0),), (f(-1.0),), may_raise=True)
+def context_manager_exit_on_a_raise(x):
+    """`__exit__` runs on the path that raises."""
+
+    class Noted:
+        def __enter__(self):
+            print("enter")
+            return self
+
+        def __exit__(self, *error):
+            print("exit", error[0] is None)
+
+    with Noted():
+        if x < 0:
+            raise ValueError("negative")
+        y = x * 2
+    return y
+
+
+@program((i(2),), (i(0),))
+def division_inside_try(n):
+    """A ZeroDivisionError that only a run knows, caught."""
+    try:
+        return 10 // int(n)
+    except ZeroDivisionError:
+        return -1
+
+
+@program((i(1),), (i(5),))
+def index_error_inside_try(n):
+    """An IndexError that only a run knows, caught."""
+    try:
+        return [10, 20][int(n)]
+    except IndexError:
+        return -1
+
+
+@program((f(1.0),), (f(-1.0),))
+def assert_inside_try(x):
+    """An AssertionError by data, caught."""
+    try:
+        assert x > 0, "negative"
+        y = x * 2
+    except AssertionError as error:
+        print("caught", error)
+        y = x * 3
+    return y
+
+
+@program((i(3),), (i(0),), (i(1),))
+def finally_in_a_loop(n):
+    """`finally` runs on each trip, also on the one that breaks."""
+    log = 0
+    for k in range(n):
+        try:
+            if k == 1:
+                break
+        finally:
+            log += 10
+            print("finally", k)
+    return log
+
+
+@program((i(3),), (i(0),), (i(1),))
+def generator_with_effects(n):
+    """A generator's prints interleave with those of its consumer, which stops early."""
+
+    def numbers(limit):
+        print("start")
+        for k in range(limit):
+            print("give", k)
+            yield k
+        print("end")
+
+    total = 0
+    for v in numbers(n):
+        print("take", v)
+        total += v
+        if v == 1:
+            break
+    return total

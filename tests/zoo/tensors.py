@@ -1,0 +1,263 @@
+"""In-place writes, shapes that only a run knows, dtypes, numpy, and Python's logic on tensors."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import nn
+
+from tests.zoo.programs import b, f, i, program, r
+
+
+@program((f(1.0, -2.0, 3.0),), (f([-1.0]),), (f([]),), dynamic=({0},))
+def masked_write_in_a_branch(x):
+    """A mask assignment on one path, of the caller's tensor."""
+    if x.sum() > 0:
+        x[x < 0] = 0.0
+    else:
+        x[x < 0] *= 2
+    return x + 1
+
+
+@program((f(1.0, -2.0, 3.0),), (f([-1.0]),), (f([]),), dynamic=({0},), trains=True)
+def nonzero_then_size(x):
+    """A size that comes from data, used in arithmetic, a branch and a reshape."""
+    kept = x[x > 0]
+    n = kept.shape[0]
+    if n > 1:
+        return kept.reshape(n, 1) * n, n
+    return kept.reshape(1, n) - n, n
+
+
+@program((i(3), f(1.0, 2.0)), (i(0), f(1.0, 2.0)), (i(1), f([5.0])), dynamic=(None, {0}))
+def repeat_by_data(n, x):
+    """`repeat`, `expand`, `new_zeros` with a number from data."""
+    k = int(n)
+    return x.repeat(k), x.expand(k, -1), x.new_zeros(k, 2), torch.arange(k)
+
+
+@program((i(4),), (i(0),), (i(1),))
+def write_by_a_symbolic_index(n):
+    """Items written at an index that the loop makes."""
+    out = torch.zeros(5)
+    for k in range(n):
+        out[k] = k * 2
+        out[k + 1 :] += 1
+    return out
+
+
+@program((i(1, 2, 3),), (i([5]),), (i([]),), dynamic=({0},))
+def int_tensor_true_division(x):
+    """int64 by an int is float32; floor division and remainder stay int64, also for negatives."""
+    if x.sum() > 5:
+        x = -x
+    return x / 2, x // 2, x % 3, x.float().mean() if len(x) > 0 else x.sum()
+
+
+@program((f(1.0, 2.0, dtype=torch.float64),), (f(-1.0, 2.0, dtype=torch.float64),), trains=True)
+def float64_stays(x):
+    """float64 with Python numbers that are symbolic."""
+    k = 0.1
+    if x[0] > 0:
+        k = 0.2
+    return x * k, x.sum() + k, torch.full((2,), k)
+
+
+@program((f(1.0, 2.0, dtype=torch.bfloat16),), (f(-1.0, 2.0, dtype=torch.bfloat16),))
+def bfloat16_stays(x):
+    """bfloat16 with symbolic numbers keeps its dtype; joined with float32 it promotes."""
+    k = 1
+    while x.sum() < 10:
+        x = x * 2 + 1
+        k += 1
+    return x * k, x + torch.ones(2), x.sum().item()
+
+
+@program((b(True, False),), (b(False, False),), (b([]),), dynamic=({0},))
+def bool_arithmetic(m):
+    """Sums, inversions and comparisons of bool tensors; a bool taken out is a bool."""
+    if m.any():
+        out = ~m
+    else:
+        out = m | True
+    return out, out.sum(), bool(out.all()), m.any().item()
+
+
+@program((f(1.0), f(2.0)), (f(-1.0), f(2.0)), (f(0.0), f(0.0)), (f(1.0), f(0.0)))
+def and_or_give_values(x, y):
+    """`and` and `or` give one of their operands, not a bool."""
+    return x and y, x or y, (x > 0) and (y > 0), not x, x and 3, y or "none"
+
+
+@program((f(1.0), f(2.0)), (f(-1.0), f(2.0)), (f(3.0), f(2.0)), may_raise=True)
+def short_circuit(x, y):
+    """The right side runs only when it is needed: its print and its assert too."""
+
+    def checked(v):
+        print("checked")
+        assert v > 0, "not positive"
+        return v > 1
+
+    if x > 0 and checked(y - x):
+        return x
+    if x < 0 or checked(x):
+        return y
+    return x + y
+
+
+@program((f(1.0),), (f(5.0),), (f(-1.0),))
+def chained_comparison(x):
+    """Each operand of a chain is computed once, and only as far as needed."""
+
+    def middle(v):
+        print("middle")
+        return v * 2
+
+    return 0 < middle(x) < 5, 0 < x.item() <= 4 < 10, x if -2 < x < 0 else -x
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def number_in_a_tensor(x):
+    """`in` of a tensor; `not in` of a tuple of sizes."""
+    return 2.0 in x, 7.0 in x, x.shape[0] not in (1, 3), x[0].item() in (1.0, 5.0)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f([3.0]),), dynamic=({0},))
+def through_numpy(x):
+    """To numpy, a function of numpy, and back."""
+    a = x.numpy()
+    c = np.maximum(a, 0) * 2 + np.array([1.0], dtype=np.float32)
+    y = torch.from_numpy(c)
+    if y.sum() > 5:
+        y = y / 2
+    return y
+
+
+@program((f(1.5, 2.0),), (f(-1.0, 2.0),), (f([3.0]),), dynamic=({0},))
+def tolist_and_item(x):
+    """`tolist` of a tensor of unknown size, `item` of one element."""
+    values = x.tolist()
+    total = 0.0
+    for v in values:
+        total += v
+    return total, values[0], len(values), x[-1].item()
+
+
+@program((r(2, 3),), (r(4, 3),), (r(0, 3),), (r(1, 3),), dynamic=({0},), trains=True)
+def size_arithmetic(x):
+    """Sizes in arithmetic, `view(-1)`, `//`, `numel`, `size()`, `len`, `ndim`."""
+    n, d = x.shape
+    half = n // 2
+    y = x[:half].reshape(-1, d) if half else x
+    return y * (n + 1) / d, x.numel(), x.size(0) - len(x), x.ndim, tuple(y.shape), n * d > 6
+
+
+@program((r(2, 3),), (r(4, 3),), (r(1, 3),), dynamic=({0},))
+def sizes_as_results(x):
+    """`torch.Size`, a size and a product of sizes as results."""
+    y = torch.cat([x, x[:1]])
+    return y.shape, x.shape[0], y.shape[0] * 2, y.size(-1)
+
+
+@program((f(1.0, 2.0, 3.0, 4.0),), (f(-1.0, 2.0, 3.0, 4.0),))
+def rank_changes_in_a_branch(x):
+    """Results of different rank on two paths, used where both fit."""
+    if x[0] > 0:
+        y = x.reshape(2, 2)
+    else:
+        y = x
+    return y.sum(-1), y.dim()
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def chained_in_place_calls(x):
+    """In-place calls in a chain write their owner."""
+    y = x.clone()
+    y.mul_(2).add_(x).clamp_(max=5)
+    if x[0] > 0:
+        y[:1].sub_(1).neg_()
+    return y
+
+
+@program((f(1.0),), (f(-1.0),), (f(2.0),))
+class ChainedBufferUpdate(nn.Module):
+    """The usual running mean: a chain of in-place calls on a buffer."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(()))
+
+    def forward(self, x):
+        self.mean.mul_(0.9).add_(x, alpha=0.1)
+        return x - self.mean
+
+
+@program((f(1.0),), (f(-1.0),), (f(2.0),))
+class BufferReplacedAndWritten(nn.Module):
+    """A buffer that is replaced on one path and written in place on the other."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(()))
+        self.register_buffer("count", torch.zeros((), dtype=torch.int64))
+
+    def forward(self, x):
+        if x > 0:
+            self.mean.add_(x)
+            self.count += 1
+        else:
+            self.mean = self.mean * 0.5
+        return x - self.mean
+
+
+@program((r(4, 3),), (r(4, 3, seed=2),), trains=True)
+class BatchNormAndDropout(nn.Module):
+    """Buffers of a library module change; random numbers are drawn as in eager."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm = nn.BatchNorm1d(3)
+        self.drop = nn.Dropout(0.5)
+
+    def forward(self, x):
+        y = self.norm(x)
+        if y[0, 0] > 0:
+            y = self.drop(y)
+        return y
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def swap_rows_in_place(x):
+    """`x[0], x[1] = x[1], x[0]` reads views: eager's surprising answer."""
+    if x[0] < x[1]:
+        x[0], x[1] = x[1], x[0]
+    return x
+
+
+@program((i(2),), (i(0),), (i(5),))
+def out_argument_and_copy(n):
+    """`out=`, `copy_`, `fill_` and `index_add_` in a recorded loop."""
+    total = torch.zeros(3)
+    for k in range(n):
+        torch.add(total, 1, out=total)
+        total.index_add_(0, torch.tensor([0, 2]), torch.ones(2) * k)
+    return total
+
+
+@program((f(1.0, 2.0), f(1.0, 2.0)), (f(-1.0, 2.0), f(3.0, 4.0)))
+def two_arguments_written(x, y):
+    """Both arguments are written; which, the data says."""
+    target, other = (x, y) if x[0] > 0 else (y, x)
+    target += other
+    other.zero_()
+    return target.sum()
+
+
+@program((f(3.0, 1.0, 2.0),), (f([1.0]),), dynamic=({0},))
+def sort_and_topk(x):
+    """Results that are named tuples: `sort`, `max` with a dimension."""
+    values, order = x.sort()
+    best = x.max(0)
+    if best.indices > 0:
+        values = values + best.values
+    return values, order, best.indices
