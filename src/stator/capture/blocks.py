@@ -96,10 +96,9 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
 def _is_from_torch_internals(error: Exception) -> bool:
     if any(isinstance(arg, CapturedText) for arg in error.args):
         return False
-    return (
-        type(error).__module__.startswith("torch.")
-        or (isinstance(error, NotImplementedError)
-        and ("meta" in str(error).lower() or "fake" in str(error).lower()))
+    return type(error).__module__.startswith("torch.") or (
+        isinstance(error, NotImplementedError)
+        and ("meta" in str(error).lower() or "fake" in str(error).lower())
     )
 
 

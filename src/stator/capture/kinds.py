@@ -206,7 +206,7 @@ def is_plain_object(value: Any) -> bool:
     cls = type(value)
     return (
         hasattr(value, "__dict__")
-        and not isinstance(value, torch.nn.Module | type | Undefined)
+        and not isinstance(value, torch.nn.Module | type | Undefined | torch.Tensor | Number)
         and cls.__module__ != "builtins"
         and cls.__reduce_ex__ is object.__reduce_ex__
         and not callable(value)

@@ -110,7 +110,14 @@ def either(a: Any, b: Any) -> Any:
     return a if b is False else b if b is True else a | b
 
 
-SIGNS = {sympy.Eq: "==", sympy.Ne: "!=", sympy.Lt: "<", sympy.Le: "<=", sympy.Gt: ">", sympy.Ge: ">="}
+SIGNS = {
+    sympy.Eq: "==",
+    sympy.Ne: "!=",
+    sympy.Lt: "<",
+    sympy.Le: "<=",
+    sympy.Gt: ">",
+    sympy.Ge: ">=",
+}
 
 
 def in_words(fact: sympy.Basic, names: dict[sympy.Symbol, str]) -> str:

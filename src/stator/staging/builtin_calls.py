@@ -358,9 +358,7 @@ class BuiltinCalls:
     def _is_captured(self, items: Any) -> bool:
         if isinstance(
             items, torch.Tensor | Indexed | CapturedRange | Variant | StagedGenerator
-        ) or lists.is_captured(
-            items
-        ):
+        ) or lists.is_captured(items):
             return True
         if isinstance(items, dict):
             items = list(items.values())

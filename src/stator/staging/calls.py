@@ -22,7 +22,14 @@ from stator.capture.branches import capture_if
 from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
 from stator.capture.places import current_place, is_library_file
-from stator.capture.values import CapturedText, StagedList, Undefined, Variant, distribute, first_variant
+from stator.capture.values import (
+    CapturedText,
+    StagedList,
+    Undefined,
+    Variant,
+    distribute,
+    first_variant,
+)
 from stator.errors import UnsupportedCall
 from stator.rewrite.convert import Converted, convert
 from stator.staging import lists
@@ -51,7 +58,6 @@ class Spread:
 def _named(name: str, value: Any) -> dict[str, Any]:
     """A keyword argument that may be absent."""
     return {} if isinstance(value, Undefined) else {name: value}
-
 
 
 class Caller:
@@ -93,7 +99,9 @@ class Caller:
         for k, arg in enumerate(args):
             if type(arg) is Spread:
                 first, last = args[:k], args[k + 1 :]
-                return (apply(arg.values, lambda one: self(function, *first, *one, *last, **kwargs)),)
+                return (
+                    apply(arg.values, lambda one: self(function, *first, *one, *last, **kwargs)),
+                )
         for name, value in kwargs.items():
             if not isinstance(value, Variant):
                 continue
@@ -101,7 +109,9 @@ class Caller:
             if name == SPREAD:
                 return (apply(value, lambda one: self(function, *args, **rest, **one)),)
             if any(isinstance(one, Undefined) for one in value.alternatives):
-                return (apply(value, lambda one: self(function, *args, **rest, **_named(name, one))),)
+                return (
+                    apply(value, lambda one: self(function, *args, **rest, **_named(name, one))),
+                )
         return None
 
     def _call_numpy(self, function: Any, args: Args, kwargs: Keywords) -> Any:

@@ -66,7 +66,9 @@ def indexed(recorder: Recorder, value: Any, *, recorded: bool = False) -> Indexe
     if isinstance(value, CapturedRange):
         return Indexed(value.more, value.item, value.length)
     if isinstance(value, CapturedArray):
-        rows = _rows(value.tensor) or of_python(value.tensor[k] for k in range(value.tensor.shape[0]))
+        rows = _rows(value.tensor) or of_python(
+            value.tensor[k] for k in range(value.tensor.shape[0])
+        )
         return mapped(CapturedArray, rows)
     if isinstance(value, torch.Tensor):
         return _rows(value)
