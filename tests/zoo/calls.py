@@ -200,7 +200,12 @@ class ModuleDictByData(nn.Module):
         return y
 
 
-@program((r(2, 3),), (r(2, 3, seed=3),), (r(2, 3, seed=5),))
+@program(
+    (r(2, 3),),
+    (r(2, 3, seed=3),),
+    (r(2, 3, seed=5),),
+    pending="wrong: result is [[-0.4867807626724243, -0.6038215756416321, -0.5580962300300598],...",
+)
 class RunningState(nn.Module):
     """A buffer and a Python attribute, both changed by data."""
 
@@ -218,7 +223,14 @@ class RunningState(nn.Module):
         return x - self.mean
 
 
-@program((r(2, 3),), (r(2, 3, seed=3),), (r(2, 3, seed=5),), refused_saved="ST200")
+@program(
+    (r(2, 3),),
+    (r(2, 3, seed=3),),
+    (r(2, 3, seed=5),),
+    refused_saved="ST200",
+    pending="refused: ST200 a call changes `calls` of a PlainAttribute, which a saved model doe...",
+    pending_stages=("saved",),
+)
 class PlainAttribute(nn.Module):
     """A Python number and a list kept on the module between calls."""
 
@@ -244,7 +256,9 @@ class Hooked(nn.Module):
     def __init__(self):
         super().__init__()
         self.inner = nn.Linear(3, 3)
-        self.inner.register_forward_hook(lambda m, args, out: out.clamp(min=0) if out.sum() > 0 else out * 2)
+        self.inner.register_forward_hook(
+            lambda m, args, out: out.clamp(min=0) if out.sum() > 0 else out * 2
+        )
         self.inner.register_forward_pre_hook(lambda m, args: (args[0] + 1,))
 
     def forward(self, x):

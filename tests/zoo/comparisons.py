@@ -9,7 +9,7 @@ import torch
 from tests.zoo.programs import f, i, program
 
 
-@program((f(1.0),), (f(-1.0),))
+@program((f(1.0),), (f(-1.0),), pending="wrong: result[0] is False, eager has True")
 def flag_is_true(x):
     """`is True` of a bool made by data."""
     flag = bool(x > 0)
@@ -26,7 +26,7 @@ def nan_is_not_itself(x):
     return v == v, v != v, v * 0 == 0, v - v == 0, max(v, 1.0), min(1.0, v), max(1.0, v)
 
 
-@program((i(2),), (i(0),), (i(9),))
+@program((i(2),), (i(0),), (i(9),), pending="crash: TypeError: unhashable type: non-nested SymInt")
 def number_in_a_set_or_dict(n):
     """Hash-based lookups of a number from data."""
     k = int(n)
@@ -34,14 +34,25 @@ def number_in_a_set_or_dict(n):
     return k in {1, 2, 3}, k in table, table.get(k, "other")
 
 
-@program((i(2),), (i(0),), (i(9),))
+@program(
+    (i(2),),
+    (i(0),),
+    (i(9),),
+    pending="refused: ST203 Python code needs the value of Eq(u0, 2), which only a run of the p...",
+)
 def tuples_compared(n):
     """Tuples and lists with captured items, compared by order and by equality."""
     k = int(n)
     return (k, 1) < (2, 3), [k, 1] == [2, 1], (k,) != (0,), max((k, "a"), (1, "b"))
 
 
-@program((i(2),), (i(0),), (i(-1),), (i(7),))
+@program(
+    (i(2),),
+    (i(0),),
+    (i(-1),),
+    (i(7),),
+    pending="refused: ST203 Python code needs the value of u0, which only a run of the program has",
+)
 def slices_by_numbers(n):
     """Python sequences and tensors sliced by numbers from data; slices clamp."""
     k = int(n)
@@ -49,14 +60,25 @@ def slices_by_numbers(n):
     return "abcde"[:k], (1, 2, 3, 4)[k:], [1, 2, 3, 4][-k:], x[:k], x[k:], x[-3:k]
 
 
-@program((i(2),), (i(0),), (i(-1),), (i(3),))
+@program(
+    (i(2),),
+    (i(0),),
+    (i(-1),),
+    (i(3),),
+    pending="refused: ST203 Python code needs the value of u0, which only a run of the program has",
+)
 def string_by_number(n):
     """A string indexed and repeated by a number from data."""
     k = int(n)
     return "abcdef"[k], "ab" * k, "x".join(["a", "b"]) + str(k)
 
 
-@program((i(2),), (i(0),), (i(7),))
+@program(
+    (i(2),),
+    (i(0),),
+    (i(7),),
+    pending="crash: TypeError: argument of type 'CapturedRange' is not iterable",
+)
 def questions_of_a_range(n):
     """`len`, membership, indexing and reversal of a range of unknown length."""
     k = int(n)
@@ -91,7 +113,7 @@ def functions_of_math(x):
     return math.sqrt(abs(v)), math.floor(v), math.exp(v), math.isnan(v), math.pi * v
 
 
-@program((f(1.0),), (f(-1.0),))
+@program((f(1.0),), (f(-1.0),), pending="wrong: result[0] is False, eager has True")
 def same_tensor_by_identity(x):
     """`is` between tensors after a branch that may have copied one."""
     y = x
@@ -100,11 +122,24 @@ def same_tensor_by_identity(x):
     return y is x, x is x, y is not None
 
 
-@program((f(1.0),), (f(-1.0),))
+@program(
+    (f(1.0),),
+    (f(-1.0),),
+    pending="refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the p...",
+)
 def bools_are_ints(x):
     """Arithmetic with bools from data gives ints."""
     flag = bool(x > 0)
-    return flag + 1, flag * 2.5, -flag, flag & True, flag | False, flag ^ True, int(flag), sum([flag, True])
+    return (
+        flag + 1,
+        flag * 2.5,
+        -flag,
+        flag & True,
+        flag | False,
+        flag ^ True,
+        int(flag),
+        sum([flag, True]),
+    )
 
 
 @program((i(60),), (i(0),), (i(2),))

@@ -60,7 +60,9 @@ def check(program: Program, stage: str, folder: Path) -> None:
     for calls in _groups(program.calls, stage):
         eager = _outcomes(program, lambda target: target, calls)
         _check_eager(program, eager)
-        staged = _outcomes(program, lambda t, c=calls: at_stage(program, t, c, stage, folder), calls)
+        staged = _outcomes(
+            program, lambda t, c=calls: at_stage(program, t, c, stage, folder), calls
+        )
         for k, (want, got) in enumerate(zip(eager, staged, strict=True)):
             difference = differs(program, want, got, stage)
             if difference:

@@ -7,7 +7,12 @@ import torch
 from tests.zoo.programs import f, i, program, r
 
 
-@program((i(4),), (i(0),), (i(1),))
+@program(
+    (i(4),),
+    (i(0),),
+    (i(1),),
+    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
+)
 def appended_numbers(n):
     """Python ints appended in a recorded loop come back as ints in a list."""
     out = []
@@ -34,7 +39,13 @@ def stack_of_an_empty_list(n):
     return torch.stack(out)
 
 
-@program((f(3.0, 1.0, 2.0),), (f([5.0]),), (f([]),), dynamic=({0},))
+@program(
+    (f(3.0, 1.0, 2.0),),
+    (f([5.0]),),
+    (f([]),),
+    dynamic=({0},),
+    pending="refused: ST204 `sorted` by a captured value",
+)
 def sorted_by_value(x):
     """`sorted` of a tensor's numbers, reversed too."""
     values = x.tolist()
@@ -52,7 +63,12 @@ def insert_pop_and_index(x):
     return out[:2], last, len(out)
 
 
-@program((i(3),), (i(0),), may_raise=True)
+@program(
+    (i(3),),
+    (i(0),),
+    may_raise=True,
+    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
+)
 def pop_from_an_empty_list(n):
     """`pop` of an empty list raises IndexError with Python's text."""
     out = []
@@ -62,7 +78,13 @@ def pop_from_an_empty_list(n):
     return out
 
 
-@program((i(3), i(1)), (i(3), i(5)), (i(3), i(-1)), may_raise=True)
+@program(
+    (i(3), i(1)),
+    (i(3), i(5)),
+    (i(3), i(-1)),
+    may_raise=True,
+    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
+)
 def index_out_of_range(n, at):
     """A list of unknown length indexed by data: IndexError where Python raises it."""
     out = []
@@ -93,7 +115,12 @@ def two_lists_of_different_lengths(x):
     return up, down, len(up) - len(down)
 
 
-@program((i(3),), (i(0),), (i(1),))
+@program(
+    (i(3),),
+    (i(0),),
+    (i(1),),
+    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
+)
 def list_of_tuples(n):
     """Tuples of a number and a tensor, appended in a recorded loop."""
     out = []
@@ -105,7 +132,12 @@ def list_of_tuples(n):
     return out, total
 
 
-@program((i(3),), (i(0),), (i(2),))
+@program(
+    (i(3),),
+    (i(0),),
+    (i(2),),
+    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
+)
 def nested_lists(n):
     """A list of lists, each with its own length."""
     out = []
@@ -117,7 +149,13 @@ def nested_lists(n):
     return out
 
 
-@program((f(1.0, -1.0, 2.0),), (f([]),), (f([-1.0]),), dynamic=({0},))
+@program(
+    (f(1.0, -1.0, 2.0),),
+    (f([]),),
+    (f([-1.0]),),
+    dynamic=({0},),
+    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
+)
 def comprehension_with_a_filter(x):
     """A filter on data makes a list of unknown length."""
     kept = [v * 2 for v in x if v > 0]
@@ -133,7 +171,11 @@ def dict_with_a_new_key_on_one_path(x):
     return table.get("b"), "b" in table, table.get("b", x * 7)
 
 
-@program((f(1.0),), (f(-1.0),))
+@program(
+    (f(1.0),),
+    (f(-1.0),),
+    pending="wrong: result is {'a': tensor(-4.), 'b': tensor(-3.)}, eager has {'b': tensor(-3.)...",
+)
 def dict_keys_in_order(x):
     """The order of keys depends on the path, and so does the result's."""
     table = {}
@@ -146,7 +188,11 @@ def dict_keys_in_order(x):
     return table
 
 
-@program((f(1.0),), (f(-1.0),))
+@program(
+    (f(1.0),),
+    (f(-1.0),),
+    pending="refused: ST204 `values` of a dict with a key that only some paths have set",
+)
 def dict_deletion_in_a_branch(x):
     """`del` and `pop` on different paths."""
     table = {"a": x, "b": x * 2, "c": x * 3}
@@ -185,7 +231,7 @@ def iterating_a_dict(x):
     return out, list(table), sum(v.sum() for v in table.values())
 
 
-@program((f(1.0),), (f(-1.0),))
+@program((f(1.0),), (f(-1.0),), pending="refused: ST204 a set of the caller's is changed")
 def set_of_python_values(x):
     """A set that grows before the branch; membership inside it."""
     names = {"a", "b"}
@@ -197,7 +243,7 @@ def set_of_python_values(x):
     return y
 
 
-@program((i(2),), (i(0),), (i(7),))
+@program((i(2),), (i(0),), (i(7),), pending="refused: ST204 `list.count` compares captured items")
 def number_in_a_list(n):
     """`in` and `index` and `count` with a number from data."""
     k = int(n)
@@ -205,7 +251,12 @@ def number_in_a_list(n):
     return k in values, k not in (0, 7), values.count(k)
 
 
-@program((i(3),), (i(0),), (i(1),))
+@program(
+    (i(3),),
+    (i(0),),
+    (i(1),),
+    pending="refused: ST203 Python code needs the value of u3, which only a run of the program has",
+)
 def list_extended_and_repeated(n):
     """`extend`, `+`, `*` with a captured count, and `+=`."""
     a = [1, 2]
@@ -216,7 +267,13 @@ def list_extended_and_repeated(n):
     return c, [0] * int(n), len(a)
 
 
-@program((f(1.0, 2.0, 3.0),), (f([1.0]),), (f([]),), dynamic=({0},))
+@program(
+    (f(1.0, 2.0, 3.0),),
+    (f([1.0]),),
+    (f([]),),
+    dynamic=({0},),
+    pending="refused: ST204 a slice of a list whose length only a run knows is assigned",
+)
 def slice_assignment(x):
     """A slice of a list replaced by another of another length."""
     out = [v for v in x]
@@ -247,7 +304,12 @@ def list_as_a_stack(n):
     return total
 
 
-@program((i(5),), (i(0),), (i(2),))
+@program(
+    (i(5),),
+    (i(0),),
+    (i(2),),
+    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
+)
 def truth_of_a_list(n):
     """An empty list is false: `while stack`."""
     stack = []

@@ -61,7 +61,14 @@ def rows_of_a_tensor(x):
     return total
 
 
-@program((r(3, 2), f(1.0, 2.0, 3.0)), (r(2, 2), f(1.0, 2.0, 3.0)), (r(0, 2), f([1.0])), dynamic=({0}, {0}))
+@program(
+    (r(3, 2), f(1.0, 2.0, 3.0)),
+    (r(2, 2), f(1.0, 2.0, 3.0)),
+    (r(0, 2), f([1.0])),
+    dynamic=({0}, {0}),
+    pending="refused: ST203 Python code needs the value of u2, which only a run of the program has",
+    pending_stages=("captured", "unoptimised"),
+)
 def zip_stops_at_the_shorter(x, y):
     """`zip` of two tensors of different sizes; `enumerate` around it."""
     total = torch.zeros(2)
@@ -72,7 +79,13 @@ def zip_stops_at_the_shorter(x, y):
     return total, count
 
 
-@program((r(4),), (r(1),), (r(0),), dynamic=({0},))
+@program(
+    (r(4),),
+    (r(1),),
+    (r(0),),
+    dynamic=({0},),
+    pending="wrong: results share memory with arguments [(1, 0)], in eager []",
+)
 def reversed_tensor(x):
     """`reversed` of a tensor; the loop variable lives on after the loop."""
     out = x.new_zeros(())
@@ -188,7 +201,9 @@ def loop_writes_what_it_walks_over(x):
     return x
 
 
-@program((i(3), f(1.0, 2.0)), (i(0), f(1.0, 2.0)), (i(2), f([3.0])), dynamic=(None, {0}), trains=False)
+@program(
+    (i(3), f(1.0, 2.0)), (i(0), f(1.0, 2.0)), (i(2), f([3.0])), dynamic=(None, {0}), trains=False
+)
 def fibonacci_swap(n, x):
     """Names exchanged on every trip."""
     a, c = x, x * 2

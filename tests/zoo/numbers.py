@@ -31,7 +31,7 @@ def int_scale_keeps_the_dtype(x):
     k = 1
     if x.sum() > 0:
         k = 3
-    return x * k, x * float(k), k * 2 ** 2
+    return x * k, x * float(k), k * 2**2
 
 
 @program((f(5.0),), (f(-7.0),), (f(0.0),))
@@ -120,7 +120,9 @@ def float_arithmetic_is_double(x):
     return v * 3 + 0.1, x * v, -v
 
 
-@program((i(6),), (i(-6),), (i(1),))
+@program(
+    (i(6),), (i(-6),), (i(1),), pending="crash: TypeError: bad operand type for unary ~: 'SymInt'"
+)
 def bit_operations(n):
     """`&`, `|`, `^`, `<<`, `>>`, `~` of an int from data."""
     k = int(n)
@@ -146,7 +148,12 @@ def int_true_division(x):
     return n / m, n // m, type(n / m) is float
 
 
-@program((f(2.0),), (f(3.0),), (f(0.0),))
+@program(
+    (f(2.0),),
+    (f(3.0),),
+    (f(0.0),),
+    pending="refused: ST203 Python code needs the value of u0 >= 0, which only a run of the pro...",
+)
 def power_of_a_symbolic_int(x):
     """`**` with a symbolic exponent stays an int."""
     n = int(x)

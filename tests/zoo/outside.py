@@ -29,7 +29,14 @@ def reset_scale():
     TABLE["k"] = 1
 
 
-@program((f(1.0),), (f(-1.0),), (f(1.0),), watch=bump_scale, reset=reset_scale, stages=("rewritten", "captured", "unoptimised"))
+@program(
+    (f(1.0),),
+    (f(-1.0),),
+    (f(1.0),),
+    watch=bump_scale,
+    reset=reset_scale,
+    stages=("rewritten", "captured", "unoptimised"),
+)
 def global_rebound_between_calls(x):
     """A rebinding of a global, and a change in a global dict, are seen by the next call."""
     if x > 0:
@@ -37,7 +44,15 @@ def global_rebound_between_calls(x):
     return x * TABLE["k"]
 
 
-@program((f(1.0),), (f(2.0),), (f(-1.0),), makes=True, refused_saved="ST200")
+@program(
+    (f(1.0),),
+    (f(2.0),),
+    (f(-1.0),),
+    makes=True,
+    refused_saved="ST200",
+    pending="refused: ST200 a call changes `cell` of a cell, which a saved model does not have...",
+    pending_stages=("saved",),
+)
 def closure_rebound_between_calls():
     """A cell that another function rebinds between calls."""
     count = 0
@@ -69,13 +84,27 @@ class AttributeChangedByAHook(nn.Module):
         return x - self.sizes[-1]
 
 
-@program((f(1.0),), (f(2.0),), refused="ST204", stages=("captured", "saved"))
+@program(
+    (f(1.0),),
+    (f(2.0),),
+    refused="ST204",
+    stages=("captured", "saved"),
+    pending="wrong: baked in at capture",
+    pending_stages=("captured", "saved"),
+)
 def python_random_number(x):
     """Python's `random` would be drawn once, at the capture: refused."""
     return x * random.random()
 
 
-@program((f(1.0),), (f(2.0),), refused="ST204", stages=("captured", "saved"))
+@program(
+    (f(1.0),),
+    (f(2.0),),
+    refused="ST204",
+    stages=("captured", "saved"),
+    pending="wrong: baked in at capture",
+    pending_stages=("captured", "saved"),
+)
 def the_time(x):
     """The time would be the capture's: refused."""
     return x * 0 + time.time()
@@ -83,7 +112,7 @@ def the_time(x):
 
 @program((f(1.0, 2.0),), (f(-1.0, 2.0),))
 def torch_random_numbers(x):
-    """torch's random numbers are drawn at each run, in order, on the path taken."""
+    """Random numbers of torch numbers are drawn at each run, in order, on the path taken."""
     y = x + torch.rand(2)
     if x[0] > 0:
         y = y + torch.randn(2)
@@ -119,7 +148,12 @@ def list_grows_while_it_is_walked(n):
     return seen, len(work)
 
 
-@program((f(1.0),), (f(-1.0),), may_raise=True)
+@program(
+    (f(1.0),),
+    (f(-1.0),),
+    may_raise=True,
+    pending="wrong: prints 'enter\n', eager prints 'enter\nexit False\n'",
+)
 def context_manager_exit_on_a_raise(x):
     """`__exit__` runs on the path that raises."""
 
@@ -138,7 +172,7 @@ def context_manager_exit_on_a_raise(x):
     return y
 
 
-@program((i(2),), (i(0),))
+@program((i(2),), (i(0),), pending="crash: ZeroDivisionError: integer division or modulo by zero")
 def division_inside_try(n):
     """A ZeroDivisionError that only a run knows, caught."""
     try:
@@ -147,7 +181,11 @@ def division_inside_try(n):
         return -1
 
 
-@program((i(1),), (i(5),))
+@program(
+    (i(1),),
+    (i(5),),
+    pending="refused: ST204 IndexError may be raised under a condition that only a run knows, i...",
+)
 def index_error_inside_try(n):
     """An IndexError that only a run knows, caught."""
     try:
@@ -156,7 +194,11 @@ def index_error_inside_try(n):
         return -1
 
 
-@program((f(1.0),), (f(-1.0),))
+@program(
+    (f(1.0),),
+    (f(-1.0),),
+    pending="refused: ST204 AssertionError may be raised under a condition that only a run know...",
+)
 def assert_inside_try(x):
     """An AssertionError by data, caught."""
     try:

@@ -152,7 +152,13 @@ def size_arithmetic(x):
     return y * (n + 1) / d, x.numel(), x.size(0) - len(x), x.ndim, tuple(y.shape), n * d > 6
 
 
-@program((r(2, 3),), (r(4, 3),), (r(1, 3),), dynamic=({0},))
+@program(
+    (r(2, 3),),
+    (r(4, 3),),
+    (r(1, 3),),
+    dynamic=({0},),
+    pending="wrong: result[0] is a tuple ((3, 3)), eager has torch.Size([3, 3])",
+)
 def sizes_as_results(x):
     """`torch.Size`, a size and a product of sizes as results."""
     y = torch.cat([x, x[:1]])
@@ -179,7 +185,9 @@ def chained_in_place_calls(x):
     return y
 
 
-@program((f(1.0),), (f(-1.0),), (f(2.0),))
+@program(
+    (f(1.0),), (f(-1.0),), (f(2.0),), pending="wrong: result is 1.0, eager has 0.8999999761581421"
+)
 class ChainedBufferUpdate(nn.Module):
     """The usual running mean: a chain of in-place calls on a buffer."""
 

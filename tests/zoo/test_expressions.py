@@ -23,7 +23,9 @@ AROUND = {
     "itertools": itertools,
 }
 CASES = [
-    (setup, expression, values) for setup, expressions, values in GROUPS for expression in expressions
+    (setup, expression, values)
+    for setup, expressions, values in GROUPS
+    for expression in expressions
 ]
 
 

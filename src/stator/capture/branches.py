@@ -30,7 +30,7 @@ Code = Callable[[], Any]
 
 
 def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> Any:
-    """The value of `then()` or `orelse()`, whichever a run takes; objects both change are joined."""
+    """The value of `then()` or `orelse()`, whichever a run takes; what they change is joined."""
     sides = [record_block(recorder, then), record_block(recorder, orelse)]
     objects = changed_objects(sides)
     states = [[side.state_after(obj) for side in sides] for obj in objects]
@@ -51,7 +51,7 @@ def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> 
 
 
 def _join(recorder: Recorder, kinds: Sequence[Kind]) -> Kind:
-    """The kind after the branch; where one side raises, what the other made still has to come out."""
+    """The kind after the branch; where one side raises, what the other made must still come out."""
     joined = functools.reduce(merge, kinds)
     return settle(recorder, joined) if BOTTOM in kinds else joined
 
@@ -110,7 +110,7 @@ def _fails(function: Callable[[Any], Any], value: Any) -> Exception | None:
         function(value)
     except StatorError:
         return None
-    except Exception as error:
+    except Exception as error:  # noqa: BLE001 (the user's error is what is asked for)
         return None if raised_by_stator(error) else error
     return None
 

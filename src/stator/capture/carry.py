@@ -1,5 +1,7 @@
-"""Carry: values in and out of blocks. `flatten` takes a value apart into program args by its kind;
-`instantiate` builds a value of a kind around program values.
+"""Carry: values in and out of blocks.
+
+`flatten` takes a value apart into program args by its kind; `instantiate` builds a value of a kind
+around program values.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ NOTHING = object()  # the value of a path that never gets here
 
 def new_leaves(recorder: Recorder, kind: Kind) -> list[Value]:
     """Fresh program values for every leaf of `kind`."""
-    return [recorder.new_value(type) for type in leaf_types(kind)]
+    return [recorder.new_value(leaf_type) for leaf_type in leaf_types(kind)]
 
 
 def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
@@ -136,8 +138,8 @@ def make_columns(recorder: Recorder, items: Sequence[Any], kind: Kind) -> Column
     """A list of the program with `items` in it."""
     columns = columns_of_items(recorder, items, kind)
     values = []
-    for type, column in zip(column_types(kind), columns, strict=True):
-        value = recorder.new_value(ListType(type))
+    for element, column in zip(column_types(kind), columns, strict=True):
+        value = recorder.new_value(ListType(element))
         recorder.emit("stator::list_make", column, [value])  # type: ignore[arg-type]
         values.append(value)
     return Columns(kind, tuple(values))
@@ -188,7 +190,7 @@ def instantiate(recorder: Recorder, kind: Kind, leaves: Iterator[Value]) -> Any:
             items = [instantiate(recorder, k, leaves) for k in kind.items]
             return _new_map(kind, items)
         case ObjectKind():
-            new = object.__new__(kind.type)
+            new: Any = object.__new__(kind.type)
             items = [instantiate(recorder, k, leaves) for k in kind.items]
             vars(new).update(zip(kind.keys, items, strict=True))
             recorder.born(new)
@@ -217,6 +219,7 @@ def _new_sequence(kind: SequenceKind, items: list[Any]) -> Any:
 
 
 def list_of(columns: Columns) -> StagedList:
+    """A list of the program that holds `columns`."""
     new = StagedList()
     new.columns = columns
     return new

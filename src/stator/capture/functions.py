@@ -1,8 +1,8 @@
 """capture_function: a function that calls itself becomes a function of the program.
 
 The kinds of its arguments and of its result are found as a loop finds its own: record the body with
-what is known so far, widen by what comes out and by what it calls itself with, until nothing changes.
-As long as no result is known, a call of itself has no value: only the other paths give one.
+what is known so far, widen by what comes out and by what it calls itself with, until nothing
+changes. As long as no result is known, a call of itself has no value: only the other paths give one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Inputs: the arguments of a call as specifications, and as the symbolic values a capture starts from."""
+"""Inputs: the arguments of a call as specifications, and as symbolic values to capture with."""
 
 from __future__ import annotations
 
@@ -47,6 +47,7 @@ class InputReader:
         self.containers: dict[int, tuple[Any, tuple[Any, ...]]] = {}
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
+        """The symbolic form of a call with these arguments."""
         structures, symbolic = self._items(args, (0,))
         named_structures, named = self._items(tuple(kwargs.values()), (1,), tuple(kwargs))
         whole = shape.Sequence("tuple", (

@@ -1,8 +1,8 @@
 """Journal: what Python code changed, block by block.
 
-Lists, dicts, sets, attributes and closure cells that a recorded block writes are part of the block's
-result, as much as the names it assigns. Before the first write in a block the object's state is
-noted; when the block ends, the state after it is taken and the state before it put back.
+Lists, dicts, sets, attributes and closure cells that a recorded block writes are part of the
+block's result, as much as the names it assigns. Before the first write in a block the object's
+state is noted; when the block ends, the state after it is taken and the state before it put back.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stator.capture.values import Columns, Locals, StagedList
 
 
 class Journal:
-    """The states that objects had before this block changed them, in the order of the first write."""
+    """The states that objects had before this block changed them, in the order of first writes."""
 
     def __init__(self, parent: Journal | None) -> None:
         self.parent = parent
@@ -95,9 +95,9 @@ def restore(obj: Any, state: Any) -> None:
 def _refill(obj: dict[Any, Any], state: dict[Any, Any]) -> None:
     """By the plain methods: a subclass may forbid what `update` does."""
     plain = collections.OrderedDict if isinstance(obj, collections.OrderedDict) else dict
-    plain.clear(obj)  # type: ignore[arg-type]
+    plain.clear(obj)
     for key, value in state.items():
-        plain.__setitem__(obj, key, value)  # type: ignore[arg-type]
+        plain.__setitem__(obj, key, value)
 
 
 def same_state(a: Any, b: Any) -> bool:
@@ -117,7 +117,7 @@ def _same(a: Any, b: Any) -> bool:
 
 def _is_filled(cell: types.CellType) -> bool:
     try:
-        cell.cell_contents
+        _ = cell.cell_contents
     except ValueError:
         return False
     return True

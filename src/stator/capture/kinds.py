@@ -3,13 +3,15 @@
     Exact(value)     this very value: nothing flows through the block
     TensorKind       a tensor; a size that varies is None
     NumberKind       a Python number
-    SequenceKind     a tuple, or a list of known length; MapKind a dict; ObjectKind an object's attributes
+    SequenceKind     a tuple, or a list of known length
+    MapKind          a dict
+    ObjectKind       an object's attributes
     ListKind         a list whose length only a run knows
     UnionKind        one of several of these; a run decides which
     BOTTOM           no value at all: the block raised
 
-`merge` is the least kind that covers two others. Alternatives of a union differ in `signature`, so a
-value always finds its one alternative.
+`merge` is the least kind that covers two others. Alternatives of a union differ in `signature`, so
+a value always finds its one alternative.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import sympy
 import torch
@@ -34,9 +36,7 @@ from stator.program.types import (
 )
 from stator.program.types import NumberKind as NumberName
 
-Size = int | sympy.Basic | None
-
-
+Size: TypeAlias = int | sympy.Basic | None
 Fresh = Callable[[Any], bool]
 
 
@@ -131,7 +131,8 @@ class Bottom:
 
 BOTTOM = Bottom()
 Kind = (
-    Exact | TensorKind | NumberKind | SequenceKind | MapKind | ObjectKind | ListKind | UnionKind | Bottom
+    Exact | TensorKind | NumberKind | SequenceKind | MapKind | ObjectKind | ListKind | UnionKind
+    | Bottom
 )  # fmt: skip
 SCALARS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
 
@@ -203,7 +204,7 @@ def _widen_container(kind: Exact) -> Kind:
 
 def is_plain_object(value: Any) -> bool:
     """An instance of a Python class whose whole state is its `__dict__`."""
-    cls = type(value)
+    cls: Any = type(value)
     return (
         hasattr(value, "__dict__")
         and not isinstance(value, torch.nn.Module | type | Undefined | torch.Tensor | Number)
@@ -294,9 +295,14 @@ def _merge_alike(a: Kind, b: Kind) -> Kind:
         case (
             (SequenceKind(), SequenceKind()) | (MapKind(), MapKind()) | (ObjectKind(), ObjectKind())
         ):
-            items = tuple(merge(x, y) for x, y in zip(a.items, b.items, strict=True))
-            return dataclasses.replace(a, items=items)
+            return _merge_items(a, b)
     return a
+
+
+def _merge_items(a: Any, b: Any) -> Kind:
+    """The join of two containers with as many items, one by one."""
+    items = tuple(merge(x, y) for x, y in zip(a.items, b.items, strict=True))
+    return dataclasses.replace(a, items=items)
 
 
 def _merge_lists(a: Kind, b: Kind) -> ListKind:
@@ -336,16 +342,16 @@ def leaf_types(kind: Kind) -> Iterator[Type]:
         case UnionKind():
             yield NumberType("int")
             for alternative in kind.alternatives:
-                yield from (_optional(type) for type in leaf_types(alternative))
+                yield from (_optional(leaf_type) for leaf_type in leaf_types(alternative))
 
 
 def column_types(item: Kind) -> tuple[Type, ...]:
-    """One column for each leaf of an item; an item without leaves still needs one, to be counted."""
+    """One column for each leaf of an item; an item without leaves has one too, to be counted."""
     return tuple(leaf_types(item)) or (NumberType("int"),)
 
 
-def _optional(type: Type) -> Type:
-    return type if isinstance(type, OptionalType) else OptionalType(type)
+def _optional(leaf_type: Type) -> Type:
+    return leaf_type if isinstance(leaf_type, OptionalType) else OptionalType(leaf_type)
 
 
 def _size_text(size: Size) -> int | str:

@@ -37,8 +37,11 @@ class Variables(Protocol):
 
     names: tuple[str, ...]
 
-    def read(self) -> tuple[Any, ...]: ...
-    def write(self, values: tuple[Any, ...]) -> None: ...
+    def read(self) -> tuple[Any, ...]:
+        """The values that the names have now."""
+
+    def write(self, values: tuple[Any, ...]) -> None:
+        """Give the names these values."""
 
 
 @dataclass
@@ -57,7 +60,7 @@ def capture_while(
     condition: Any,
     body: Callable[[], Any],
 ) -> None:
-    """Record a loop that runs while `condition`; `body` runs one trip and gives the next condition."""
+    """Record a loop while `condition` holds; `body` runs one trip and gives the next condition."""
     names = variables.names
     entry = list(variables.read())
     objects: list[Any] = []

@@ -18,6 +18,7 @@ class Modes:
 
     @classmethod
     def current(cls) -> Modes:
+        """The modes in force now."""
         return cls(torch.is_grad_enabled(), _autocast("cpu") or _autocast("cuda"))
 
     def changes_from(self, before: Modes) -> list[tuple[str, tuple[Arg, ...]]]:

@@ -39,7 +39,7 @@ def kind_of_number(number: Any) -> NumberKind:
 
 
 class NumberBuilder:
-    """Walks a sympy expression and records it; torch's interpreter calls one method for each node."""
+    """Walks a sympy expression and records it; torch's interpreter calls a method for each node."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -55,6 +55,7 @@ class NumberBuilder:
         return result
 
     def constant(self, value: Any, dtype: torch.dtype) -> Arg:
+        """A number in the expression, as Python's."""
         if dtype == torch.bool:
             return bool(value)
         return float(value) if dtype.is_floating_point else int(value)
@@ -66,13 +67,16 @@ class NumberBuilder:
         return lambda *args: self.recorder.emit_number(f"stator::{op}", args, kind)
 
     def to_dtype(self, value: Arg, dtype: torch.dtype) -> Arg:
+        """`value` as a float or an int."""
         op = "float" if dtype.is_floating_point else "int"
         return self.recorder.emit_number(f"stator::{op}", (value,), op)  # type: ignore[arg-type]
 
     def expr_cond_pair(self, value: Arg, condition: Arg) -> tuple[Arg, Arg]:
+        """One case of a piecewise expression."""
         return (value, condition)
 
     def where(self, condition: Arg, yes: Arg, no: Arg) -> Arg:
+        """`yes` if `condition` holds, else `no`."""
         index = self.recorder.emit_number("stator::int", (condition,), "int")
         return self.recorder.emit_number("stator::select", (index, (no, yes)), "int")
 

@@ -30,7 +30,7 @@ _GENERATED = re.compile(r"_\d+__$|^outer$")  # names that the rewrite makes
 def is_library_file(file: str) -> bool:
     """Is `file` part of torch, numpy, the standard library or Stator itself?"""
     if file.startswith("<"):
-        return file.startswith("<frozen") or file.startswith("<__array_function__")
+        return file.startswith(("<frozen", "<__array_function__"))
     inside = _within(file, _PACKAGES) or _within(file, _LIBRARIES)
     return inside and not (_within(file, _SITE) and not _within(file, _LIBRARIES + _PACKAGES[:2]))
 
@@ -61,7 +61,7 @@ def place_of(error: BaseException) -> Location | None:
 
 
 def raised_by_stator(error: BaseException) -> bool:
-    """Is `error` a bug of ours: raised by the recorder's own machinery, not on the user's behalf?"""
+    """Is `error` a bug of ours: raised by the recorder's machinery, not on the user's behalf?"""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next

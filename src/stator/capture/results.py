@@ -82,8 +82,8 @@ class Results:
             attributes = vars(value)
             return self._record("object", value, tuple(attributes), list(attributes.values()))
         raise CaptureError(
-            f"a {type(value).__name__} leaves the program, which can give tensors, numbers, strings, "
-            "None, and containers of these",
+            f"a {type(value).__name__} leaves the program, which can give tensors, numbers, "
+            "strings, None, and containers of these",
             at=current_place(), fix="return the tensors and numbers in it",
         )  # fmt: skip
 

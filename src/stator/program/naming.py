@@ -28,12 +28,12 @@ class _Names:
     def retype(self, value: Value) -> None:
         value.type = self._type(value.type)
 
-    def _type(self, type: Type) -> Type:
-        if isinstance(type, TensorType):
-            return replace(type, shape=tuple(map(self._size, type.shape)))
-        if isinstance(type, ListType):
-            return ListType(self._type(type.element))
-        return OptionalType(self._type(type.element)) if isinstance(type, OptionalType) else type
+    def _type(self, old: Type) -> Type:
+        if isinstance(old, TensorType):
+            return replace(old, shape=tuple(map(self._size, old.shape)))
+        if isinstance(old, ListType):
+            return ListType(self._type(old.element))
+        return OptionalType(self._type(old.element)) if isinstance(old, OptionalType) else old
 
     def _size(self, size: int | str) -> int | str:
         if isinstance(size, int):

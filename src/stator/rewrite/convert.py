@@ -25,6 +25,7 @@ from stator.rewrite.job import Job
 from stator.rewrite.jumps import lower_jumps
 from stator.rewrite.loader import compile_tree, load
 from stator.rewrite.logic import rewrite_logic
+from stator.rewrite.matching import rewrite_matches
 from stator.rewrite.names import rewrite_names
 from stator.rewrite.prepare import as_function
 from stator.rewrite.template import preamble, quote
@@ -120,7 +121,7 @@ def _work(function: types.FunctionType) -> Work:
 def rewrite(source: Source, *, is_generator: bool = False) -> ast.FunctionDef:
     """The rewritten tree of `source`; raises UnsupportedSyntax for what has no staged form."""
     check(source)
-    tree = as_function(source.tree)
+    tree = rewrite_matches(as_function(source.tree), source)
     parameters = [*tree.args.posonlyargs, *tree.args.args]
     first = parameters[0].arg if parameters else None
     job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))

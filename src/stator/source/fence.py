@@ -44,23 +44,14 @@ _REWRITTEN = """
     BoolOp And Or Not IfExp Compare Eq NotEq Lt LtE Gt GtE Is IsNot In NotIn
     Call Attribute Subscript Slice JoinedStr FormattedValue
     List Dict Set ListComp SetComp DictComp
+    Match MatchValue MatchSingleton MatchSequence MatchMapping MatchClass MatchStar MatchAs MatchOr
 """
 _ASYNC = "write it without `async`: a program runs from start to end"
-_MATCH = "write it as `if`/`elif`"
 _REFUSED = {
     "AsyncFunctionDef": ("`async def`", _ASYNC),
     "AsyncFor": ("`async for`", "iterate over a list or a tensor"),
     "AsyncWith": ("`async with`", _ASYNC),
     "Await": ("`await`", _ASYNC),
-    "Match": ("`match`", _MATCH),
-    "MatchValue": ("a `case` pattern", _MATCH),
-    "MatchSingleton": ("a `case` pattern", _MATCH),
-    "MatchSequence": ("a `case` pattern", _MATCH),
-    "MatchMapping": ("a `case` pattern", _MATCH),
-    "MatchClass": ("a `case` pattern", _MATCH),
-    "MatchStar": ("a `case` pattern", _MATCH),
-    "MatchAs": ("a `case` pattern", _MATCH),
-    "MatchOr": ("a `case` pattern", _MATCH),
     "TryStar": ("`except*`", "use `except`"),
     "TemplateStr": ("a template string", "use an f-string"),
     "Interpolation": ("a template string", "use an f-string"),

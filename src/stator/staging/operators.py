@@ -22,7 +22,7 @@ from stator.capture.values import (
     distribute,
 )
 from stator.errors import StatorError, UnsupportedCall
-from stator.staging import access, control_flow, lists, logic, text
+from stator.staging import access, control_flow, lists, logic, patterns, text
 from stator.staging.calls import SPREAD, Caller, Spread
 from stator.staging.contexts import StagedContext
 from stator.staging.session import Session
@@ -224,6 +224,32 @@ class Staging:
 
     def format(self, value: Any, conversion: str | None, spec: Any) -> Any:
         return text.format_value(self.session, value, conversion, spec)
+
+    # ---- patterns of `match`
+
+    def bound(self, value: Any) -> bool:  # noqa: ARG002 (the walrus in the argument has bound it)
+        """A pattern that binds a name always matches."""
+        return True
+
+    def is_sequence(self, value: Any, size: int, starred: bool) -> Any:
+        """Does a sequence pattern with so many parts fit?"""
+        return patterns.is_sequence(self.session, value, size, starred)
+
+    def rest_of_sequence(self, value: Any, before: int, after: int) -> Any:
+        """What `*name` of a sequence pattern takes."""
+        return patterns.rest_of_sequence(self.session, value, before, after)
+
+    def has_keys(self, value: Any, keys: tuple[Any, ...]) -> Any:
+        """Does a mapping pattern with these keys fit?"""
+        return patterns.has_keys(self.session, value, keys)
+
+    def is_instance(self, value: Any, cls: Any) -> Any:
+        """Does a class pattern fit?"""
+        return self.call(isinstance, value, cls)
+
+    def match_argument(self, value: Any, cls: Any, position: int) -> Any:
+        """What the positional part of a class pattern looks at."""
+        return patterns.match_argument(self.session, value, cls, position)
 
     # ---- exceptions
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 import types
 from typing import Any
 
@@ -26,8 +27,10 @@ def user_property(obj: Any, name: str) -> types.FunctionType | None:
 
 
 def _users(function: Any) -> types.FunctionType | None:
-    if isinstance(function, types.FunctionType) and not is_library_file(
-        function.__code__.co_filename
-    ):
-        return function
-    return None
+    """`function` if it is user code; methods that `dataclass` and others generate have no text."""
+    if not isinstance(function, types.FunctionType):
+        return None
+    file = function.__code__.co_filename
+    if is_library_file(file) or (file.startswith("<") and not linecache.getlines(file)):
+        return None
+    return function

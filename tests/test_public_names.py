@@ -1,0 +1,42 @@
+"""The public names: what is promised, and nothing more."""
+
+import importlib.metadata
+
+import pytest
+
+import stator
+
+PUBLIC = [
+    "ConcreteProgram",
+    "InputSpec",
+    "Program",
+    "StaticFunction",
+    "StatorError",
+    "TranslatedLayer",
+    "enable_to_static",
+    "errors",
+    "ignore_module",
+    "load",
+    "not_to_static",
+    "save",
+    "to_static",
+]
+
+
+def test_the_public_names_are_these():
+    assert stator.__all__ == PUBLIC
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_a_public_name_is_there_and_says_what_it_is(name):
+    assert getattr(stator, name).__doc__
+
+
+def test_a_star_import_gives_the_public_names_alone():
+    names = {}
+    exec("from stator import *", names)
+    assert sorted(names.keys() - {"__builtins__"}) == PUBLIC
+
+
+def test_the_version_is_that_of_the_package():
+    assert stator.__version__ == importlib.metadata.version("stator")
