@@ -155,7 +155,7 @@ def integers_beyond_64_bits(n):
 
 @program((i(5),), (i(-5),))
 def float_of_large_int(n):
-    """int to float and back; comparison of an int with a float."""
+    """An int to float and back; comparison of an int with a float."""
     k = n.item()
     v = float(k) + 0.5
     return v > k, k == 5.0, k < 5.5, int(v * 2), k == v

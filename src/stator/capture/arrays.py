@@ -6,4 +6,4 @@ from typing import Any
 
 import torch._numpy as torch_numpy
 
-CapturedArray: Any = torch_numpy.ndarray
+CapturedArray: Any = torch_numpy.ndarray  # type: ignore[attr-defined]  # torch re-exports it unsaid

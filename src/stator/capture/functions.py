@@ -2,7 +2,7 @@
 
 The kinds of its arguments and of its result are found as a loop finds its own: record the body with
 what is known so far, widen by what comes out and by what it calls itself with, until nothing
-changes. As long as no result is known, a call of itself has no value: only the other paths give one.
+changes. As long as no result is known, a call of itself has no value: only other paths give one.
 """
 
 from __future__ import annotations

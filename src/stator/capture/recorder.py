@@ -40,7 +40,13 @@ from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_w
 from stator.capture.places import current_place
 from stator.capture.sizes import Sizes
 from stator.capture.values import StagedDict, StagedList, Variant, now
-from stator.errors import DataDependent, UnsupportedCall, UntrackedTensor
+from stator.errors import (
+    CaptureError,
+    DataDependent,
+    StatorError,
+    UnsupportedCall,
+    UntrackedTensor,
+)
 from stator.location import Location
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
 from stator.program.types import NumberKind, NumberType, TensorType, Type
@@ -69,6 +75,7 @@ class Scope:
         self.start = now()
 
     def chain(self) -> Iterator[Scope]:
+        """This block and those around it, innermost first."""
         scope: Scope | None = self
         while scope is not None:
             yield scope
@@ -86,8 +93,8 @@ class Mark:
     modes: Modes
 
 
-class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes are untyped
-    """Records one capture; `scope` is the block being written, `journal` what Python code changed."""
+class Recorder(ProxyTorchDispatchMode):
+    """Records one capture; `scope` is the block being written, `journal` what Python changed."""
 
     def __init__(self, apply: ApplyVariant, apply_all: ApplyVariant) -> None:
         super().__init__(PythonKeyTracer(), "symbolic", pre_dispatch=True)
@@ -112,7 +119,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         return self._apply(self, variant, function)
 
     def apply_all(self, variant: Variant, function: Callable[[Any], Any]) -> Any:
-        """The same for a function that asks what an alternative is: undefined ones are not errors."""
+        """The same for a function that asks what an alternative is: undefined ones are no errors."""
         return self._apply_all(self, variant, function)
 
     @property
@@ -138,9 +145,10 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
 
     # ---- values and ops
 
-    def new_value(self, type: Type) -> Value:
+    def new_value(self, value_type: Type) -> Value:
+        """A value of this type, with a name of its own."""
         self._count += 1
-        return Value(str(self._count), type)
+        return Value(str(self._count), value_type)
 
     def emit(
         self,
@@ -196,7 +204,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         del scope.block.ops[mark.ops :]
         for table, count in ((scope.numbers, mark.numbers), (scope.symbols, mark.symbols)):
             for key in list(table)[count:]:
-                del table[key]  # type: ignore[attr-defined]
+                del table[key]
         scope.modes = mark.modes
 
     @contextlib.contextmanager
@@ -231,6 +239,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
                     self.scope.symbols[expression] = (value, dimension)
 
     def find(self, tensor: torch.Tensor) -> Value | None:
+        """The value that `tensor` is in this block; None where none in sight is."""
         for scope in self.scope.chain():
             if tensor in scope.tensors:
                 value: Value = scope.tensors[tensor]
@@ -239,6 +248,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         return stored
 
     def tensor_type(self, tensor: torch.Tensor) -> TensorType:
+        """The program's type of `tensor`."""
         shape = tuple(
             str(size.node.expr) if isinstance(size, torch.SymInt) else int(size)
             for size in tensor.shape
@@ -257,7 +267,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
     def new_tensor(
         self, dtype: torch.dtype, sizes: Sequence[Any], device: torch.device, requires_grad: bool
     ) -> torch.Tensor:
-        """A fake tensor that nothing has recorded; it is no leaf, so in-place writes are allowed."""
+        """A fake tensor that nothing recorded; it is no leaf, so in-place writes are allowed."""
         with self.quiet(), self.fake, torch.enable_grad():
             tensor = torch.empty(sizes, dtype=dtype, device=device)
             return tensor.requires_grad_().clone() if requires_grad else tensor
@@ -288,14 +298,18 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         if kind == "complex":
             raise UnsupportedCall("a complex number cannot be captured", at=current_place(),
                                   fix="keep it in a complex tensor")  # fmt: skip
-        make = {"int": self.sizes.create_unbacked_symint, "bool": self.sizes.create_unbacked_symbool,
-                "float": self.sizes.create_unbacked_symfloat}[kind]  # fmt: skip
+        make = {
+            "int": self.sizes.create_unbacked_symint,
+            "bool": self.sizes.create_unbacked_symbool,
+            "float": self.sizes.create_unbacked_symfloat,
+        }[kind]
         number: Number = make()
         self.sizes.pending_fresh_unbacked_symbols.clear()
         self.bind_number(number, value)
         return number
 
     def bind_number(self, number: Number, value: Value) -> None:
+        """`number` is `value` from here on, in this block."""
         (symbol,) = number.node.expr.free_symbols
         if isinstance(number, torch.SymBool):  # its expression is Eq(symbol, 1)
             self.scope.numbers[number.node.expr] = value
@@ -313,12 +327,15 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         return value
 
     def sees_symbol(self, symbol: sympy.Symbol) -> bool:
+        """Is `symbol` defined in this block or one around it?"""
         return any(symbol in scope.symbols for scope in self.scope.chain())
 
     def sees(self, expression: sympy.Basic) -> bool:
+        """Can `expression` be computed in this block?"""
         return all(self.sees_symbol(symbol) for symbol in expression.free_symbols)
 
     def symbol_arg(self, symbol: sympy.Symbol) -> Arg:
+        """The program's form of a bare symbol: a number, or a size read from its tensor."""
         for scope in self.scope.chain():
             if symbol in scope.symbols:
                 value, dimension = scope.symbols[symbol]
@@ -374,6 +391,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         return None
 
     def tensor_arg(self, tensor: torch.Tensor) -> Value:
+        """The program's form of a tensor; a real one that is new is stored."""
         value = self.find(tensor)
         if value is not None:
             return value
@@ -381,7 +399,8 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
             raise UntrackedTensor(
                 "a tensor was made in a block that has ended, or by code the recorder cannot see",
                 at=current_place(),
-                fix="return it from the branch or loop that makes it; avoid `.data` and raw storage",
+                fix="return it from the branch or loop that makes it; "
+                "avoid `.data` and raw storage",
             )
         return self.lift(tensor)
 
@@ -433,9 +452,10 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
             args, kwargs = torch.utils._pytree.tree_map_only(
                 torch.Tensor, self._as_fake, (args, kwargs)
             )
-            result = func(*args, **kwargs)
+            result = self._ask_twice(lambda: func(*args, **kwargs))
         finally:
             self.dispatching = before
+        self.sizes.learn()
         for tensor, shape in shapes:
             if func._schema.is_mutable and tensor.shape != shape and self.depth:
                 raise UnsupportedCall(
@@ -443,6 +463,31 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
                     at=current_place(), fix="use the form without the underscore",
                 )  # fmt: skip
         return result
+
+    def _ask_twice(self, run: Callable[[], Any]) -> Any:
+        """`run()`; where typical sizes make it fail, once more with the other answers."""
+        sizes, mark, facts = self.sizes, self.mark(), set(self.sizes.facts[-1])
+        sizes.asked = []
+        try:
+            return run()
+        except StatorError:
+            raise
+        except Exception as error:
+            if not sizes.asked:
+                raise
+            question = sizes.asked[0]
+            self.rewind(mark)
+            sizes.forget(facts)
+            sizes.turned = frozenset(sizes.asked)
+            try:
+                return run()
+            except Exception:
+                raise CaptureError(
+                    f"whether `{self.dispatching}` works here depends on {question}: {error}",
+                    at=current_place(), fix="give the sizes in an InputSpec, or make them equal",
+                ) from error  # fmt: skip
+        finally:
+            sizes.turned = frozenset()
 
     def _as_fake(self, tensor: torch.Tensor) -> torch.Tensor:
         if isinstance(tensor, FakeTensor):
@@ -505,6 +550,7 @@ class Recorder(ProxyTorchDispatchMode):  # type: ignore[misc]  # torch's modes a
         return "a size"
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
+        """The error for Python code that asks what only a run knows."""
         return DataDependent(
             f"Python code needs the value of {question}, which only a run of the program has",
             at=current_place(),

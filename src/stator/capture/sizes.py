@@ -3,7 +3,7 @@
 A dynamic size is an unbacked symbol: torch's own code then takes the path that is right for every
 size wherever it has one. Where it insists on an answer (`GuardOnDataDependentSymNode`), a typical
 size (a prime >= 5) gives it, and the question is either
-    forgotten   it is about layout or 0/1 broadcasting inside an op, where both answers mean the same
+    forgotten   it is about layout or 0/1 broadcasting in an op, where both answers mean the same
     demanded    anything else: the answer becomes a check of the program, with the user's line
 
 NOTE: what torch learns inside a branch or a loop must not leak out of it (the other branch may run
@@ -27,14 +27,20 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, S
 class Asked(Protocol):
     """What the sizes need of the recorder: where we are, and a way to demand."""
 
-    depth: int
     dispatching: str | None
 
-    def demand(self, fact: sympy.Basic) -> None: ...
-    def refuse_question(self, question: sympy.Basic) -> Exception: ...
+    @property
+    def depth(self) -> int:
+        """How many blocks are open around the current one."""
+
+    def demand(self, fact: sympy.Basic) -> None:
+        """The program goes on only where `fact` holds."""
+
+    def refuse_question(self, question: sympy.Basic) -> Exception:
+        """The error for Python code that asks what only a run knows."""
 
 
-class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
+class Sizes(ShapeEnv):
     """The shape environment of one capture."""
 
     def __init__(self) -> None:
@@ -44,18 +50,24 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
         self.data: set[sympy.Symbol] = set()  # numbers that came from data, not from a size
         self.opaque: set[sympy.Symbol] = set()  # truth values and floats
         self._typical: dict[sympy.Symbol, int] = {}
+        self.asked: list[sympy.Basic] = []  # what the op at hand wanted to know
+        self.turned: frozenset[sympy.Basic] = frozenset()  # answered the other way, for once
+        self._to_learn: list[sympy.Basic] = []
 
     def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> Any:
+        """A new int, which counts as data until it is made a size."""
         number = super().create_unbacked_symint(*args, **kwargs)
         self.data |= number.node.expr.free_symbols
         return number
 
     def create_unbacked_symfloat(self, *args: Any, **kwargs: Any) -> Any:
+        """A new float; no question about it has a typical answer."""
         number = super().create_unbacked_symfloat(*args, **kwargs)
         self.opaque |= number.node.expr.free_symbols
         return number
 
     def create_unbacked_symbool(self, *args: Any, **kwargs: Any) -> Any:
+        """A new truth value; no question about it has a typical answer."""
         number = super().create_unbacked_symbool(*args, **kwargs)
         self.opaque |= number.node.expr.free_symbols
         return number
@@ -65,14 +77,16 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
         super()._constrain_range_for_size(a, *args, **kwargs)
 
     def evaluate_expr(self, orig_expr: sympy.Basic, *args: Any, **kwargs: Any) -> Any:
+        """Torch's own answer where it has one, else the answer at typical sizes."""
         try:
             return super().evaluate_expr(orig_expr, *args, **kwargs)
         except GuardOnDataDependentSymNode:
             return self._answer(self.replace(orig_expr))
 
-    def guard_or_defer_runtime_assert(
+    def guard_or_defer_runtime_assert(  # type: ignore[override]  # torch types it as its cache
         self, orig_expr: Any, msg: str, fx_node: torch.fx.Node | None = None
     ) -> bool:
+        """What is known of `orig_expr`; where nothing is, it is demanded and taken to hold."""
         known = self._maybe_evaluate_static(orig_expr)
         if known is not None:
             return bool(known)
@@ -80,7 +94,9 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
             self._demand(orig_expr)
         return True
 
-    def _maybe_guard_rel(self, expr: Any) -> None:
+    def _maybe_guard_rel(  # type: ignore[override]  # torch types it as its cache
+        self, expr: Any
+    ) -> None:
         if self.recorder is None or self.recorder.depth == 0:
             super()._maybe_guard_rel(expr)
 
@@ -97,6 +113,8 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
             return sympy.false
         answer = self._typical_answer(question)
         if not (inside_op and self._is_zero_one(question)):
+            answer = answer is not (question in self.turned)
+            self.asked.append(question)
             self._demand(question if answer else sympy.Not(question))
         return sympy.true if answer else sympy.false
 
@@ -125,8 +143,22 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
             return
         if not self._is_zero_one(fact) or self.recorder.dispatching in RANK_DEPENDS_ON_ONE:
             self.recorder.demand(fact)
+        self._to_learn.append(fact)
+        if self.recorder.dispatching is None:
+            self.learn()
+
+    def learn(self) -> None:
+        """What was demanded at the top of the program holds from there on."""
+        assert self.recorder is not None
+        facts, self._to_learn = self._to_learn, []
         if self.recorder.depth == 0:
-            super()._maybe_guard_rel(fact)
+            for fact in facts:
+                super()._maybe_guard_rel(fact)
+
+    def forget(self, facts: set[sympy.Basic]) -> None:
+        """Go back to `facts`: the op that asked has failed."""
+        self._to_learn = []
+        self.facts[-1] = facts
 
     def _is_zero_one(self, question: Any) -> bool:
         """Is this a question of 0 or 1 (empty, broadcast, contiguous), not of the data itself?"""
@@ -137,8 +169,10 @@ class Sizes(ShapeEnv):  # type: ignore[misc]  # ShapeEnv is untyped
 
 
 # Ops whose result has another rank when a size is 1: there the question is not about layout alone.
-RANK_DEPENDS_ON_ONE = frozenset({"aten::squeeze", "aten::squeeze_", "aten::squeeze.dim",
-                                 "aten::squeeze.dims", "aten::squeeze_.dim", "aten::squeeze_.dims"})  # fmt: skip
+RANK_DEPENDS_ON_ONE = frozenset({
+    "aten::squeeze", "aten::squeeze.dim", "aten::squeeze.dims",
+    "aten::squeeze_", "aten::squeeze_.dim", "aten::squeeze_.dims",
+})  # fmt: skip
 
 
 def _is_condition(question: Any) -> bool:

@@ -40,6 +40,7 @@ class Undefined:
         self.name = name
 
     def error(self) -> UnboundLocalError:
+        """What Python raises where the name is read."""
         return UnboundLocalError(
             f"cannot access local variable '{self.name}' where it is not associated with a value"
         )
@@ -52,7 +53,7 @@ Apply = Callable[["Variant", Callable[[Any], Any]], Any]
 
 
 class Variant:
-    """One of `alternatives`: number `tag` says which. Using it uses each alternative in a branch."""
+    """One of `alternatives`: number `tag` says which. A use of it uses each in a branch."""
 
     def __init__(self, tag: Any, alternatives: tuple[Any, ...], apply: Apply) -> None:
         self.__dict__.update(tag=tag, alternatives=alternatives, apply=apply)
@@ -109,6 +110,7 @@ def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> A
 
 
 def first_variant(tree: Any) -> Variant | None:
+    """The first Variant in `tree`, containers opened; None where there is none."""
     if isinstance(tree, Variant):
         return tree
     if type(tree) in (list, tuple) or (type(tree) is StagedList and tree.columns is None):
@@ -121,6 +123,7 @@ def first_variant(tree: Any) -> Variant | None:
 
 
 def replace(old: Variant, new: Any, tree: Any) -> Any:
+    """`tree` with `new` wherever it has `old`."""
     if tree is old:
         return new
     if type(tree) in (list, tuple, StagedList):
@@ -182,8 +185,10 @@ def now() -> int:
 
 
 class StagedList(list[Any]):
-    """A list in converted code. While `columns` is None it is a plain list; afterwards its items
-    live in the program, and only staging knows how to use it.
+    """A list in converted code.
+
+    While `columns` is None it is a plain list; afterwards its items live in the program, and only
+    staging knows how to use it.
     """
 
     columns: Columns | None = None
@@ -226,15 +231,17 @@ class StagedList(list[Any]):
 
 
 class Locals:
-    """The names of a running function that code elsewhere changes: a loop body run by a generator."""
+    """The names of a running function that code elsewhere changes: a loop over a generator."""
 
     def __init__(self, names: tuple[str, ...], read: Any, write: Any) -> None:
         self.names, self.read, self.write = names, read, write
 
     def state(self) -> dict[str, Any]:
+        """The values of the names now."""
         return dict(zip(self.names, self.read(), strict=True))
 
     def restore(self, state: dict[str, Any]) -> None:
+        """Give the names the values of `state`; one that it lacks is unbound."""
         self.write(tuple(state.get(name, Undefined(name)) for name in self.names))
 
 
