@@ -127,7 +127,7 @@ def recursion(x):
 
 def logic_and_sizes(x):
     rows, wide = x.shape[0], x.repeat(2)
-    while rows > 1 and (wide > 0).any() or rows > 5:
+    while (rows > 1 and (wide > 0).any()) or rows > 5:
         rows, wide = rows - 1, torch.cat([wide, wide[:1]])
     return rows, wide if 0 < rows <= 3 else -wide
 

@@ -1,10 +1,10 @@
 """Documents whose blocks are made by code: read, compared and written between markers.
 
-    <!-- made: NAME -->
-    ```text
-    what the maker of NAME gave
-    ```
-    <!-- end -->
+<!-- made: NAME -->
+```text
+what the maker of NAME gave
+```
+<!-- end -->
 """
 
 import re

@@ -6,6 +6,7 @@ import json
 import re
 import tempfile
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,12 @@ def captured_collatz() -> StaticFunction:
     return static
 
 
+def source_of(*functions: Callable[..., Any]) -> str:
+    return "\n\n\n".join(inspect.getsource(function).rstrip() for function in functions)
+
+
 def source() -> str:
-    return inspect.getsource(collatz).rstrip()
+    return source_of(collatz)
 
 
 def fence() -> str:
@@ -234,11 +239,17 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "saved": saved,
     "story": story,
     "kinds": kinds,
+    "union-source": partial(source_of, captures.double, captures.double_and_add),
     "union": union,
+    "containers-source": partial(source_of, captures.keep_positive),
     "containers": containers,
+    "sizes-source": partial(source_of, captures.grow),
     "sizes": sizes,
+    "demands-source": partial(source_of, captures.add),
     "demands": demands,
+    "functions-source": partial(source_of, captures.halvings),
     "functions": functions,
+    "floats-source": partial(source_of, captures.drift),
     "floats": floats,
     "guards": guards,
 }

@@ -88,8 +88,6 @@ def branch_only_for_effect(x):
     (f(-2.0), 1),
     (f(2.0), 2),
     (f(2.0), "many"),
-    pending="refused: ST102 `match` cannot be converted",
-    pending_stages=("rewritten", "captured", "unoptimised", "saved"),
 )
 def match_on_a_python_value(x, how):
     """`match` on Python values around a tensor's branch."""
@@ -108,8 +106,6 @@ def match_on_a_python_value(x, how):
     (i(1),),
     (i(5),),
     (i(-1),),
-    pending="refused: ST102 `match` cannot be converted",
-    pending_stages=("rewritten", "captured", "unoptimised", "saved"),
 )
 def match_on_a_number_from_data(t):
     """`match` on a number taken from a tensor, with a guard and a capture."""

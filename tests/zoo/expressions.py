@@ -464,41 +464,41 @@ PENDING = {
     (
         "k = int(t)",
         "2**k",
-    ): "refused: ST203 Python code needs the value of u0 >= 0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0 >= 0, which only a run of",
     (
         "k = int(t)",
         "k**k",
-    ): "refused: ST203 Python code needs the value of u0 >= 0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0 >= 0, which only a run of",
     ("k = int(t)", "{2:5}.get(k,7)"): "crash: TypeError: unhashable type: non-nested SymInt",
     (
         "k = int(t)",
         "(k,1)<(2,3)",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 2), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 2), which only a run ",
     (
         "k = int(t)",
         "max((k,'a'),(1,'b'))",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     (
         "k = int(t)",
         "'abcde'[:k]",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     ("k = int(t)", "(1,2,3,4)[k:]"): "wrong: result is a list ([3, 4]), eager has (3, 4) at 2",
     (
         "k = int(t)",
         "'abcdef'[k]",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     (
         "k = int(t)",
         "'ab'*k",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     (
         "k = int(t)",
         "[0]*k",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     (
         "k = int(t)",
         "(0,)*k",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     (
         "k = int(t)",
         "4 in range(k)",
@@ -507,11 +507,11 @@ PENDING = {
     (
         "k = int(t)",
         "list(range(k))",
-    ): "refused: ST202 a list gets items of another form after it has become a list of the program",
+    ): "refused: ST202 a list gets items of another form after it has become a lis",
     (
         "k = int(t)",
         "'%d' % k",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     (
         "k = int(t)",
         "'{:>5}'.format(k)",
@@ -525,12 +525,12 @@ PENDING = {
     (
         "k = int(t)",
         "k.bit_length()",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     ("k = int(t)", "k.real"): "crash: AttributeError: 'SymInt' object has no attribute 'real'",
     (
         "k = int(t)",
         "math.gcd(k,4)",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     ("k = int(t)", "math.sqrt(k)"): "wrong: raises None, eager ValueError at -1",
     (
         "k = int(t)",
@@ -540,11 +540,11 @@ PENDING = {
     (
         "k = int(t)",
         "(k>1)+1",
-    ): "refused: ST203 Python code needs the value of u0 > 1, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0 > 1, which only a run of ",
     (
         "k = int(t)",
         "(k>1)*2.5",
-    ): "refused: ST203 Python code needs the value of u0 > 1, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0 > 1, which only a run of ",
     ("k = int(t)", "-(k>1)"): "crash: TypeError: bad operand type for unary -: 'SymBool'",
     (
         "k = int(t)",
@@ -554,7 +554,7 @@ PENDING = {
     (
         "k = int(t)",
         "sum([k>1,True])",
-    ): "refused: ST203 Python code needs the value of u0 > 1, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0 > 1, which only a run of ",
     (
         "k = int(t)",
         "[True,False][k>1]",
@@ -563,12 +563,12 @@ PENDING = {
     (
         "k = int(t)",
         "min([k,1],[2,0])",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 2), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 2), which only a run ",
     ("k = int(t)", "complex(k)"): "refused: ST204 `complex()` of a captured value",
     (
         "k = int(t)",
         "chr(97+k)",
-    ): "refused: ST203 Python code needs the value of u0 + 97, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0 + 97, which only a run of",
     ("k = int(t)", "round(k,-1)"): "wrong: result is 2, eager has 0 at 2",
     ("k = int(t)", "{k: 1}"): "crash: TypeError: unhashable type: non-nested SymInt",
     ("k = int(t)", "{k}"): "crash: TypeError: unhashable type: non-nested SymInt",
@@ -576,31 +576,31 @@ PENDING = {
     (
         "k = int(t)",
         "list(map(lambda q:q*2, range(k)))",
-    ): "refused: ST202 a list gets items of another form after it has become a list of the program",
+    ): "refused: ST202 a list gets items of another form after it has become a lis",
     (
         "k = int(t)",
         "sum(q*q for q in range(k))",
-    ): "refused: ST202 a list gets items of another form after it has become a list of the program",
+    ): "refused: ST202 a list gets items of another form after it has become a lis",
     (
         "k = int(t)",
         "[q for q in range(k)]",
-    ): "refused: ST202 a list gets items of another form after it has become a list of the program",
+    ): "refused: ST202 a list gets items of another form after it has become a lis",
     ("k = int(t)", "next(iter(range(k)))"): "refused: ST204 `iter` of a captured value",
     (
         "k = int(t)",
         "list(zip(range(k),'abc'))",
-    ): "refused: ST203 Python code needs the value of u1, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u1, which only a run of the ",
     (
         "k = int(t)",
         "print(k, [k], (k,), {'a':k})",
-    ): "refused: ST204 the text of a StagedDict with captured values in it is not supported",
+    ): "refused: ST204 the text of a StagedDict with captured values in it is not ",
     ("v = float(t)", "divmod(v,-0.7)"): "wrong: result[0] is -5.0, eager has -6.0 at 3.5",
     ("v = float(t)", "v**2"): "refused: ST302 this needs a number >= 0.0",
     ("v = float(t)", "v**0.5"): "refused: ST302 this needs a number >= 0.0",
     (
         "v = float(t)",
         "+v",
-    ): "refused: ST204 `<built-in function pos>` of a captured number is not supported",
+    ): "refused: ST204 `<built-in function pos>` of a captured number is not suppo",
     (
         "v = float(t)",
         "v.is_integer()",
@@ -610,29 +610,29 @@ PENDING = {
     (
         "v = float(t)",
         "math.isclose(v,2.5)",
-    ): "refused: ST203 Python code needs the value of zuf0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of zuf0, which only a run of th",
     (
         "v = float(t)",
         "math.pow(v,2)",
-    ): "refused: ST203 Python code needs the value of zuf0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of zuf0, which only a run of th",
     (
         "v = float(t)",
         "math.copysign(1,v)",
-    ): "refused: ST203 Python code needs the value of zuf0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of zuf0, which only a run of th",
     (
         "v = float(t)",
         "'%.2f'%v",
-    ): "refused: ST203 Python code needs the value of zuf0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of zuf0, which only a run of th",
     ("v = float(t)", "complex(v)"): "refused: ST204 `complex()` of a captured value",
     ("v = float(t)", "sorted([v,1.0])"): "refused: ST204 `sorted` by a captured value",
     (
         "v = float(t)",
         "torch.arange(0,v)",
-    ): "refused: ST203 Python code needs the value of CeilToInt(FloatTrueDiv(zuf0, 1.0)) < 0, which onl",
+    ): "refused: ST203 Python code needs the value of CeilToInt(FloatTrueDiv(zuf0,",
     (
         "v = float(t)",
         "torch.nn.functional.dropout(torch.ones(4),v/10)",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     ("b = bool(t > 1)", "b is True"): "wrong: result is False, eager has True at 2",
     ("b = bool(t > 1)", "b is not True"): "wrong: result is True, eager has False at 2",
     ("b = bool(t > 1)", "b == 1"): "wrong: result is False, eager has True at 2",
@@ -644,15 +644,15 @@ PENDING = {
     (
         "b = bool(t > 1)",
         "b + 1",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     (
         "b = bool(t > 1)",
         "b * 2",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     (
         "b = bool(t > 1)",
         "sum([b,b])",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     (
         "b = bool(t > 1)",
         "[1,2][b]",
@@ -668,15 +668,15 @@ PENDING = {
     (
         "b = bool(t > 1)",
         "b < 1",
-    ): "crash: TypeError: '<' not supported between instances of 'SymBool' and 'int'",
+    ): "crash: TypeError: '<' not supported between instances of 'SymBool' and 'in",
     (
         "b = bool(t > 1)",
         "max(b,False)",
-    ): "crash: TypeError: '>' not supported between instances of 'bool' and 'SymBool'",
+    ): "crash: TypeError: '>' not supported between instances of 'bool' and 'SymBo",
     (
         "b = bool(t > 1)",
         "torch.ones(2,dtype=torch.int64)*b",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     (
         "b = bool(t > 1)",
         "b in (True,)",
@@ -689,7 +689,7 @@ PENDING = {
     (
         "b = bool(t > 1)",
         "[q for q in range(b)]",
-    ): "crash: TypeError: '<' not supported between instances of 'int' and 'SymBool'",
+    ): "crash: TypeError: '<' not supported between instances of 'int' and 'SymBoo",
     (
         "b = bool(t > 1)",
         "b in {True}",
@@ -701,15 +701,15 @@ PENDING = {
     (
         "b = bool(t > 1)",
         "torch.ones(2).bool() | b",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     (
         "b = bool(t > 1)",
         "torch.ones(2).bool() & b",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     (
         "b = bool(t > 1)",
         "torch.zeros(2).bool() == b",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     ("x = t", "sorted(x.tolist())"): "refused: ST204 `sorted` by a captured value",
     ("x = t", "divmod(x,2)"): "wrong: raises None, eager TypeError at [1.0, 2.0]",
     (
@@ -732,64 +732,64 @@ PENDING = {
     (
         "x = t",
         "x.max(0)",
-    ): "wrong: result is a tuple ((tensor(2.), tensor(1))), eager has torch.return_types.max( values=te",
+    ): "wrong: result is a tuple ((tensor(2.), tensor(1))), eager has torch.return",
     (
         "x = t",
         "torch.max(x,0)",
-    ): "wrong: result is a tuple ((tensor(2.), tensor(1))), eager has torch.return_types.max( values=te",
+    ): "wrong: result is a tuple ((tensor(2.), tensor(1))), eager has torch.return",
     (
         "x = t",
         "x.sort()",
-    ): "wrong: result is a tuple ((tensor([1., 2.]), tensor([0, 1]))), eager has torch.return_types.sor",
+    ): "wrong: result is a tuple ((tensor([1., 2.]), tensor([0, 1]))), eager has t",
     (
         "x = t",
         "x.topk(1)",
-    ): "wrong: result is a tuple ((tensor([2.]), tensor([1]))), eager has torch.return_types.topk( valu",
+    ): "wrong: result is a tuple ((tensor([2.]), tensor([1]))), eager has torch.re",
     (
         "x = t",
         "x.numpy()",
-    ): "wrong: result is a ndarray (torch.ndarray([1., 2.])), eager has array([1., 2.], dtype=float32) ",
+    ): "wrong: result is a ndarray (torch.ndarray([1., 2.])), eager has array([1.,",
     (
         "x = t",
         "x.detach().numpy().sum()",
-    ): "wrong: result is a ndarray (torch.ndarray(3.)), eager has np.float32(3.0) at [1.0, 2.0]",
+    ): "wrong: result is a ndarray (torch.ndarray(3.)), eager has np.float32(3.0) ",
     (
         "x = t",
         "x.view(-1,1).shape",
-    ): "wrong: result is a tuple ((2, 1)), eager has torch.Size([2, 1]) at [1.0, 2.0]",
+    ): "wrong: result is a tuple ((2, 1)), eager has torch.Size([2, 1]) at [1.0, 2",
     (
         "x = t",
         "'ab'[x.argmax()]",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     (
         "x = t",
         "range(3)[x.argmax()]",
-    ): "refused: ST203 Python code needs the value of u0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of u0, which only a run of the ",
     (
         "x = t",
         "torch.equal(x,x)",
-    ): "refused: ST200 torch cannot trace this: DataDependentOutputException: aten.equal.default",
+    ): "refused: ST200 torch cannot trace this: DataDependentOutputException: aten",
     (
         "x = t",
         "torch.allclose(x,x)",
-    ): "refused: ST200 torch cannot trace this: DataDependentOutputException: aten.allclose.default",
+    ): "refused: ST200 torch cannot trace this: DataDependentOutputException: aten",
     (
         "x = t",
         "x.equal(x)",
-    ): "refused: ST200 torch cannot trace this: DataDependentOutputException: aten.equal.default",
+    ): "refused: ST200 torch cannot trace this: DataDependentOutputException: aten",
     (
         "x = t",
         "torch.is_nonzero(x[0])",
-    ): "refused: ST203 Python code needs the value of zuf0, which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of zuf0, which only a run of th",
     ("x = t; d = {'a': x, 'b': x*2}", "sorted(d)"): "refused: ST204 `sorted` by a captured value",
     (
         "x = t; d = {'a': x, 'b': x*2}",
         "{k: v for k, v in d.items() if v.sum() > 3}",
-    ): "wrong: result is {'a': None, 'b': tensor([2., 4.])}, eager has {'b': tensor([2., 4.])} at [1.0,",
+    ): "wrong: result is {'a': None, 'b': tensor([2., 4.])}, eager has {'b': tenso",
     (
         "x = t; d = {'a': x, 'b': x*2}",
         "sorted(d.items(), key=lambda kv: -kv[1].sum())",
-    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of the program has",
+    ): "refused: ST203 Python code needs the value of Eq(u0, 1), which only a run ",
     (
         "x = t; l = [x, x*2, x+1]",
         "l.index(x)",
@@ -805,11 +805,11 @@ PENDING = {
     (
         "x = t; l = [x, x*2, x+1]",
         "[i for i,v in enumerate(l) if v.sum() > 2]",
-    ): "refused: ST202 a list gets items of another form after it has become a list of the program",
+    ): "refused: ST202 a list gets items of another form after it has become a lis",
     (
         "x = t; l = [x, x*2, x+1]",
         "{i for i in range(3)}",
-    ): "refused: ST200 a set leaves the program, which can give tensors, numbers, strings, None, and co",
+    ): "refused: ST200 a set leaves the program, which can give tensors, numbers, ",
     (
         "x = t; l = [x, x*2, x+1]",
         "l.remove(x)",

@@ -11,7 +11,6 @@ from tests.zoo.programs import f, i, program, r
     (i(4),),
     (i(0),),
     (i(1),),
-    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
 )
 def appended_numbers(n):
     """Python ints appended in a recorded loop come back as ints in a list."""
@@ -44,7 +43,6 @@ def stack_of_an_empty_list(n):
     (f([5.0]),),
     (f([]),),
     dynamic=({0},),
-    pending="refused: ST204 `sorted` by a captured value",
 )
 def sorted_by_value(x):
     """`sorted` of a tensor's numbers, reversed too."""
@@ -67,7 +65,6 @@ def insert_pop_and_index(x):
     (i(3),),
     (i(0),),
     may_raise=True,
-    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
 )
 def pop_from_an_empty_list(n):
     """`pop` of an empty list raises IndexError with Python's text."""
@@ -83,7 +80,6 @@ def pop_from_an_empty_list(n):
     (i(3), i(5)),
     (i(3), i(-1)),
     may_raise=True,
-    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
 )
 def index_out_of_range(n, at):
     """A list of unknown length indexed by data: IndexError where Python raises it."""
@@ -119,7 +115,6 @@ def two_lists_of_different_lengths(x):
     (i(3),),
     (i(0),),
     (i(1),),
-    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
 )
 def list_of_tuples(n):
     """Tuples of a number and a tensor, appended in a recorded loop."""
@@ -136,7 +131,6 @@ def list_of_tuples(n):
     (i(3),),
     (i(0),),
     (i(2),),
-    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
 )
 def nested_lists(n):
     """A list of lists, each with its own length."""
@@ -154,7 +148,6 @@ def nested_lists(n):
     (f([]),),
     (f([-1.0]),),
     dynamic=({0},),
-    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
 )
 def comprehension_with_a_filter(x):
     """A filter on data makes a list of unknown length."""
@@ -174,7 +167,6 @@ def dict_with_a_new_key_on_one_path(x):
 @program(
     (f(1.0),),
     (f(-1.0),),
-    pending="wrong: result is {'a': tensor(-4.), 'b': tensor(-3.)}, eager has {'b': tensor(-3.)...",
 )
 def dict_keys_in_order(x):
     """The order of keys depends on the path, and so does the result's."""
@@ -191,7 +183,6 @@ def dict_keys_in_order(x):
 @program(
     (f(1.0),),
     (f(-1.0),),
-    pending="refused: ST204 `values` of a dict with a key that only some paths have set",
 )
 def dict_deletion_in_a_branch(x):
     """`del` and `pop` on different paths."""
@@ -231,7 +222,7 @@ def iterating_a_dict(x):
     return out, list(table), sum(v.sum() for v in table.values())
 
 
-@program((f(1.0),), (f(-1.0),), pending="refused: ST204 a set of the caller's is changed")
+@program((f(1.0),), (f(-1.0),))
 def set_of_python_values(x):
     """A set that grows before the branch; membership inside it."""
     names = {"a", "b"}
@@ -243,7 +234,7 @@ def set_of_python_values(x):
     return y
 
 
-@program((i(2),), (i(0),), (i(7),), pending="refused: ST204 `list.count` compares captured items")
+@program((i(2),), (i(0),), (i(7),))
 def number_in_a_list(n):
     """`in` and `index` and `count` with a number from data."""
     k = int(n)
@@ -255,7 +246,6 @@ def number_in_a_list(n):
     (i(3),),
     (i(0),),
     (i(1),),
-    pending="refused: ST203 Python code needs the value of u3, which only a run of the program has",
 )
 def list_extended_and_repeated(n):
     """`extend`, `+`, `*` with a captured count, and `+=`."""
@@ -272,7 +262,6 @@ def list_extended_and_repeated(n):
     (f([1.0]),),
     (f([]),),
     dynamic=({0},),
-    pending="refused: ST204 a slice of a list whose length only a run knows is assigned",
 )
 def slice_assignment(x):
     """A slice of a list replaced by another of another length."""
@@ -308,7 +297,6 @@ def list_as_a_stack(n):
     (i(5),),
     (i(0),),
     (i(2),),
-    pending="refused: ST202 a list gets items of another form after it has become a list of the...",
 )
 def truth_of_a_list(n):
     """An empty list is false: `while stack`."""

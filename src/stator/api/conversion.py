@@ -18,7 +18,7 @@ def to_static(
     backend: str | None = None,
     full_graph: bool = True,
 ) -> Any:
-    """A static form of `function`: a function, a method, or an nn.Module (whose forward is replaced).
+    """A static form of `function`: a function, a method, or an nn.Module (its forward is replaced).
 
     `input_spec` is a list with an InputSpec (or a value) for each positional argument; without it
     the first call's sizes hold, and a size that changes later becomes dynamic.

@@ -71,7 +71,7 @@ def _without_effects(captured: Captured, owner: torch.nn.Module | None) -> Progr
     body = program.body
     for effect in captured.effects:
         for name, position in _buffer_writes(effect, owner):
-            stored = _stored(program, captured, name)
+            stored = _stored(program, name)
             body.ops.append(Op("aten::copy_", (stored.value, body.outputs[position]), {}, ()))
     body.outputs = body.outputs[: _count_leaves(program.output_structure)]
     return program
@@ -99,7 +99,7 @@ def _target(effect: Effect) -> str:
     return f"`{keys[0]}` of a {owner}" if keys else f"a {owner}"
 
 
-def _stored(program: Program, captured: Captured, name: str) -> Stored:
+def _stored(program: Program, name: str) -> Stored:
     for stored in program.stored:
         if stored.name == name:
             return stored

@@ -75,7 +75,7 @@ def specs_of(value: Any, sizes: list[tuple[int | None, ...]]) -> Any:
     return _rebuild(value, lambda item: specs_of(item, sizes))
 
 
-def specs_from(value: Any, names: list[str] | None = None) -> Any:
+def specs_from(value: Any) -> Any:
     """An input spec as the capture reads it: InputSpecs and tensors become TensorSpecs."""
     if isinstance(value, InputSpec):
         return value.tensor_spec()
@@ -112,8 +112,10 @@ def fit(spec: Any, value: Any, path: str) -> Any:
                                fix="call it with what the spec says")  # fmt: skip
         return {key: fit(spec[key], value[key], f"{path}[{key!r}]") for key in spec}
     if spec is not value and spec != value:
-        raise SpecMismatch(f"{path} is {value!r}, its spec says {spec!r}",
-                           fix="call it with what the spec says, or leave it out of the spec")  # fmt: skip
+        raise SpecMismatch(
+            f"{path} is {value!r}, its spec says {spec!r}",
+            fix="call it with what the spec says, or leave it out of the spec",
+        )
     return value
 
 

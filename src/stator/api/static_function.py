@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from stator.api.signature import Signature, fit, signature_of, specs_from, specs_of
+from stator.api.signature import Signature, Sizes, fit, signature_of, specs_from, specs_of
 from stator.api.switches import is_enabled
 from stator.capture.inputs import TensorSpec
 from stator.errors import SpecMismatch
@@ -34,11 +34,11 @@ class ConcreteProgram:
 
     program: Program
     captured: Captured
-    sizes: tuple[tuple[int | None, ...], ...]
+    sizes: Sizes
     runner: Runner
     reason: str
 
-    def holds_for(self, sizes: tuple[tuple[int, ...], ...]) -> bool:
+    def holds_for(self, sizes: Sizes) -> bool:
         """Do these sizes fit?"""
         return all(
             mine is None or mine == given
@@ -47,6 +47,7 @@ class ConcreteProgram:
         )
 
     def __call__(self, leaves: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
+        """Run the program on the tensors of a call, and make the changes that the call makes."""
         outputs = self.runner(leaves, self.captured.tensors)
         for effect in self.captured.effects:
             _do(effect, outputs, call, self.captured.classes)
@@ -56,6 +57,8 @@ class ConcreteProgram:
 class StaticFunction:
     """What `to_static` gives: call it like the function it was made from."""
 
+    __name__: str  # these two are the function's
+    __qualname__: str
     __stator_original__: Any = None  # set on each instance; see staging.marks
 
     def __init__(self, function: Any, input_spec: Any = None, *, full_graph: bool = True) -> None:
@@ -91,6 +94,7 @@ class StaticFunction:
     # ---- calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the function gives, computed by a program that holds for these arguments."""
         if not is_enabled() or torch.compiler.is_compiling():
             return self._function(*args, **kwargs)
         signature = signature_of(args, kwargs)
@@ -123,8 +127,8 @@ class StaticFunction:
 
     def _warn(self, reason: str) -> None:
         warnings.warn(
-            f"{self.__name__} has been captured {CAPTURE_LIMIT} times; the last time because {reason}. "
-            "Pass what changes as a tensor, or give an input_spec.",
+            f"{self.__name__} has been captured {CAPTURE_LIMIT} times; the last time because "
+            f"{reason}. Pass what changes as a tensor, or give an input_spec.",
             stacklevel=4,
         )
 
@@ -221,7 +225,7 @@ def _tensor_specs(tree: Any) -> list[TensorSpec]:
     return []
 
 
-def _all_sizes(tree: Any) -> list[tuple[int, ...]]:
+def _all_sizes(tree: Any) -> list[tuple[int | None, ...]]:
     return list(signature_of((tree,), {}).sizes)
 
 

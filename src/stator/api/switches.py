@@ -24,7 +24,7 @@ def is_enabled() -> bool:
 
 
 def not_to_static(function: Any = None) -> Any:
-    """Leave `function` as it is when converted code calls it: its ops are recorded, its Python runs.
+    """Leave `function` as it is when converted code calls it: its ops are recorded, Python runs.
 
     >>> @not_to_static
     ... def helper(x):

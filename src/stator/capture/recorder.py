@@ -119,7 +119,7 @@ class Recorder(ProxyTorchDispatchMode):
         return self._apply(self, variant, function)
 
     def apply_all(self, variant: Variant, function: Callable[[Any], Any]) -> Any:
-        """The same for a function that asks what an alternative is: undefined ones are no errors."""
+        """The same for a function that asks what an alternative is: undefined ones are fine."""
         return self._apply_all(self, variant, function)
 
     @property
@@ -481,7 +481,7 @@ class Recorder(ProxyTorchDispatchMode):
             sizes.turned = frozenset(sizes.asked)
             try:
                 return run()
-            except Exception:
+            except Exception:  # noqa: BLE001 (raises, and says what came first)
                 raise CaptureError(
                     f"whether `{self.dispatching}` works here depends on {question}: {error}",
                     at=current_place(), fix="give the sizes in an InputSpec, or make them equal",

@@ -64,6 +64,7 @@ def set_attribute(session: Session, obj: Any, name: str, value: Any) -> None:
 
 
 def delete_attribute(session: Session, obj: Any, name: str) -> None:
+    """`del obj.name`."""
     _note_object(session, obj)
     delattr(obj, name)
 

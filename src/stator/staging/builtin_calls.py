@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
 
 from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number
@@ -62,9 +63,11 @@ class BuiltinCalls:
         }  # fmt: skip
 
     def knows(self, function: Any) -> bool:
+        """Is `function` a builtin that is handled here?"""
         return isinstance(function, type | type(len)) and function in self.handlers
 
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """`function(*args, **kwargs)` for a builtin that `knows` knows."""
         return self.handlers[function](*args, **kwargs)
 
     # ---- casts
@@ -168,7 +171,7 @@ class BuiltinCalls:
         found = self._indexed(values)
         if found and not kwargs:
             return iteration.zipped(found)
-        return zip(*map(self._rows, values), **kwargs)
+        return zip(*map(self._rows, values), **kwargs)  # noqa: B905 (the caller says)
 
     def _reversed(self, values: Any) -> Any:
         found = self._indexed((values,))
@@ -181,8 +184,8 @@ class BuiltinCalls:
         if found:
             rows = iteration.zipped(found)
             return iteration.mapped(lambda row: self.caller(function, *row), rows)
-        rows = zip(*map(self._rows, values), strict=False)
-        return StagedList(self.caller(function, *row) for row in rows)
+        known = zip(*map(self._rows, values), strict=False)
+        return StagedList(self.caller(function, *row) for row in known)
 
     def _list(self, *args: Any) -> Any:
         if args and isinstance(args[0], Variant):
@@ -231,6 +234,8 @@ class BuiltinCalls:
         if isinstance(value, Undefined):
             raise value.error()
         wanted = classes if isinstance(classes, tuple) else (classes,)
+        if isinstance(value, FakeTensor):  # a tensor like any other, as far as user code can see
+            return isinstance(value, tuple(one for one in wanted if one is not FakeTensor))
         for captured, python in PYTHON_TYPES.items():
             if isinstance(value, captured):
                 return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
@@ -373,6 +378,7 @@ class BuiltinCalls:
         print_values(self.session, *values, **options)
 
     def contains(self, container: Any, wanted: Any) -> Any:
+        """`wanted in container`, item by item."""
         return self._run(definitions.contains, container, wanted)
 
     # ---- methods of dicts and strings
@@ -387,8 +393,9 @@ class BuiltinCalls:
             "setdefault",
             "__getitem__",
         ):
-            return distribute(lambda k, *rest: self.call_dict_method(owner, name, method, (k, *rest), kwargs),
-                              args, {})  # fmt: skip
+            return distribute(
+                lambda *a: self.call_dict_method(owner, name, method, a, kwargs), args, {}
+            )
         self.session.note(owner)
         if name == "get" and isinstance(owner.get(args[0]), Variant):
             default = args[1] if len(args) > 1 else None
@@ -421,4 +428,5 @@ class BuiltinCalls:
         )  # fmt: skip
 
     def equal(self, a: Any, b: Any) -> Any:
+        """`a == b`."""
         return compare(self.session, a, "==", b)

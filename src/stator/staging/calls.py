@@ -1,8 +1,8 @@
 """call(): convert the callee, record it, or leave it alone?
 
-The first row of `Caller.rules` whose predicate holds takes the call. User code is converted and run;
-library code (torch, numpy, the standard library) runs as it is, with captured values torn apart into
-what it can take.
+The first row of `Caller.rules` whose predicate holds takes the call. User code is converted and
+run; library code (torch, numpy, the standard library) runs as it is, with captured values torn
+apart into what it can take.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUN
 Args = tuple[Any, ...]
 Keywords = dict[str, Any]
 MUTABLE = (list, dict, set)
+BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
 
 
@@ -58,6 +59,13 @@ class Spread:
 def _named(name: str, value: Any) -> dict[str, Any]:
     """A keyword argument that may be absent."""
     return {} if isinstance(value, Undefined) else {name: value}
+
+
+def _may_be_absent(name: str, value: Any) -> bool:
+    """Does it depend on the path whether this keyword is passed?"""
+    return isinstance(value, Variant) and (
+        name == SPREAD or any(isinstance(one, Undefined) for one in value.alternatives)
+    )
 
 
 class Caller:
@@ -75,7 +83,7 @@ class Caller:
             (is_numpy_function, self._call_numpy),
             (lambda f: original_function(f) is not None, self._call_static_function),
             (lambda f: isinstance(f, types.MethodType), self._call_method),
-            (lambda f: isinstance(f, types.BuiltinMethodType | types.MethodWrapperType), self._call_builtin_method),
+            (lambda f: isinstance(f, BUILTIN_METHODS), self._call_builtin_method),
             (lambda f: isinstance(f, torch.nn.Module), self._call_module),
             (lambda f: isinstance(f, types.FunctionType), self._call_function),
             (lambda f: isinstance(f, type), self._call_class),
@@ -96,23 +104,21 @@ class Caller:
     def _choose_arguments(self, function: Any, args: Args, kwargs: Keywords) -> tuple[Any] | None:
         """Arguments whose number depends on the path: one call for each way."""
         apply = self.session.recorder.apply_all
-        for k, arg in enumerate(args):
-            if type(arg) is Spread:
-                first, last = args[:k], args[k + 1 :]
-                return (
-                    apply(arg.values, lambda one: self(function, *first, *one, *last, **kwargs)),
-                )
-        for name, value in kwargs.items():
-            if not isinstance(value, Variant):
-                continue
-            rest = {key: other for key, other in kwargs.items() if key != name}
-            if name == SPREAD:
-                return (apply(value, lambda one: self(function, *args, **rest, **one)),)
-            if any(isinstance(one, Undefined) for one in value.alternatives):
-                return (
-                    apply(value, lambda one: self(function, *args, **rest, **_named(name, one))),
-                )
-        return None
+        at = next((k for k, arg in enumerate(args) if type(arg) is Spread), None)
+        if at is not None:
+            first, last = args[:at], args[at + 1 :]
+            return (
+                apply(args[at].values, lambda one: self(function, *first, *one, *last, **kwargs)),
+            )
+        name = next((key for key, value in kwargs.items() if _may_be_absent(key, value)), None)
+        if name is None:
+            return None
+        rest = {key: other for key, other in kwargs.items() if key != name}
+        if name == SPREAD:
+            return (apply(kwargs[name], lambda one: self(function, *args, **rest, **one)),)
+        return (
+            apply(kwargs[name], lambda one: self(function, *args, **rest, **_named(name, one))),
+        )
 
     def _call_numpy(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         if first_variant((args, kwargs)) is not None:
@@ -132,7 +138,7 @@ class Caller:
         return self(original_function(function), *args, **kwargs)
 
     def _call_method(self, method: types.MethodType, args: Args, kwargs: Keywords) -> Any:
-        owner = method.__self__
+        owner: Any = method.__self__
         if isinstance(owner, torch.Tensor):
             return self._call_tensor_method(method, args, kwargs)
         if isinstance(owner, CapturedArray):
@@ -209,7 +215,7 @@ class Caller:
         for name, cell in _cells(function, done.free_reads).items():
             self.session.guards.read_cell(cell, name)
 
-    def _call_class(self, cls: type, args: Args, kwargs: Keywords) -> Any:
+    def _call_class(self, cls: Any, args: Args, kwargs: Keywords) -> Any:
         """A new object: `__init__` is converted where a user wrote it."""
         init = cls.__init__
         if (
@@ -309,20 +315,20 @@ class Caller:
 
     def _split_bool(self, function: Any, args: Args, kwargs: Keywords) -> tuple[Any] | None:
         """Torch takes no symbolic bool: one call for each of its two values."""
-        for index, arg in enumerate(args):
-            if isinstance(arg, torch.SymBool):
-                before, after = args[:index], args[index + 1 :]
-                return (
-                    self._either(
-                        arg, lambda b: self.library(function, (*before, b, *after), kwargs)
-                    ),
-                )
-        for name, arg in kwargs.items():
-            if isinstance(arg, torch.SymBool):
-                return (
-                    self._either(arg, lambda b: self.library(function, args, {**kwargs, name: b})),
-                )
-        return None
+        at = next((k for k, arg in enumerate(args) if isinstance(arg, torch.SymBool)), None)
+        if at is not None:
+            before, after = args[:at], args[at + 1 :]
+            return (
+                self._either(
+                    args[at], lambda b: self.library(function, (*before, b, *after), kwargs)
+                ),
+            )
+        name = next((key for key, arg in kwargs.items() if isinstance(arg, torch.SymBool)), None)
+        if name is None:
+            return None
+        return (
+            self._either(kwargs[name], lambda b: self.library(function, args, {**kwargs, name: b})),
+        )
 
     def _either(self, condition: torch.SymBool, function: Callable[[bool], Any]) -> Any:
         return capture_if(

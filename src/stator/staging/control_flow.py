@@ -22,7 +22,7 @@ Code = Callable[[], Any]
 
 
 def if_stmt(
-    session: Session, test: Any, body: Code, orelse: Code, read: Read, write: Write, names: Names
+    session: Session, test: Any, body: Code, orelse: Code, read: Read, write: Write, _names: Names
 ) -> None:
     """`if`: one side when the test is a Python value, both recorded when it is captured."""
     condition = session.truth(test)
@@ -73,9 +73,11 @@ class LoopVariables:
         self._read, self._write, self._counts = read, write, counts
 
     def read(self) -> tuple[Any, ...]:
+        """The values that the names, and the trip where it counts, have now."""
         return (*self._read(), self.trip) if self._counts else self._read()
 
     def write(self, values: tuple[Any, ...]) -> None:
+        """Give the names, and the trip where it counts, these values."""
         if self._counts:
             *names, self.trip = values
             values = tuple(names)
@@ -85,7 +87,7 @@ class LoopVariables:
 def while_stmt(
     session: Session, test: Code, body: Code, read: Read, write: Write, names: Names
 ) -> None:
-    """`while`: Python as long as the test is a Python value; the rest is recorded when it is not."""
+    """`while`: Python as long as the test is a Python value; recorded from where it is not."""
     recorder = session.recorder
     condition = truth(recorder, test())
     while isinstance(condition, bool):

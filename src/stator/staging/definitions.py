@@ -8,12 +8,14 @@ _NO_DEFAULT = object()
 
 
 def sum_of(items: Any, start: Any = 0) -> Any:
+    """`sum(items, start)`."""
     for item in items:
         start = start + item
     return start
 
 
 def any_of(items: Any) -> Any:
+    """`any(items)`."""
     for item in items:
         if item:
             return True
@@ -21,6 +23,7 @@ def any_of(items: Any) -> Any:
 
 
 def all_of(items: Any) -> Any:
+    """`all(items)`."""
     for item in items:
         if not item:
             return False
@@ -28,6 +31,7 @@ def all_of(items: Any) -> Any:
 
 
 def max_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
+    """`max(items, key=key, default=default)`."""
     found = False
     best = best_key = None
     for item in items:
@@ -43,6 +47,7 @@ def max_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
 
 
 def min_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
+    """`min(items, key=key, default=default)`."""
     found = False
     best = best_key = None
     for item in items:
@@ -58,6 +63,7 @@ def min_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
 
 
 def list_of(items: Any) -> Any:
+    """`list(items)`."""
     result = []
     for item in items:
         result.append(item)
@@ -65,6 +71,7 @@ def list_of(items: Any) -> Any:
 
 
 def filtered(function: Any, items: Any) -> Any:
+    """`filter(function, items)`, as a list."""
     result = []
     for item in items:
         if item if function is None else function(item):
@@ -73,6 +80,7 @@ def filtered(function: Any, items: Any) -> Any:
 
 
 def contains(items: Any, wanted: Any) -> Any:
+    """`wanted in items`."""
     for item in items:
         if item == wanted:
             return True
@@ -80,6 +88,7 @@ def contains(items: Any, wanted: Any) -> Any:
 
 
 def enumerated(items: Any, start: Any = 0) -> Any:
+    """`enumerate(items, start)`."""
     for item in items:
         yield start, item
         start = start + 1

@@ -1,4 +1,4 @@
-"""Generators: the loop that uses one becomes its consumer, and the generator an ordinary function."""
+"""Generators: the loop that uses one becomes its consumer, the generator a plain function."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def for_each_yielded(
     goes_on: Callable[[], Any],
     frame: Locals,
 ) -> None:
-    """A `for` over a generator: its body runs at each `yield`; what it assigns is part of the state."""
+    """A `for` over a generator: its body runs at each `yield`; what it assigns is state."""
 
     def consumer(item: Any) -> Any:
         session.note(frame)

@@ -25,6 +25,7 @@ class Guards:
             self._outside[id(obj)] = obj
 
     def is_outside(self, obj: Any) -> bool:
+        """Was `obj` there before the capture?"""
         return id(obj) in self._outside
 
     def read_attribute(self, obj: Any, name: str, value: Any) -> None:
@@ -47,12 +48,14 @@ class Guards:
         self._outside[id(names)] = names
 
     def read_global(self, names: dict[str, Any], name: str) -> None:
+        """The global `name` of a module with these globals is read."""
         if name in names and not isinstance(names[name], types.ModuleType):
             self._watch((id(names), "global", name), lambda: names.get(name, _MISSING),
                         names[name], f"global {name}")  # fmt: skip
             self.own(names[name])
 
     def read_cell(self, cell: types.CellType, name: str) -> None:
+        """The variable `name` of an enclosing function, kept in `cell`, is read."""
         value = _contents(cell)
         if value is not _MISSING:
             self._watch(

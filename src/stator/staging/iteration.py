@@ -1,4 +1,4 @@
-"""Iteration over what only a run can count: captured ranges, tensors, lists, and what is made of them."""
+"""Iteration over what only a run can count: captured ranges, tensors, lists, zips of these, ..."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class CapturedRange:
     step: Any
 
     def more(self, index: Any) -> Any:
+        """Is there an item `index`?"""
         at = self.start + index * self.step
         if isinstance(self.step, int):
             return at < self.stop if self.step > 0 else at > self.stop
@@ -44,9 +45,11 @@ class CapturedRange:
         return either(up, both(self.step < 0, at > self.stop))
 
     def item(self, index: Any) -> Any:
+        """Item `index`."""
         return self.start + index * self.step
 
     def length(self) -> Any:
+        """How many items there are."""
         if not isinstance(self.step, int):
             raise TypeError("the length of a range with a captured step")
         distance = self.stop - self.start if self.step > 0 else self.start - self.stop
@@ -94,10 +97,13 @@ def _captured_list(recorder: Recorder, items: StagedList) -> Indexed:
 
 
 def enumerated(items: Indexed, start: Any) -> Indexed:
+    """`enumerate(items, start)`."""
     return Indexed(items.more, lambda k: (start + k, items.item(k)), items.length)
 
 
 def zipped(parts: list[Indexed]) -> Indexed:
+    """`zip(*parts)`."""
+
     def more(index: Any) -> Any:
         conditions = [part.more(index) for part in parts]
         return functools.reduce(both, conditions)
@@ -112,11 +118,13 @@ def zipped(parts: list[Indexed]) -> Indexed:
 
 
 def reversed_items(items: Indexed) -> Indexed:
+    """`reversed(items)`."""
     last = items.length() - 1
     return Indexed(lambda k: k <= last, lambda k: items.item(last - k), lambda: last + 1)
 
 
 def mapped(function: Callable[..., Any], items: Indexed) -> Indexed:
+    """`map(function, items)`."""
     return Indexed(items.more, lambda k: function(items.item(k)), items.length)
 
 

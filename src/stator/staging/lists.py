@@ -83,6 +83,7 @@ def borrowed(item: Any) -> Any:
 
 
 def list_length(recorder: Recorder, items: StagedList) -> Any:
+    """`len(items)` of a list of the program."""
     assert items.columns is not None
     value = recorder.new_value(NumberType("int"))
     recorder.emit("stator::list_length", (items.columns.values[0],), [value])
@@ -102,6 +103,7 @@ def list_get(recorder: Recorder, items: Any, index: Any) -> Any:
 
 
 def list_slice(recorder: Recorder, items: Any, where: slice) -> StagedList:
+    """`items[where]`, as a list of the program."""
     bounds = tuple(recorder.arg(bound) for bound in (where.start, where.stop, where.step))
     return list_of(_each(recorder, columns_of(recorder, items), "stator::list_slice", bounds))
 
@@ -138,6 +140,7 @@ def _fit(columns: Columns, kind: Kind, recorder: Recorder) -> Columns:
 
 
 def set_item(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None:
+    """`items[index] = item`."""
     columns = columns_of(recorder, items)
     _become(
         items, _each_with_item(recorder, columns, "stator::list_set", (recorder.arg(index),), item)
@@ -145,6 +148,7 @@ def set_item(recorder: Recorder, items: StagedList, index: Any, item: Any) -> No
 
 
 def delete_item(recorder: Recorder, items: StagedList, index: Any) -> None:
+    """`del items[index]`."""
     columns = columns_of(recorder, items)
     _become(items, _each(recorder, columns, "stator::list_delete", (recorder.arg(index),)))
 
@@ -158,11 +162,13 @@ def _become(items: StagedList, columns: Columns) -> None:
 
 
 def append(recorder: Recorder, items: StagedList, item: Any) -> None:
+    """`items.append(item)`."""
     columns = columns_of(recorder, items)
     _become(items, _each_with_item(recorder, columns, "stator::list_append", (), item))
 
 
 def insert(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None:
+    """`items.insert(index, item)`."""
     columns = columns_of(recorder, items)
     _become(
         items,
@@ -171,16 +177,19 @@ def insert(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None
 
 
 def pop(recorder: Recorder, items: StagedList, index: Any = -1) -> Any:
+    """`items.pop(index)`."""
     taken = list_get(recorder, items, index)
     delete_item(recorder, items, index)
     return taken
 
 
 def extend(recorder: Recorder, items: StagedList, others: Any) -> None:
+    """`items.extend(others)`."""
     _become(items, concatenated(recorder, items, others))
 
 
 def concatenated(recorder: Recorder, first: Any, second: Any) -> Columns:
+    """The items of `first`, then those of `second`."""
     left, right = columns_of(recorder, first), columns_of(recorder, second)
     kind = generalise(merge(left.item, right.item))
     left, right = _fit(left, kind, recorder), _fit(right, kind, recorder)
@@ -193,15 +202,18 @@ def concatenated(recorder: Recorder, first: Any, second: Any) -> Columns:
 
 
 def reverse(recorder: Recorder, items: StagedList) -> None:
+    """`items.reverse()`."""
     _become(items, _each(recorder, columns_of(recorder, items), "stator::list_reverse", ()))
 
 
-def clear(recorder: Recorder, items: StagedList) -> None:
+def clear(_recorder: Recorder, items: StagedList) -> None:
+    """`items.clear()`: a Python list again."""
     items.columns = None
     list.clear(items)
 
 
 def copy(recorder: Recorder, items: StagedList) -> StagedList:
+    """`items.copy()`."""
     return list_of(columns_of(recorder, items))
 
 
@@ -227,11 +239,13 @@ def call_list_method(recorder: Recorder, items: StagedList, name: str, args: Any
 
 
 def sample(recorder: Recorder, items: StagedList, count: int) -> list[torch.Tensor]:
-    """`count` tensors that stand for the items of a list of the program, for an op that takes lists."""
+    """`count` tensors that stand for the items of a list of the program, for an op of lists."""
     columns = columns_of(recorder, items)
     if len(columns.values) != 1 or not isinstance(columns.values[0].type, ListType):
-        raise UnsupportedCall("torch functions take lists of tensors only", at=current_place(),
-                              fix="make a list of tensors, without None or tuples in it")  # fmt: skip
+        raise UnsupportedCall(
+            "torch functions take lists of tensors only", at=current_place(),
+            fix="make a list of tensors, without None or tuples in it",
+        )  # fmt: skip
     element = columns.values[0].type.element
     tensors = []
     for _ in range(count):
@@ -244,5 +258,5 @@ def sample(recorder: Recorder, items: StagedList, count: int) -> list[torch.Tens
 
 def column_type(kind: Kind) -> Any:
     """The type of the only column of a list of tensors."""
-    (type,) = column_types(kind)
-    return type
+    (only,) = column_types(kind)
+    return only

@@ -54,6 +54,7 @@ def _until(session: Session, value: Any, rest: tuple[Code, ...], *, stop_at: boo
 
 
 def not_(session: Session, value: Any) -> Any:
+    """`not value`."""
     condition = truth(session.recorder, value)
     return not condition if isinstance(condition, bool) else torch.sym_not(condition)
 
@@ -137,16 +138,22 @@ def _contains(session: Session, container: Any, item: Any) -> Any:
         return truth(session.recorder, (container == item).any())
     if isinstance(container, dict) and isinstance(container.get(_key(item)), Variant):
         return _is_defined(session, container[item])
-    if isinstance(container, tuple | list) and not is_captured(container):
-        if _symbolic(item) or any(_symbolic(one) for one in container):
-            tests = [_item_test(session, item, one) for one in container]
-            return or_(session, tests[0](), *tests[1:]) if tests else False
+    if _is_searched(container, item):
+        tests = [_item_test(session, item, one) for one in container]
+        return or_(session, tests[0](), *tests[1:]) if tests else False
     if is_captured(container) or isinstance(item, Number | CapturedText):
         return session.contains(container, item)
     method = user_method(container, "__contains__")
     if method is not None:
         return truth(session.recorder, session.call(method, container, item))
     return item in container
+
+
+def _is_searched(container: Any, item: Any) -> bool:
+    """Is `container` a sequence of known length in which a captured value has to be compared?"""
+    if not isinstance(container, tuple | list) or is_captured(container):
+        return False
+    return _symbolic(item) or any(_symbolic(one) for one in container)
 
 
 def _key(item: Any) -> Any:

@@ -21,6 +21,7 @@ def ignore_modules(names: list[str]) -> None:
 
 
 def is_left_alone(function: Any) -> bool:
+    """Is `function` marked, or one of an ignored module?"""
     plain = getattr(function, "__func__", function)
     if getattr(plain, "__dict__", {}).get(LEFT_ALONE, False):
         return True

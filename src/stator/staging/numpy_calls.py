@@ -1,9 +1,11 @@
 """numpy in converted code: arrays are captured tensors behind torch's own numpy layer.
 
-`x.numpy()` and every array that numpy code makes become a `CapturedArray`; numpy functions of one are
-the functions of the same name in `torch._numpy`. Scalars stay numpy's own, computed while capturing.
+`x.numpy()` and every array that numpy code makes become a `CapturedArray`; numpy functions of one
+are the functions of the same name in `torch._numpy`. Scalars stay numpy's own, computed while
+capturing.
 
-Private torch API, checked on torch 2.13 and 2.11: torch._numpy (its ndarray has one field, `tensor`).
+Private torch API, checked on torch 2.13 and 2.11: torch._numpy (its ndarray has one field,
+`tensor`).
 """
 
 from __future__ import annotations
@@ -85,7 +87,7 @@ def live_array(session: Session, array: numpy.ndarray[Any, Any]) -> Any:
     return session.arrays[id(array)][1]
 
 
-def array_of(session: Session, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> CapturedArray:
+def array_of(_session: Session, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> CapturedArray:
     """`tensor.numpy()`: the same memory, as an array."""
     force = kwargs.get("force", args[0] if args else False)
     if tensor.requires_grad and not force:
@@ -122,7 +124,7 @@ def _for_torch(tree: Any) -> Any:
 
 
 def numpy_dtype(value: Any) -> Any:
-    """numpy's dtypes under the names that torch's numpy layer knows."""
+    """A dtype of numpy's under the name that torch's numpy layer knows; else `value` itself."""
     if isinstance(value, numpy.dtype):
         return value.name
     if isinstance(value, type) and issubclass(value, numpy.generic):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import operator
 import sys
@@ -54,17 +55,21 @@ class Staging:
     def if_stmt(
         self, test: Any, body: Code, orelse: Code, read: Any, write: Any, names: Any
     ) -> None:
+        """`if test: body else: orelse`."""
         control_flow.if_stmt(self.session, test, body, orelse, read, write, names)
 
     def while_stmt(self, test: Code, body: Code, read: Any, write: Any, names: Any) -> None:
+        """`while test(): body`."""
         control_flow.while_stmt(self.session, test, body, read, write, names)
 
     def for_stmt(
         self, iterable: Any, body: Any, test: Code | None, read: Any, write: Any, names: Any
     ) -> None:
+        """`for item in iterable: body(item)`, as long as `test()` holds."""
         control_flow.for_stmt(self.session, iterable, body, test, read, write, names)
 
     def if_expr(self, test: Any, body: Code, orelse: Code) -> Any:
+        """`body() if test else orelse()`."""
         return control_flow.if_expr(self.session, test, body, orelse)
 
     def yielded(self, consumer: Any, item: Any) -> Any:
@@ -74,18 +79,23 @@ class Staging:
     # ---- logic
 
     def and_(self, first: Any, *rest: Code) -> Any:
+        """`first and ...`."""
         return logic.and_(self.session, first, *rest)
 
     def or_(self, first: Any, *rest: Code) -> Any:
+        """`first or ...`."""
         return logic.or_(self.session, first, *rest)
 
     def not_(self, value: Any) -> Any:
+        """`not value`."""
         return logic.not_(self.session, value)
 
     def compare(self, left: Any, sign: str, right: Any) -> Any:
+        """`left SIGN right`."""
         return logic.compare(self.session, left, sign, right)
 
     def compare_chain(self, left: Any, *links: tuple[str, Code]) -> Any:
+        """`left SIGN a SIGN b ...`."""
         return logic.compare_chain(self.session, left, *links)
 
     # ---- calls
@@ -116,6 +126,7 @@ class Staging:
     # ---- names
 
     def undefined(self, name: str) -> Undefined:
+        """The value of a name that is not bound yet."""
         return Undefined(name)
 
     def read(self, value: Any) -> Any:
@@ -131,21 +142,27 @@ class Staging:
     # ---- attributes and items
 
     def get(self, obj: Any, name: str) -> Any:
+        """`obj.name`."""
         return access.get(self.session, obj, name)
 
     def set(self, obj: Any, name: str, value: Any) -> None:
+        """`obj.name = value`."""
         access.set_attribute(self.session, obj, name, value)
 
     def delete(self, obj: Any, name: str) -> None:
+        """`del obj.name`."""
         access.delete_attribute(self.session, obj, name)
 
     def getitem(self, obj: Any, key: Any) -> Any:
+        """`obj[key]`."""
         return access.getitem(self.session, obj, key)
 
     def setitem(self, obj: Any, key: Any, value: Any) -> None:
+        """`obj[key] = value`."""
         access.setitem(self.session, obj, key, value)
 
     def delitem(self, obj: Any, key: Any) -> None:
+        """`del obj[key]`."""
         access.delitem(self.session, obj, key)
 
     def augmented(self, sign: str, left: Any, right: Any) -> Any:
@@ -211,18 +228,23 @@ class Staging:
     # ---- displays and text
 
     def new_list(self, items: list[Any]) -> StagedList:
+        """`[...]`."""
         return StagedList(items)
 
     def new_dict(self, items: dict[Any, Any]) -> StagedDict:
+        """`{key: value, ...}`."""
         return StagedDict(items)
 
-    def new_set(self, items: set[Any]) -> set[Any]:
+    def new_set(self, items: builtins.set[Any]) -> builtins.set[Any]:
+        """`{item, ...}`."""
         return items
 
     def fstring(self, *parts: Any) -> Any:
+        """The parts of an f-string put together."""
         return text.fstring(self.session, *parts)
 
     def format(self, value: Any, conversion: str | None, spec: Any) -> Any:
+        """`{value!conversion:spec}` of an f-string."""
         return text.format_value(self.session, value, conversion, spec)
 
     # ---- patterns of `match`
@@ -289,13 +311,14 @@ class Staging:
         return StagedContext(self.session, self.call, manager)
 
     def index(self, value: Any) -> Any:
+        """`operator.index(value)` for a tensor; anything else as it is."""
         return index(self.recorder, value)
 
 
 class StarUnpacked(StagedList):
-    """`a, *b, c`: Python would make `b` a list of Python items; here it is a list of the program."""
+    """`a, *b, c`: Python would make `b` a list of Python items; here only a run knows how many."""
 
-    def __init__(self, first: list[Any], middle: StagedList, last: list[Any]) -> None:
+    def __init__(self, _first: list[Any], _middle: StagedList, _last: list[Any]) -> None:
         raise UnsupportedCall(
             "`*name` takes a number of items that only a run knows",
             at=current_place(),

@@ -23,7 +23,9 @@ def is_sequence(session: Session, value: Any, size: int, starred: bool) -> Any:
     if isinstance(value, Variant):
         return session.recorder.apply_all(value, lambda v: is_sequence(session, v, size, starred))
     if not isinstance(value, list | tuple | range) or isinstance(value, torch.Size):
-        return isinstance(value, torch.Size) and (len(value) >= size if starred else len(value) == size)
+        return isinstance(value, torch.Size) and (
+            len(value) >= size if starred else len(value) == size
+        )
     return compare(session, session.call(len, value), ">=" if starred else "==", size)
 
 

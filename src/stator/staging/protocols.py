@@ -1,4 +1,4 @@
-"""Methods behind Python's own syntax (`a[k]`, `len`, `==`, `with`) that users write: they are converted."""
+"""Methods behind Python's own syntax (`a[k]`, `len`, `==`, `with`) that users write."""
 
 from __future__ import annotations
 

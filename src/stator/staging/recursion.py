@@ -1,7 +1,8 @@
 """Recursion whose depth only a run knows: the function becomes one of the program's functions.
 
-A call runs inline as long as it can. When a function is found several calls deep inside itself, each
-under a condition of the program, the outermost of these calls is undone and captured as a function.
+A call runs inline as long as it can. When a function is found several calls deep inside itself,
+each under a condition of the program, the outermost of these calls is undone and captured as a
+function.
 """
 
 from __future__ import annotations

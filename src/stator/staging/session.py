@@ -54,9 +54,11 @@ class Session:
 
     @property
     def journal(self) -> Journal:
+        """What Python code has changed in the current block."""
         return self.recorder.journal
 
     def decide(self, what: str, choice: str, why: str) -> None:
+        """Keep a decision, with the line of user code it is about."""
         self.decisions.append(Decision(what, choice, why, current_place()))
 
     def note(self, obj: Any) -> None:
@@ -116,9 +118,11 @@ class Session:
         return capture_if(self.recorder, condition, lambda: yes, lambda: no)
 
     def index(self, value: Any) -> Any:
+        """`operator.index(value)` for a tensor; anything else as it is."""
         return self.staging.index(value)
 
     def contains(self, container: Any, item: Any) -> Any:
+        """`item in container`, item by item."""
         return self.staging.call.builtins.contains(container, item)
 
     def lookup(self, table: Any, key: Any) -> Any:
@@ -140,6 +144,7 @@ class Session:
         self.staging.for_stmt(iterable, body, None, tuple, _nothing_of, ())
 
     def append(self, items: StagedList, item: Any) -> None:
+        """`items.append(item)`, as converted code would write it."""
         self.note(items)
         self.staging.call(items.append, item)
 

@@ -47,7 +47,7 @@ def _numbers(session: Session, tensor: torch.Tensor) -> StagedList:
     return result
 
 
-def size(session: Session, tensor: torch.Tensor, dim: Any = None) -> Any:
+def size(_session: Session, tensor: torch.Tensor, dim: Any = None) -> Any:
     """`tensor.size()`, also by a captured dimension."""
     return tensor.size() if dim is None else tensor.size(dim)
 
@@ -101,7 +101,7 @@ def new_tensor(session: Session, data: Any, *args: Any, **kwargs: Any) -> torch.
     if isinstance(data, CapturedArray):
         return _stacked(session, data.tensor, kwargs.get("dtype") or data.tensor.dtype, None)
     if first_variant(data) is not None:
-        return distribute(lambda d: new_tensor(session, d, *args, **kwargs), (data,), {})  # type: ignore[no-any-return]
+        return distribute(lambda d: new_tensor(session, d, *args, **kwargs), (data,), {})
     if not _has_number(data):
         return torch.tensor(data, *args, **kwargs)
     dtype = kwargs.get("dtype") or _default_dtype(data)
@@ -124,7 +124,7 @@ def _has_number(data: Any) -> bool:
                               at=current_place(), fix="use `torch.stack` of tensors")  # fmt: skip
     if isinstance(data, list | tuple):
         return any(_has_number(part) for part in data)
-    return isinstance(data, Number) or isinstance(data, torch.Tensor)
+    return isinstance(data, Number | torch.Tensor)
 
 
 def _default_dtype(data: Any) -> torch.dtype:
@@ -163,7 +163,7 @@ def _scalar(session: Session, number: Any, dtype: torch.dtype, device: Any) -> t
     tensor = recorder.new_tensor(dtype, (), where, False)
     value = recorder.new_value(recorder.tensor_type(tensor))
     attributes = {"dtype": recorder.arg(dtype), "device": Literal("device", str(where))}
-    recorder.emit("aten::scalar_tensor", (recorder.arg(number),), [value], attributes=attributes)  # type: ignore[arg-type]
+    recorder.emit("aten::scalar_tensor", (recorder.arg(number),), [value], attributes=attributes)
     recorder.bind(tensor, value)
     return tensor
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -16,7 +17,7 @@ from stator.program.types import TextType
 from stator.staging.lists import is_captured
 from stator.staging.session import Session
 
-CONVERSIONS = {"r": repr, "s": str, "a": ascii}
+CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
 def is_text_symbolic(value: Any) -> bool:
@@ -44,14 +45,19 @@ def format_value(session: Session, value: Any, conversion: str | None, spec: Any
 
 def fstring(session: Session, *parts: Any) -> Any:
     """The parts of an f-string put together."""
-    for index, part in enumerate(parts):
-        if isinstance(part, Variant):
-            before, after = parts[:index], parts[index + 1 :]
-            return session.recorder.apply(part, lambda one: fstring(session, *before, one, *after))
+    at = _first_variant(parts)
+    if at is not None:
+        before, after = parts[:at], parts[at + 1 :]
+        return session.recorder.apply(parts[at], lambda one: fstring(session, *before, one, *after))
     if not any(isinstance(part, CapturedText) for part in parts):
         return "".join(parts)
     args = tuple(text_arg(session.recorder, part) for part in parts)
     return _text_op(session.recorder, "stator::join", args)
+
+
+def _first_variant(values: tuple[Any, ...]) -> int | None:
+    """The position of the first Variant; None where there is none."""
+    return next((k for k, value in enumerate(values) if isinstance(value, Variant)), None)
 
 
 def _text_op(recorder: Recorder, name: str, args: tuple[Arg, ...]) -> CapturedText:
@@ -100,13 +106,13 @@ def print_values(session: Session, *values: Any, **options: Any) -> None:
     if options.get("file") is not None:
         raise UnsupportedCall("`print` to a file is not supported", at=current_place(),
                               fix="print to the standard output")  # fmt: skip
-    for index, value in enumerate(values):
-        if isinstance(value, Variant):
-            before, after = values[:index], values[index + 1 :]
-            session.recorder.apply_all(
-                value, lambda one: print_values(session, *before, one, *after, **options)
-            )
-            return
+    at = _first_variant(values)
+    if at is not None:
+        before, after = values[:at], values[at + 1 :]
+        session.recorder.apply_all(
+            values[at], lambda one: print_values(session, *before, one, *after, **options)
+        )
+        return
     recorder = session.recorder
     parts = tuple(text_arg(recorder, value) for value in values)
     attributes: dict[str, Arg] = {

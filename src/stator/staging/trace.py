@@ -131,7 +131,7 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
 
 
 def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect, ...]:
-    """What the call changed outside: attributes, cells, globals, and lists or dicts it was given."""
+    """What the call changed outside: attributes, cells, globals, lists and dicts it was given."""
     effects = []
     plain = {id(shadow): original for original, shadow in session.shadows.values()}
     for obj, before in session.journal.changed():

@@ -1,4 +1,4 @@
-"""truth(): what a condition is: a Python bool, or a symbolic one; and numbers taken from tensors."""
+"""truth(): what a condition is, a Python bool or a symbolic one; and numbers from tensors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,8 @@ def truth(recorder: Recorder, value: Any) -> Condition:
         value = value.tensor
     if isinstance(value, torch.Tensor):
         _one_element(value, "Boolean value of Tensor with {} is ambiguous")
-        return _number_op(recorder, "aten::is_nonzero", value, "bool")  # type: ignore[no-any-return]
+        answer: Any = _number_op(recorder, "aten::is_nonzero", value, "bool")
+        return answer
     if isinstance(value, torch.SymBool):
         return known(recorder, value)
     if isinstance(value, torch.SymInt | torch.SymFloat):
@@ -42,7 +43,7 @@ def known(recorder: Recorder, value: Any) -> Condition:
     expression = recorder.sizes._maybe_evaluate_static(value.node.expr)
     if expression in (sympy.true, sympy.false):
         return bool(expression)
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def item(recorder: Recorder, tensor: torch.Tensor) -> Any:

@@ -1,0 +1,136 @@
+"""The limits that the README lists: what meets each, and the code it is refused with."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy
+import torch
+
+import stator
+from stator import InputSpec
+
+ONES = torch.ones(3)
+
+
+def data_dependent_try(x):
+    try:
+        if x.sum() > 0:
+            raise ValueError("positive")
+    except ValueError:
+        return -x
+    return x
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(_, x):
+        return x * 2
+
+    @staticmethod
+    def backward(_, gradient):
+        return gradient * 2
+
+
+def custom_gradient(x):
+    return Doubled.apply(x)
+
+
+def inner_gradient(x):
+    return torch.autograd.grad((x * x).sum(), x)
+
+
+def numpy_interpolation(x):
+    return torch.from_numpy(numpy.interp(x.numpy(), [0.0, 1.0], [1.0, 2.0]))
+
+
+def numpy_random(x):
+    return x * numpy.random.rand()
+
+
+def coroutine(x):
+    async def later():
+        return x
+
+    return later()
+
+
+def complex_number(x):
+    turn = 1j
+    while x.sum() > 0:
+        x, turn = x - 1, turn * 1j
+    return turn
+
+
+def growing_set(x):
+    seen, count = set(), 0
+    while x.sum() > count:
+        seen.add(count)
+        count += 1
+    return len(seen)
+
+
+def keys_from_data(x):
+    table, count = {}, 0
+    while x.sum() > count:
+        table[str(count)] = count
+        count += 1
+    return table
+
+
+def add(x, y):
+    return x + y
+
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x):
+        self.calls += 1
+        return x * 2
+
+
+def convert_and_call(function: Callable[..., Any], *args: Any) -> Callable[[], Any]:
+    return lambda: stator.to_static(function)(*args)
+
+
+def broadcast_any_sizes() -> Any:
+    spec = InputSpec([None], "float32")
+    return stator.to_static(add, input_spec=[spec, spec])(ONES, torch.ones(1))
+
+
+def save_a_counter() -> None:
+    stator.save(Counter(), "counter", input_spec=[InputSpec([None], "float32")])
+
+
+def another_backend() -> Any:
+    return stator.to_static(add, backend="native")
+
+
+LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
+    "`try`/`except` where only a run knows whether the body raises": (
+        "ST204", convert_and_call(data_dependent_try, ONES)),
+    "a custom `torch.autograd.Function`": (
+        "ST204", convert_and_call(custom_gradient, ONES)),
+    "gradients taken inside the function (`torch.autograd.grad`, `.grad`)": (
+        "ST204", convert_and_call(inner_gradient, ONES.clone().requires_grad_())),
+    "numpy functions that torch's own numpy layer lacks, such as `numpy.interp`": (
+        "ST204", convert_and_call(numpy_interpolation, ONES)),
+    "numpy's random numbers": (
+        "ST204", convert_and_call(numpy_random, ONES)),
+    "`async`": (
+        "ST102", convert_and_call(coroutine, ONES)),
+    "complex Python numbers that a branch or a loop changes": (
+        "ST204", convert_and_call(complex_number, ONES)),
+    "sets that a branch or a loop changes": (
+        "ST204", convert_and_call(growing_set, ONES)),
+    "dict keys made from data": (
+        "ST203", convert_and_call(keys_from_data, ONES)),
+    "broadcasting between two sizes that the spec leaves open: they are taken to be equal": (
+        "ST302", broadcast_any_sizes),
+    "saving a model whose call changes Python objects other than registered buffers": (
+        "ST200", save_a_counter),
+    'any `backend` but `"interpreter"`': (
+        "ST100", another_backend),
+}  # fmt: skip
