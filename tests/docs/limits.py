@@ -127,7 +127,7 @@ LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "ST204", convert_and_call(growing_set, ONES)),
     "dict keys made from data": (
         "ST203", convert_and_call(keys_from_data, ONES)),
-    "broadcasting between two sizes that the spec leaves open: they are taken to be equal": (
+    "an open size that broadcasts as 1 against another: the two are taken to be equal": (
         "ST302", broadcast_any_sizes),
     "saving a model whose call changes Python objects other than registered buffers": (
         "ST200", save_a_counter),

@@ -80,11 +80,20 @@ class PlainStaging:
     def raised(self, error):
         return error
 
-    def handling(self):
-        return None
-
-    def trying(self):
-        return contextlib.nullcontext()
+    def try_stmt(self, body, clauses, orelse, read, write, names):
+        assert len(read()) == len(names)
+        try:
+            body()
+        except BaseException as error:
+            for classes, handler in clauses:
+                caught = classes()
+                if caught is None or isinstance(error, caught):
+                    handler(error)
+                    break
+            else:
+                raise
+        else:
+            orelse()
 
     def entered(self, manager):
         return manager

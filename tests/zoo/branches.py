@@ -88,6 +88,8 @@ def branch_only_for_effect(x):
     (f(-2.0), 1),
     (f(2.0), 2),
     (f(2.0), "many"),
+    pending="crash: AttributeError: 'PlainStaging' object has no attribute 'is_instance'",
+    pending_stages=("rewritten",),
 )
 def match_on_a_python_value(x, how):
     """`match` on Python values around a tensor's branch."""
@@ -106,6 +108,8 @@ def match_on_a_python_value(x, how):
     (i(1),),
     (i(5),),
     (i(-1),),
+    pending="crash: AttributeError: 'PlainStaging' object has no attribute 'bound'",
+    pending_stages=("rewritten",),
 )
 def match_on_a_number_from_data(t):
     """`match` on a number taken from a tensor, with a guard and a capture."""

@@ -204,6 +204,7 @@ class ModuleDictByData(nn.Module):
     (r(2, 3),),
     (r(2, 3, seed=3),),
     (r(2, 3, seed=5),),
+    pending="wrong: result is [[-0.4867807626724243, -0.6038215756416321, -0.55809623003005",
 )
 class RunningState(nn.Module):
     """A buffer and a Python attribute, both changed by data."""
@@ -227,6 +228,8 @@ class RunningState(nn.Module):
     (r(2, 3, seed=3),),
     (r(2, 3, seed=5),),
     refused_saved="ST200",
+    pending="refused: ST200 a call changes `calls` of a PlainAttribute, which a saved model",
+    pending_stages=("saved",),
 )
 class PlainAttribute(nn.Module):
     """A Python number and a list kept on the module between calls."""

@@ -9,7 +9,7 @@ import torch
 from tests.zoo.programs import f, i, program
 
 
-@program((f(1.0),), (f(-1.0),))
+@program((f(1.0),), (f(-1.0),), pending="wrong: result[0] is False, eager has True")
 def flag_is_true(x):
     """`is True` of a bool made by data."""
     flag = bool(x > 0)
@@ -26,7 +26,7 @@ def nan_is_not_itself(x):
     return v == v, v != v, v * 0 == 0, v - v == 0, max(v, 1.0), min(1.0, v), max(1.0, v)
 
 
-@program((i(2),), (i(0),), (i(9),))
+@program((i(2),), (i(0),), (i(9),), pending="crash: TypeError: unhashable type: non-nested SymInt")
 def number_in_a_set_or_dict(n):
     """Hash-based lookups of a number from data."""
     k = int(n)
@@ -38,6 +38,7 @@ def number_in_a_set_or_dict(n):
     (i(2),),
     (i(0),),
     (i(9),),
+    pending="refused: ST203 Python code needs the value of Eq(u0, 2), which only a run of t",
 )
 def tuples_compared(n):
     """Tuples and lists with captured items, compared by order and by equality."""
@@ -50,6 +51,7 @@ def tuples_compared(n):
     (i(0),),
     (i(-1),),
     (i(7),),
+    pending="refused: ST203 Python code needs the value of u0, which only a run of the prog",
 )
 def slices_by_numbers(n):
     """Python sequences and tensors sliced by numbers from data; slices clamp."""
@@ -63,6 +65,7 @@ def slices_by_numbers(n):
     (i(0),),
     (i(-1),),
     (i(3),),
+    pending="refused: ST203 Python code needs the value of u0, which only a run of the prog",
 )
 def string_by_number(n):
     """A string indexed and repeated by a number from data."""
@@ -74,6 +77,7 @@ def string_by_number(n):
     (i(2),),
     (i(0),),
     (i(7),),
+    pending="crash: TypeError: argument of type 'CapturedRange' is not iterable",
 )
 def questions_of_a_range(n):
     """`len`, membership, indexing and reversal of a range of unknown length."""
@@ -109,7 +113,7 @@ def functions_of_math(x):
     return math.sqrt(abs(v)), math.floor(v), math.exp(v), math.isnan(v), math.pi * v
 
 
-@program((f(1.0),), (f(-1.0),))
+@program((f(1.0),), (f(-1.0),), pending="wrong: result[0] is False, eager has True")
 def same_tensor_by_identity(x):
     """`is` between tensors after a branch that may have copied one."""
     y = x
@@ -121,6 +125,7 @@ def same_tensor_by_identity(x):
 @program(
     (f(1.0),),
     (f(-1.0),),
+    pending="refused: ST203 Python code needs the value of Eq(u0, 1), which only a run of t",
 )
 def bools_are_ints(x):
     """Arithmetic with bools from data gives ints."""

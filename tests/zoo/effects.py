@@ -67,6 +67,8 @@ def raise_in_branches(x):
     (f(1.0),),
     (f(100.0),),
     may_raise=True,
+    pending="wrong: raises ValueError('('x is too large', 50)'), eager raises TooLarge('x i",
+    pending_stages=("captured", "unoptimised"),
 )
 def raise_of_an_own_class(x):
     """An exception class of the user's own keeps its class."""
@@ -88,6 +90,7 @@ def raise_in_a_loop_after_prints(n):
 @program(
     (f(1.0),),
     (f(-1.0),),
+    pending="refused: ST204 ValueError may be raised under a condition that only a run know",
 )
 def try_around_a_raise_by_data(x):
     """A raise by data caught in the same function."""
@@ -101,7 +104,7 @@ def try_around_a_raise_by_data(x):
 
 
 @program(
-    (f(1.0),), (f(-1.0),), may_raise=True
+    (f(1.0),), (f(-1.0),), may_raise=True, pending="wrong: prints '', eager prints 'finally\n'"
 )
 def finally_runs_on_every_path(x):
     """`finally` runs after the return and after the raise."""
@@ -222,6 +225,7 @@ def deleted_name(x):
 @program(
     (f(1.5),),
     (f(-2.0),),
+    pending="refused: ST203 Python code needs the value of u0, which only a run of the prog",
 )
 def text_of_values(x):
     """`str`, `repr`, `format` and `%` of captured values, returned."""

@@ -454,6 +454,45 @@ GROUPS = (
         ),
         ([1.0, 2.0], [-3.0, -1.0]),
     ),
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        (
+            "list(d)",
+            "sorted(d)",
+            "{**d}",
+            "dict(d)",
+            "d.copy()",
+            "d|{}",
+            "str(d)",
+            "print(d)",
+            "[k for k in d]",
+            "tuple(d)",
+            "'b' in d",
+            "d.get('b',0)",
+            "d.pop('b',None)",
+            "bool(d)",
+            "d == {'a': 1}",
+            "d['b']",
+            "d.setdefault('b', t)",
+            "(d.update(b=t), d)[1]",
+            "(d.update({'c':t}), d)[1]",
+            "[d]",
+            "max(d)",
+            "next(iter(d))",
+            "dict(**d)",
+            "(lambda **q: len(q))(**d)",
+            "(lambda *q: len(q))(*d)",
+            "list(reversed(d))",
+            "list(enumerate(d))",
+            "list(zip(d,d))",
+            "any(k=='b' for k in d)",
+            "{k:1 for k in d}",
+            "not d",
+            "(d.clear(), d)[1]",
+            "d.popitem()[0]",
+        ),
+        (1.0, -1.0),
+    ),
 )
 
 PENDING = {
@@ -814,4 +853,100 @@ PENDING = {
         "x = t; l = [x, x*2, x+1]",
         "l.remove(x)",
     ): "refused: ST204 `list.remove` compares captured items",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "list(d)",
+    ): "wrong: result is ['a', 'b'], eager has ['a'] at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "sorted(d)",
+    ): "refused: ST204 `sorted` by a captured value",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "{**d}",
+    ): "wrong: result is {'a': tensor(-1.), 'b': None}, eager has {'a': tensor(-1.",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "dict(d)",
+    ): "refused: ST204 `dict` of a dict with a key that only some paths have set",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "d.copy()",
+    ): "refused: ST204 `copy` of a dict with a key that only some paths have set",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "d|{}",
+    ): "wrong: result is {'a': tensor(-1.), 'b': None}, eager has {'a': tensor(-1.",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "str(d)",
+    ): "refused: ST204 the text of a StagedDict with captured values in it is not ",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "print(d)",
+    ): "refused: ST204 the text of a StagedDict with captured values in it is not ",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "[k for k in d]",
+    ): "wrong: result is ['a', 'b'], eager has ['a'] at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "tuple(d)",
+    ): "wrong: result is ('a', 'b'), eager has ('a',) at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "d.pop('b',None)",
+    ): "refused: ST204 `pop` of a dict with a key that only some paths have set",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "d.setdefault('b', t)",
+    ): "refused: ST204 `setdefault` of a dict with a key that only some paths have",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "(d.update(b=t), d)[1]",
+    ): "refused: ST204 `update` of a dict with a key that only some paths have set",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "(d.update({'c':t}), d)[1]",
+    ): "refused: ST204 `update` of a dict with a key that only some paths have set",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "[d]",
+    ): "wrong: result[0] is {'a': tensor(-1.), 'b': None}, eager has {'a': tensor(",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "max(d)",
+    ): "wrong: result is 'b', eager has 'a' at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "(lambda *q: len(q))(*d)",
+    ): "wrong: result is 2, eager has 1 at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "list(reversed(d))",
+    ): "wrong: result is ['b', 'a'], eager has ['a'] at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "list(enumerate(d))",
+    ): "wrong: result is [(0, 'a'), (1, 'b')], eager has [(0, 'a')] at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "list(zip(d,d))",
+    ): "wrong: result is [('a', 'a'), ('b', 'b')], eager has [('a', 'a')] at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "any(k=='b' for k in d)",
+    ): "wrong: result is True, eager has False at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "{k:1 for k in d}",
+    ): "wrong: result is {'a': 1, 'b': 1}, eager has {'a': 1} at -1.0",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "(d.clear(), d)[1]",
+    ): "refused: ST204 `clear` of a dict with a key that only some paths have set",
+    (
+        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
+        "d.popitem()[0]",
+    ): "refused: ST204 `popitem` of a dict with a key that only some paths have se",
 }

@@ -11,6 +11,7 @@ from tests.zoo.programs import f, i, program, r
     (i(4),),
     (i(0),),
     (i(1),),
+    pending="refused: ST202 a list gets items of another form after it has become a list of",
 )
 def appended_numbers(n):
     """Python ints appended in a recorded loop come back as ints in a list."""
@@ -43,6 +44,7 @@ def stack_of_an_empty_list(n):
     (f([5.0]),),
     (f([]),),
     dynamic=({0},),
+    pending="refused: ST204 `sorted` by a captured value",
 )
 def sorted_by_value(x):
     """`sorted` of a tensor's numbers, reversed too."""
@@ -65,6 +67,7 @@ def insert_pop_and_index(x):
     (i(3),),
     (i(0),),
     may_raise=True,
+    pending="refused: ST202 a list gets items of another form after it has become a list of",
 )
 def pop_from_an_empty_list(n):
     """`pop` of an empty list raises IndexError with Python's text."""
@@ -80,6 +83,7 @@ def pop_from_an_empty_list(n):
     (i(3), i(5)),
     (i(3), i(-1)),
     may_raise=True,
+    pending="refused: ST202 a list gets items of another form after it has become a list of",
 )
 def index_out_of_range(n, at):
     """A list of unknown length indexed by data: IndexError where Python raises it."""
@@ -115,6 +119,7 @@ def two_lists_of_different_lengths(x):
     (i(3),),
     (i(0),),
     (i(1),),
+    pending="refused: ST202 a list gets items of another form after it has become a list of",
 )
 def list_of_tuples(n):
     """Tuples of a number and a tensor, appended in a recorded loop."""
@@ -131,6 +136,7 @@ def list_of_tuples(n):
     (i(3),),
     (i(0),),
     (i(2),),
+    pending="refused: ST202 a list gets items of another form after it has become a list of",
 )
 def nested_lists(n):
     """A list of lists, each with its own length."""
@@ -148,6 +154,7 @@ def nested_lists(n):
     (f([]),),
     (f([-1.0]),),
     dynamic=({0},),
+    pending="refused: ST202 a list gets items of another form after it has become a list of",
 )
 def comprehension_with_a_filter(x):
     """A filter on data makes a list of unknown length."""
@@ -167,6 +174,7 @@ def dict_with_a_new_key_on_one_path(x):
 @program(
     (f(1.0),),
     (f(-1.0),),
+    pending="wrong: result is {'a': tensor(-4.), 'b': tensor(-3.)}, eager has {'b': tensor(",
 )
 def dict_keys_in_order(x):
     """The order of keys depends on the path, and so does the result's."""
@@ -183,6 +191,7 @@ def dict_keys_in_order(x):
 @program(
     (f(1.0),),
     (f(-1.0),),
+    pending="refused: ST204 `values` of a dict with a key that only some paths have set",
 )
 def dict_deletion_in_a_branch(x):
     """`del` and `pop` on different paths."""
@@ -222,7 +231,7 @@ def iterating_a_dict(x):
     return out, list(table), sum(v.sum() for v in table.values())
 
 
-@program((f(1.0),), (f(-1.0),))
+@program((f(1.0),), (f(-1.0),), pending="refused: ST204 a set of the caller's is changed")
 def set_of_python_values(x):
     """A set that grows before the branch; membership inside it."""
     names = {"a", "b"}
@@ -234,7 +243,7 @@ def set_of_python_values(x):
     return y
 
 
-@program((i(2),), (i(0),), (i(7),))
+@program((i(2),), (i(0),), (i(7),), pending="refused: ST204 `list.count` compares captured items")
 def number_in_a_list(n):
     """`in` and `index` and `count` with a number from data."""
     k = int(n)
@@ -246,6 +255,7 @@ def number_in_a_list(n):
     (i(3),),
     (i(0),),
     (i(1),),
+    pending="refused: ST203 Python code needs the value of u3, which only a run of the prog",
 )
 def list_extended_and_repeated(n):
     """`extend`, `+`, `*` with a captured count, and `+=`."""
@@ -262,6 +272,7 @@ def list_extended_and_repeated(n):
     (f([1.0]),),
     (f([]),),
     dynamic=({0},),
+    pending="refused: ST204 a slice of a list whose length only a run knows is assigned",
 )
 def slice_assignment(x):
     """A slice of a list replaced by another of another length."""
@@ -297,6 +308,7 @@ def list_as_a_stack(n):
     (i(5),),
     (i(0),),
     (i(2),),
+    pending="refused: ST202 a list gets items of another form after it has become a list of",
 )
 def truth_of_a_list(n):
     """An empty list is false: `while stack`."""
@@ -307,3 +319,28 @@ def truth_of_a_list(n):
     while stack:
         total += stack.pop()
     return total, not stack
+
+
+@program(
+    (f(1.0),),
+    (f(-1.0),),
+    pending="wrong: result is {'a': tensor(-1.), 'b': None}, eager has {'a': tensor(-1.)}",
+)
+def dict_with_a_maybe_absent_key_returned(x):
+    """A key that one path sets is absent from the result on the other, not None."""
+    table = {"a": x}
+    if x > 0:
+        table["b"] = x * 2
+    return table
+
+
+@program((f(1.0),), (f(-1.0),), pending="wrong: result is 2, eager has 1")
+def iterating_a_dict_with_a_maybe_absent_key(x):
+    """A loop over a dict has one trip for each key that is there."""
+    table = {"a": x}
+    if x > 0:
+        table["b"] = x * 2
+    trips = 0
+    for _ in table:
+        trips += 1
+    return trips

@@ -121,7 +121,7 @@ def float_arithmetic_is_double(x):
 
 
 @program(
-    (i(6),), (i(-6),), (i(1),)
+    (i(6),), (i(-6),), (i(1),), pending="crash: TypeError: bad operand type for unary ~: 'SymInt'"
 )
 def bit_operations(n):
     """`&`, `|`, `^`, `<<`, `>>`, `~` of an int from data."""
@@ -152,6 +152,7 @@ def int_true_division(x):
     (f(2.0),),
     (f(3.0),),
     (f(0.0),),
+    pending="refused: ST203 Python code needs the value of u0 >= 0, which only a run of the",
 )
 def power_of_a_symbolic_int(x):
     """`**` with a symbolic exponent stays an int."""

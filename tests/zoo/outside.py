@@ -50,6 +50,8 @@ def global_rebound_between_calls(x):
     (f(-1.0),),
     makes=True,
     refused_saved="ST200",
+    pending="refused: ST200 a call changes `cell` of a cell, which a saved model does not h",
+    pending_stages=("saved",),
 )
 def closure_rebound_between_calls():
     """A cell that another function rebinds between calls."""
@@ -87,6 +89,8 @@ class AttributeChangedByAHook(nn.Module):
     (f(2.0),),
     refused="ST204",
     stages=("captured", "saved"),
+    pending="wrong: baked in at capture",
+    pending_stages=("captured", "saved"),
 )
 def python_random_number(x):
     """Python's `random` would be drawn once, at the capture: refused."""
@@ -98,6 +102,8 @@ def python_random_number(x):
     (f(2.0),),
     refused="ST204",
     stages=("captured", "saved"),
+    pending="wrong: baked in at capture",
+    pending_stages=("captured", "saved"),
 )
 def the_time(x):
     """The time would be the capture's: refused."""
@@ -146,6 +152,7 @@ def list_grows_while_it_is_walked(n):
     (f(1.0),),
     (f(-1.0),),
     may_raise=True,
+    pending="wrong: prints 'enter\n', eager prints 'enter\nexit False\n'",
 )
 def context_manager_exit_on_a_raise(x):
     """`__exit__` runs on the path that raises."""
@@ -165,7 +172,7 @@ def context_manager_exit_on_a_raise(x):
     return y
 
 
-@program((i(2),), (i(0),))
+@program((i(2),), (i(0),), pending="crash: ZeroDivisionError: integer division or modulo by zero")
 def division_inside_try(n):
     """A ZeroDivisionError that only a run knows, caught."""
     try:
@@ -177,6 +184,7 @@ def division_inside_try(n):
 @program(
     (i(1),),
     (i(5),),
+    pending="refused: ST204 IndexError may be raised under a condition that only a run know",
 )
 def index_error_inside_try(n):
     """An IndexError that only a run knows, caught."""
@@ -189,6 +197,7 @@ def index_error_inside_try(n):
 @program(
     (f(1.0),),
     (f(-1.0),),
+    pending="refused: ST204 AssertionError may be raised under a condition that only a run ",
 )
 def assert_inside_try(x):
     """An AssertionError by data, caught."""

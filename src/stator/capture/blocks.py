@@ -21,7 +21,7 @@ from stator.capture.kinds import (
     never,
 )
 from stator.capture.places import current_place, place_of, raised_by_stator
-from stator.capture.recorder import Recorder, Scope
+from stator.capture.recorder import Attempt, Recorder, Scope
 from stator.capture.values import CapturedText, Columns, Diverged, Undefined, Variant
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.program.ir import Arg
@@ -72,25 +72,44 @@ def _run(recorder: Recorder, code: Callable[[], Any]) -> Any:
         if raised_by_stator(error):
             raise
         torch._C._set_grad_enabled(grad)
+        attempt = next((one for one in reversed(recorder.attempts) if one.catches(error)), None)
+        if attempt is not None and not attempt.is_recorded:
+            raise TryNeeded(attempt) from error
         record_raise(recorder, error)
         return NOTHING
+
+
+class TryNeeded(BaseException):
+    """A `try` catches what may be raised only when the program runs: it has to be recorded."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
 
 
 def record_raise(recorder: Recorder, error: Exception) -> None:
     """The program raises what `error` says."""
     place = place_of(error) or current_place()
-    if recorder.try_depth:
-        raise UnsupportedCall(
-            f"{type(error).__name__} may be raised under a condition that only a run knows, "
-            "inside `try`",
-            at=place, fix="test the condition before the `try`, without raising",
-        ) from error  # fmt: skip
     if _is_from_torch_internals(error):
         raise CaptureError(
             f"torch cannot trace this: {type(error).__name__}: {error}", at=place,
             fix="leave this code out with `stator.not_to_static`, or write it with other ops",
         ) from error  # fmt: skip
-    recorder.emit("stator::raise", (_builtin_name(error), _message(error)), place=place)
+    attributes: dict[str, Arg] = {}
+    if names := class_names(type(error))[1]:
+        attributes["names"] = names
+    recorder.emit(
+        "stator::raise", (class_names(type(error))[0], _message(error)), attributes=attributes, place=place
+    )
+
+
+def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
+    """The builtin class that `cls` is, and the names of the classes before it that users wrote."""
+    written = []
+    for base in cls.__mro__:
+        if base.__module__ == "builtins":
+            return base.__name__, tuple(written)
+        written.append(f"{base.__module__}.{base.__qualname__}")
+    return "Exception", tuple(written)
 
 
 def _is_from_torch_internals(error: Exception) -> bool:
@@ -100,11 +119,6 @@ def _is_from_torch_internals(error: Exception) -> bool:
         isinstance(error, NotImplementedError)
         and ("meta" in str(error).lower() or "fake" in str(error).lower())
     )
-
-
-def _builtin_name(error: Exception) -> str:
-    """The nearest builtin class: a program knows no other."""
-    return next(cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins")
 
 
 def _message(error: Exception) -> Arg:

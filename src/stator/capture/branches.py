@@ -25,13 +25,24 @@ from stator.capture.places import raised_by_stator
 from stator.capture.recorder import Recorder
 from stator.capture.values import Diverged, Undefined, Variant, raise_for_user
 from stator.errors import StatorError
+from stator.program.ir import Block, Value
 
 Code = Callable[[], Any]
+Emit = Callable[[list[Block], list[Value]], None]
 
 
 def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> Any:
     """The value of `then()` or `orelse()`, whichever a run takes; what they change is joined."""
     sides = [record_block(recorder, then), record_block(recorder, orelse)]
+
+    def emit(blocks: list[Block], results: list[Value]) -> None:
+        recorder.emit("stator::if", (recorder.arg(condition),), results, blocks=blocks)
+
+    return join_sides(recorder, sides, emit)
+
+
+def join_sides(recorder: Recorder, sides: list[Recorded], emit: Emit) -> Any:
+    """One value for what the sides gave; `emit` records the op that chooses between them."""
     objects = changed_objects(sides)
     states = [[side.state_after(obj) for side in sides] for obj in objects]
     values = [[side.value for side in sides], *states]
@@ -40,7 +51,7 @@ def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> 
         refuse_aliases([value[index] for value in values], fresh)
     kinds = [_join(recorder, [describe_value(value, fresh) for value in values[0]])]
     kinds += [_join(recorder, describe_states(state, fresh)) for state in states]
-    results = _emit_if(recorder, condition, sides, values, kinds)
+    results = _emit_sides(recorder, sides, values, kinds, emit)
     if all(side.value is NOTHING for side in sides):
         raise Diverged
     leaves = iter(results)
@@ -56,21 +67,20 @@ def _join(recorder: Recorder, kinds: Sequence[Kind]) -> Kind:
     return settle(recorder, joined) if BOTTOM in kinds else joined
 
 
-def _emit_if(
+def _emit_sides(
     recorder: Recorder,
-    condition: Any,
     sides: list[Recorded],
     values: list[list[Any]],
     kinds: list[Kind],
-) -> list[Any]:
-    """Record the `if`, unless neither side does anything."""
+    emit: Emit,
+) -> list[Value]:
+    """Record the op, unless no side does anything."""
     for index, side in enumerate(sides):
         mine = [with_keys(value[index], kind) for value, kind in zip(values, kinds, strict=True)]
         side.scope.block.outputs = tuple(outputs(recorder, side.scope, mine, kinds))
     results = [value for kind in kinds for value in new_leaves(recorder, kind)]
     if results or any(side.scope.block.ops for side in sides):
-        blocks = [side.scope.block for side in sides]
-        recorder.emit("stator::if", (recorder.arg(condition),), results, blocks=blocks)
+        emit([side.scope.block for side in sides], results)
     return results
 
 

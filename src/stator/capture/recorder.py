@@ -82,6 +82,24 @@ class Scope:
             scope = scope.parent
 
 
+# Ops that raise for some values of their inputs: a `try` around one of these is recorded.
+MAY_RAISE = (
+    "aten::linalg_", "aten::cholesky", "aten::inverse", "aten::index", "aten::select",
+    "aten::gather", "aten::embedding", "aten::take", "aten::scatter", "aten::multinomial",
+    "stator::raise", "stator::list_get", "stator::list_delete", "stator::call",
+    "stator::truediv", "stator::floordiv", "stator::mod", "stator::int",
+)  # fmt: skip
+
+
+class Attempt:
+    """The body of a `try` that runs: as Python, or recorded."""
+
+    def __init__(self, catches: Callable[[Exception], bool], read: Callable[[], Any]) -> None:
+        self.catches, self.read = catches, read
+        self.is_recorded = False
+        self.seen: list[Any] = []  # what its names held where it may raise
+
+
 @dataclass(frozen=True)
 class Mark:
     """A point in a block that is being recorded."""
@@ -110,7 +128,7 @@ class Recorder(ProxyTorchDispatchMode):
         self.stored_tensors: dict[str, torch.Tensor] = {}
         self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
         self.dispatching: str | None = None
-        self.try_depth = 0
+        self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
         self._count = 0
         self._births: dict[int, tuple[Any, int]] = {}
 
@@ -167,6 +185,9 @@ class Recorder(ProxyTorchDispatchMode):
         )  # fmt: skip
         self._follow_modes()
         self.scope.block.ops.append(op)
+        if self.attempts and name.startswith(MAY_RAISE):
+            for attempt in self.attempts:
+                attempt.seen.append(attempt.read())
         return op
 
     def _follow_modes(self) -> None:

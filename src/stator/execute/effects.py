@@ -20,9 +20,19 @@ def run_assert(condition: object, message: object = None) -> None:
         raise AssertionError(*_given(message))
 
 
-def run_raise(type_name: str, message: object = None) -> None:
+def run_raise(type_name: str, message: object = None, names: Sequence[str] = ()) -> None:
     """Raises the builtin exception of that name; of any other name, a RuntimeError that says it."""
-    raise _exception(type_name, message)
+    error = _exception(type_name, message)
+    if names:
+        error.stator_classes = frozenset(names)  # type: ignore[attr-defined]  # see class_names
+    raise error
+
+
+def class_names(error: Exception) -> frozenset[str]:
+    """The names of the classes that `error` is an instance of, those that users wrote included."""
+    builtin = {cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins"}
+    written: frozenset[str] = getattr(error, "stator_classes", frozenset())
+    return written | builtin
 
 
 def _exception(type_name: str, message: object) -> Exception:

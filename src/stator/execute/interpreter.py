@@ -20,7 +20,7 @@ import torch
 
 from stator.errors import DemandViolated, InputError, ProgramError, StatorError
 from stator.execute.arguments import describe
-from stator.execute.effects import EFFECT_FUNCTIONS, modes_restored
+from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored
 from stator.program.ir import Arg, Block, Literal, Op, Value, ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
 from stator.program.ops import EFFECTS
@@ -126,6 +126,23 @@ def run_while(step: Step, frame: Frame) -> Sequence[Any]:
     return carried
 
 
+def run_try(step: Step, frame: Frame) -> Sequence[Any]:
+    """The body runs; the first handler that catches what it raises runs instead."""
+    body, *handlers = step.blocks
+    grad = torch.is_grad_enabled()
+    try:
+        return run_block(body, (), frame)
+    except StatorError:
+        raise
+    except Exception as error:
+        catches: Any = step.op.attributes["catches"]
+        for names, handler in zip(catches, handlers, strict=True):
+            if class_names(error) & {*names}:
+                torch.set_grad_enabled(grad)
+                return run_block(handler, (), frame)
+        raise
+
+
 def run_call(step: Step, frame: Frame) -> Sequence[Any]:
     """A function of the program runs on values of its own."""
     name, limit = str(step.op.attributes["function"]), sys.getrecursionlimit() // 5
@@ -185,6 +202,7 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
         "stator::if": run_if,
         "stator::while": run_while,
         "stator::call": run_call,
+        "stator::try": run_try,
         "stator::demand": run_demand,
     }
 )

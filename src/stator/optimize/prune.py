@@ -100,7 +100,7 @@ def _mark_while(op: Op, needed: set[Value]) -> None:
         _mark_block(body, needed)
 
 
-MARKS = {"stator::if": _mark_if, "stator::while": _mark_while}
+MARKS = {"stator::if": _mark_if, "stator::try": _mark_if, "stator::while": _mark_while}
 
 
 def _kept_block(block: Block, needed: set[Value]) -> Block:
@@ -110,7 +110,7 @@ def _kept_block(block: Block, needed: set[Value]) -> Block:
 
 def _kept_op(op: Op, needed: set[Value]) -> Op:
     kept = [value in needed for value in op.results]
-    if op.name == "stator::if":
+    if op.name in ("stator::if", "stator::try"):
         blocks = tuple(_only(_kept_block(block, needed), kept, 0) for block in op.blocks)
         return replace(op, results=_chosen(op.results, kept), blocks=blocks)
     if op.name == "stator::while":

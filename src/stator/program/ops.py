@@ -11,10 +11,14 @@ Control:
     stator::while(condition, *init) {body}  body(*carried) yields (condition, *carried);
                                             gives the last carried values
     stator::call(*args) function="name"     runs a block of the program's function table
+    stator::try() {body} {handler}... catches=((name, ...), ...)
+                                            runs the body; where it raises an exception of a class
+                                            that `catches` names, the handler at that place instead
 
 Effects:
     stator::assert(condition, message)      raises AssertionError
-    stator::raise(type, message)            raises the builtin exception named `type`
+    stator::raise(type, message) names=()   raises the builtin exception named `type`; `names` are
+                                            the classes of it that users wrote, for `catches`
     stator::demand(condition, text)         raises DemandViolated
     stator::print(*parts) sep= end=
     stator::set_grad(enabled)               grad mode from here on, until the next one or the end
@@ -40,7 +44,7 @@ NUMBER_OPS = (
     "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not",
     "int", "float", "bool", "round", "floor", "ceil", "trunc", "sqrt", "select",
 )  # fmt: skip
-CONTROL_OPS = ("if", "while", "call")
+CONTROL_OPS = ("if", "while", "call", "try")
 EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_autocast")
 TEXT_OPS = ("format", "join")
 LIST_OPS = (

@@ -55,14 +55,23 @@ def _check_op(op: Op, visible: set[Value], program: Program) -> None:
     for value in values_in(op.args) + values_in(op.attributes):
         if value not in visible:
             _broken(f"{op.name} uses %{value.name} before it is defined", op)
-    if len(op.blocks) != BLOCKS.get(op.name, 0):
+    if len(op.blocks) != _count_blocks(op):
         _broken(f"{op.name} has {len(op.blocks)} blocks", op)
     if op.name == "stator::if":
         _check_if(op)
     elif op.name == "stator::while":
         _check_while(op)
+    elif op.name == "stator::try":
+        _check_try(op)
     elif op.name == "stator::call":
         _check_call(op, program)
+
+
+def _count_blocks(op: Op) -> int:
+    if op.name == "stator::try":
+        catches = op.attributes.get("catches")
+        return 1 + len(catches) if isinstance(catches, tuple) else 0
+    return BLOCKS.get(op.name, 0)
 
 
 def _check_if(op: Op) -> None:
@@ -70,6 +79,13 @@ def _check_if(op: Op) -> None:
         _broken("stator::if takes one condition, and blocks without inputs", op)
     if any(len(block.outputs) != len(op.results) for block in op.blocks):
         _broken("the blocks of stator::if yield another number of values than it gives", op)
+
+
+def _check_try(op: Op) -> None:
+    if op.args or any(block.inputs for block in op.blocks):
+        _broken("stator::try takes no values, and blocks without inputs", op)
+    if any(len(block.outputs) != len(op.results) for block in op.blocks):
+        _broken("the blocks of stator::try yield another number of values than it gives", op)
 
 
 def _check_while(op: Op) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 
 from stator.rewrite.branches import rewrite_if
+from stator.rewrite.exceptions import Assigned, rewrite_try
 from stator.rewrite.job import Job
 from stator.rewrite.loops import rewrite_for, rewrite_while
 from stator.rewrite.walk import Walk
@@ -38,3 +39,11 @@ class _Control(Walk):
         return rewrite_for(node, self.job, number, assigned)
 
     visit_TestedFor = visit_For
+
+    def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
+        if not node.handlers:
+            return self.generic_visit(node)
+        number = self.job.fresh.number("block")
+        assigned = Assigned.by(node)
+        self.generic_visit(node)
+        return rewrite_try(node, self.job, number, assigned)

@@ -1,19 +1,25 @@
-"""`raise`, `try` and `with` -> staging calls around them.
+"""`raise` and `with` -> staging calls around them; `try` -> a staging call.
 
 raise E from C          raise stator__.raised(E) from C
-try: BODY               try:
-except E: HANDLER           with stator__.trying(): BODY
-                        except E: stator__.handling(); HANDLER
 with C as NAME: BODY    with stator__.entered(C) as NAME: BODY
+try: BODY               def body_1__(): BODY
+except E as e: HANDLER  def handler_1__(e): HANDLER
+else: ORELSE            def orelse_1__(): ORELSE
+finally: FINAL          try: stator__.try_stmt(body_1__, ((lambda: E, handler_1__),), orelse_1__,
+                                               read_1__, write_1__, ("a",))
+                        finally: FINAL
 """
 
 from __future__ import annotations
 
 import ast
+from dataclasses import dataclass
 
 from stator.rewrite.job import Job
+from stator.rewrite.state import State, nothing
 from stator.rewrite.template import quote, staged
 from stator.rewrite.walk import Walk
+from stator.source.scopes import bound_names
 
 
 def rewrite_exceptions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
@@ -30,23 +36,80 @@ class _Exceptions(Walk):
     def visit_With(self, node: ast.With) -> ast.AST:
         self.generic_visit(node)
         for item in node.items:
-            if not _is_ours(item.context_expr):
-                item.context_expr = staged("entered", item.context_expr, at=item.context_expr)
-        return node
-
-    def visit_Try(self, node: ast.Try) -> ast.AST:
-        self.generic_visit(node)
-        if node.handlers:
-            node.body = quote("with stator__.trying(): BODY", at=node, BODY=node.body)
-        for handler in node.handlers:
-            handler.body = [*quote("stator__.handling()", at=handler), *handler.body]
+            item.context_expr = staged("entered", item.context_expr, at=item.context_expr)
         return node
 
 
-def _is_ours(node: ast.expr) -> bool:
-    """`stator__.trying()`, which this pass itself has written."""
-    return (
-        isinstance(node, ast.Call)
-        and isinstance(node.func, ast.Attribute)
-        and node.func.attr == "trying"
-    )
+TRY = """
+def BODY_FN():
+    BODY_NAMES
+    BODY
+HANDLERS
+def ORELSE_FN():
+    ORELSE_NAMES
+    ORELSE
+STATE
+stator__.try_stmt(BODY_FN, CLAUSES, ORELSE_FN, READ, WRITE, NAMES)
+"""
+HANDLER = """
+def HANDLER_FN(ERROR):
+    HANDLER_NAMES
+    HANDLER
+"""
+
+
+def rewrite_try(node: ast.Try, job: Job, number: int, assigned: Assigned) -> list[ast.stmt]:
+    """The staged form of `node`, which has handlers; a `finally` stays around it."""
+    state = State(job, node, number)
+    handlers = [f"handler_{number}_{k}__" for k in range(1, len(node.handlers) + 1)]
+    functions = [
+        line
+        for name, handler, names in zip(handlers, node.handlers, assigned.handlers, strict=True)
+        for line in _handler(name, handler, names, job)
+    ]
+    clauses = [_clause(*pair, at=node) for pair in zip(handlers, node.handlers, strict=True)]
+    new = quote(
+        TRY, at=node, BODY_FN=f"body_{number}__", ORELSE_FN=f"orelse_{number}__",
+        BODY=node.body, BODY_NAMES=job.declare(assigned.body), HANDLERS=functions,
+        ORELSE=node.orelse or nothing(node), ORELSE_NAMES=job.declare(assigned.orelse),
+        CLAUSES=ast.Tuple(clauses, ast.Load()), STATE=state.functions(), READ=state.read,
+        WRITE=state.write, NAMES=state.names(),
+    )  # fmt: skip
+    if node.finalbody:
+        return [ast.copy_location(ast.Try(new, [], [], node.finalbody), node)]
+    return new
+
+
+@dataclass(frozen=True)
+class Assigned:
+    """The names that the parts of a `try` assign, taken before they are rewritten."""
+
+    body: tuple[str, ...]
+    handlers: tuple[tuple[str, ...], ...]
+    orelse: tuple[str, ...]
+
+    @classmethod
+    def by(cls, node: ast.Try) -> Assigned:
+        """What `node` assigns, part by part."""
+        handlers = tuple(bound_names(handler.body) for handler in node.handlers)
+        return cls(bound_names(node.body), handlers, bound_names(node.orelse))
+
+
+def _handler(
+    name: str, handler: ast.ExceptHandler, names: tuple[str, ...], job: Job
+) -> list[ast.stmt]:
+    error = handler.name or "error__"
+    declared = job.declare(other for other in names if other != error)
+    return quote(
+        HANDLER, at=handler, HANDLER_FN=name, ERROR=error, HANDLER_NAMES=declared,
+        HANDLER=handler.body,
+    )  # fmt: skip
+
+
+def _clause(name: str, handler: ast.ExceptHandler, *, at: ast.AST) -> ast.expr:
+    """`(lambda: E, handler)`: the class is evaluated only when something was raised."""
+    caught = handler.type or ast.copy_location(ast.Constant(None), handler)
+    nobody = ast.arguments([], [], None, [], [], None, [])
+    thunk = ast.copy_location(ast.Lambda(nobody, caught), handler)
+    function = ast.copy_location(ast.Name(name, ast.Load()), at)
+    return ast.copy_location(ast.Tuple([thunk, function], ast.Load()), at)

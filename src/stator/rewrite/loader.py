@@ -15,7 +15,7 @@ import types
 from stator.rewrite.template import STAGING
 
 OWN_NAME = "function__"  # not the user's: a global function may call itself by name
-GENERATED = re.compile(r"(body|orelse|test|read|write|comp|thunk)_\d+__")
+GENERATED = re.compile(r"(body|orelse|handler|test|read|write|comp|thunk)_\d+(_\d+)?__")
 FUTURE = 0
 for _feature in __future__.all_feature_names:
     FUTURE |= getattr(__future__, _feature).compiler_flag

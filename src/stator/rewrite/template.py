@@ -96,6 +96,11 @@ class _Filler(ast.NodeTransformer):
         node.name = filling if isinstance(filling, str) else node.name
         return self.generic_visit(node)
 
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        filling = self._fill(node.arg)
+        node.arg = filling if isinstance(filling, str) else node.arg
+        return node
+
     def _fill(self, name: str) -> Filling | None:
         if not name.isupper():
             return None

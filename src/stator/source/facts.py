@@ -26,12 +26,17 @@ from stator.source.scopes import (
 STAGED = (ast.If, ast.While, ast.For)
 
 
+def is_staged(node: ast.AST) -> bool:
+    """Does `node` move into functions of its own: a branch, a loop, a `try` with handlers?"""
+    return isinstance(node, STAGED) or (isinstance(node, ast.Try) and bool(node.handlers))
+
+
 @dataclass(frozen=True)
 class Facts:
     """The facts of one function whose jumps are lowered."""
 
     scope: Scope
-    state: Mapping[ast.stmt, tuple[str, ...]]  # for each `if` and loop, in a fixed order
+    state: Mapping[ast.stmt, tuple[str, ...]]  # of each staged statement, in a fixed order
     dead: Mapping[ast.stmt, tuple[str, ...]]  # the part of an `if`'s state unused after it
     tracked: frozenset[str]  # names that may hold `undefined` instead of being unbound
     initialised: tuple[str, ...]  # the tracked names that the function's top must define
@@ -48,7 +53,7 @@ class _Study:
     def __init__(self, tree: ast.FunctionDef, original: Scope) -> None:
         self.body = tree.body
         self.scope = _with_dropped(scope_of(tree), original)
-        self.staged = tuple(node for node in own_nodes(self.body) if isinstance(node, STAGED))
+        self.staged = tuple(node for node in own_nodes(self.body) if is_staged(node))
         self.shared = frozenset(nonlocals_inside(self.body))
         outer = (*self.scope.globals, *self.scope.nonlocals)
         self.always = frozenset((*all_captured(self.body), *outer))
@@ -107,7 +112,7 @@ def unsure_names(enclosing: Iterable[Function]) -> frozenset[str]:
     unsure: set[str] = set()
     for function in enclosing:
         body = function.body if isinstance(function.body, list) else [function.body]
-        staged = [node for node in own_nodes(body) if isinstance(node, STAGED)]
+        staged = [node for node in own_nodes(body) if is_staged(node)]
         moved = {name for node in staged for name in bound_names([node])}
         own = {*scope_of(function).locals}
         flat = {*parameter_names(function.args), *bound_names(flat_parts(body))}
@@ -127,6 +132,9 @@ def moved_parts(node: ast.stmt) -> list[ast.AST]:
     """The parts of a staged statement that move into functions of their own."""
     if isinstance(node, ast.If):
         return [*node.body, *node.orelse]
+    if isinstance(node, ast.Try):
+        handled = [line for handler in node.handlers for line in handler.body]
+        return [*node.body, *handled, *node.orelse]
     if isinstance(node, ast.While):
         return [node.test, *node.body]
     if isinstance(node, TestedFor):
@@ -143,11 +151,8 @@ def flat_parts(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
             yield from (item.optional_vars for item in node.items if item.optional_vars)
             yield from flat_parts(node.body)
         elif isinstance(node, ast.Try):
-            yield from flat_parts((*node.body, *node.orelse, *node.finalbody))
-            for handler in node.handlers:
-                yield from flat_parts(handler.body)
-                if handler.name:
-                    yield ast.Name(handler.name, ast.Store())
+            moved = () if node.handlers else (*node.body, *node.orelse)
+            yield from flat_parts((*moved, *node.finalbody))
         elif isinstance(node, ast.Assign):
             yield from node.targets
         elif isinstance(node, ast.AugAssign | ast.AnnAssign):

@@ -113,7 +113,8 @@ class _Walk:
             caught |= self.guarded(handler.body, final - own, final) - own
             caught |= self.before(handler.type, NOTHING) if handler.type else NOTHING
         after = self.guarded(node.orelse, final, final)
-        return self.guarded(node.body, after, caught)
+        self.inside[node] = self.guarded(node.body, after, caught)
+        return self.inside[node]
 
     def before(self, node: ast.expr | ast.stmt, live: Names) -> Names:
         """What is live before `node` is evaluated, if `live` is after."""

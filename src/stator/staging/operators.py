@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import operator
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,15 +13,14 @@ from stator.capture.branches import capture_if, defined
 from stator.capture.places import current_place
 from stator.capture.values import (
     CapturedText,
-    Diverged,
     StagedDict,
     StagedList,
     Undefined,
     Variant,
     distribute,
 )
-from stator.errors import StatorError, UnsupportedCall
-from stator.staging import access, control_flow, lists, logic, patterns, text
+from stator.errors import UnsupportedCall
+from stator.staging import access, attempts, control_flow, lists, logic, patterns, text
 from stator.staging.calls import SPREAD, Caller, Spread
 from stator.staging.contexts import StagedContext
 from stator.staging.session import Session
@@ -291,20 +288,11 @@ class Staging:
         """What `raise` raises."""
         return error
 
-    def handling(self) -> None:
-        """An `except` block begins: what Stator itself raises is not the user's to handle."""
-        error = sys.exc_info()[1]
-        if isinstance(error, StatorError | Diverged):
-            raise error
-
-    @contextlib.contextmanager
-    def trying(self) -> Iterator[None]:
-        """The body of a `try` with handlers: a program cannot jump into a handler."""
-        self.recorder.try_depth += 1
-        try:
-            yield
-        finally:
-            self.recorder.try_depth -= 1
+    def try_stmt(
+        self, body: Code, clauses: Any, orelse: Code, read: Any, write: Any, names: Any
+    ) -> None:
+        """`try` with handlers."""
+        attempts.try_stmt(self.session, body, clauses, orelse, read, write, names)
 
     def entered(self, manager: Any) -> Any:
         """`with manager`: one that a user wrote is entered and left through staging."""

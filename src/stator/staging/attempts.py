@@ -1,0 +1,139 @@
+"""try_stmt: Python as long as Python knows what is raised; recorded where only a run does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stator.capture.attempts import capture_try
+from stator.capture.blocks import TryNeeded, class_names
+from stator.capture.journal import Journal
+from stator.capture.places import current_place
+from stator.capture.recorder import MAY_RAISE, Attempt
+from stator.errors import StatorError, UnsupportedCall
+from stator.program.ir import Block
+from stator.staging.control_flow import LoopVariables, Names, Read, Write, if_stmt
+from stator.staging.session import Session
+
+Code = Callable[[], Any]
+Clause = tuple[Callable[[], Any], Callable[[Any], Any]]  # the classes, and the handler
+
+
+class CaughtError:
+    """The exception that a recorded handler has caught: only a run has it."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise self._refused()
+
+    def __str__(self) -> str:
+        raise self._refused()
+
+    __repr__ = __format__ = __str__  # type: ignore[assignment]  # all of them refuse
+
+    def _refused(self) -> UnsupportedCall:
+        return UnsupportedCall(
+            "the caught exception is looked at, and only a run has it",
+            at=current_place(), fix="leave out `as name`, and decide by its class",
+        )  # fmt: skip
+
+
+def try_stmt(
+    session: Session,
+    body: Code,
+    clauses: tuple[Clause, ...],
+    orelse: Code,
+    read: Read,
+    write: Write,
+    names: Names,
+) -> None:
+    """`try` with handlers; a `finally` stays Python's own, around this call."""
+    recorder = session.recorder
+    attempt = Attempt(lambda error: _handler_for(clauses, error) is not None, read)
+    mark, before = recorder.mark(), read()
+    outer, recorder.journal = recorder.journal, Journal(recorder.journal)
+    recorder.attempts.append(attempt)
+    error: Exception | None = None
+    needed = False
+    try:
+        body()
+    except TryNeeded as found:
+        if found.attempt is not attempt:
+            recorder.journal.keep()
+            raise
+        needed = True
+    except StatorError:
+        raise
+    except Exception as raised:
+        error = raised
+    finally:
+        recorder.attempts.pop()
+        journal, recorder.journal = recorder.journal, outer
+    if needed or (error is None and _may_raise(mark.scope.block, mark.ops)):
+        journal.undo()
+        recorder.rewind(mark)
+        write(before)
+        _record(session, attempt, body, clauses, orelse, LoopVariables(names, read, write, counts=False))
+        return
+    journal.keep()
+    if error is None:
+        orelse()
+        return
+    _handle(clauses, error)
+
+
+def _handle(clauses: tuple[Clause, ...], error: Exception) -> None:
+    """Run the handler that catches `error`, as Python would."""
+    handler = _handler_for(clauses, error)
+    if handler is None:
+        raise error
+    try:
+        raise error  # so that a bare `raise` in the handler finds it
+    except type(error):
+        handler(error)
+
+
+def _handler_for(clauses: tuple[Clause, ...], error: Exception) -> Callable[[Any], Any] | None:
+    for classes, handler in clauses:
+        caught = classes()
+        if caught is None or isinstance(error, caught):
+            return handler
+    return None
+
+
+def _may_raise(block: Block, start: int) -> bool:
+    return any(
+        op.name.startswith(MAY_RAISE) or any(_may_raise(inner, 0) for inner in op.blocks)
+        for op in block.ops[start:]
+    )
+
+
+def _record(
+    session: Session,
+    attempt: Attempt,
+    body: Code,
+    clauses: tuple[Clause, ...],
+    orelse: Code,
+    variables: LoopVariables,
+) -> None:
+    session.decide("try", "recorded", "only a run knows whether it raises")
+    handlers = [(_names(classes()), _handling(handler)) for classes, handler in clauses]
+    through = capture_try(session.recorder, variables, attempt, body, handlers)
+    if_stmt(session, through, orelse, _nothing, variables.read, variables.write, variables.names)
+
+
+def _handling(handler: Callable[[Any], Any]) -> Code:
+    return lambda: handler(CaughtError())
+
+
+def _names(classes: Any) -> tuple[str, ...]:
+    """The names that a program knows the classes of an `except` by."""
+    if classes is None:
+        return ("Exception",)
+    if isinstance(classes, tuple):
+        return tuple(name for cls in classes for name in _names(cls))
+    builtin, written = class_names(classes)
+    return written[:1] or (builtin,)
+
+
+def _nothing() -> None:
+    return None

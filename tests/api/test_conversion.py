@@ -1,0 +1,224 @@
+"""to_static: what it takes, what it gives, and what it refuses."""
+
+import functools
+
+import pytest
+import torch
+
+import stator
+from stator import InputSpec, StaticFunction
+from stator.errors import ConversionError
+from tests.capture.oracle import check
+
+
+def doubled_while_small(x):
+    while x.sum() < 10:
+        x = x * 2
+    return x
+
+
+class Scale(torch.nn.Module):
+    def __init__(self, scale=2.0):
+        super().__init__()
+        self.scale = scale
+        self.weight = torch.nn.Parameter(torch.ones(2))
+
+    def forward(self, x):
+        return x * self.scale * self.weight if x.sum() > 0 else x
+
+
+class StaticScale(Scale):
+    @stator.to_static
+    def forward(self, x):
+        return x * self.scale * self.weight if x.sum() > 0 else x
+
+
+def test_a_function_made_static_gives_what_it_gave():
+    check(doubled_while_small, (torch.ones(2),), (torch.full((2,), 9.0),))
+
+
+def test_the_decorator_with_arguments_makes_a_static_function():
+    @stator.to_static(input_spec=[InputSpec([None])])
+    def f(x):
+        return x + 1
+
+    assert isinstance(f, StaticFunction)
+    assert f.input_spec == [InputSpec([None])]
+    assert f(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+def test_the_name_and_docstring_of_the_function_are_kept():
+    def f(x):
+        """One more."""
+        return x + 1
+
+    static = stator.to_static(f)
+    assert (static.__name__, static.__doc__) == ("f", "One more.")
+
+
+def test_a_module_instance_is_given_back_with_another_forward():
+    module = Scale()
+    assert stator.to_static(module) is module
+    assert isinstance(module.forward, StaticFunction)
+    assert module(torch.ones(2)).tolist() == [2.0, 2.0]
+    assert module(-torch.ones(2)).tolist() == [-1.0, -1.0]
+
+
+def test_a_module_class_makes_static_instances():
+    @stator.to_static
+    class Shift(torch.nn.Module):
+        def forward(self, x):
+            return x + 1 if x.sum() > 0 else x - 1
+
+    module = Shift()
+    assert isinstance(module.forward, StaticFunction)
+    assert module(torch.ones(1)).item() == 2
+    assert module(-torch.ones(1)).item() == -2
+
+
+def test_a_module_of_torch_can_be_made_static():
+    plain = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())
+    x = torch.randn(3, 2)
+    want = plain(x)
+    assert torch.equal(stator.to_static(plain)(x), want)
+
+
+def test_a_decorated_forward_works_on_each_instance():
+    two, three = StaticScale(2.0), StaticScale(3.0)
+    x = torch.ones(2)
+    assert two(x).tolist() == [2.0, 2.0]
+    assert three(x).tolist() == [3.0, 3.0]
+    assert two(x).tolist() == [2.0, 2.0]
+
+
+def test_two_instances_do_not_share_programs():
+    first, second = StaticScale(), StaticScale()
+    first(torch.ones(2))
+    assert len(first.forward.concrete_programs) == 1
+    assert second.forward.concrete_programs == ()
+
+
+def test_a_bound_method_can_be_made_static():
+    class Counter:
+        step = 2
+
+        def up(self, x):
+            return x + self.step
+
+    assert stator.to_static(Counter().up)(torch.ones(1)).item() == 3
+
+
+def test_a_method_that_is_no_forward_can_be_decorated():
+    class Box:
+        def __init__(self, k):
+            self.k = k
+
+        @stator.to_static
+        def times(self, x):
+            return x * self.k
+
+    assert [Box(k).times(torch.ones(1)).item() for k in (2, 3)] == [2, 3]
+
+
+def test_a_decorated_call_method_is_static():
+    class Twice:
+        @stator.to_static
+        def __call__(self, x):
+            return x * 2 if x.sum() > 0 else x
+
+    twice = Twice()
+    assert twice(torch.ones(1)).item() == 2
+    assert twice(-torch.ones(1)).item() == -1
+
+
+def test_a_static_method_can_be_static():
+    class Box:
+        @staticmethod
+        @stator.to_static
+        def more(x):
+            return x + 1
+
+    assert Box.more(torch.ones(1)).item() == Box().more(torch.ones(1)).item() == 2
+
+
+def test_a_static_parent_method_is_captured_as_part_of_the_child():
+    class Child(StaticScale):
+        @stator.to_static
+        def forward(self, x):
+            return super().forward(x) + 1
+
+    child = Child()
+    assert child(torch.ones(2)).tolist() == [3.0, 3.0]
+    assert child(-torch.ones(2)).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.xfail(strict=True, reason="parent and child share one slot, `__stator_forward__`")
+def test_a_child_that_calls_its_static_parent_is_captured_once():
+    class Child(StaticScale):
+        @stator.to_static
+        def forward(self, x):
+            return super().forward(x) + 1
+
+    child = Child()
+    child(torch.ones(2))
+    child(torch.ones(2))
+    assert len(child.forward.concrete_programs) == 1
+
+
+def test_a_lambda_can_be_made_static():
+    check(lambda x: x + 1 if x.sum() > 0 else x, (torch.ones(1),), (-torch.ones(1),))
+
+
+def test_a_partial_can_be_made_static():
+    def scaled(scale, x, *, shift):
+        return x * scale + shift
+
+    static = stator.to_static(functools.partial(scaled, 2.0, shift=1))
+    assert static(torch.ones(1)).item() == 3
+
+
+def test_making_a_static_function_static_again_gives_itself():
+    static = stator.to_static(doubled_while_small)
+    assert stator.to_static(static) is static
+
+
+def test_a_static_function_with_another_spec_is_a_new_one():
+    static = stator.to_static(doubled_while_small)
+    other = stator.to_static(static, [InputSpec([None])])
+    assert other is not static
+    assert other.input_spec == [InputSpec([None])]
+    assert static.input_spec is None
+
+
+def test_a_module_made_static_twice_wraps_its_forward_once():
+    module = stator.to_static(stator.to_static(Scale()))
+    assert not isinstance(module.forward.dygraph_function, StaticFunction)
+    assert module(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+def test_an_unknown_backend_is_refused_by_its_text():
+    with pytest.raises(ConversionError) as caught:
+        stator.to_static(doubled_while_small, backend="xla")
+    assert str(caught.value) == (
+        "[ST100] there is no backend 'xla' here\n  fix: use backend=\"interpreter\""
+    )
+
+
+def test_what_cannot_be_called_is_refused_by_its_text():
+    with pytest.raises(ConversionError) as caught:
+        stator.to_static(3)
+    assert str(caught.value) == (
+        "[ST100] a int cannot be made static\n  fix: pass a function, a method or an nn.Module"
+    )
+
+
+@pytest.mark.xfail(strict=True, raises=TypeError, reason="`vars()` of an instance with __slots__")
+def test_a_method_of_a_class_with_slots_is_static_or_refused_by_stator():
+    class Small:
+        __slots__ = ()
+
+        @stator.to_static
+        def more(self, x):
+            return x + 1
+
+    assert Small().more(torch.ones(1)).item() == 2

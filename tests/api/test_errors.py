@@ -1,0 +1,246 @@
+"""The errors a user meets: class, problem, place and fix, word for word."""
+
+import math
+
+import pytest
+import torch
+
+import stator
+from stator import InputSpec, errors
+from stator.errors import (
+    BranchMismatch,
+    CaptureError,
+    DataDependent,
+    DemandViolated,
+    LoopStateChanged,
+    SourceUnavailable,
+    StatorError,
+    UnsupportedCall,
+    UnsupportedSyntax,
+    UntrackedTensor,
+)
+from tests.capture.oracle import line_of, refusal
+
+
+def all_classes():
+    return [
+        found
+        for found in vars(errors).values()
+        if isinstance(found, type) and issubclass(found, StatorError)
+    ]
+
+
+def test_every_class_has_a_code_of_its_own():
+    codes = [found.code for found in all_classes()]
+    assert len(codes) == len(set(codes))
+
+
+def test_every_class_stands_in_the_tree_of_the_docstring():
+    for found in all_classes():
+        assert f"{found.__name__} " in errors.__doc__
+        assert found.code in errors.__doc__
+
+
+@pytest.mark.parametrize(
+    ("error", "builtin"),
+    [
+        (SourceUnavailable, OSError), (UnsupportedSyntax, NotImplementedError),
+        (BranchMismatch, TypeError), (LoopStateChanged, TypeError), (DataDependent, ValueError),
+        (UnsupportedCall, NotImplementedError), (UntrackedTensor, RuntimeError),
+        (errors.SpecMismatch, ValueError), (DemandViolated, ValueError),
+        (errors.FormatError, ValueError), (errors.ProgramError, AssertionError),
+    ],
+)  # fmt: skip
+def test_an_error_is_also_the_builtin_that_a_caller_would_expect(error, builtin):
+    assert issubclass(error, builtin)
+
+
+def test_the_whole_text_has_a_code_a_place_with_a_caret_and_a_fix():
+    def f(x):
+        return torch.autograd.grad(x.sum(), x)
+
+    error = refusal(UnsupportedCall, f, torch.ones(1, requires_grad=True))
+    line = f.__code__.co_firstlineno + 1
+    assert str(error) == (
+        "[ST204] gradients are not computed inside a program\n"
+        f"  at {__file__}:{line}, in f\n"
+        "            return torch.autograd.grad(x.sum(), x)\n"
+        "                   ^\n"
+        "  fix: compute them outside, on its result"
+    )
+
+
+def test_a_size_the_program_was_not_captured_for_violates_its_demand():
+    static = stator.to_static(lambda x: x.view(-1, 3).sum(1), [InputSpec([None])])
+    assert static(torch.ones(6)).tolist() == [3, 3]
+    with pytest.raises(Exception, match="invalid for input of size 4"):
+        static(torch.ones(4))
+
+
+def test_a_demand_names_the_sizes_as_the_user_knows_them():
+    static = stator.to_static(
+        lambda x, y: (x + y).sum(), [InputSpec([None], name="x"), InputSpec([None], name="y")]
+    )
+    static(torch.ones(3), torch.ones(3))
+    with pytest.raises((DemandViolated, RuntimeError)) as caught:
+        static(torch.ones(3), torch.ones(4))
+    if isinstance(caught.value, DemandViolated):
+        assert caught.value.problem == "this needs x.shape[0] == y.shape[0]"
+
+
+def test_python_code_that_needs_a_value_is_data_dependent():
+    def f(x):
+        return math.gcd(int(x), 6)
+
+    error = refusal(DataDependent, f, torch.tensor(3))
+    assert error.problem == (
+        "Python code needs the value of u0, which only a run of the program has"
+    )
+    assert error.fix == "let Stator convert the code that asks, or compute it with tensors"
+    assert line_of(error) == "return math.gcd(int(x), 6)"
+
+
+@pytest.mark.parametrize(
+    ("function", "problem", "fix"),
+    [
+        (lambda x: x.data, "`.data` cannot be captured: `.data` hides what is read and written",
+         "use `.detach()`"),
+        (lambda x: x.grad, "`.grad` cannot be captured: the gradient of a tensor changes from "
+         "step to step", "use `.detach()`"),
+        (lambda x: x.sum().backward(), "gradients are not computed inside a program",
+         "compute them outside, on its result"),
+        (lambda x: x.register_hook(print), "a hook on a captured tensor would be lost",
+         "hook the result or a parameter"),
+        (lambda x: x.data_ptr(), "the address of a tensor is not part of a program",
+         "leave it out"),
+        (lambda x: (torch.manual_seed(0), x), "the random seed is set inside a program",
+         "set it before the call"),
+        (lambda x: x.clone().resize_(1), "`resize_` cannot be recorded", "make a new tensor"),
+        (lambda x: complex(x.sum().item()), "`complex()` of a captured value",
+         "use `torch.complex`"),
+        (lambda x: id(x), "`id()` of a captured value", "compare with `is`"),
+        (lambda x: "{}".format(x.sum().item()), "`str.format` of captured values is not supported",  # noqa: UP032
+         "use an f-string"),
+        (lambda x: sorted([x.sum().item(), 1.0]), "`sorted` by a captured value",
+         "use `torch.sort` or `torch.argsort`"),
+        (lambda x: {x.sum().item()}, None, None),
+    ],
+)  # fmt: skip
+def test_a_call_that_would_not_mean_the_same_is_refused(function, problem, fix):
+    if problem is None:
+        pytest.skip("a set display of captured numbers: see test_operators")
+    error = refusal(UnsupportedCall, function, torch.ones(2, requires_grad=True))
+    assert (error.problem, error.fix) == (problem, fix)
+    assert error.at.file == __file__
+
+
+def test_a_custom_autograd_function_is_refused():
+    class Double(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    error = refusal(UnsupportedCall, lambda x: Double.apply(x), torch.ones(1))
+    assert error.problem == "a custom `autograd.Function` would lose its own backward"
+    assert error.fix == "write the backward with ordinary ops, or register a custom op"
+
+
+def test_a_variable_that_takes_another_form_on_every_trip_is_refused():
+    def f(x):
+        while x.sum() > 0:
+            x = x.unsqueeze(0) - 1
+        return x
+
+    error = refusal(LoopStateChanged, f, torch.ones(1))
+    assert error.problem.startswith("`x` is f32[1] or f32[1, 1] or f32[1, 1, 1]")
+    assert error.problem.endswith("when it ends, and so on with every trip")
+    assert error.fix == "give `x` one dtype, rank and structure before the loop, and keep it"
+
+
+def test_library_code_that_needs_one_form_of_a_variable_is_a_branch_mismatch():
+    def f(x):
+        y = None
+        if x.sum() > 0:
+            y = x
+        return torch.utils._pytree.tree_map(lambda one: one, {y: 1})
+
+    error = refusal(BranchMismatch, f, torch.ones(1))
+    assert error.problem == (
+        "library code needs the hash of a variable that is, depending on the path taken, "
+        "a float32 tensor of rank 1 or None"
+    )
+    assert error.fix == "give the variable one form on every path"
+
+
+def test_a_tensor_smuggled_out_of_a_branch_is_untracked():
+    kept = {}
+
+    @stator.not_to_static
+    def smuggle(x):
+        kept["x"] = x
+
+    def f(x):
+        if x.sum() > 0:
+            smuggle(x * 2)
+        return kept["x"] + 1
+
+    error = refusal(UntrackedTensor, f, torch.ones(1))
+    assert error.problem == (
+        "a tensor was made in a block that has ended, or by code the recorder cannot see"
+    )
+    assert error.fix == (
+        "return it from the branch or loop that makes it; avoid `.data` and raw storage"
+    )
+
+
+def test_a_function_made_by_exec_has_no_source():
+    names = {}
+    exec("def f(x):\n    return x + 1", names)
+    error = refusal(SourceUnavailable, names["f"], torch.ones(1))
+    assert str(error) == (
+        "[ST101] `f` (<string>:1) has no source text\n"
+        "  fix: define it with `def` in a file or a notebook cell, or mark it `not_to_static`"
+    )
+
+
+def test_a_c_function_runs_as_it_is():
+    assert stator.to_static(torch.add)(torch.ones(1), torch.ones(1)).item() == 2
+
+
+def test_what_torch_cannot_trace_is_a_capture_error_with_its_line():
+    def f(x):
+        return torch.nn.utils.rnn.pack_padded_sequence(x, x[:, 0, 0].long(), batch_first=True)
+
+    error = refusal(CaptureError, f, torch.ones(2, 3, 1))
+    assert error.problem.startswith("torch cannot trace this: ")
+    assert error.fix == (
+        "leave this code out with `stator.not_to_static`, or write it with other ops"
+    )
+    assert line_of(error).startswith("return torch.nn.utils.rnn.pack_padded_sequence")
+
+
+def test_an_error_of_the_user_passes_through_unchanged():
+    class Mine(Exception):
+        pass
+
+    def f(x):
+        raise Mine("no")
+
+    with pytest.raises(Mine, match=r"^no$"):
+        stator.to_static(f)(torch.ones(1))
+
+
+def test_an_unsupported_construct_names_its_line():
+    def f(x):
+        async def inner():
+            return x
+
+        return inner
+
+    with pytest.raises(UnsupportedSyntax) as caught:
+        stator.to_static(f)(torch.ones(1))
+    assert line_of(caught.value) == "async def inner():"

@@ -1,0 +1,90 @@
+"""InputSpec: sizes, dtypes, names, and the texts for what is none."""
+
+import numpy
+import pytest
+import torch
+
+from stator import InputSpec
+from stator.errors import SpecMismatch
+
+
+def test_none_and_minus_one_both_mean_any_size():
+    assert InputSpec([None, 3]).shape == InputSpec([-1, 3]).shape == (None, 3)
+
+
+def test_zero_is_a_size():
+    assert InputSpec([0]).shape == (0,)
+
+
+def test_a_dtype_can_be_named_or_given():
+    assert InputSpec([2], "int64").dtype is InputSpec([2], torch.int64).dtype is torch.int64
+
+
+def test_the_default_dtype_is_float32():
+    assert InputSpec([2]).dtype is torch.float32
+
+
+@pytest.mark.parametrize("size", [-2, 1.5, "3", True])
+def test_a_bad_size_is_refused_by_its_text(size):
+    with pytest.raises(SpecMismatch) as caught:
+        InputSpec([size])
+    assert str(caught.value) == (
+        f"[ST301] {size!r} is not a size\n  fix: give a number >= 0, or None for any size"
+    )
+
+
+@pytest.mark.parametrize("dtype", ["float33", "Tensor", None, float])
+def test_a_bad_dtype_is_refused_by_its_text(dtype):
+    with pytest.raises(SpecMismatch) as caught:
+        InputSpec([1], dtype)
+    assert str(caught.value) == (
+        f'[ST301] {dtype!r} is not a dtype\n  fix: give one such as "float32" or "int64"'
+    )
+
+
+def test_from_tensor_takes_shape_dtype_and_whether_it_trains():
+    spec = InputSpec.from_tensor(torch.ones(2, 3, requires_grad=True), "x")
+    assert (spec.shape, spec.dtype, spec.name) == ((2, 3), torch.float32, "x")
+    assert spec.stop_gradient is False
+
+
+def test_from_numpy_takes_shape_and_dtype():
+    spec = InputSpec.from_numpy(numpy.zeros((2, 3), dtype=numpy.int64), "x")
+    assert spec == InputSpec([2, 3], "int64", "x")
+
+
+def test_batch_puts_a_dimension_in_front_and_unbatch_takes_it_away():
+    spec = InputSpec([3], "int64", "x")
+    assert spec.batch(8).shape == (8, 3)
+    assert spec.batch(None).shape == (None, 3)
+    assert spec.batch(8).unbatch() == spec
+
+
+def test_batch_leaves_the_spec_itself_as_it_was():
+    spec = InputSpec([3])
+    spec.batch(8)
+    assert spec.shape == (3,)
+
+
+def test_a_spec_without_dimensions_cannot_be_unbatched():
+    with pytest.raises(SpecMismatch) as caught:
+        InputSpec([], "int64").unbatch()
+    assert str(caught.value) == (
+        "[ST301] InputSpec([], 'int64') has no dimension to take away\n"
+        "  fix: unbatch a spec with at least one dimension"
+    )
+
+
+def test_equal_specs_hash_alike_and_differ_by_name():
+    assert hash(InputSpec([None, 3])) == hash(InputSpec([-1, 3]))
+    assert InputSpec([3]) != InputSpec([3], name="x")
+    assert InputSpec([3]) != (3,)
+
+
+def test_the_repr_tells_shape_dtype_and_name():
+    assert repr(InputSpec([None, 3], "int64")) == "InputSpec([None, 3], 'int64')"
+
+
+def test_the_capture_reads_it_on_the_default_device_unless_told():
+    assert InputSpec([3]).tensor_spec().device == torch.get_default_device()
+    assert InputSpec([3]).tensor_spec(torch.device("meta")).device.type == "meta"
