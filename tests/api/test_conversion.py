@@ -141,6 +141,7 @@ def test_a_static_method_can_be_static():
     assert Box.more(torch.ones(1)).item() == Box().more(torch.ones(1)).item() == 2
 
 
+@pytest.mark.xfail(strict=True, reason="`original_function` looks for the mark on the class: None")
 def test_a_static_parent_method_is_captured_as_part_of_the_child():
     class Child(StaticScale):
         @stator.to_static
@@ -169,6 +170,7 @@ def test_a_lambda_can_be_made_static():
     check(lambda x: x + 1 if x.sum() > 0 else x, (torch.ones(1),), (-torch.ones(1),))
 
 
+@pytest.mark.xfail(strict=True, raises=AttributeError, reason="a partial has no `__name__`")
 def test_a_partial_can_be_made_static():
     def scaled(scale, x, *, shift):
         return x * scale + shift

@@ -140,11 +140,23 @@ def test_the_order_of_the_state_holds_with_a_child_that_has_buffers_only(tmp_pat
 
 
 def test_a_state_of_the_original_can_be_loaded(tmp_path):
-    model, other = Net(), Net()
+    model, other = Net().eval(), Net().eval()
     loaded = again(model, tmp_path, ANY)
     loaded.load_state_dict(other.state_dict())
     x = torch.randn(3, 2)
-    assert torch.equal(loaded.eval()(x), again(other.eval(), tmp_path, ANY)(x))
+    assert torch.equal(loaded(x), other(x))
+
+
+@pytest.mark.xfail(strict=True, reason="the mode is fixed when saved; `eval()` changes nothing")
+def test_eval_of_a_loaded_model_changes_its_mode_or_is_refused(tmp_path):
+    model = Net().train()
+    loaded = again(model, tmp_path, ANY)
+    x = torch.randn(3, 2)
+    try:
+        got = loaded.eval()(x)
+    except stator.StatorError:
+        return
+    assert torch.equal(got, model.eval()(x))
 
 
 class Tied(torch.nn.Module):
