@@ -95,6 +95,33 @@ class PlainStaging:
         else:
             orelse()
 
+    def arithmetic(self, left, sign, right):
+        return left // right if sign == "//" else left % right
+
+    def cleanup(self):
+        return PlainCleanup()
+
+    def bound(self, value):
+        return True
+
+    def is_sequence(self, value, size, starred):
+        if not isinstance(value, list | tuple | range):
+            return False
+        return len(value) >= size if starred else len(value) == size
+
+    def rest_of_sequence(self, value, before, after):
+        return list(value[before : len(value) - after])
+
+    def has_keys(self, value, keys):
+        return isinstance(value, dict) and all(key in value for key in keys)
+
+    def is_instance(self, value, cls):
+        return isinstance(value, cls)
+
+    def match_argument(self, value, cls, position):
+        builtin = cls in (bool, bytes, dict, float, int, list, set, str, tuple)
+        return value if builtin else getattr(value, cls.__match_args__[position])
+
     def entered(self, manager):
         return manager
 
@@ -157,3 +184,8 @@ class PlainStaging:
         return value
 
     new_dict = new_set = new_list
+
+
+class PlainCleanup(contextlib.nullcontext):
+    def running(self):
+        return contextlib.nullcontext()

@@ -48,10 +48,25 @@ class ConcreteProgram:
 
     def __call__(self, leaves: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
         """Run the program on the tensors of a call, and make the changes that the call makes."""
-        outputs = self.runner(leaves, self.captured.tensors)
+        try:
+            outputs = self.runner(leaves, self.captured.tensors)
+        except Exception as error:
+            raise_own_class(error, self.captured.errors)
+            raise
         for effect in self.captured.effects:
             _do(effect, outputs, call, self.captured.classes)
         return unflatten(self.program.output_structure, outputs, classes=self.captured.classes)
+
+
+def raise_own_class(error: Exception, known: dict[tuple[str, str], Any]) -> None:
+    """Raise `error` as the class that the user wrote, if it stands for one."""
+    for name in getattr(error, "stator_classes", ()):
+        for key in ((name, str(error)), (name, "")):
+            if key in known:
+                cls, args = known[key]
+                own = cls(*(args or error.args))
+                own.__notes__ = getattr(error, "__notes__", [])
+                raise own.with_traceback(error.__traceback__) from None
 
 
 class StaticFunction:

@@ -77,6 +77,7 @@ def capture_try(
 
 def _record_body(recorder: Recorder, attempt: Attempt, code: Callable[[], Any]) -> Recorded:
     attempt.is_recorded, attempt.seen = True, []
+    attempt.cleanups = len(recorder.cleanups)
     recorder.attempts.append(attempt)
     try:
         recorded = record_block(recorder, code)

@@ -94,9 +94,16 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
             f"torch cannot trace this: {type(error).__name__}: {error}", at=place,
             fix="leave this code out with `stator.not_to_static`, or write it with other ops",
         ) from error  # fmt: skip
+    caught = next((one for one in reversed(recorder.attempts) if one.catches(error)), None)
+    for cleanup in recorder.cleanups[caught.cleanups if caught else 0 :]:
+        cleanup.raises = True
     attributes: dict[str, Arg] = {}
     if names := class_names(type(error))[1]:
         attributes["names"] = names
+        plain = not any(isinstance(arg, CapturedText) for arg in error.args)
+        message = _message(error)
+        key = (names[0], message if isinstance(message, str) else "")
+        recorder.errors[key] = (type(error), error.args if plain else ())
     recorder.emit(
         "stator::raise", (class_names(type(error))[0], _message(error)), attributes=attributes, place=place
     )

@@ -229,6 +229,7 @@ def _new_tensor(recorder: Recorder, kind: TensorKind, value: Value) -> torch.Ten
     sizes = [_new_size(recorder, size) for size in kind.sizes]
     tensor = recorder.new_tensor(kind.dtype, sizes, kind.device, kind.requires_grad)
     recorder.bind(tensor, value)
+    tensor.stator_joined = True  # type: ignore[attr-defined]  # may be one with another tensor
     value.type = recorder.tensor_type(tensor) if not _is_optional(value) else value.type
     return tensor
 

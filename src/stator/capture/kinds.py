@@ -26,7 +26,9 @@ import torch
 
 from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number, kind_of_number
+from stator.capture.places import current_place
 from stator.capture.values import Columns, StagedList, Undefined, Variant
+from stator.errors import BranchMismatch
 from stator.program.types import (
     ListType,
     NumberType,
@@ -305,18 +307,36 @@ def _merge_items(a: Any, b: Any) -> Kind:
     return dataclasses.replace(a, items=items)
 
 
+def listed(kind: Kind) -> Kind:
+    """The kind of a list's items: a number in a list is any number."""
+    if isinstance(kind, Exact) and isinstance(kind.value, bool | int | float):
+        return widen(kind)
+    if isinstance(kind, SequenceKind | MapKind | ObjectKind):
+        return dataclasses.replace(kind, items=tuple(map(listed, kind.items)))
+    if isinstance(kind, UnionKind):
+        return UnionKind(tuple(map(listed, kind.alternatives)))
+    return kind
+
+
 def _merge_lists(a: Kind, b: Kind) -> ListKind:
     item: Kind = BOTTOM
     for part in (a, b):
         items = (part.item,) if isinstance(part, ListKind) else part.items  # type: ignore[union-attr]
         for kind in items:
             item = generalise(merge(item, kind))
-    return ListKind(item)
+    return ListKind(listed(item))
 
 
 def merge_maps(kinds: Sequence[MapKind]) -> tuple[MapKind, ...]:
     """The same maps with one set of keys; a key that one of them lacks is Undefined there."""
     keys = tuple(dict.fromkeys(key for kind in kinds for key in kind.keys))
+    for kind in kinds:
+        if [key for key in keys if key in kind.keys] != list(kind.keys):
+            raise BranchMismatch(
+                "the paths set the keys of a dict, or attributes, in different orders: "
+                f"{', '.join(map(str, kind.keys))}",
+                at=current_place(), fix="set them in one order, or before the branch",
+            )  # fmt: skip
     return tuple(_with_keys(kind, keys) for kind in kinds)
 
 

@@ -91,6 +91,13 @@ MAY_RAISE = (
 )  # fmt: skip
 
 
+class Cleanup:
+    """Code that runs whether or not an exception is raised before it."""
+
+    def __init__(self) -> None:
+        self.raises = False  # does the program raise inside, where only a run knows?
+
+
 class Attempt:
     """The body of a `try` that runs: as Python, or recorded."""
 
@@ -98,6 +105,7 @@ class Attempt:
         self.catches, self.read = catches, read
         self.is_recorded = False
         self.seen: list[Any] = []  # what its names held where it may raise
+        self.cleanups = 0  # how many cleanups are outside of it
 
 
 @dataclass(frozen=True)
@@ -129,6 +137,8 @@ class Recorder(ProxyTorchDispatchMode):
         self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
         self.dispatching: str | None = None
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
+        self.cleanups: list[Cleanup] = []  # the `finally` blocks and contexts to leave
+        self.errors: dict[tuple[str, str], tuple[type, tuple[Any, ...]]] = {}  # users' own classes
         self._count = 0
         self._births: dict[int, tuple[Any, int]] = {}
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.arrays import CapturedArray
 from stator.capture.kinds import (
     Bottom,
     Exact,
@@ -35,6 +36,10 @@ from stator.program.structure import Structure
 
 SCALARS = (bool, int, float, complex, str, type(None))
 REFERENCES = (torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType)
+
+
+def _maybe_absent(value: Any) -> bool:
+    return isinstance(value, Variant) and any(isinstance(v, Undefined) for v in value.alternatives)
 
 
 class Results:
@@ -68,6 +73,11 @@ class Results:
         return shape.Fixed(None) if isinstance(value, Undefined) else self.structure_of(value)
 
     def _container(self, value: Any) -> Structure:
+        if isinstance(value, CapturedArray):
+            raise CaptureError("a numpy array leaves the program", at=current_place(),
+                               fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
+        if type(value).__module__ == "torch.return_types":
+            return self._record("namedtuple", value, type(value).__match_args__, list(value))
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = tuple(field.name for field in dataclasses.fields(value))
             return self._record("dataclass", value, names, [getattr(value, n) for n in names])
@@ -77,6 +87,9 @@ class Results:
             kind: Any = "list" if isinstance(value, list) else "tuple"
             return shape.Sequence(kind, tuple(map(self.structure_of, value)))
         if isinstance(value, dict):
+            absent = next((k for k, v in value.items() if _maybe_absent(v)), None)
+            if absent is not None:
+                return self._partial(value, absent)
             return shape.Mapping(tuple(value), tuple(map(self.structure_of, value.values())))
         if is_plain_object(value):
             attributes = vars(value)
@@ -86,6 +99,18 @@ class Results:
             "strings, None, and containers of these",
             at=current_place(), fix="return the tensors and numbers in it",
         )  # fmt: skip
+
+    def _partial(self, value: dict[Any, Any], key: Any) -> Structure:
+        """A dict with a key that may be absent: one form for each way."""
+        held: Variant = value[key]
+        tag = self._leaf(self.recorder.arg(held.tag))
+        forms = []
+        for one in held.alternatives:
+            form = {k: one if k == key else v for k, v in value.items()}
+            if isinstance(one, Undefined):
+                del form[key]
+            forms.append(self._container(form))
+        return shape.Variant(tag.position, tuple(forms))
 
     def _record(self, kind: Any, value: Any, names: tuple[str, ...], items: list[Any]) -> Structure:
         cls = type(value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from stator.rewrite.branches import rewrite_if
-from stator.rewrite.exceptions import Assigned, rewrite_try
+from stator.rewrite.exceptions import Assigned, rewrite_finally, rewrite_try
 from stator.rewrite.job import Job
 from stator.rewrite.loops import rewrite_for, rewrite_while
 from stator.rewrite.walk import Walk
@@ -42,7 +42,8 @@ class _Control(Walk):
 
     def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
         if not node.handlers:
-            return self.generic_visit(node)
+            self.generic_visit(node)
+            return rewrite_finally(node.body, node.finalbody, self.job, node)
         number = self.job.fresh.number("block")
         assigned = Assigned.by(node)
         self.generic_visit(node)

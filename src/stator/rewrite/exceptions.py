@@ -75,9 +75,26 @@ def rewrite_try(node: ast.Try, job: Job, number: int, assigned: Assigned) -> lis
         CLAUSES=ast.Tuple(clauses, ast.Load()), STATE=state.functions(), READ=state.read,
         WRITE=state.write, NAMES=state.names(),
     )  # fmt: skip
-    if node.finalbody:
-        return [ast.copy_location(ast.Try(new, [], [], node.finalbody), node)]
-    return new
+    return rewrite_finally(new, node.finalbody, job, node) if node.finalbody else new
+
+
+FINALLY = """
+NAME = stator__.cleanup()
+try:
+    with NAME:
+        BODY
+finally:
+    with NAME.running():
+        FINAL
+"""
+
+
+def rewrite_finally(
+    body: list[ast.stmt], final: list[ast.stmt], job: Job, node: ast.Try
+) -> list[ast.stmt]:
+    """`try: BODY finally: FINAL`, staging being told where the one ends and the other begins."""
+    name = job.fresh.name("cleanup")
+    return quote(FINALLY, at=node, NAME=name, BODY=body, FINAL=final)
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,14 @@ def rewrite_logic(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
 
 
 class _Logic(Walk):
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        """`//` and `%` can fail, and round: staging records them as they are."""
+        self.generic_visit(node)
+        sign = {ast.FloorDiv: "//", ast.Mod: "%"}.get(type(node.op))
+        if sign is None:
+            return node
+        return staged("arithmetic", node.left, constant(sign, at=node), node.right, at=node)
+
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)
         first, *others = node.values

@@ -90,7 +90,7 @@ def _note_object(session: Session, obj: Any) -> None:
 
 def getitem(session: Session, obj: Any, key: Any) -> Any:
     """`obj[key]`."""
-    recorder = session.recorder
+    recorder, obj = session.recorder, session.seen(obj)
     if isinstance(obj, Variant) or _has_variant(key):
         return distribute(lambda o, k: getitem(session, o, k), (obj, key), {})
     method = user_method(obj, "__getitem__")
@@ -116,7 +116,13 @@ def _list_item(session: Session, obj: Any, key: Any) -> Any:
     if isinstance(key, slice):
         bounds = (as_index(recorder, b) for b in (key.start, key.stop, key.step))
         key = slice(*bounds)
-        if lists.is_captured(obj) or any(map(_is_symbolic, (key.start, key.stop, key.step))):
+        symbolic = any(map(_is_symbolic, (key.start, key.stop, key.step)))
+        if symbolic and not isinstance(obj, list):
+            raise UnsupportedCall(
+                f"a {type(obj).__name__} is sliced by a captured number", at=current_place(),
+                fix="slice a list or a tensor",
+            )  # fmt: skip
+        if lists.is_captured(obj) or symbolic:
             return lists.list_slice(recorder, obj, key)
         taken = obj[key]
         return StagedList(taken) if isinstance(obj, list) else taken
@@ -143,6 +149,7 @@ def _choose_item(session: Session, items: list[Any], key: torch.SymInt) -> Any:
 
 def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
     """`obj[key] = value`."""
+    obj = session.seen(obj)
     if isinstance(obj, Variant) or _has_variant(key):
         distribute(lambda o, k: setitem(session, o, k, value), (obj, key), {})
     elif (method := user_method(obj, "__setitem__")) is not None:
@@ -204,6 +211,7 @@ def _set_chosen_item(session: Session, obj: StagedList, key: torch.SymInt, value
 
 def delitem(session: Session, obj: Any, key: Any) -> None:
     """`del obj[key]`."""
+    obj = session.seen(obj)
     method = user_method(obj, "__delitem__")
     if method is not None:
         session.call(method, obj, key)

@@ -24,8 +24,10 @@ from stator.capture.values import (
 from stator.errors import UnsupportedCall
 from stator.staging import access, definitions, iteration, lists
 from stator.staging.generators import StagedGenerator
+from stator.staging.arithmetic import arithmetic
 from stator.staging.iteration import CapturedRange, Indexed, indexed
 from stator.staging.logic import compare
+from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.text import format_value, is_text_symbolic, print_values
@@ -41,6 +43,7 @@ DEFINED = {
     builtins.all: definitions.all_of, builtins.filter: definitions.filtered,
 }  # fmt: skip
 Handler = Callable[..., Any]
+ABOUT_THE_OBJECT = frozenset({isinstance, type, getattr, hasattr, setattr, callable, id, dict})
 
 
 class BuiltinCalls:
@@ -67,6 +70,16 @@ class BuiltinCalls:
         return isinstance(function, type | type(len)) and function in self.handlers
 
     def call(self, function: Any, args: Any, kwargs: Any) -> Any:
+        """The builtin; a dict with keys that may be absent is looked at in every way it may be."""
+        partial = next((arg for arg in args if is_partial(arg)), None)
+        if partial is not None and function not in ABOUT_THE_OBJECT:
+            return for_each_way(
+                self.session,
+                partial,
+                lambda whole: self.call(
+                    function, tuple(whole if arg is partial else arg for arg in args), kwargs
+                ),
+            )
         """`function(*args, **kwargs)` for a builtin that `knows` knows."""
         return self.handlers[function](*args, **kwargs)
 
@@ -127,8 +140,6 @@ class BuiltinCalls:
             return value.length()
         if lists.is_captured(value):
             return lists.list_length(self.recorder, value)
-        if isinstance(value, dict):
-            self._refuse_partial(value, "len")
         return len(value)
 
     def _range(self, *args: Any) -> Any:
@@ -174,8 +185,10 @@ class BuiltinCalls:
         return zip(*map(self._rows, values), **kwargs)  # noqa: B905 (the caller says)
 
     def _reversed(self, values: Any) -> Any:
+        if isinstance(values, torch.Tensor):  # as eager: the rows of a flipped copy
+            return values.flip(0) if values.dim() else reversed(values)
         found = self._indexed((values,))
-        return iteration.reversed_items(found[0]) if found else reversed(self._rows(values))
+        return iteration.reversed_items(found[0]) if found else reversed(values)
 
     def _map(self, function: Any, *values: Any) -> Any:
         found = self._indexed(values)
@@ -208,8 +221,6 @@ class BuiltinCalls:
         return tuple(self._rows(args[0])) if args else ()
 
     def _dict(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
-        if args and isinstance(args[0], dict):
-            self._refuse_partial(args[0], "dict")
         return StagedDict(dict(*args, **kwargs))
 
     def _next(self, iterator: Any, *default: Any) -> Any:
@@ -299,11 +310,14 @@ class BuiltinCalls:
             return self.recorder.number(
                 kind, self.recorder.emit_number("stator::round", args, kind)
             )
+        if isinstance(value, torch.SymInt) and digits is not None:
+            args = (self.recorder.arg(value), self.recorder.arg(digits))
+            return self.recorder.number("int", self.recorder.emit_number("stator::round", args, "int"))
         return round(value) if digits is None else round(value, digits)
 
     def _divmod(self, a: Any, b: Any) -> Any:
-        if any(isinstance(one, torch.Tensor | Number | Variant) for one in (a, b)):
-            return (a // b, a % b)
+        if any(isinstance(one, Number | Variant) for one in (a, b)):
+            return (arithmetic(self.session, a, "//", b), arithmetic(self.session, a, "%", b))
         return divmod(a, b)
 
     def _pow(self, a: Any, b: Any, *modulus: Any) -> Any:
@@ -356,7 +370,9 @@ class BuiltinCalls:
             if any(self._is_captured(arg) for arg in args):
                 raise UnsupportedCall(f"a {python.__name__} of captured values", at=current_place(),
                                       fix="use a list, or `torch.unique`")  # fmt: skip
-            return python(*args)
+            made = python(*args)
+            self.recorder.born(made)
+            return made
 
         return call
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import random
 import types
 from collections.abc import Callable
 from typing import Any
@@ -45,6 +46,7 @@ from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUN
 Args = tuple[Any, ...]
 Keywords = dict[str, Any]
 MUTABLE = (list, dict, set)
+WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
 
@@ -96,6 +98,7 @@ class Caller:
             chosen = self._choose_arguments(function, args, kwargs)
             if chosen is not None:
                 return chosen[0]
+        args = tuple(map(self.session.seen, args))
         for holds, handle in self.rules:
             if holds(function):
                 return handle(function, args, kwargs)
@@ -242,7 +245,7 @@ class Caller:
 
     def _call_builtin_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
         """A method written in C: of a tensor, a list, a dict, a string."""
-        owner, name = method.__self__, method.__name__
+        owner, name = self.session.seen(method.__self__), method.__name__
         if isinstance(owner, StagedList):
             self.session.note(owner)
             return self._call_list_method(owner, name, args, kwargs)
@@ -294,7 +297,8 @@ class Caller:
         if _takes_captured_list(args, kwargs):
             return self._with_samples(function, args, kwargs)
         self._watch_arguments(args, kwargs)
-        return self._own_result(function(*args, **kwargs), args)
+        owner = getattr(function, "__self__", None)
+        return self._own_result(function(*args, **kwargs), (owner, *args))
 
     def _refuse(self, function: Any) -> None:
         found = REFUSED_CALLS.get(function) if _is_hashable(function) else None
@@ -310,6 +314,9 @@ class Caller:
         ):
             found = ("a custom `autograd.Function` would lose its own backward",
                      "write the backward with ordinary ops, or register a custom op")  # fmt: skip
+        if found is None and _reads_the_world(function):
+            found = (f"`{name}` gives another value at each call, and a program would keep this one",
+                     "call it outside and pass the value, or use torch's random functions")  # fmt: skip
         if found is not None:
             raise UnsupportedCall(found[0], at=current_place(), fix=found[1])
 
@@ -384,6 +391,17 @@ class Caller:
 def _same_size(a: Any, b: Any) -> bool:
     left = a.node.expr if isinstance(a, torch.SymInt) else a
     return bool(left == (b.node.expr if isinstance(b, torch.SymInt) else b))
+
+
+def _reads_the_world(function: Any) -> bool:
+    """Random numbers and clocks."""
+    if isinstance(getattr(function, "__self__", None), random.Random):
+        return True
+    module = getattr(function, "__module__", None)
+    if module == "time":
+        return getattr(function, "__name__", "") != "sleep"
+    owner = getattr(function, "__self__", None)
+    return module in WORLD or (isinstance(owner, type) and owner.__module__ == "datetime")
 
 
 def _is_seen(recorder: Any, size: Any) -> bool:

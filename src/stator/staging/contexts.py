@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
+from stator.staging.cleanups import StagedCleanup
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 
@@ -14,6 +15,7 @@ class StagedContext:
 
     def __init__(self, session: Session, call: Any, manager: Any) -> None:
         self.session, self.call, self.manager = session, call, manager
+        self.cleanup = StagedCleanup(session)
         if isinstance(manager, contextlib._GeneratorContextManager):
             self._note_arguments()
 
@@ -25,12 +27,14 @@ class StagedContext:
 
     def __enter__(self) -> Any:
         method = user_method(self.manager, "__enter__")
-        if method is None:
-            return self.manager.__enter__()
-        return self.call(method, self.manager)
+        value = self.manager.__enter__() if method is None else self.call(method, self.manager)
+        self.cleanup.__enter__()
+        return value
 
     def __exit__(self, *error: Any) -> Any:
+        self.cleanup.__exit__()
         method = user_method(self.manager, "__exit__")
-        if method is None:
-            return self.manager.__exit__(*error)
-        return self.call(method, self.manager, *error)
+        with self.cleanup.running():
+            if method is None:
+                return self.manager.__exit__(*error)
+            return self.call(method, self.manager, *error)

@@ -11,6 +11,7 @@ from stator.capture.numbers import both
 from stator.capture.values import Locals, StagedList, Variant
 from stator.staging.generators import StagedGenerator, for_each_yielded
 from stator.staging.iteration import Indexed, indexed
+from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.truth import Condition, known, truth
@@ -114,8 +115,19 @@ def for_stmt(
     names: Names,
 ) -> None:
     """`for`: unrolled over what Python can list; recorded over what only a run can count."""
+    iterable = session.seen(iterable)
     if isinstance(iterable, Variant):
         _for_each_alternative(session, iterable, body, test, read, write, names)
+        return
+    if is_partial(iterable):
+        before = read()
+
+        def loop(table: Any) -> tuple[Any, ...]:
+            write(before)
+            for_stmt(session, table, body, test, read, write, names)
+            return read()
+
+        write(for_each_way(session, iterable, loop))
         return
     goes_on = test if test is not None else _always
     method = user_method(iterable, "__iter__")

@@ -20,6 +20,7 @@ from stator.capture.kinds import (
     describe,
     generalise,
     is_plain_object,
+    listed,
     merge,
 )
 from stator.capture.places import current_place
@@ -49,7 +50,7 @@ def columns_of(recorder: Recorder, items: Any) -> Columns:
 def merge_item(kind: Kind, item: Any) -> Kind:
     """`kind` widened to cover `item`, which now belongs to a list of the program."""
     give_away(item)
-    return generalise(merge(kind, describe(item, always)))
+    return listed(generalise(merge(kind, describe(item, always))))
 
 
 def give_away(item: Any) -> None:

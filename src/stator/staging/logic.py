@@ -9,13 +9,14 @@ from typing import Any
 import torch
 
 from stator.capture.branches import capture_if
-from stator.capture.kinds import same_value
 from stator.capture.numbers import Number
+from stator.capture.places import current_place
 from stator.capture.values import CapturedText, StagedList, Undefined, Variant, distribute
+from stator.errors import UnsupportedCall
 from stator.staging.lists import is_captured
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
-from stator.staging.truth import truth
+from stator.staging.truth import to_int, truth
 
 Code = Callable[[], Any]
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
@@ -67,10 +68,20 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
     if sign in ("in", "not in"):
         found = _contains(session, right, left)
         return not_(session, found) if sign == "not in" else found
+    left, right = session.seen(left), session.seen(right)
+    if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):
+        left, right = _as_numbers(session, left), _as_numbers(session, right)
     if sign in ORDER:
         method = user_method(left, f"__{ORDER[sign].__name__}__")
         return session.call(method, left, right) if method else ORDER[sign](left, right)
     return _equal(session, left, right, sign)
+
+
+def _as_numbers(session: Session, value: Any) -> Any:
+    """A truth value as the number it is: 0 or 1."""
+    if isinstance(value, torch.SymBool):
+        return to_int(session.recorder, value)
+    return int(value) if isinstance(value, bool) else value
 
 
 def compare_chain(session: Session, left: Any, *links: tuple[str, Code]) -> Any:
@@ -90,7 +101,24 @@ def _is(session: Session, left: Any, right: Any) -> Any:
         return _is(session, right, left)
     if isinstance(left, Undefined):
         raise left.error()
-    return left is right or (isinstance(left, Number) and same_value(left, right))
+    if isinstance(left, torch.SymBool) and isinstance(right, bool):
+        return left if right else torch.sym_not(left)
+    if isinstance(right, torch.SymBool) and isinstance(left, bool):
+        return _is(session, right, left)
+    if left is right:
+        return True
+    if _cannot_tell(left, right):
+        raise UnsupportedCall(
+            "`is` between values of which only a run knows whether they are one object",
+            at=current_place(), fix="compare with `==`, or keep a flag",
+        )  # fmt: skip
+    return False
+
+
+def _cannot_tell(left: Any, right: Any) -> bool:
+    if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
+        return hasattr(left, "stator_joined") or hasattr(right, "stator_joined")
+    return isinstance(left, Number) and isinstance(right, Number | int | float)
 
 
 def _equal(session: Session, left: Any, right: Any, sign: str) -> Any:
@@ -127,7 +155,7 @@ def _sequences_equal(session: Session, left: Any, right: Any) -> Any:
 
 
 def _item_test(session: Session, left: Any, right: Any) -> Code:
-    return lambda: truth(session.recorder, left is right or _equal(session, left, right, "=="))
+    return lambda: truth(session.recorder, left is right or compare(session, left, "==", right))
 
 
 def _contains(session: Session, container: Any, item: Any) -> Any:

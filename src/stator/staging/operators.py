@@ -21,7 +21,9 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.staging import access, attempts, control_flow, lists, logic, patterns, text
+from stator.staging.arithmetic import arithmetic
 from stator.staging.calls import SPREAD, Caller, Spread
+from stator.staging.cleanups import StagedCleanup
 from stator.staging.contexts import StagedContext
 from stator.staging.session import Session
 from stator.staging.tensor_calls import unbind
@@ -82,6 +84,10 @@ class Staging:
     def or_(self, first: Any, *rest: Code) -> Any:
         """`first or ...`."""
         return logic.or_(self.session, first, *rest)
+
+    def arithmetic(self, left: Any, sign: str, right: Any) -> Any:
+        """`left // right` and `left % right`."""
+        return arithmetic(self.session, left, sign, right)
 
     def not_(self, value: Any) -> Any:
         """`not value`."""
@@ -168,6 +174,8 @@ class Staging:
             return distribute(lambda a, b: self.augmented(sign, a, b), (left, right), {})
         if isinstance(left, StagedList):
             return self._augmented_list(sign, left, right)
+        if sign in ("//", "%") and not isinstance(left, torch.Tensor):
+            return arithmetic(self.session, left, sign, right)
         if isinstance(left, list | dict | set):
             self.session.note(left)
         if isinstance(left, str) and isinstance(right, CapturedText):
@@ -234,6 +242,7 @@ class Staging:
 
     def new_set(self, items: builtins.set[Any]) -> builtins.set[Any]:
         """`{item, ...}`."""
+        self.recorder.born(items)
         return items
 
     def fstring(self, *parts: Any) -> Any:
@@ -293,6 +302,10 @@ class Staging:
     ) -> None:
         """`try` with handlers."""
         attempts.try_stmt(self.session, body, clauses, orelse, read, write, names)
+
+    def cleanup(self) -> StagedCleanup:
+        """`try ... finally` begins."""
+        return StagedCleanup(self.session)
 
     def entered(self, manager: Any) -> Any:
         """`with manager`: one that a user wrote is entered and left through staging."""

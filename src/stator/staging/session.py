@@ -71,6 +71,10 @@ class Session:
             )  # fmt: skip
         self.journal.note(obj)
 
+    def seen(self, value: Any) -> Any:
+        """`value` as converted code sees it: a plain list from outside by its shadow."""
+        return self.shadow(value) if type(value) is list else value
+
     def shadow(self, plain: list[Any]) -> StagedList:
         """The staged list that stands for a list from outside; its changes are written back."""
         if id(plain) not in self.shadows:

@@ -178,12 +178,26 @@ def _math_function(name: str) -> Callable[..., Any]:
         if not any(isinstance(number, Number | torch.Tensor) for number in numbers):
             return python(*numbers)
         plain = [item(session.recorder, n) if isinstance(n, torch.Tensor) else n for n in numbers]
+        _check_domain(session, name, plain)
         tensors = [
             _scalar(session, to_float(session.recorder, n), torch.float64, None) for n in plain
         ]
         return item(session.recorder, of_tensor(*tensors))
 
     return call
+
+
+def _check_domain(session: Session, name: str, numbers: list[Any]) -> None:
+    """`math` raises where torch gives nan or infinity."""
+    first = numbers[0]
+    if name == "sqrt":
+        session.raise_if(first < 0, ValueError("math domain error"))
+    elif name in ("log", "log2", "log10"):
+        session.raise_if(first <= 0, ValueError("math domain error"))
+    elif name == "log1p":
+        session.raise_if(first <= -1, ValueError("math domain error"))
+    elif name in ("exp", "expm1", "cosh", "sinh"):
+        session.raise_if(first > 709, OverflowError("math range error"))
 
 
 def _rounding(name: str) -> Callable[..., Any]:

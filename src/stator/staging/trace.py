@@ -49,6 +49,7 @@ class Captured:
     classes: dict[str, type]
     guards: Guards
     decisions: tuple[Decision, ...]
+    errors: dict[tuple[str, str], tuple[type, tuple[Any, ...]]]  # exceptions that users wrote
 
 
 def trace(
@@ -86,6 +87,7 @@ def trace(
     return Captured(
         program, recorder.stored_tensors, effects, results.classes, session.guards,
         tuple(session.decisions),
+        recorder.errors,
     )  # fmt: skip
 
 

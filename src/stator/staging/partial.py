@@ -1,0 +1,42 @@
+"""Dicts with a key that only some paths have set: the key's value may be undefined.
+
+Reading one key, or asking whether it is there, looks at that value. Whatever looks at the dict as a
+whole (iteration, `len`, the result of the program) is done once for each way the dict may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stator.capture.values import StagedDict, Undefined, Variant
+from stator.staging.session import Session
+
+
+def maybe_absent(value: Any) -> bool:
+    """Is `value` one that may be undefined?"""
+    return isinstance(value, Variant) and any(
+        isinstance(one, Undefined) for one in value.alternatives
+    )
+
+
+def is_partial(value: Any) -> bool:
+    """Is `value` a dict with a key that may be absent?"""
+    return isinstance(value, dict) and any(maybe_absent(item) for item in value.values())
+
+
+def for_each_way(session: Session, table: Any, function: Callable[[Any], Any]) -> Any:
+    """`function(table)`, with every key there for sure or not at all."""
+    key = next((key for key, value in table.items() if maybe_absent(value)), None)
+    if not is_partial(table):
+        return function(table)
+
+    def with_one(value: Any) -> Any:
+        whole = StagedDict(table)
+        if isinstance(value, Undefined):
+            del whole[key]
+        else:
+            whole[key] = value
+        return for_each_way(session, whole, function)
+
+    return session.recorder.apply_all(table[key], with_one)

@@ -1,0 +1,120 @@
+"""Generators: the loop that uses one is its consumer."""
+
+import torch
+
+import pytest
+from stator.errors import UnsupportedCall
+from tests.capture.oracle import check, refusal
+
+CALLS = tuple((torch.full((2,), float(k)),) for k in (1, 3, 20))
+
+
+def halves(x):
+    while x.sum() > 1:
+        yield x
+        x = x / 2
+
+
+def test_a_loop_over_a_generator_runs_its_body_at_each_yield():
+    def f(x):
+        total, count = x * 0, 0
+        for one in halves(x):
+            total = total + one
+            count += 1
+        return total, count
+
+    check(f, *CALLS)
+
+
+def test_break_stops_the_generator():
+    def f(x):
+        last = x
+        for one in halves(x):
+            last = one
+            if one.sum() < 5:
+                break
+        return last
+
+    check(f, *CALLS)
+
+
+def test_list_of_a_generator_is_a_list():
+    check(lambda x: list(halves(x)), *CALLS)
+
+
+def test_sum_and_enumerate_take_a_generator():
+    def f(x):
+        total = x * 0
+        for k, one in enumerate(halves(x)):
+            total = total + one * k
+        return total, sum(halves(x))
+
+    check(f, *CALLS)
+
+
+def test_a_generator_over_another_is_lazy_in_order():
+    def doubled(x):
+        for one in halves(x):
+            print("double", float(one.sum()))
+            yield one * 2
+
+    def f(x):
+        for one in doubled(x):
+            print("use", float(one.sum()))
+        return x
+
+    check(f, *CALLS)
+
+
+def test_yield_from_gives_the_items_of_the_other():
+    def both(x):
+        yield from halves(x)
+        yield x
+
+    check(lambda x: list(both(x)), *CALLS)
+
+
+def test_a_generator_expression_runs_where_it_is_used():
+    check(lambda x: sum(one.sum() for one in halves(x)), *CALLS)
+
+
+def test_return_in_a_generator_ends_it():
+    def first_two(x):
+        yield x
+        if x.sum() > 5:
+            return
+        yield x + 1
+
+    check(lambda x: len(list(first_two(x))), *CALLS)
+
+
+def test_a_generator_of_python_items_is_unrolled():
+    def steps():
+        yield 1
+        yield 2
+
+    check(lambda x: [x * k for k in steps()], *CALLS)
+
+
+def test_a_generator_used_twice_is_refused():
+    def f(x):
+        items = halves(x)
+        return list(items), list(items)
+
+    error = refusal(UnsupportedCall, f, torch.ones(2))
+    assert error.problem == (
+        "the generator `halves` is used twice, or in another branch or loop than the one that "
+        "made it"
+    )
+
+
+def test_library_code_cannot_take_items_one_by_one():
+    error = refusal(UnsupportedCall, lambda x: torch.stack(tuple(zip(halves(x), [1, 2]))[0]),
+                    torch.ones(2))  # fmt: skip
+    assert error.problem == "library code takes items of the generator `halves` one by one"
+    assert error.fix == "make a list of it first: `list(...)`"
+
+
+def test_next_of_a_generator_is_refused():
+    with pytest.raises(UnsupportedCall):
+        check(lambda x: next(halves(x)), *CALLS)

@@ -1,0 +1,103 @@
+"""Recursion whose depth only a run knows."""
+
+import pytest
+import torch
+
+import stator
+from stator.errors import StatorError, UnsupportedCall
+from tests.capture.oracle import check, refusal
+
+CALLS = tuple((torch.tensor(float(k)),) for k in (1, 5, 40, 0))
+
+
+def halved(x):
+    return x if x < 1 else halved(x / 2) + 1
+
+
+def down(x):
+    return x if x < 1 else up(x - 3)
+
+
+def up(x):
+    return x if x < 1 else down(x + 1) * 2
+
+
+def fib(n):
+    return n if n < 2 else fib(n - 1) + fib(n - 2)
+
+
+def test_a_function_that_calls_itself_once():
+    check(halved, *CALLS)
+
+
+def test_two_functions_that_call_each_other():
+    check(down, *CALLS)
+
+
+def test_a_tree_of_calls():
+    check(fib, *((torch.tensor(k),) for k in (1, 2, 7, 0)))
+
+
+def test_recursion_on_a_python_number_is_unrolled():
+    def power(x, n):
+        return x if n == 0 else power(x, n - 1) * 2
+
+    static = check(power, (torch.ones(1), 5))
+    assert not static.program.functions
+
+
+def test_recursion_over_a_captured_int():
+    def total(n):
+        return 0 if n <= 0 else n + total(n - 1)
+
+    check(lambda x: total(int(x)), *((torch.tensor(k),) for k in (3, 10, 0)))
+
+
+def test_a_nested_function_that_calls_itself():
+    def f(x):
+        def go(y, depth):
+            return (y, depth) if y < 1 else go(y / 2, depth + 1)
+
+        return go(x, 0)
+
+    check(f, *CALLS)
+
+
+def test_gradients_flow_through_recursion():
+    static = stator.to_static(halved)
+    for value in (0.5, 5.0):
+        x, y = (torch.tensor(value, requires_grad=True) for _ in range(2))
+        halved(x).backward()
+        static(y).backward()
+        assert torch.equal(x.grad, y.grad)
+
+
+def test_recursion_deeper_than_python_allows_raises_recursion_error():
+    def count(n):
+        return n if n <= 0 else count(n - 1)
+
+    static = stator.to_static(count)
+    assert static(torch.tensor(5)).item() == 0
+    with pytest.raises(RecursionError):
+        static(torch.tensor(100_000))
+
+
+def test_recursion_without_an_end_is_refused_or_overflows():
+    def forever(x):
+        return forever(x + 1)
+
+    with pytest.raises((RecursionError, StatorError)):
+        stator.to_static(forever)(torch.ones(1))
+
+
+def test_recursion_that_changes_an_outer_object_is_refused():
+    seen = []
+
+    def walk(x):
+        seen.append(x)
+        return x if x < 1 else walk(x / 2)
+
+    error = refusal(UnsupportedCall, walk, torch.tensor(40.0))
+    assert error.fix == "pass the value as an argument and return the new one"
+    assert "changes an object that is not its own" in error.problem
+    assert seen == []
