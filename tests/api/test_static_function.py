@@ -223,7 +223,7 @@ def test_a_key_added_to_a_global_dict_is_captured_again(monkeypatch):
 @pytest.mark.xfail(strict=True, reason="iteration over a dict from outside is not watched")
 def test_items_added_to_a_global_dict_are_captured_again(monkeypatch):
     def scaled(x):
-        for _, scale in TABLE.items():  # noqa: PERF102
+        for _, scale in TABLE.items():
             x = x * scale
         return x
 

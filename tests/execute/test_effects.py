@@ -7,7 +7,7 @@ from stator.execute.effects import modes_restored, run_format, run_set_autocast,
 
 
 def test_modes_are_restored_after_an_error():
-    with pytest.raises(ValueError, match="stop"), modes_restored(["cpu"]):  # noqa: PT012
+    with pytest.raises(ValueError, match="stop"), modes_restored(["cpu"]):
         run_set_grad(False)
         run_set_autocast(torch.device("cpu"), True, torch.float16)
         assert torch.is_autocast_enabled("cpu")

@@ -17,7 +17,7 @@ def test_a_model_is_two_files_of_one_name(given):
 
 
 def test_a_temporary_file_is_gone_afterwards_also_after_an_error(tmp_path):
-    with pytest.raises(ValueError, match="stop"), temporary(tmp_path / "a") as path:  # noqa: PT012
+    with pytest.raises(ValueError, match="stop"), temporary(tmp_path / "a") as path:
         path.write_text("x")
         assert path.parent == tmp_path
         raise ValueError("stop")

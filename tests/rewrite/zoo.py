@@ -1,5 +1,5 @@
 # The awkward code that users do write is what is tested here.
-# ruff: noqa: ARG001, B007, B023, B904, B905, C402, F541, F821, F841, PIE800, PLC0415
+# ruff: noqa: B007, B023, B904, C402, F541, F821, F841, PIE800, PLC0415
 # ruff: noqa: RET503, RET504, RET505, RUF021, SIM102
 """Small functions, each with the arguments it is tried on: `ZOO` lists (function, calls).
 

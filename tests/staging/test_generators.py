@@ -1,8 +1,8 @@
 """Generators: the loop that uses one is its consumer."""
 
+import pytest
 import torch
 
-import pytest
 from stator.errors import UnsupportedCall
 from tests.capture.oracle import check, refusal
 

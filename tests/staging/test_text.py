@@ -80,7 +80,7 @@ def test_text_grows_with_augmented_assignment():
 
 
 def test_print_to_a_file_is_refused():
-    import_free = open  # noqa: SIM115
+    import_free = open
     error = refusal(UnsupportedCall, lambda x: print(x, file=import_free), torch.ones(1))
     assert error.problem == "`print` to a file is not supported"
 

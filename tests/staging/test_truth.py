@@ -47,7 +47,9 @@ def test_a_list_of_the_program_is_true_when_it_has_items():
 
 @pytest.mark.parametrize("dtype", [torch.int64, torch.bool, torch.uint8])
 def test_an_integer_tensor_is_an_index(dtype):
-    check(lambda x: [10, 20, 30][x], (torch.tensor(1, dtype=dtype),), (torch.tensor(0, dtype=dtype),))
+    check(
+        lambda x: [10, 20, 30][x], (torch.tensor(1, dtype=dtype),), (torch.tensor(0, dtype=dtype),)
+    )
 
 
 def test_a_float_tensor_is_no_index():
@@ -68,7 +70,9 @@ def test_a_users_bool_method_decides_an_if():
     check(lambda x: 1 if Full(x) else 2, (ONE,), (NONE,))
 
 
-@pytest.mark.xfail(strict=True, reason="`not`, `and`, `or`, `while`, `bool()` skip the user's method")
+@pytest.mark.xfail(
+    strict=True, reason="`not`, `and`, `or`, `while`, `bool()` skip the user's method"
+)
 @pytest.mark.parametrize(
     "function",
     [lambda x: not Full(x), lambda x: 1 if Full(x) and True else 2, lambda x: bool(Full(x)),

@@ -1,8 +1,8 @@
 """capture_try: the body and the handlers of a `try` are recorded, and what they leave is joined.
 
 A handler starts where the body has raised, and only a run knows where that is. So a name that the
-body assigns before a point that may raise is lost in the handler (using it is refused), and the body
-may change no Python object.
+body assigns before a point that may raise is lost in the handler (using it is refused), and the
+body may change no Python object.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ class Variables(Protocol):
 
     names: tuple[str, ...]
 
-    def read(self) -> tuple[Any, ...]: ...
-    def write(self, values: tuple[Any, ...]) -> None: ...
+    def read(self) -> tuple[Any, ...]:
+        """What the names hold now."""
+
+    def write(self, values: tuple[Any, ...]) -> None:
+        """Make the names hold these."""
 
 
 class Lost(Undefined):
@@ -37,9 +40,9 @@ class Lost(Undefined):
     def error(self) -> Any:
         """Using it is refused: eager code finds one value or the other there."""
         return UnsupportedCall(
-            f"`{self.name}` is used after an exception that only a run knows, and the body of the "
-            "`try` assigns it",
-            at=current_place(), fix="assign it in the handler, or keep the new value under a name of its own",
+            f"`{self.name}` is used after an exception that only a run knows, and the body of "
+            "the `try` assigns it",
+            at=current_place(), fix="assign it in the handler, or give the new value a name of its own",
         )  # fmt: skip
 
 
@@ -94,7 +97,7 @@ def _record_body(recorder: Recorder, attempt: Attempt, code: Callable[[], Any]) 
 def _after_raise(
     names: tuple[str, ...], before: tuple[Any, ...], attempt: Attempt
 ) -> tuple[Any, ...]:
-    """What the names hold in a handler: as before, where no point that may raise comes after a change."""
+    """What the names hold in a handler: as before, if nothing that may raise follows a change."""
     return tuple(
         old if all(same_value(old, seen[k]) for seen in attempt.seen) else Lost(name)
         for k, (name, old) in enumerate(zip(names, before, strict=True))

@@ -105,13 +105,16 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
         key = (names[0], message if isinstance(message, str) else "")
         recorder.errors[key] = (type(error), error.args if plain else ())
     recorder.emit(
-        "stator::raise", (class_names(type(error))[0], _message(error)), attributes=attributes, place=place
+        "stator::raise",
+        (class_names(type(error))[0], _message(error)),
+        attributes=attributes,
+        place=place,
     )
 
 
 def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
     """The builtin class that `cls` is, and the names of the classes before it that users wrote."""
-    written = []
+    written: list[str] = []
     for base in cls.__mro__:
         if base.__module__ == "builtins":
             return base.__name__, tuple(written)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import Any
+from typing import TypeVar
 
 from stator.errors import UnsupportedSyntax
 from stator.rewrite.template import staged
@@ -146,5 +146,8 @@ def _item(subject: ast.expr, position: int, at: ast.AST) -> ast.expr:
     return _at(ast.Subscript(subject, _at(ast.Constant(position), at), ast.Load()), at)
 
 
-def _at(node: Any, at: ast.AST) -> Any:
+Node = TypeVar("Node", bound=ast.AST)
+
+
+def _at(node: Node, at: ast.AST) -> Node:
     return ast.copy_location(node, at)

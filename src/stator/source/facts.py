@@ -10,6 +10,7 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeGuard
 
 from stator.source.definite import Definite, definite_assignment, deleted_names
 from stator.source.liveness import Liveness, all_captured, liveness
@@ -26,7 +27,7 @@ from stator.source.scopes import (
 STAGED = (ast.If, ast.While, ast.For)
 
 
-def is_staged(node: ast.AST) -> bool:
+def is_staged(node: ast.AST) -> TypeGuard[ast.stmt]:
     """Does `node` move into functions of its own: a branch, a loop, a `try` with handlers?"""
     return isinstance(node, STAGED) or (isinstance(node, ast.Try) and bool(node.handlers))
 

@@ -30,7 +30,9 @@ def arithmetic(session: Session, left: Any, sign: str, right: Any) -> Any:
     if not _is_recorded(left, right):
         return PYTHON[sign](left, right)
     recorder = session.recorder
-    left, right = (to_int(recorder, x) if isinstance(x, torch.SymBool) else x for x in (left, right))
+    left, right = (
+        to_int(recorder, x) if isinstance(x, torch.SymBool) else x for x in (left, right)
+    )
     kind: Any = "float" if "float" in (kind_of_number(left), kind_of_number(right)) else "int"
     value = recorder.emit_number(NAMES[sign], (recorder.arg(left), recorder.arg(right)), kind)
     return recorder.number(kind, value)
@@ -42,7 +44,9 @@ def _is_recorded(left: Any, right: Any) -> bool:
         return False
     if not (isinstance(left, Number) or isinstance(right, Number)):
         return False
-    return isinstance(right, Number | bool | float) or isinstance(left, torch.SymFloat | torch.SymBool)
+    return isinstance(right, Number | bool | float) or isinstance(
+        left, torch.SymFloat | torch.SymBool
+    )
 
 
 def _format(session: Session, text: Any, values: Any) -> Any:

@@ -63,7 +63,7 @@ def try_stmt(
         needed = True
     except StatorError:
         raise
-    except Exception as raised:
+    except Exception as raised:  # noqa: BLE001 (a handler of the user's decides below)
         error = raised
     finally:
         recorder.attempts.pop()
@@ -72,7 +72,9 @@ def try_stmt(
         journal.undo()
         recorder.rewind(mark)
         write(before)
-        _record(session, attempt, body, clauses, orelse, LoopVariables(names, read, write, counts=False))
+        _record(
+            session, attempt, body, clauses, orelse, LoopVariables(names, read, write, counts=False)
+        )
         return
     journal.keep()
     if error is None:

@@ -23,8 +23,8 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.staging import access, definitions, iteration, lists
-from stator.staging.generators import StagedGenerator
 from stator.staging.arithmetic import arithmetic
+from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
 from stator.staging.logic import compare
 from stator.staging.partial import for_each_way, is_partial
@@ -312,7 +312,9 @@ class BuiltinCalls:
             )
         if isinstance(value, torch.SymInt) and digits is not None:
             args = (self.recorder.arg(value), self.recorder.arg(digits))
-            return self.recorder.number("int", self.recorder.emit_number("stator::round", args, "int"))
+            return self.recorder.number(
+                "int", self.recorder.emit_number("stator::round", args, "int")
+            )
         return round(value) if digits is None else round(value, digits)
 
     def _divmod(self, a: Any, b: Any) -> Any:

@@ -315,8 +315,8 @@ class Caller:
             found = ("a custom `autograd.Function` would lose its own backward",
                      "write the backward with ordinary ops, or register a custom op")  # fmt: skip
         if found is None and _reads_the_world(function):
-            found = (f"`{name}` gives another value at each call, and a program would keep this one",
-                     "call it outside and pass the value, or use torch's random functions")  # fmt: skip
+            found = (f"`{name}` gives another value each time, and a program would keep this one",
+                     "call it outside and pass the value, or use torch's functions")  # fmt: skip
         if found is not None:
             raise UnsupportedCall(found[0], at=current_place(), fix=found[1])
 

@@ -1,4 +1,4 @@
-"""`finally` and the end of `with`: they run at every end of their body, also when the program raises.
+"""`finally` and the end of `with`: they run at every end of their body, raising or not.
 
 A program has no way to run them after a raise of its own; so where one may happen, they must do
 nothing that could be seen.
