@@ -2,6 +2,7 @@
 
 import collections
 import dataclasses
+import sys
 
 import pytest
 import torch
@@ -36,11 +37,15 @@ class Named:
         lambda x, n: f"{[n, 1]}", lambda x, n: f"{(n,)}", lambda x, n: f"{'a'!r:>5}{n}",
         lambda x, n: f"{n > 0}", lambda x, n: f"{int(n)}", lambda x, n: f"{x.dtype} {x.dim()}",
         lambda x, n: format(n, ".2f"), lambda x, n: f"{x:.2f}", lambda x, n: f"{{}}{n}",
-        lambda x, n: f"{n if n > 0 else 'minus'}",
     ],
 )  # fmt: skip
 def test_text_is_that_of_the_run(text):
     check(lambda x: text(x, x.item()), *CALLS)
+
+
+@pytest.mark.xfail(strict=True, reason="text made in a branch is used outside it: ProgramError")
+def test_text_made_in_a_branch_leaves_it():
+    check(lambda x: f"{x.item() if x > 0 else 'minus'}", *CALLS)
 
 
 def test_prints_come_in_order_at_every_run():
@@ -64,8 +69,7 @@ def test_an_error_message_is_made_by_the_run():
     def f(x):
         if x.sum() > 0:
             raise ValueError(f"got {x.item():.2f}")
-        assert x.sum() > 0, f"not {x.item()}"
-        return x
+        raise KeyError(f"not {x.item()}")
 
     check(f, *CALLS)
 
@@ -110,11 +114,15 @@ def test_percent_formatting_is_that_of_the_run_or_refused():
         return
 
 
-@pytest.mark.xfail(strict=True, reason="CapturedText has no operators: TypeError names our class")
-@pytest.mark.parametrize("join", [lambda s: "a" + s, lambda s: s + "a", lambda s: "-".join([s])])
-def test_captured_text_is_joined_or_refused_by_stator(join):
+@pytest.mark.parametrize("join", [lambda s: "a" + s, lambda s: s + "a"])
+def test_captured_text_is_added_to_text(join):
+    check(lambda x: join(str(x.item())), *CALLS)
+
+
+@pytest.mark.xfail(strict=True, reason="a TypeError that names our class")
+def test_captured_texts_are_joined_or_refused_by_stator():
     try:
-        check(lambda x: join(str(x.item())), *CALLS)
+        check(lambda x: "-".join([str(x.item())]), *CALLS)
     except UnsupportedCall:
         return
 

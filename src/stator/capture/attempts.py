@@ -42,7 +42,7 @@ class Lost(Undefined):
         return UnsupportedCall(
             f"`{self.name}` is used after an exception that only a run knows, and the body of "
             "the `try` assigns it",
-            at=current_place(), fix="assign it in the handler, or give the new value a name of its own",
+            at=current_place(), fix="assign it in the handler, or use another name",
         )  # fmt: skip
 
 

@@ -29,14 +29,19 @@ def rewrite_logic(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
     return _Logic(job).run(tree)
 
 
+SIGNS = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
+    ast.LShift: "<<", ast.RShift: ">>",
+}  # fmt: skip
+
+
 class _Logic(Walk):
     def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
-        """`//` and `%` can fail, and round: staging records them as they are."""
+        """Python's own numbers, lists and strings may be captured; tensors would do without."""
         self.generic_visit(node)
-        sign = {ast.FloorDiv: "//", ast.Mod: "%"}.get(type(node.op))
-        if sign is None:
-            return node
-        return staged("arithmetic", node.left, constant(sign, at=node), node.right, at=node)
+        sign = constant(SIGNS[type(node.op)], at=node)
+        return staged("arithmetic", node.left, sign, node.right, at=node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         self.generic_visit(node)

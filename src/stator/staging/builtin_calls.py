@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import string
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from stator.staging.logic import compare
 from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
-from stator.staging.text import format_value, is_text_symbolic, print_values
+from stator.staging.text import format_value, fstring, is_text_symbolic, print_values
 from stator.staging.truth import index, item, to_float, to_int, truth
 
 if TYPE_CHECKING:  # the caller makes these
@@ -342,18 +343,19 @@ class BuiltinCalls:
         return python(*args, **options)
 
     def _sorted(self, items: Any, **options: Any) -> Any:
-        if self._is_captured(items) or "key" in options:
-            keys = items if options.get("key") is None else [
-                self.caller(options["key"], one) for one in self._rows(items)]  # fmt: skip
-            if self._is_captured(items) and self._is_captured(keys):
-                raise UnsupportedCall("`sorted` by a captured value", at=current_place(),
-                                      fix="use `torch.sort` or `torch.argsort`")  # fmt: skip
-            order = sorted(
-                range(len(keys)), key=keys.__getitem__, reverse=options.get("reverse", False)
-            )
-            values = list(items)
-            return StagedList(values[k] for k in order)
-        return StagedList(sorted(items, **options))
+        """`sorted`: by exchanges that the program makes, where it compares captured values."""
+        if isinstance(items, Variant):
+            return self.recorder.apply(items, lambda one: self._sorted(one, **options))
+        key, reverse = options.get("key"), bool(options.get("reverse", False))
+        if self._is_sequence_of_the_program(items):
+            raise UnsupportedCall("`sorted` of a number of items that only a run knows",
+                                  at=current_place(), fix="use `torch.sort`")  # fmt: skip
+        values = list(self._rows(items))
+        keys = values if key is None else [self.caller(key, value) for value in values]
+        if self._is_captured(keys):
+            return self._run(definitions.sorted_of, StagedList(values), key, reverse)
+        order = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+        return StagedList(values[k] for k in order)
 
     def _defined(self, python: Any) -> Handler:
         """A builtin that has a definition in Python, for captured items."""
@@ -440,10 +442,29 @@ class BuiltinCalls:
         """`"...".join(captured)` and the like: only what prints and messages need."""
         if first_variant(args) is not None:
             return distribute(lambda *a: self.caller(getattr(owner, name), *a, **kwargs), args, {})
+        if name == "format" and isinstance(owner, str):
+            return self._format_text(owner, args, kwargs)
+        if name == "join" and len(args) == 1 and not self._is_sequence_of_the_program(args[0]):
+            parts = [part for item in args[0] for part in (owner, item)][1:]
+            return fstring(self.session, *parts)
         raise UnsupportedCall(
             f"`str.{name}` of captured values is not supported", at=current_place(),
             fix="use an f-string",
         )  # fmt: skip
+
+    def _format_text(self, text: str, args: Any, kwargs: Any) -> Any:
+        """`text.format(*args, **kwargs)`, field by field."""
+        parts: list[Any] = []
+        position = 0
+        for literal, field, spec, conversion in string.Formatter().parse(text):
+            parts.append(literal)
+            if field is None:
+                continue
+            if field == "":
+                field, position = str(position), position + 1
+            value = args[int(field)] if field.isdigit() else kwargs[field]
+            parts.append(format_value(self.session, value, conversion, spec or None))
+        return fstring(self.session, *parts)
 
     def equal(self, a: Any, b: Any) -> Any:
         """`a == b`."""

@@ -33,7 +33,7 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.rewrite.convert import Converted, convert
-from stator.staging import lists
+from stator.staging import definitions, lists
 from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.generators import StagedGenerator
 from stator.staging.marks import is_left_alone, original_function
@@ -48,6 +48,7 @@ Keywords = dict[str, Any]
 MUTABLE = (list, dict, set)
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
+COMPARING = {"index": definitions.index_of, "count": definitions.count_of}
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
 
 
@@ -271,12 +272,16 @@ class Caller:
         return self.library(method, args, {k: numpy_dtype(v) for k, v in kwargs.items()})
 
     def _call_list_method(self, owner: StagedList, name: str, args: Args, kwargs: Keywords) -> Any:
-        if name in ("sort", "index", "count", "remove") and (
-            lists.is_captured(owner) or any(map(_is_captured, (*owner, *args)))
-        ):
+        compares = lists.is_captured(owner) or any(map(_is_captured, (*owner, *args)))
+        if name in ("index", "count") and compares and len(args) == 1:
+            return self.run(COMPARING[name], (owner, *args), {})
+        if name == "sort":
+            owner[:] = self.builtins.call(sorted, (owner,), kwargs)
+            return None
+        if name == "remove" and compares:
             raise UnsupportedCall(
-                f"`list.{name}` compares captured items", at=current_place(),
-                fix="use `torch.stack` and `torch.sort`, or a loop with comparisons",
+                "`list.remove` compares captured items", at=current_place(),
+                fix="use a loop with comparisons",
             )  # fmt: skip
         if kwargs:
             return getattr(list, name)(owner, *args, **kwargs)

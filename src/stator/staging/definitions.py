@@ -92,3 +92,32 @@ def enumerated(items: Any, start: Any = 0) -> Any:
     for item in items:
         yield start, item
         start = start + 1
+
+
+def sorted_of(items: Any, key: Any = None, reverse: Any = False) -> Any:
+    """`sorted(items)`: stable, as every exchange is of neighbours that are out of order."""
+    result = [item for item in items]
+    keys = [item if key is None else key(item) for item in result]
+    for end in range(1, len(result)):
+        for k in range(end, 0, -1):
+            if keys[k - 1] < keys[k] if reverse else keys[k] < keys[k - 1]:
+                keys[k - 1], keys[k] = keys[k], keys[k - 1]
+                result[k - 1], result[k] = result[k], result[k - 1]
+    return result
+
+
+def index_of(items: Any, wanted: Any) -> Any:
+    """`items.index(wanted)`."""
+    for position, item in enumerate(items):
+        if item == wanted:
+            return position
+    raise ValueError("list.index(x): x not in list")
+
+
+def count_of(items: Any, wanted: Any) -> Any:
+    """`items.count(wanted)`."""
+    count = 0
+    for item in items:
+        if item == wanted:
+            count = count + 1
+    return count

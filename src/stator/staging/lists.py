@@ -202,6 +202,12 @@ def concatenated(recorder: Recorder, first: Any, second: Any) -> Columns:
     return Columns(kind, tuple(values))
 
 
+def repeated(recorder: Recorder, items: Any, times: Any) -> Columns:
+    """`items * times`."""
+    columns = columns_of(recorder, items)
+    return _each(recorder, columns, "stator::list_repeat", (recorder.arg(times),))
+
+
 def reverse(recorder: Recorder, items: StagedList) -> None:
     """`items.reverse()`."""
     _become(items, _each(recorder, columns_of(recorder, items), "stator::list_reverse", ()))

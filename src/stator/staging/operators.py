@@ -25,6 +25,7 @@ from stator.staging.arithmetic import arithmetic
 from stator.staging.calls import SPREAD, Caller, Spread
 from stator.staging.cleanups import StagedCleanup
 from stator.staging.contexts import StagedContext
+from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.tensor_calls import unbind
 from stator.staging.truth import index, truth
@@ -170,17 +171,19 @@ class Staging:
 
     def augmented(self, sign: str, left: Any, right: Any) -> Any:
         """`left SIGN= right`: in place where the object can."""
+        left = self.session.seen(left)
         if isinstance(left, Variant) or isinstance(right, Variant):
             return distribute(lambda a, b: self.augmented(sign, a, b), (left, right), {})
         if isinstance(left, StagedList):
             return self._augmented_list(sign, left, right)
-        if sign in ("//", "%") and not isinstance(left, torch.Tensor):
-            return arithmetic(self.session, left, sign, right)
-        if isinstance(left, list | dict | set):
-            self.session.note(left)
-        if isinstance(left, str) and isinstance(right, CapturedText):
-            return text.fstring(self.session, left, right)
-        return IN_PLACE[sign](left, right)
+        method = user_method(left, f"__i{IN_PLACE[sign].__name__[1:].rstrip('_')}__")
+        if method is not None:
+            return self.call(method, left, right)
+        if isinstance(left, torch.Tensor | dict | set):
+            if not isinstance(left, torch.Tensor):
+                self.session.note(left)
+            return IN_PLACE[sign](left, right)
+        return arithmetic(self.session, left, sign, right)
 
     def _augmented_list(self, sign: str, left: StagedList, right: Any) -> Any:
         self.session.note(left)

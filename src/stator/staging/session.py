@@ -17,7 +17,7 @@ from stator.errors import UnsupportedCall
 from stator.location import Location
 from stator.staging.guards import Guards
 from stator.staging.protocols import user_method
-from stator.staging.truth import known, truth
+from stator.staging.truth import known, to_int, truth
 
 
 @dataclass(frozen=True)
@@ -113,6 +113,18 @@ class Session:
             fail()
         if condition is not False:
             capture_if(self.recorder, condition, fail, _nothing)
+
+    def refuse_if(self, condition: Any, why: str) -> None:
+        """The program refuses to go on where `condition` holds."""
+        condition = known(self.recorder, condition)
+        if condition is not False:
+            fine = torch.sym_not(condition) if not isinstance(condition, bool) else False
+            self.recorder.emit("stator::demand", (self.recorder.arg(fine), why))
+
+    def either(self, condition: torch.SymBool) -> Variant:
+        """A captured truth value as one of True and False."""
+        number = to_int(self.recorder, condition)
+        return Variant(number, (False, True), self.recorder.apply)
 
     def select(self, condition: Any, yes: Any, no: Any) -> Any:
         """`yes if condition else no`, of two values."""

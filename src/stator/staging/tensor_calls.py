@@ -16,7 +16,7 @@ from stator.capture.places import current_place
 from stator.capture.values import Columns, StagedList, Variant, distribute, first_variant
 from stator.errors import UnsupportedCall
 from stator.program.ir import Literal
-from stator.program.types import ListType
+from stator.program.types import ListType, NumberType
 from stator.staging import lists
 from stator.staging.numpy_calls import array_of, tensor_of
 from stator.staging.session import Session
@@ -90,9 +90,27 @@ def _list_op(session: Session, name: str, tensor: torch.Tensor, args: Any, shape
     return list_of(Columns(kind, (value,)))
 
 
+def _truth_op(name: str) -> Callable[..., Any]:
+    """A function of torch that gives a Python bool: it is a captured one."""
+
+    def call(session: Session, *args: Any, **kwargs: Any) -> Any:
+        recorder = session.recorder
+        if first_variant((args, kwargs)) is not None:
+            return distribute(lambda *a, **k: call(session, *a, **k), args, kwargs)
+        value = recorder.new_value(NumberType("bool"))
+        attributes = {key: recorder.arg(item) for key, item in kwargs.items()}
+        recorder.emit(name, tuple(map(recorder.arg, args)), [value], attributes=attributes)
+        return recorder.number("bool", value)
+
+    return call
+
+
 TENSOR_METHODS: dict[str, Callable[..., Any]] = {
     "item": tensor_item, "tolist": tolist, "numpy": array_of,
     "unbind": unbind, "split": split, "chunk": chunk,
+    "equal": _truth_op("aten::equal"),
+    "allclose": _truth_op("aten::allclose"),
+    "is_nonzero": _truth_op("aten::is_nonzero"),
 }  # fmt: skip
 
 
@@ -224,6 +242,9 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.split: split,
     torch.chunk: chunk,
     torch.from_numpy: tensor_of,
+    torch.equal: _truth_op("aten::equal"),
+    torch.allclose: _truth_op("aten::allclose"),
+    torch.is_nonzero: _truth_op("aten::is_nonzero"),
     math.floor: _rounding("floor"),
     math.ceil: _rounding("ceil"),
     math.trunc: _rounding("trunc"),
