@@ -1,5 +1,6 @@
 """The limits that the README lists: what meets each, and the code it is refused with."""
 
+import random
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -10,15 +11,6 @@ import stator
 from stator import InputSpec
 
 ONES = torch.ones(3)
-
-
-def data_dependent_try(x):
-    try:
-        if x.sum() > 0:
-            raise ValueError("positive")
-    except ValueError:
-        return -x
-    return x
 
 
 class Doubled(torch.autograd.Function):
@@ -43,8 +35,17 @@ def numpy_interpolation(x):
     return torch.from_numpy(numpy.interp(x.numpy(), [0.0, 1.0], [1.0, 2.0]))
 
 
-def numpy_random(x):
-    return x * numpy.random.rand()
+def numpy_result(x):
+    return numpy.sin(x.numpy())
+
+
+def python_random(x):
+    return x * random.random()
+
+
+def starred(x):
+    first, *_ = x.nonzero()
+    return first
 
 
 def coroutine(x):
@@ -59,14 +60,6 @@ def complex_number(x):
     while x.sum() > 0:
         x, turn = x - 1, turn * 1j
     return turn
-
-
-def growing_set(x):
-    seen, count = set(), 0
-    while x.sum() > count:
-        seen.add(count)
-        count += 1
-    return len(seen)
 
 
 def keys_from_data(x):
@@ -109,22 +102,22 @@ def another_backend() -> Any:
 
 
 LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
-    "`try`/`except` where only a run knows whether the body raises": (
-        "ST204", convert_and_call(data_dependent_try, ONES)),
     "a custom `torch.autograd.Function`": (
         "ST204", convert_and_call(custom_gradient, ONES)),
     "gradients taken inside the function (`torch.autograd.grad`, `.grad`)": (
         "ST204", convert_and_call(inner_gradient, ONES.clone().requires_grad_())),
     "numpy functions that torch's own numpy layer lacks, such as `numpy.interp`": (
         "ST204", convert_and_call(numpy_interpolation, ONES)),
-    "numpy's random numbers": (
-        "ST204", convert_and_call(numpy_random, ONES)),
+    "numpy arrays as results": (
+        "ST200", convert_and_call(numpy_result, ONES)),
+    "random numbers of Python and numpy, clocks": (
+        "ST204", convert_and_call(python_random, ONES)),
     "`async`": (
         "ST102", convert_and_call(coroutine, ONES)),
     "complex Python numbers that a branch or a loop changes": (
         "ST204", convert_and_call(complex_number, ONES)),
-    "sets that a branch or a loop changes": (
-        "ST204", convert_and_call(growing_set, ONES)),
+    "`first, *rest = tensor` where only a run knows how many there are": (
+        "ST204", convert_and_call(starred, ONES)),
     "dict keys made from data": (
         "ST203", convert_and_call(keys_from_data, ONES)),
     "an open size that broadcasts as 1 against another: the two are taken to be equal": (

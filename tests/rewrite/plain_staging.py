@@ -26,6 +26,14 @@ class Undefined:
         self.name = name
 
 
+BINARY = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+    "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul,
+    "&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift,
+    ">>": operator.rshift,
+}  # fmt: skip
+
+
 class PlainStaging:
     """Runs everything at once, and checks the state it is handed on the way."""
 
@@ -96,7 +104,7 @@ class PlainStaging:
             orelse()
 
     def arithmetic(self, left, sign, right):
-        return left // right if sign == "//" else left % right
+        return BINARY[sign](left, right)
 
     def cleanup(self):
         return PlainCleanup()

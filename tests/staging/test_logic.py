@@ -87,7 +87,6 @@ def test_a_captured_number_compares_as_a_python_number(test):
     check(lambda x: test(int(x)), (torch.tensor(3),), (torch.tensor(-1),))
 
 
-@pytest.mark.xfail(strict=True, reason="SymBool == 1 is decided as False while capturing")
 def test_a_captured_bool_equals_the_number_it_is():
     check(lambda x: (int(x) > 2) == 1, (torch.tensor(3),), (torch.tensor(0),))
 

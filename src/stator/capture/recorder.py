@@ -38,7 +38,7 @@ from stator.capture.journal import Journal
 from stator.capture.modes import Modes
 from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_words, kind_of_number
 from stator.capture.places import current_place
-from stator.capture.sizes import Sizes
+from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
 from stator.capture.values import StagedDict, StagedList, Variant, now
 from stator.errors import (
     CaptureError,
@@ -469,12 +469,25 @@ class Recorder(ProxyTorchDispatchMode):
             raise UnsupportedCall(problem, at=current_place(), fix=fix)
         program_args = tuple(self.arg(arg) for arg in args)
         program_kwargs = {key: self.arg(value) for key, value in kwargs.items()}
+        if name in RANK_DEPENDS_ON_ONE:
+            self._demand_no_ones(args)
         result = self._run_fake(func, name, args, kwargs)
         if name == "aten::lift_fresh":  # a literal in user code: each run gets a copy of its own
             name = "aten::clone"
         result = self._unaliased(func, args, result)
         self._record(func, name, program_args, program_kwargs, result)
         return result
+
+    def _demand_no_ones(self, args: Any) -> None:
+        """Library code squeezes: the rank is known only if no open size is 1."""
+        tensor = args[0]
+        wanted = args[1] if len(args) > 1 else range(tensor.dim())
+        for dim in (wanted,) if isinstance(wanted, int) else wanted:
+            size = tensor.shape[dim]
+            if isinstance(size, torch.SymInt) and not self.sizes._maybe_evaluate_static(
+                sympy.Ne(size.node.expr, 1)
+            ):
+                self.demand(sympy.Ne(size.node.expr, 1))
 
     def _run_fake(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
         before, self.dispatching = self.dispatching, name

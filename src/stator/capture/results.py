@@ -63,6 +63,9 @@ class Results:
         if isinstance(value, SCALARS):
             return shape.Fixed(value)
         if isinstance(value, StagedList) and value.columns is not None:
+            if value.is_tuple:
+                raise CaptureError("a tuple whose length only a run knows leaves the program",
+                                   at=current_place(), fix="return `list(...)` of it")  # fmt: skip
             return shape.Columns(self._column_structure(value.columns))
         if isinstance(value, REFERENCES) or self.is_outside(value):
             return shape.Fixed(value)  # the very object; a file cannot hold it

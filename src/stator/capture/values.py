@@ -193,6 +193,7 @@ class StagedList(list[Any]):
 
     columns: Columns | None = None
     frozen: str | None = None  # why it must not be changed any more
+    is_tuple = False  # does it stand for a tuple of unknown length?
 
     def __init__(self, items: Any = ()) -> None:
         super().__init__(items)

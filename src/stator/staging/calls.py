@@ -48,7 +48,7 @@ Keywords = dict[str, Any]
 MUTABLE = (list, dict, set)
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
-COMPARING = {"index": definitions.index_of, "count": definitions.count_of}
+COMPARING: dict[str, Any] = {"index": definitions.index_of, "count": definitions.count_of}
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
 
 
@@ -254,6 +254,9 @@ class Caller:
             return self._call_tensor_method(method, args, kwargs)
         if isinstance(owner, dict):
             return self.builtins.call_dict_method(owner, name, method, args, kwargs)
+        if isinstance(owner, set) and any(map(_is_captured, args)):
+            raise UnsupportedCall("a set is asked about, or given, a captured value",
+                                  at=current_place(), fix="use a list")  # fmt: skip
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
         if isinstance(owner, str | bytes) and any(map(_is_captured, args)):

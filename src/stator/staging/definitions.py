@@ -96,7 +96,7 @@ def enumerated(items: Any, start: Any = 0) -> Any:
 
 def sorted_of(items: Any, key: Any = None, reverse: Any = False) -> Any:
     """`sorted(items)`: stable, as every exchange is of neighbours that are out of order."""
-    result = [item for item in items]
+    result = list(items)
     keys = [item if key is None else key(item) for item in result]
     for end in range(1, len(result)):
         for k in range(end, 0, -1):

@@ -12,7 +12,6 @@ import torch
 from stator.capture.branches import capture_if, defined
 from stator.capture.places import current_place
 from stator.capture.values import (
-    CapturedText,
     StagedDict,
     StagedList,
     Undefined,

@@ -126,6 +126,13 @@ class Session:
         number = to_int(self.recorder, condition)
         return Variant(number, (False, True), self.recorder.apply)
 
+    def choose(self, condition: Any, yes: Any, no: Any) -> Any:
+        """`yes()` or `no()`, as `condition` says."""
+        condition = known(self.recorder, condition)
+        if isinstance(condition, bool):
+            return yes() if condition else no()
+        return capture_if(self.recorder, condition, yes, no)
+
     def select(self, condition: Any, yes: Any, no: Any) -> Any:
         """`yes if condition else no`, of two values."""
         condition = known(self.recorder, condition)

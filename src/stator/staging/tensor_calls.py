@@ -87,7 +87,39 @@ def _list_op(session: Session, name: str, tensor: torch.Tensor, args: Any, shape
     value = recorder.new_value(ListType(element))
     program_args = tuple(recorder.arg(arg) for arg in (tensor, *args))
     recorder.emit(name, program_args, [value])
-    return list_of(Columns(kind, (value,)))
+    made = list_of(Columns(kind, (value,)))
+    made.is_tuple = True
+    return made
+
+
+def squeeze(session: Session, tensor: torch.Tensor, dim: Any = None) -> Any:
+    """`tensor.squeeze(dim)`: where only a run knows whether a size is 1, either rank comes out."""
+    if isinstance(tensor, Variant):
+        return session.recorder.apply(tensor, lambda one: squeeze(session, one, dim))
+    rank = tensor.dim()
+    dims = range(rank) if dim is None else (dim,) if isinstance(dim, int) else dim
+    chosen = sorted({one % rank for one in dims} if rank else ())
+    for one in reversed(chosen):
+        if isinstance(tensor, Variant) or isinstance(tensor.shape[one], torch.SymInt):
+            return _squeeze_open(session, tensor, one, [k for k in chosen if k < one])
+        tensor = tensor.squeeze(one)
+    return tensor
+
+
+def _squeeze_open(session: Session, tensor: torch.Tensor, dim: int, rest: list[int]) -> Any:
+    """A size that may be 1; then the dimensions before it."""
+    either = session.choose(tensor.shape[dim] == 1, lambda: tensor.select(dim, 0), lambda: tensor)
+    return squeeze(session, either, tuple(rest)) if rest else either
+
+
+def is_contiguous(_session: Session, tensor: torch.Tensor, *args: Any, **kwargs: Any) -> bool:
+    """`tensor.is_contiguous()`, where its sizes are known."""
+    if any(isinstance(size, torch.SymInt) for size in tensor.shape):
+        raise UnsupportedCall(
+            "whether a tensor is contiguous depends on sizes that only a run knows",
+            at=current_place(), fix="call `.contiguous()`, which copies only where it must",
+        )  # fmt: skip
+    return tensor.is_contiguous(*args, **kwargs)
 
 
 def _truth_op(name: str) -> Callable[..., Any]:
@@ -108,6 +140,8 @@ def _truth_op(name: str) -> Callable[..., Any]:
 TENSOR_METHODS: dict[str, Callable[..., Any]] = {
     "item": tensor_item, "tolist": tolist, "numpy": array_of,
     "unbind": unbind, "split": split, "chunk": chunk,
+    "squeeze": squeeze,
+    "is_contiguous": is_contiguous,
     "equal": _truth_op("aten::equal"),
     "allclose": _truth_op("aten::allclose"),
     "is_nonzero": _truth_op("aten::is_nonzero"),
@@ -242,6 +276,7 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.split: split,
     torch.chunk: chunk,
     torch.from_numpy: tensor_of,
+    torch.squeeze: squeeze,
     torch.equal: _truth_op("aten::equal"),
     torch.allclose: _truth_op("aten::allclose"),
     torch.is_nonzero: _truth_op("aten::is_nonzero"),

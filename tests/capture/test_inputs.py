@@ -1,0 +1,65 @@
+"""Inputs: a call's arguments as symbolic values, in the structure they came in."""
+
+import collections
+
+import pytest
+import torch
+
+from stator.capture.branches import apply_to_all, apply_variant
+from stator.capture.inputs import InputReader, TensorSpec
+from stator.capture.recorder import Recorder
+from stator.capture.values import StagedList
+from stator.program.structure import Fixed, Leaf, Sequence
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+@pytest.fixture
+def reader():
+    return InputReader(Recorder(apply_variant, apply_to_all))
+
+
+def spec(*shape, name=None):
+    return TensorSpec(shape, torch.float32, torch.device("cpu"), False, name)
+
+
+def test_a_tensor_spec_becomes_a_tensor_and_a_leaf(reader):
+    inputs = reader.read((spec(2, 3),), {})
+    assert inputs.args[0].shape == (2, 3)
+    assert inputs.structure.items[0] == Sequence("tuple", (Leaf(0),))
+
+
+def test_a_size_of_none_is_symbolic(reader):
+    inputs = reader.read((spec(None),), {})
+    assert isinstance(inputs.args[0].shape[0], torch.SymInt)
+
+
+def test_python_values_are_fixed(reader):
+    inputs = reader.read((1, "a", None), {})
+    assert inputs.structure.items[0].items == (Fixed(1), Fixed("a"), Fixed(None))
+    assert inputs.values == []
+
+
+def test_containers_keep_their_types(reader):
+    inputs = reader.read(([spec(1)], Pair(spec(1), 2)), {"k": {"d": spec(1)}})
+    assert isinstance(inputs.args[0], StagedList)
+    assert isinstance(inputs.args[1], Pair)
+    assert list(inputs.kwargs["k"]) == ["d"]
+    assert len(inputs.values) == 3
+
+
+def test_names_are_those_of_the_spec_and_never_twice(reader):
+    inputs = reader.read((spec(1, name="x"), spec(1, name="x"), spec(1)), {})
+    assert [value.name for value in inputs.values] == ["x", "x_", "arg_2"]
+
+
+def test_a_list_or_dict_argument_knows_its_path(reader):
+    inputs = reader.read(([{"a": 1}],), {})
+    assert [path for _, path in inputs.containers.values()] == [(0, 0, 0), (0, 0)]
+
+
+def test_other_objects_are_the_callers_own(reader):
+    own = object()
+    inputs = reader.read((own,), {})
+    assert inputs.args[0] is own
+    assert inputs.objects == [own]

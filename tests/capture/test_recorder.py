@@ -1,0 +1,160 @@
+"""Recorder: ops, modes, and tensors from outside."""
+
+import pytest
+import torch
+
+import stator
+from stator.errors import UnsupportedCall
+from tests.capture.oracle import check, refusal
+
+ONE = torch.ones(2)
+
+
+@pytest.fixture(autouse=True)
+def grad_mode_put_back():
+    with torch.enable_grad():
+        yield
+
+
+def names(static):
+    return [op.name for op in static.program.body.ops]
+
+
+def test_a_composite_op_stays_whole():
+    static = check(lambda x, w: torch.nn.functional.linear(x, w), (ONE, torch.ones(3, 2)))
+    assert names(static) == ["aten::linear"]
+
+
+def test_an_op_in_place_stays_in_place():
+    static = check(lambda x: x.clone().add_(1), (ONE,))
+    assert "aten::add_.Tensor" in names(static)
+
+
+def test_no_grad_is_part_of_the_program():
+    def f(x):
+        with torch.no_grad():
+            y = x * 2
+        return y.requires_grad, x * y
+
+    x = ONE.clone().requires_grad_()
+    static = check(f, (x,))
+    static(x)[1].sum().backward()
+    assert x.grad.tolist() == [2, 2]
+
+
+def test_autocast_is_part_of_the_program():
+    def f(x):
+        with torch.autocast("cpu", torch.bfloat16):
+            y = x @ x
+        return y, x @ x
+
+    check(f, (torch.ones(2, 2),))
+
+
+def test_modes_inside_a_branch_end_with_it():
+    def f(x):
+        if x.sum() > 0:
+            with torch.no_grad():
+                y = x * 2
+        else:
+            y = x * 3
+        return y
+
+    static = stator.to_static(f)
+    for sign, grad in ((1, False), (-1, True)):
+        assert static((sign * ONE).requires_grad_()).requires_grad is grad
+    assert torch.is_grad_enabled()
+
+
+def test_a_mode_left_on_in_one_branch_is_refused():
+    def f(x):
+        if x.sum() > 0:
+            torch.set_grad_enabled(False)
+        return x
+
+    error = refusal(UnsupportedCall, f, ONE)
+    assert error.problem == (
+        "grad mode or autocast is changed in one branch or trip and not changed back"
+    )
+
+
+@pytest.mark.xfail(strict=True, reason="the modes in force before a capture that fails are lost")
+def test_a_refused_capture_leaves_grad_mode_as_it_was():
+    def f(x):
+        if x.sum() > 0:
+            torch.set_grad_enabled(False)
+        return x
+
+    refusal(UnsupportedCall, f, ONE)
+    assert torch.is_grad_enabled()
+
+
+def test_a_tensor_from_outside_is_stored_once_and_read_live():
+    table = torch.ones(2)
+    static = check(lambda x: x * table + table, (ONE,))
+    assert len(static.program.stored) == 1
+    table.fill_(5)
+    assert static(ONE).tolist() == [10, 10]
+
+
+def test_two_equal_tensors_are_two():
+    one, two = torch.ones(2), torch.ones(2)
+    static = check(lambda x: x * one + two, (ONE,))
+    assert len(static.program.stored) == 2
+
+
+def test_a_literal_is_copied_by_every_run():
+    def f(x):
+        total = torch.tensor([0.0, 0.0])
+        total += x
+        return total
+
+    static = check(f, (ONE,), (ONE,))
+    assert static(ONE) is not static(ONE)
+    assert static(ONE).tolist() == [1, 1]
+
+
+def test_random_numbers_are_drawn_by_every_run():
+    static = check(lambda x: x + torch.rand(2), (ONE,), (ONE,))
+    assert not torch.equal(static(ONE), static(ONE))
+
+
+def test_a_result_that_is_its_argument_is_the_argument():
+    static = stator.to_static(lambda x: x)
+    x = torch.ones(1)
+    assert static(x).data_ptr() == x.data_ptr()
+
+
+def test_views_write_through():
+    def f(x):
+        x = x.clone()
+        x[0].fill_(7)
+        x.view(-1)[1] = 3
+        return x
+
+    check(f, (torch.zeros(2, 2),), (torch.ones(2, 1),))
+
+
+@pytest.mark.xfail(strict=True, reason="an argument is captured as a contiguous tensor")
+@pytest.mark.parametrize("ask", [lambda x: x.is_contiguous(), lambda x: x.stride()])
+def test_the_layout_of_an_argument_is_what_python_code_reads(ask):
+    x = torch.ones(2, 3).t()
+    assert stator.to_static(ask)(x) == ask(x)
+
+
+@pytest.mark.xfail(strict=True, reason="an argument that requires grad is captured as no leaf")
+def test_an_argument_that_is_a_leaf_is_one():
+    x = torch.ones(2, requires_grad=True)
+    assert stator.to_static(lambda x: x.is_leaf)(x) is True
+
+
+@pytest.mark.xfail(strict=True, reason="a Parameter as an argument is captured as a plain tensor")
+def test_an_argument_that_is_a_parameter_is_one():
+    x = torch.nn.Parameter(torch.ones(2))
+    assert stator.to_static(lambda x: isinstance(x, torch.nn.Parameter))(x) is True
+
+
+def test_a_generator_argument_is_refused():
+    generator = torch.Generator()
+    error = refusal(UnsupportedCall, lambda x: x + torch.rand(2, generator=generator), ONE)
+    assert error.problem == "an op is given a Generator, which a program cannot hold"

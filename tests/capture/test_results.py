@@ -1,0 +1,82 @@
+"""Results: what can leave a program, and in which structure."""
+
+import collections
+import dataclasses
+import enum
+
+import pytest
+import torch
+
+import stator
+from stator.errors import CaptureError
+from tests.capture.oracle import check, refusal
+
+ONE = torch.ones(2)
+Pair = collections.namedtuple("Pair", "a b")
+
+
+class Color(enum.Enum):
+    RED = 1
+
+
+@dataclasses.dataclass
+class Point:
+    x: object
+    y: object = 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: None, lambda x: 3, lambda x: "a", lambda x: x.dtype, lambda x: Color.RED,
+        lambda x: (x, [x, {"k": x}]), lambda x: Pair(x, Pair(1, x)), lambda x: Point(x),
+        lambda x: [Point(x, x), None], lambda x: (x, x), lambda x: (), lambda x: {},
+        lambda x: {1: x, (2, 3): 4}, lambda x: torch.Tensor, lambda x: 1.5 + 2j,
+    ],
+)  # fmt: skip
+def test_a_result_comes_out_as_it_is(make):
+    check(make, (ONE,), (ONE * 2,))
+
+
+def test_an_object_of_the_callers_comes_out_as_itself():
+    own = object()
+    assert stator.to_static(lambda x: own)(ONE) is own
+
+
+def test_one_tensor_twice_is_one_tensor():
+    first, second = stator.to_static(lambda x: (lambda y: (y, y))(x + 1))(ONE)
+    assert first is second
+
+
+def test_each_call_gives_a_list_of_its_own():
+    static = stator.to_static(lambda x: [x])
+    assert static(ONE) is not static(ONE)
+
+
+def test_what_a_program_cannot_give_is_refused_by_its_text():
+    error = refusal(CaptureError, lambda x: {1, 2}, ONE)
+    assert error.problem == (
+        "a set leaves the program, which can give tensors, numbers, strings, None, and containers "
+        "of these"
+    )
+    assert error.fix == "return the tensors and numbers in it"
+
+
+@pytest.mark.xfail(strict=True, reason="the place is that of the caller, not of the function")
+def test_the_refusal_points_into_the_function():
+    def f(x):
+        return {1, 2}
+
+    error = refusal(CaptureError, f, ONE)
+    assert error.at is not None
+    assert error.at.function == "f"
+
+
+@pytest.mark.xfail(strict=True, reason="one list under two names leaves as two lists")
+def test_one_list_twice_is_one_list():
+    def f(x):
+        items = [x]
+        return items, items
+
+    first, second = stator.to_static(f)(ONE)
+    assert first is second
