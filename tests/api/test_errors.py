@@ -225,7 +225,9 @@ def twice(x: torch.Tensor) -> torch.Tensor:
     return x * 2
 
 
-@pytest.mark.xfail(strict=True, raises=RuntimeError, reason="only errors of torch classes are wrapped")
+@pytest.mark.xfail(
+    strict=True, raises=RuntimeError, reason="only errors of torch classes are wrapped"
+)
 def test_what_torch_cannot_trace_is_a_capture_error_with_its_line():
     def f(x):
         return twice(x)

@@ -71,7 +71,9 @@ def test_bottom_adds_nothing_and_a_kind_covers_itself(kind):
     assert merge(kind, BOTTOM) == merge(BOTTOM, kind) == merge(kind, kind) == kind
 
 
-@pytest.mark.parametrize("kind", [INT, tensor(None, 3), ListKind(INT), UnionKind((Exact(None), INT))])
+@pytest.mark.parametrize(
+    "kind", [INT, tensor(None, 3), ListKind(INT), UnionKind((Exact(None), INT))]
+)
 def test_merging_again_changes_nothing(kind):
     other = merge(kind, tensor(5, 3))
     assert merge(other, tensor(5, 3)) == other

@@ -58,7 +58,9 @@ def test_division_by_a_number_that_is_zero_raises(function):
 
 
 @pytest.mark.xfail(strict=True, reason="`_BUILDERS` has no bitwise ops: a bare AttributeError")
-@pytest.mark.parametrize("function", [lambda n: n & 1, lambda n: n | 1, lambda n: n ^ 1, lambda n: ~n])
+@pytest.mark.parametrize(
+    "function", [lambda n: n & 1, lambda n: n | 1, lambda n: n ^ 1, lambda n: ~n]
+)
 def test_bits_of_a_captured_int_are_pythons(function):
     check(lambda x: function(int(x)), *INTS)
 

@@ -86,11 +86,15 @@ def test_equal_sizes_are_demanded_with_the_users_line():
 
 
 def test_matrices_of_any_size_multiply():
-    calls = tuple((torch.ones(a, b), torch.ones(b, c)) for a, b, c in ((2, 3, 4), (1, 3, 0), (0, 1, 1)))
+    calls = tuple(
+        (torch.ones(a, b), torch.ones(b, c)) for a, b, c in ((2, 3, 4), (1, 3, 0), (0, 1, 1))
+    )
     check(lambda x, y: x @ y, *calls, spec=[MATRIX, MATRIX])
 
 
-@pytest.mark.xfail(strict=True, reason="the size is read from the tensor after its shape has changed")
+@pytest.mark.xfail(
+    strict=True, reason="the size is read from the tensor after its shape has changed"
+)
 def test_a_size_is_right_after_a_transpose_in_place():
     def f(x):
         y = torch.nonzero(x)

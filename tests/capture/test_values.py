@@ -21,7 +21,9 @@ from stator.program.types import TextType
 
 
 def choice(*alternatives):
-    return Variant(0, alternatives, lambda variant, function: list(map(function, variant.alternatives)))
+    return Variant(
+        0, alternatives, lambda variant, function: list(map(function, variant.alternatives))
+    )
 
 
 def test_an_unbound_name_raises_what_python_raises():

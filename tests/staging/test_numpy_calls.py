@@ -89,9 +89,6 @@ def test_random_numbers_of_numpy_are_refused():
     assert error.fix == "use torch's random functions"
 
 
-@pytest.mark.xfail(
-    strict=True, reason="the methods of `numpy.random.Generator` are not numpy's own"
-)
 def test_random_numbers_of_a_numpy_generator_are_refused():
     generator = numpy.random.default_rng(0)
     error = refusal(UnsupportedCall, lambda x: x * generator.random(), torch.ones(1))

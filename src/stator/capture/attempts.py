@@ -14,7 +14,8 @@ from stator.capture.blocks import Recorded, record_block
 from stator.capture.branches import join_sides
 from stator.capture.kinds import same_value
 from stator.capture.places import current_place
-from stator.capture.recorder import Attempt, Recorder
+from stator.capture.recorder import Recorder
+from stator.capture.scope import Attempt
 from stator.capture.values import Undefined
 from stator.errors import UnsupportedCall
 from stator.program.ir import Block, Value

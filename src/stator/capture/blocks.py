@@ -21,7 +21,8 @@ from stator.capture.kinds import (
     never,
 )
 from stator.capture.places import current_place, place_of, raised_by_stator
-from stator.capture.recorder import Attempt, Recorder, Scope
+from stator.capture.recorder import Recorder
+from stator.capture.scope import Attempt, Scope
 from stator.capture.values import CapturedText, Columns, Diverged, Undefined, Variant
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.program.ir import Arg

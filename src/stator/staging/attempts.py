@@ -9,7 +9,7 @@ from stator.capture.attempts import capture_try
 from stator.capture.blocks import TryNeeded, class_names
 from stator.capture.journal import Journal
 from stator.capture.places import current_place
-from stator.capture.recorder import MAY_RAISE, Attempt
+from stator.capture.scope import MAY_RAISE, Attempt
 from stator.errors import StatorError, UnsupportedCall
 from stator.program.ir import Block
 from stator.staging.control_flow import LoopVariables, Names, Read, Write, if_stmt

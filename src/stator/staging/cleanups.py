@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from stator.capture.places import current_place
-from stator.capture.recorder import Cleanup
+from stator.capture.scope import Cleanup
 from stator.errors import UnsupportedCall
 from stator.program.ir import Op
 from stator.program.ops import EFFECTS

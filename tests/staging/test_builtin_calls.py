@@ -1,0 +1,55 @@
+"""Python's builtins on captured values."""
+
+import pytest
+import torch
+
+from stator import InputSpec
+from tests.capture.oracle import check
+
+X = torch.tensor([3.0, -1.0, 2.0])
+CALLS = ((X,), (-X,), (X * 0,))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: int(x[0]), lambda x: float(x[0]), lambda x: bool(x[0]), lambda x: len(x),
+        lambda x: abs(x.sum().item()), lambda x: max(x[0].item(), 1.0), lambda x: min(x.tolist()),
+        lambda x: max(x), lambda x: sum(x), lambda x: sum(x.tolist(), 5), lambda x: any(x > 2),
+        lambda x: all(x > -5), lambda x: round(x[0].item(), 1), lambda x: divmod(int(x[0]), 2),
+        lambda x: pow(x[0].item(), 2), lambda x: list(x), lambda x: tuple(x), lambda x: list(map(abs, x)),
+        lambda x: [a + b for a, b in zip(x, x[1:])], lambda x: list(enumerate(x, 1)),  # noqa: B905
+        lambda x: list(reversed(x)), lambda x: [v for v in x.tolist() if v > 0],
+        lambda x: list(filter(lambda v: v > 0, x.tolist())), lambda x: isinstance(x, torch.Tensor),
+        lambda x: isinstance(x[0].item(), float), lambda x: isinstance(int(x[0]), (int, str)),
+        lambda x: type(x[0].item()) is float, lambda x: type(int(x[0])).__name__, lambda x: callable(x),
+        lambda x: hasattr(x, "shape"), lambda x: getattr(x, "nothing", 3), lambda x: dict(a=x),  # noqa: C408
+        lambda x: max(x.tolist(), key=lambda v: -v), lambda x: max([], default=x.sum()),
+        lambda x: sorted([3, 1], key=lambda k: -k), lambda x: isinstance(bool(x[0] > 0), int),
+    ],
+)  # fmt: skip
+def test_a_builtin_gives_what_python_gives(function):
+    check(function, *CALLS)
+
+
+@pytest.mark.xfail(strict=True, reason="`int | float` and nested tuples: SymInt is no int")
+@pytest.mark.parametrize("classes", [int | float, (str, (int, float))])
+def test_isinstance_takes_unions_and_nested_tuples(classes):
+    check(lambda x: isinstance(x[0].item(), classes), *CALLS)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: len(x), lambda x: sum(x), lambda x: list(x), lambda x: [v * k for k, v in enumerate(x)],
+        lambda x: sum(range(len(x))), lambda x: list(zip(x, range(100))), lambda x: x.tolist(),  # noqa: B905
+        lambda x: [v for v in reversed(x)], lambda x: len(range(1, len(x), 2)),
+    ],
+)  # fmt: skip
+def test_a_builtin_over_an_unknown_number_of_items(function):
+    calls = tuple((torch.arange(float(k)),) for k in (3, 1, 5))
+    check(function, *calls, spec=[InputSpec([None])])
+
+
+def test_max_of_nothing_raises_value_error():
+    check(lambda x: max(v for v in x.tolist() if v > 5), *CALLS)
