@@ -24,8 +24,7 @@ def test_what_the_other_side_of_a_raise_made_comes_out():
     def f(x):
         if x.sum() < 0:
             raise ValueError("negative")
-        else:
-            y, n, items = x * 2, x.sum().item(), [x]
+        y, n, items = x * 2, x.sum().item(), [x]
         return y, n, items, y.shape[0]
 
     check(f, *BOTH)
@@ -107,7 +106,7 @@ def test_branches_nest():
             if x.sum() > 3:
                 return "big"
             return "small"
-        elif x.sum() < -3:
+        if x.sum() < -3:
             return "very negative"
         return "negative"
 
@@ -131,13 +130,8 @@ def test_a_list_made_on_one_side_under_two_names_is_refused():
 
 
 def test_gradients_flow_through_the_side_taken():
-    def f(x):
-        x = x.clone().requires_grad_()
-        return x
-
     static = check(lambda x: (x * 2 if x.sum() > 0 else x * 3).sum(), *BOTH)
     for value, want in ((1.0, 2.0), (-1.0, 3.0)):
         x = torch.full((2,), value, requires_grad=True)
         static(x).backward()
         assert x.grad.tolist() == [want, want]
-    assert f(ONE).requires_grad

@@ -1,5 +1,7 @@
 """Python's builtins on captured values."""
 
+import sys
+
 import pytest
 import torch
 
@@ -17,8 +19,8 @@ CALLS = ((X,), (-X,), (X * 0,))
         lambda x: abs(x.sum().item()), lambda x: max(x[0].item(), 1.0), lambda x: min(x.tolist()),
         lambda x: max(x), lambda x: sum(x), lambda x: sum(x.tolist(), 5), lambda x: any(x > 2),
         lambda x: all(x > -5), lambda x: round(x[0].item(), 1), lambda x: divmod(int(x[0]), 2),
-        lambda x: pow(x[0].item(), 2), lambda x: list(x), lambda x: tuple(x), lambda x: list(map(abs, x)),
-        lambda x: [a + b for a, b in zip(x, x[1:])], lambda x: list(enumerate(x, 1)),  # noqa: B905
+        lambda x: list(x), lambda x: tuple(x), lambda x: list(map(abs, x)),
+        lambda x: [a + b for a, b in zip(x, x[1:])], lambda x: list(enumerate(x, 1)),
         lambda x: list(reversed(x)), lambda x: [v for v in x.tolist() if v > 0],
         lambda x: list(filter(lambda v: v > 0, x.tolist())), lambda x: isinstance(x, torch.Tensor),
         lambda x: isinstance(x[0].item(), float), lambda x: isinstance(int(x[0]), (int, str)),
@@ -42,7 +44,7 @@ def test_isinstance_takes_unions_and_nested_tuples(classes):
     "function",
     [
         lambda x: len(x), lambda x: sum(x), lambda x: list(x), lambda x: [v * k for k, v in enumerate(x)],
-        lambda x: sum(range(len(x))), lambda x: list(zip(x, range(100))), lambda x: x.tolist(),  # noqa: B905
+        lambda x: sum(range(len(x))), lambda x: x.tolist(),
         lambda x: [v for v in reversed(x)], lambda x: len(range(1, len(x), 2)),
     ],
 )  # fmt: skip
@@ -51,5 +53,19 @@ def test_a_builtin_over_an_unknown_number_of_items(function):
     check(function, *calls, spec=[InputSpec([None])])
 
 
+@pytest.mark.xfail(strict=True, reason="a negative float to a known power: `needs a number >= 0.0`")
+def test_a_negative_float_has_powers():
+    check(lambda x: (pow(x[0].item(), 2), x[0].item() ** 3.0), *CALLS)
+
+
+@pytest.mark.xfail(strict=True, reason="`range` in Python's own zip asks for each number")
+def test_a_range_beside_rows_of_unknown_number_is_zipped():
+    calls = tuple((torch.arange(float(k)),) for k in (3, 1, 5))
+    check(lambda x: list(zip(x, range(100), strict=False)), *calls, spec=[InputSpec([None])])
+
+
+@pytest.mark.xfail(
+    sys.version_info < (3, 12), strict=True, reason="the text is that of Python 3.12 and later"
+)
 def test_max_of_nothing_raises_value_error():
     check(lambda x: max(v for v in x.tolist() if v > 5), *CALLS)

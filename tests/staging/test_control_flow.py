@@ -47,7 +47,7 @@ def test_a_loop_that_becomes_captured_is_recorded_from_there():
 
 def test_a_python_loop_with_a_captured_break_stops_there():
     def f(x):
-        for k in range(10):
+        for k in range(10):  # noqa: B007  # read after the loop
             if x.sum() > 20:
                 break
             x = x * 2
@@ -58,7 +58,7 @@ def test_a_python_loop_with_a_captured_break_stops_there():
 
 def test_a_python_list_with_a_captured_break_stops_there():
     def f(x):
-        for name in ["a", "b", "c"]:
+        for name in ["a", "b", "c"]:  # noqa: B007  # read after the loop
             if x.sum() > 5:
                 break
             x = x * 2

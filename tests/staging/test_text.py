@@ -2,7 +2,6 @@
 
 import collections
 import dataclasses
-import sys
 
 import pytest
 import torch

@@ -97,7 +97,7 @@ def test_a_global_counts_every_call(monkeypatch):
     monkeypatch.setitem(globals(), "counter", 0)
 
     def f(x):
-        global counter  # noqa: PLW0603
+        global counter
         counter += 1
         return x * counter
 

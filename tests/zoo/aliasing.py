@@ -17,13 +17,7 @@ def reset_totals():
     SEEN.clear()
 
 
-@program(
-    (f(1.0, 2.0),),
-    (f(-1.0, 2.0),),
-    (f([0.5]),),
-    dynamic=({0},),
-    pending="wrong: result is [11.0, 12.0], eager has [1.0, 2.0]",
-)
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f([0.5]),), dynamic=({0},))
 def reversed_gives_copies(x):
     """`reversed(tensor)` flips: writing its rows does not write the tensor."""
     for v in reversed(x):
@@ -125,7 +119,8 @@ def augmented_assignment_writes_the_argument(x):
     watch=lambda: (TOTAL, list(SEEN)),
     reset=reset_totals,
     refused_saved="ST200",
-    pending="crash: TypeError: 'Columns' object is not iterable",
+    pending="refused: ST200 as it must be, but the error has no place in the source",
+    pending_stages=("saved",),
 )
 def globals_written_in_a_branch(x):
     """A global number and a global list."""
@@ -224,7 +219,7 @@ def list_chosen_by_data(x):
     (f(1.0), [f(1.0)]),
     (f(-1.0), [f(2.0)]),
     refused_saved="ST200",
-    pending="refused: ST200 a call changes a list or dict that it is given, which a saved m",
+    pending="refused: ST200 as it must be, but the error has no place in the source",
     pending_stages=("saved",),
 )
 def appends_to_the_callers_list(x, items):
@@ -238,7 +233,7 @@ def appends_to_the_callers_list(x, items):
     (f(1.0), {"a": f(1.0)}),
     (f(-1.0), {"a": f(2.0)}),
     refused_saved="ST200",
-    pending="refused: ST200 a call changes a list or dict that it is given, which a saved m",
+    pending="refused: ST200 as it must be, but the error has no place in the source",
     pending_stages=("saved",),
 )
 def writes_the_callers_dict(x, table):
@@ -288,12 +283,7 @@ def default_argument_that_is_a_list(x):
     return gather(x * 4)
 
 
-@program(
-    (i(3),),
-    (i(0),),
-    (i(2),),
-    pending="refused: ST202 an object that the loop changes takes another form on every tri",
-)
+@program((i(3),), (i(0),), (i(2),))
 def list_rebound_in_a_loop(n):
     """The list is another object after each trip; the first one is kept elsewhere."""
     first = items = [torch.zeros(())]

@@ -63,13 +63,7 @@ def raise_in_branches(x):
     return x
 
 
-@program(
-    (f(1.0),),
-    (f(100.0),),
-    may_raise=True,
-    pending="wrong: raises ValueError('('x is too large', 50)'), eager raises TooLarge('x i",
-    pending_stages=("captured", "unoptimised"),
-)
+@program((f(1.0),), (f(100.0),), may_raise=True)
 def raise_of_an_own_class(x):
     """An exception class of the user's own keeps its class."""
     if x > 50:
@@ -87,11 +81,7 @@ def raise_in_a_loop_after_prints(n):
     return n
 
 
-@program(
-    (f(1.0),),
-    (f(-1.0),),
-    pending="refused: ST204 ValueError may be raised under a condition that only a run know",
-)
+@program((f(1.0),), (f(-1.0),))
 def try_around_a_raise_by_data(x):
     """A raise by data caught in the same function."""
     try:
@@ -103,9 +93,7 @@ def try_around_a_raise_by_data(x):
     return y
 
 
-@program(
-    (f(1.0),), (f(-1.0),), may_raise=True, pending="wrong: prints '', eager prints 'finally\n'"
-)
+@program((f(1.0),), (f(-1.0),), may_raise=True, refused="ST204")
 def finally_runs_on_every_path(x):
     """`finally` runs after the return and after the raise."""
     try:
@@ -222,11 +210,7 @@ def deleted_name(x):
     return z
 
 
-@program(
-    (f(1.5),),
-    (f(-2.0),),
-    pending="refused: ST203 Python code needs the value of u0, which only a run of the prog",
-)
+@program((f(1.5),), (f(-2.0),), pending="refused: ST203 '%d' % n of a captured number")
 def text_of_values(x):
     """`str`, `repr`, `format` and `%` of captured values, returned."""
     n = int(x)

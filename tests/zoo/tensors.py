@@ -157,7 +157,7 @@ def size_arithmetic(x):
     (r(4, 3),),
     (r(1, 3),),
     dynamic=({0},),
-    pending="wrong: result[0] is a tuple ((3, 3)), eager has torch.Size([3, 3])",
+    pending="wrong: type of torch.Size: a result is a plain tuple",
 )
 def sizes_as_results(x):
     """`torch.Size`, a size and a product of sizes as results."""
@@ -185,9 +185,7 @@ def chained_in_place_calls(x):
     return y
 
 
-@program(
-    (f(1.0),), (f(-1.0),), (f(2.0),), pending="wrong: result is 1.0, eager has 0.8999999761581421"
-)
+@program((f(1.0),), (f(-1.0),), (f(2.0),))
 class ChainedBufferUpdate(nn.Module):
     """The usual running mean: a chain of in-place calls on a buffer."""
 

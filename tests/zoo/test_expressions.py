@@ -14,7 +14,7 @@ import torch
 
 import stator
 from tests.zoo.comparison import compare
-from tests.zoo.expressions import GROUPS, PENDING
+from tests.zoo.expressions import GROUPS, PENDING, REFUSED
 
 AROUND = {
     "torch": torch,
@@ -66,6 +66,12 @@ def test_an_expression_gives_what_eager_gives(number, functions, request):
         request.applymarker(pytest.mark.xfail(reason=reason, strict=True))
     function = functions[number]
     static = stator.to_static(function)
+    if (setup, expression) in REFUSED:
+        with pytest.raises(stator.StatorError) as caught:
+            static(torch.tensor(values[0]))
+        assert caught.value.code == REFUSED[setup, expression]
+        assert caught.value.at is not None
+        return
     for value in values:
         result, error, printed = outcome(static, value)
         wanted, wanted_error, wanted_printed = outcome(function, value)

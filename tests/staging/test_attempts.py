@@ -1,0 +1,150 @@
+"""`try`: Python's where Python knows what is raised, recorded where only a run does."""
+
+import pytest
+import torch
+
+import stator
+from stator.errors import UnsupportedCall
+from tests.capture.oracle import check
+
+ONE, MANY, NONE = torch.ones(1), torch.full((1,), 9.0), -torch.full((1,), 9.0)
+
+
+class TooLarge(ValueError):
+    """A class of the user's own."""
+
+
+def halved(x):
+    if x.sum() > 5:
+        raise TooLarge("large")
+    if x.sum() < -5:
+        raise KeyError("small")
+    return x / 2
+
+
+def test_the_handler_of_the_class_that_is_raised_runs():
+    def f(x):
+        try:
+            y = halved(x)
+        except TooLarge:
+            y = -x
+        except (KeyError, IndexError):
+            y = x * 0
+        else:
+            y = y + 1
+        return y
+
+    check(f, (ONE,), (MANY,), (NONE,))
+
+
+def test_an_exception_that_no_handler_names_passes_through():
+    def f(x):
+        try:
+            y = halved(x)
+        except ZeroDivisionError:
+            y = x
+        return y
+
+    static = stator.to_static(f)
+    assert torch.equal(static(ONE), f(ONE))
+    with pytest.raises(TooLarge, match="large"):
+        static(MANY)
+
+
+def test_an_error_of_an_op_is_caught_where_it_happens():
+    def f(x, k):
+        try:
+            return x[int(k)]
+        except IndexError:
+            return x.sum()
+
+    check(f, (MANY, torch.tensor(0)), (MANY, torch.tensor(7)), (MANY, torch.tensor(-1)))
+
+
+def test_an_assertion_is_caught():
+    def f(x):
+        try:
+            assert x.min() > 0, "negative"
+            y = x.log()
+        except AssertionError:
+            y = x.abs()
+        finally:
+            x = x + 1
+        return y + x
+
+    check(f, (ONE,), (NONE,))
+
+
+def test_a_name_that_changes_after_the_last_raise_is_known_in_the_handler():
+    def f(x):
+        count = 0
+        for row in x:
+            try:
+                if row > 3:
+                    raise ValueError
+                count = count + 1
+            except ValueError:
+                continue
+        return count
+
+    check(f, (torch.tensor([1.0, 5.0, 2.0]),), (torch.tensor([9.0, 9.0, 9.0]),))
+
+
+def test_a_name_that_may_have_changed_before_the_raise_is_refused():
+    def f(x):
+        y = x
+        try:
+            y = x * 2
+            if x.sum() > 5:
+                raise ValueError
+        except ValueError:
+            pass
+        return y + 1
+
+    with pytest.raises(UnsupportedCall) as caught:
+        stator.to_static(f)(ONE)
+    assert caught.value.problem == (
+        "`y` is used after an exception that only a run knows, and the body of the `try` assigns it"
+    )
+
+
+def test_looking_at_an_exception_that_only_a_run_has_is_refused():
+    def f(x):
+        try:
+            y = halved(x)
+        except ValueError as error:
+            y = x * len(str(error))
+        return y
+
+    with pytest.raises(UnsupportedCall, match="the caught exception is looked at"):
+        stator.to_static(f)(ONE)
+
+
+def test_what_python_itself_raises_is_handled_by_python():
+    def f(x):
+        try:
+            k = int("no number")
+        except ValueError as error:
+            k = len(str(error))
+        return x * k
+
+    check(f, (ONE,))
+    static = stator.to_static(f)
+    static(ONE)
+    assert "stator::try" not in str(static.program)
+
+
+def test_a_recorded_try_is_saved(tmp_path):
+    def f(x):
+        try:
+            y = halved(x)
+        except TooLarge:
+            y = -x
+        return y
+
+    stator.save(f, tmp_path / "model", input_spec=[ONE])
+    again = stator.load(tmp_path / "model")
+    assert torch.equal(again(ONE), f(ONE))
+    assert torch.equal(again(MANY), f(MANY))
+    with pytest.raises(KeyError):
+        again(NONE)
