@@ -20,11 +20,12 @@ CALLS = ((X,), (-X,), (X * 0,))
         lambda x: max(x), lambda x: sum(x), lambda x: sum(x.tolist(), 5), lambda x: any(x > 2),
         lambda x: all(x > -5), lambda x: round(x[0].item(), 1), lambda x: divmod(int(x[0]), 2),
         lambda x: list(x), lambda x: tuple(x), lambda x: list(map(abs, x)),
-        lambda x: [a + b for a, b in zip(x, x[1:])], lambda x: list(enumerate(x, 1)),
+        lambda x: [a + b for a, b in zip(x, -x)], lambda x: list(enumerate(x, 1)),
         lambda x: list(reversed(x)), lambda x: [v for v in x.tolist() if v > 0],
         lambda x: list(filter(lambda v: v > 0, x.tolist())), lambda x: isinstance(x, torch.Tensor),
         lambda x: isinstance(x[0].item(), float), lambda x: isinstance(int(x[0]), (int, str)),
-        lambda x: type(x[0].item()) is float, lambda x: type(int(x[0])).__name__, lambda x: callable(x),
+        lambda x: type(x[0].item()) is float, lambda x: type(int(x[0])).__name__,
+        lambda x: callable(x),
         lambda x: hasattr(x, "shape"), lambda x: getattr(x, "nothing", 3), lambda x: dict(a=x),  # noqa: C408
         lambda x: max(x.tolist(), key=lambda v: -v), lambda x: max([], default=x.sum()),
         lambda x: sorted([3, 1], key=lambda k: -k), lambda x: isinstance(bool(x[0] > 0), int),
@@ -43,9 +44,10 @@ def test_isinstance_takes_unions_and_nested_tuples(classes):
 @pytest.mark.parametrize(
     "function",
     [
-        lambda x: len(x), lambda x: sum(x), lambda x: list(x), lambda x: [v * k for k, v in enumerate(x)],
+        lambda x: len(x), lambda x: sum(x), lambda x: list(x),
+        lambda x: [v * k for k, v in enumerate(x)],
         lambda x: sum(range(len(x))), lambda x: x.tolist(),
-        lambda x: [v for v in reversed(x)], lambda x: len(range(1, len(x), 2)),
+        lambda x: [v + 1 for v in reversed(x)], lambda x: len(range(1, len(x), 2)),
     ],
 )  # fmt: skip
 def test_a_builtin_over_an_unknown_number_of_items(function):

@@ -30,7 +30,8 @@ HOOKS = {
     "pre, one value": lambda m: m.register_forward_pre_hook(lambda m, args: args[0] + 1),
     "pre with keywords": lambda m: m.register_forward_pre_hook(
         lambda m, args, kwargs: (args, {"scale": kwargs["scale"] + 1}), with_kwargs=True),
-    "post": lambda m: m.register_forward_hook(lambda m, args, out: out * 2 if out.sum() > 0 else out),
+    "post": lambda m: m.register_forward_hook(
+        lambda m, args, out: out * 2 if out.sum() > 0 else out),
     "post with keywords": lambda m: m.register_forward_hook(
         lambda m, args, kwargs, out: out + kwargs["scale"], with_kwargs=True),
     "none": lambda m: m.register_forward_hook(lambda m, args, out: None),

@@ -15,8 +15,10 @@ X = torch.tensor([1.0, 4.0, 9.0])
     "function",
     [
         lambda x: x.tolist(), lambda x: x[0].item(), lambda x: x.unbind(), lambda x: x.split(2),
-        lambda x: x.chunk(2), lambda x: torch.tensor(x[0].item()), lambda x: torch.tensor([1, int(x[0])]),
-        lambda x: torch.tensor([[x[0].item(), 2.0]], dtype=torch.float64), lambda x: torch.tensor(3),
+        lambda x: x.chunk(2), lambda x: torch.tensor(x[0].item()),
+        lambda x: torch.tensor([1, int(x[0])]),
+        lambda x: torch.tensor([[x[0].item(), 2.0]], dtype=torch.float64),
+        lambda x: torch.tensor(3),
         lambda x: torch.as_tensor(x), lambda x: torch.tensor([x[0] > 0, True]), lambda x: x.size(0),
         lambda x: torch.full((2,), x[1].item()), lambda x: torch.arange(int(x[1])),
     ],

@@ -299,3 +299,13 @@ def iterating_a_dict_with_a_maybe_absent_key(x):
     for _ in table:
         trips += 1
     return trips
+
+
+@program((f(1.0),), (f(-1.0),), pending="wrong: result is 1, eager has 0")
+def unpacking_a_dict_with_a_maybe_absent_key(x):
+    """`first, *rest = table` has the keys that are there."""
+    table = {"a": x}
+    if x > 0:
+        table["b"] = x * 2
+    _, *rest = table
+    return len(rest)

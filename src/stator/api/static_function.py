@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import inspect
 import threading
@@ -290,8 +291,9 @@ def _do(effect: Effect, outputs: Any, call: tuple[Any, ...], classes: dict[str, 
     state = unflatten(effect.state, outputs, classes=classes)
     if isinstance(target, types.CellType):
         target.cell_contents = state["cell"]
-    elif isinstance(target, list):
-        target[:] = state
+    elif isinstance(target, list | collections.deque):
+        target.clear()
+        target.extend(state)
     else:
         contents = target if isinstance(target, dict) else vars(target)
         for key in effect.deleted:

@@ -23,7 +23,7 @@ from stator.capture.kinds import (
 from stator.capture.places import current_place, place_of, raised_by_stator
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt, Scope
-from stator.capture.values import CapturedText, Columns, Diverged, Undefined, Variant
+from stator.capture.values import CapturedText, Columns, Diverged, StagedList, Undefined, Variant
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.program.ir import Arg
 
@@ -202,6 +202,11 @@ def with_keys(state: Any, kind: Kind) -> Any:
 def put_state(recorder: Recorder, obj: Any, state: Any) -> None:
     """Give `obj` the contents that the blocks have left it with."""
     recorder.journal.note(obj)
+    if isinstance(state, StagedList) and state.columns is not None and type(obj) is not StagedList:
+        raise UnsupportedCall(
+            f"the length of a {type(obj).__name__} depends on the path taken", at=current_place(),
+            fix="use a list",
+        )  # fmt: skip
     if isinstance(state, dict):
         state = {key: item for key, item in state.items() if not isinstance(item, Undefined)}
     restore(obj, state if isinstance(state, dict | tuple | frozenset) else state_of(state))

@@ -422,6 +422,12 @@ class BuiltinCalls:
             return self.recorder.apply_all(
                 owner[args[0]], lambda one: default if isinstance(one, Undefined) else one
             )
+        if name in ("values", "items", "keys") and is_partial(owner):
+            return for_each_way(
+                self.session, owner, lambda whole: StagedList(getattr(dict, name)(whole))
+            )
+        if name == "copy":
+            return StagedDict(owner)
         self._refuse_partial(owner, name, *args[:1])
         if name == "get" or name == "__getitem__":
             self.session.guards.read_item(owner, args[0], owner.get(args[0]))

@@ -7,6 +7,9 @@ apart into what it can take.
 
 from __future__ import annotations
 
+import collections
+import copy
+import dataclasses
 import functools
 import inspect
 import random
@@ -45,7 +48,8 @@ from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUN
 
 Args = tuple[Any, ...]
 Keywords = dict[str, Any]
-MUTABLE = (list, dict, set)
+MUTABLE = (list, dict, set, collections.deque)
+MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 COMPARING: dict[str, Any] = {"index": definitions.index_of, "count": definitions.count_of}
@@ -231,7 +235,7 @@ class Caller:
             or init.__code__.co_filename.startswith("<")
         ):
             made = self.library(cls, args, kwargs)
-            if is_plain_object(made):
+            if is_plain_object(made) or type(made) in (collections.deque, collections.OrderedDict):
                 self.session.recorder.born(made)
             return made
         new = object.__new__(cls)
@@ -306,7 +310,10 @@ class Caller:
             return self._with_samples(function, args, kwargs)
         self._watch_arguments(args, kwargs)
         owner = getattr(function, "__self__", None)
-        return self._own_result(function(*args, **kwargs), (owner, *args))
+        result = self._own_result(function(*args, **kwargs), (owner, *args))
+        if _is_hashable(function) and function in MAKES_OBJECTS and is_plain_object(result):
+            self.session.recorder.born(result)
+        return result
 
     def _refuse(self, function: Any) -> None:
         found = REFUSED_CALLS.get(function) if _is_hashable(function) else None
