@@ -666,10 +666,6 @@ PENDING = {
     ): "refused: ST204 `list.remove` compares captured items",
     (
         "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
-        "d.copy()",
-    ): "refused: ST204 `copy` of a dict with a key that only some paths have set",
-    (
-        "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
         "str(d)",
     ): "refused: ST204 the text of a StagedDict with captured values in it is not supported",
     (

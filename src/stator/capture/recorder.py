@@ -468,7 +468,9 @@ class Recorder(ProxyTorchDispatchMode):
             sizes.turned = frozenset(sizes.asked)
             try:
                 return run()
-            except Exception:  # noqa: BLE001 (raises, and says what came first)
+            except Exception as second:
+                if str(second) == str(error):  # whatever the sizes: it is the user's error
+                    raise
                 raise CaptureError(
                     f"whether `{self.dispatching}` works here depends on {question}: {error}",
                     at=current_place(), fix="give the sizes in an InputSpec, or make them equal",
