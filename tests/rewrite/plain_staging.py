@@ -133,6 +133,9 @@ class PlainStaging:
     def entered(self, manager):
         return manager
 
+    def spread(self, values):
+        return values
+
     def positionals(self, values):
         return values
 

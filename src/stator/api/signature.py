@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy
 import torch
 
 from stator.api.input_spec import InputSpec
@@ -52,6 +53,10 @@ def _key(value: Any, leaves: list[torch.Tensor]) -> Any:
         return (type(value), *[(key, _key(item, leaves)) for key, item in value.items()])
     if value is None or isinstance(value, bool | int | float | complex | str):
         return (type(value), repr(value) if isinstance(value, float | complex) else value)
+    if isinstance(value, set | frozenset):
+        return (type(value), frozenset(value))
+    if isinstance(value, numpy.ndarray):
+        return ("array", Identity(value), value.shape, str(value.dtype), value.tobytes())
     return ("object", Identity(value))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import copy
 import functools
 import inspect
 import threading
@@ -99,13 +100,25 @@ class StaticFunction:
             return self
         key = f"__stator_{self._bound_name or self.__name__}__"
         bound = vars(instance).get(key)
-        if bound is None or bound._function.__func__ is not self._function:
+        if (
+            bound is None
+            or bound._function.__func__ is not self._function
+            or bound._function.__self__ is not instance
+        ):
             bound = StaticFunction(
                 types.MethodType(self._function, instance), self._input_spec,
                 full_graph=self._full_graph,
             )  # fmt: skip
             object.__setattr__(instance, key, bound)
         return bound
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
+        """The static form of a copy of the function: a method goes with its copied object."""
+        function = copy.deepcopy(self._function, memo)
+        return StaticFunction(function, self._input_spec, full_graph=self._full_graph)
+
+    def __reduce__(self) -> Any:
+        return _restored, (self._function, self._input_spec, self._full_graph)
 
     # ---- calls
 
@@ -223,6 +236,11 @@ class StaticFunction:
 
     def __repr__(self) -> str:
         return f"<StaticFunction {self.__qualname__}, {len(self._order)} captured>"
+
+
+def _restored(function: Any, input_spec: Any, full_graph: bool) -> StaticFunction:
+    """A static function from its pickled parts; it captures again."""
+    return StaticFunction(function, input_spec, full_graph=full_graph)
 
 
 def _concrete(captured: Captured, specs: Any, reason: str) -> ConcreteProgram:

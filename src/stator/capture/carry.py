@@ -25,6 +25,7 @@ from stator.capture.kinds import (
     SequenceKind,
     Size,
     TensorKind,
+    TextKind,
     UnionKind,
     always,
     column_types,
@@ -36,7 +37,7 @@ from stator.capture.kinds import (
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import Columns, StagedList, Variant
+from stator.capture.values import CapturedText, Columns, StagedList, Variant
 from stator.errors import LoopStateChanged
 from stator.program.ir import Arg, Value
 from stator.program.types import ListType
@@ -58,6 +59,8 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
             return []
         case TensorKind() | NumberKind():
             return [recorder.arg(value)]
+        case TextKind():
+            return [value.value]
         case SequenceKind():
             return _flatten_items(
                 recorder, tuple(list.__iter__(value) if isinstance(value, list) else value), kind
@@ -184,6 +187,8 @@ def instantiate(recorder: Recorder, kind: Kind, leaves: Iterator[Value]) -> Any:
             return _new_tensor(recorder, kind, next(leaves))
         case NumberKind():
             return recorder.number(kind.name, next(leaves))
+        case TextKind():
+            return CapturedText(next(leaves))
         case SequenceKind():
             return _new_sequence(kind, [instantiate(recorder, k, leaves) for k in kind.items])
         case MapKind():

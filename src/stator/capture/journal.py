@@ -112,7 +112,11 @@ def same_state(a: Any, b: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and isinstance(a, bool | int | float | str) and a == b)
+    if a is b:
+        return True
+    if type(a) is type(b) and isinstance(a, float):
+        return repr(a) == repr(b)  # 0.0 is not -0.0
+    return type(a) is type(b) and isinstance(a, bool | int | str) and bool(a == b)
 
 
 def _is_filled(cell: types.CellType) -> bool:

@@ -17,6 +17,7 @@ a value always finds its one alternative.
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -27,13 +28,14 @@ import torch
 from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number, kind_of_number
 from stator.capture.places import current_place
-from stator.capture.values import Columns, StagedList, Undefined, Variant
+from stator.capture.values import CapturedText, Columns, StagedList, Undefined, Variant
 from stator.errors import BranchMismatch
 from stator.program.types import (
     ListType,
     NumberType,
     OptionalType,
     TensorType,
+    TextType,
     Type,
 )
 from stator.program.types import NumberKind as NumberName
@@ -87,6 +89,11 @@ class NumberKind:
 
 
 @dataclass(frozen=True)
+class TextKind:
+    """A string made when the program runs."""
+
+
+@dataclass(frozen=True)
 class SequenceKind:
     """A tuple (or named tuple), or a list of known length."""
 
@@ -133,8 +140,8 @@ class Bottom:
 
 BOTTOM = Bottom()
 Kind = (
-    Exact | TensorKind | NumberKind | SequenceKind | MapKind | ObjectKind | ListKind | UnionKind
-    | Bottom
+    Exact | TensorKind | NumberKind | TextKind | SequenceKind | MapKind | ObjectKind | ListKind
+    | UnionKind | Bottom
 )  # fmt: skip
 SCALARS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
 
@@ -182,6 +189,8 @@ def widen(kind: Kind) -> Kind:
         return _tensor_kind(value)
     if isinstance(value, Number | bool | int | float | complex):
         return NumberKind(kind_of_number(value))
+    if isinstance(value, CapturedText):
+        return TextKind()
     if isinstance(value, tuple):
         return SequenceKind(type(value), tuple(describe(item, fresh) for item in value))
     if isinstance(value, CapturedArray):  # a wrapper without a life of its own
@@ -329,7 +338,8 @@ def _merge_lists(a: Kind, b: Kind) -> ListKind:
 
 def merge_maps(kinds: Sequence[MapKind]) -> tuple[MapKind, ...]:
     """The same maps with one set of keys; a key that one of them lacks is Undefined there."""
-    keys = tuple(dict.fromkeys(key for kind in kinds for key in kind.keys))
+    orders = [list(kind.keys) for kind in kinds]
+    keys = tuple(functools.reduce(_merge_order, orders, []))
     for kind in kinds:
         if [key for key in keys if key in kind.keys] != list(kind.keys):
             raise BranchMismatch(
@@ -338,6 +348,16 @@ def merge_maps(kinds: Sequence[MapKind]) -> tuple[MapKind, ...]:
                 at=current_place(), fix="set them in one order, or before the branch",
             )  # fmt: skip
     return tuple(_with_keys(kind, keys) for kind in kinds)
+
+
+def _merge_order(first: list[Any], second: list[Any]) -> list[Any]:
+    """The keys of both: what only `second` has comes after what it follows there."""
+    merged = list(first)
+    for position, key in enumerate(second):
+        if key not in merged:
+            before = [other for other in second[:position] if other in merged]
+            merged.insert(merged.index(before[-1]) + 1 if before else 0, key)
+    return merged
 
 
 def _with_keys(kind: MapKind, keys: tuple[Any, ...]) -> MapKind:
@@ -354,6 +374,8 @@ def leaf_types(kind: Kind) -> Iterator[Type]:
             yield TensorType(str(kind.dtype).removeprefix("torch."), shape, str(kind.device))
         case NumberKind():
             yield NumberType(kind.name)
+        case TextKind():
+            yield TextType()
         case SequenceKind() | MapKind() | ObjectKind():
             for item in kind.items:
                 yield from leaf_types(item)

@@ -444,9 +444,10 @@ class Recorder(ProxyTorchDispatchMode):
             self.dispatching = before
         self.sizes.learn()
         for tensor, shape in shapes:
-            if func._schema.is_mutable and tensor.shape != shape and self.depth:
+            reshaped = func._schema.is_mutable and tensor.shape != shape
+            if reshaped and (self.depth or any(isinstance(s, torch.SymInt) for s in shape)):
                 raise UnsupportedCall(
-                    f"`{name}` changes the shape of a tensor in place inside a branch or a loop",
+                    f"`{name}` changes the shape of a tensor in place, where only a run knows it",
                     at=current_place(), fix="use the form without the underscore",
                 )  # fmt: skip
         return result
@@ -559,7 +560,7 @@ def _hashable(arg: Arg) -> object:
         return id(arg)
     if isinstance(arg, tuple):
         return tuple(_hashable(item) for item in arg)
-    return (type(arg), arg)
+    return (type(arg), repr(arg) if isinstance(arg, float | complex) else arg)
 
 
 REFUSED_OPS = {

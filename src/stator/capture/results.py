@@ -21,6 +21,7 @@ from stator.capture.kinds import (
     ObjectKind,
     SequenceKind,
     TensorKind,
+    TextKind,
     UnionKind,
     is_plain_object,
     leaf_types,
@@ -137,7 +138,7 @@ class Results:
         match kind:
             case Exact():
                 return self._alternative(kind.value)
-            case TensorKind() | NumberKind():
+            case TensorKind() | NumberKind() | TextKind():
                 return next(leaves)
             case SequenceKind():
                 items = tuple(self._kind_structure(item, leaves) for item in kind.items)

@@ -166,6 +166,9 @@ class CapturedText:
     def __str__(self) -> str:
         raise _needs_a_value("a string made from captured values")
 
+    def __eq__(self, other: object) -> bool:
+        raise _needs_a_value("to compare a string made from captured values")
+
     __bool__ = __hash__ = __str__  # type: ignore[assignment]
 
 

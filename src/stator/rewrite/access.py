@@ -48,7 +48,16 @@ class _Access(Walk):
 class _Displays(Walk):
     def visit_List(self, node: ast.List) -> ast.AST:
         self.generic_visit(node)
-        return staged("new_list", node, at=node) if isinstance(node.ctx, ast.Load) else node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        node.elts = [_spread(item) for item in node.elts]
+        return staged("new_list", node, at=node)
+
+    def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.ctx, ast.Load):
+            node.elts = [_spread(item) for item in node.elts]
+        return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         self.generic_visit(node)
@@ -56,4 +65,12 @@ class _Displays(Walk):
 
     def visit_Set(self, node: ast.Set) -> ast.AST:
         self.generic_visit(node)
+        node.elts = [_spread(item) for item in node.elts]
         return staged("new_set", node, at=node)
+
+
+def _spread(node: ast.expr) -> ast.expr:
+    """`*E` in a display: staging looks at E before Python takes it apart."""
+    if isinstance(node, ast.Starred):
+        node.value = staged("spread", node.value, at=node)
+    return node

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import functools
+import inspect
 from typing import Any
 
 import numpy
@@ -18,7 +20,7 @@ from stator.staging import lists
 from stator.staging.numpy_calls import live_array
 from stator.staging.protocols import user_method, user_property
 from stator.staging.session import Session
-from stator.staging.tensor_index import read_tensor
+from stator.staging.tensor_index import read_tensor, write_tensor
 from stator.staging.truth import index as as_index
 
 LIST_LIKE = (list, tuple, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
@@ -26,6 +28,7 @@ REFUSED_ATTRIBUTES = {
     "grad": "the gradient of a tensor changes from step to step",
     "data": "`.data` hides what is read and written",
     "grad_fn": "the autograd graph is not part of a program",
+    "is_leaf": "the autograd graph is not part of a program",
 }
 
 
@@ -36,6 +39,9 @@ def get(session: Session, obj: Any, name: str) -> Any:
     if isinstance(obj, torch.Tensor) and name in REFUSED_ATTRIBUTES:
         raise UnsupportedCall(f"`.{name}` cannot be captured: {REFUSED_ATTRIBUTES[name]}",
                               at=current_place(), fix="use `.detach()`")  # fmt: skip
+    cached = inspect.getattr_static(type(obj), name, None)
+    if isinstance(cached, functools.cached_property) and name not in vars(obj):
+        set_attribute(session, obj, name, session.call(cached.func, obj))
     getter = user_property(obj, name)
     if getter is not None:
         return session.call(getter, obj)
@@ -175,7 +181,7 @@ def _set_tensor_item(session: Session, obj: torch.Tensor, key: Any, value: Any) 
     if isinstance(value, Variant):
         distribute(lambda v: setitem(session, obj, key, v), (value,), {})
         return
-    obj[_tensor_index(session, key)] = value
+    write_tensor(obj, _tensor_index(session, key), value)
 
 
 def _set_list_item(session: Session, obj: StagedList, key: Any, value: Any) -> None:

@@ -16,7 +16,9 @@ import torch
 
 from stator.capture.carry import list_of
 from stator.capture.numbers import Number, kind_of_number
+from stator.capture.places import current_place
 from stator.capture.values import CapturedText, StagedList, Variant, distribute
+from stator.errors import UnsupportedCall
 from stator.staging.lists import concatenated, is_captured, repeated
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
@@ -110,5 +112,6 @@ def _texts(session: Session, left: Any, sign: str, right: Any) -> Any:
         return fstring(session, left, right)
     values = right if isinstance(right, tuple) else (right,)
     if sign == "%" and any(is_text_symbolic(value) for value in values):
-        return session.call(str.__mod__, left, right)
+        raise UnsupportedCall("`%` formats captured values", at=current_place(),
+                              fix="use an f-string")  # fmt: skip
     return PYTHON[sign](left, right)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import builtins
 import string
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 
 from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number
@@ -245,9 +245,7 @@ class BuiltinCalls:
             return self.recorder.apply_all(value, lambda one: self._isinstance(one, classes))
         if isinstance(value, Undefined):
             raise value.error()
-        wanted = classes if isinstance(classes, tuple) else (classes,)
-        if isinstance(value, FakeTensor):  # a tensor like any other, as far as user code can see
-            return isinstance(value, tuple(one for one in wanted if one is not FakeTensor))
+        wanted = _flat_classes(classes)
         for captured, python in PYTHON_TYPES.items():
             if isinstance(value, captured):
                 return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
@@ -275,7 +273,11 @@ class BuiltinCalls:
     def _hasattr(self, obj: Any, name: str) -> Any:
         if isinstance(obj, Variant):
             return self.recorder.apply_all(obj, lambda one: self._hasattr(one, name))
-        return hasattr(obj, name)
+        answer = hasattr(obj, name)
+        self.session.guards.watch(
+            obj, ("hasattr", name), lambda: hasattr(obj, name), answer, f"hasattr {name}"
+        )
+        return answer
 
     def _setattr(self, obj: Any, name: str, value: Any) -> None:
         access.set_attribute(self.session, obj, name, value)
@@ -475,3 +477,12 @@ class BuiltinCalls:
     def equal(self, a: Any, b: Any) -> Any:
         """`a == b`."""
         return compare(self.session, a, "==", b)
+
+
+def _flat_classes(classes: Any) -> tuple[Any, ...]:
+    """The classes that `isinstance` is asked about: `int | float` and nested tuples taken apart."""
+    if isinstance(classes, types.UnionType):
+        classes = classes.__args__
+    if not isinstance(classes, tuple):
+        return (classes,)
+    return tuple(one for part in classes for one in _flat_classes(part))

@@ -86,6 +86,7 @@ class Caller:
             (lambda f: isinstance(f, Variant), self._call_variant),
             (is_left_alone, self.library),
             (lambda f: isinstance(f, functools.partial), self._call_partial),
+            (lambda f: isinstance(f, functools._lru_cache_wrapper), self._call_cached),
             (self.builtins.knows, self.builtins.call),
             (is_numpy_function, self._call_numpy),
             (lambda f: original_function(f) is not None, self._call_static_function),
@@ -137,6 +138,10 @@ class Caller:
 
     def _call_variant(self, function: Variant, args: Args, kwargs: Keywords) -> Any:
         return self.session.recorder.apply(function, lambda one: self(one, *args, **kwargs))
+
+    def _call_cached(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        """A cached function is called as it is: its cache is for real values."""
+        return self(function.__wrapped__, *args, **kwargs)
 
     def _call_partial(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         return self(function.func, *function.args, *args, **{**function.keywords, **kwargs})
@@ -329,6 +334,8 @@ class Caller:
         ):
             found = ("a custom `autograd.Function` would lose its own backward",
                      "write the backward with ordinary ops, or register a custom op")  # fmt: skip
+        if found is None and name in ("manual_seed", "seed") and _is_from_torch(function):
+            found = ("the random seed is set inside a program", "set it before the call")
         if found is None and _reads_the_world(function):
             found = (f"`{name}` gives another value each time, and a program would keep this one",
                      "call it outside and pass the value, or use torch's functions")  # fmt: skip
@@ -406,6 +413,10 @@ class Caller:
 def _same_size(a: Any, b: Any) -> bool:
     left = a.node.expr if isinstance(a, torch.SymInt) else a
     return bool(left == (b.node.expr if isinstance(b, torch.SymInt) else b))
+
+
+def _is_from_torch(function: Any) -> bool:
+    return str(getattr(function, "__module__", "")).split(".")[0] == "torch"
 
 
 def _reads_the_world(function: Any) -> bool:

@@ -109,7 +109,7 @@ def sorted_of(items: Any, key: Any = None, reverse: Any = False) -> Any:
 def index_of(items: Any, wanted: Any) -> Any:
     """`items.index(wanted)`."""
     for position, item in enumerate(items):
-        if item == wanted:
+        if item is wanted or item == wanted:
             return position
     raise ValueError("list.index(x): x not in list")
 
@@ -118,6 +118,6 @@ def count_of(items: Any, wanted: Any) -> Any:
     """`items.count(wanted)`."""
     count = 0
     for item in items:
-        if item == wanted:
+        if item is wanted or item == wanted:
             count = count + 1
     return count

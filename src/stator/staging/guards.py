@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from stator.capture.places import is_library_file
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 _MISSING = object()
@@ -47,9 +50,24 @@ class Guards:
         """The globals of a module are the caller's."""
         self._outside[id(names)] = names
 
+    def watch(self, obj: Any, key: Any, read: Callable[[], Any], value: Any, what: str) -> None:
+        """`read()`, about an object of the caller's, gave `value`."""
+        if self.is_outside(obj):
+            self._watch((id(obj), *key), read, value, what)
+
+    def read_contents(self, obj: Any) -> None:
+        """A list, dict or set of the caller's was looked at as a whole."""
+        if isinstance(obj, torch.nn.Module):
+            self.own(obj._modules)
+            obj = obj._modules
+        self.watch(obj, ("contents",), lambda: contents(obj), contents(obj), "a list or dict")
+
     def read_global(self, names: dict[str, Any], name: str) -> None:
         """The global `name` of a module with these globals is read."""
-        if name in names and not isinstance(names[name], types.ModuleType):
+        if isinstance(names.get(name), types.ModuleType):
+            if not _is_library(names[name]):
+                self.own(names[name])
+        elif name in names:
             self._watch((id(names), "global", name), lambda: names.get(name, _MISSING),
                         names[name], f"global {name}")  # fmt: skip
             self.own(names[name])
@@ -78,11 +96,36 @@ class Guards:
         self._reads = {key: entry for key, entry in self._reads.items() if entry[2] != read}
 
 
+@dataclass(frozen=True)
+class Contents:
+    """What a container holds: the very objects, in order."""
+
+    items: tuple[Any, ...]
+
+
+def contents(obj: Any) -> Contents:
+    """The items of a list, the keys and values of a dict, the members of a set."""
+    if isinstance(obj, dict):
+        return Contents((*obj, *obj.values()))
+    return Contents(tuple(sorted(obj, key=repr)) if isinstance(obj, set) else tuple(obj))
+
+
+def _is_library(module: types.ModuleType) -> bool:
+    file = getattr(module, "__file__", None)
+    return file is None or is_library_file(file)
+
+
 def _unchanged(now: Any, expected: Any) -> bool:
     if now is expected:
         return True
+    if isinstance(expected, Contents):
+        return len(now.items) == len(expected.items) and all(
+            map(_unchanged, now.items, expected.items)
+        )
+    if isinstance(expected, float | complex):
+        return type(now) is type(expected) and repr(now) == repr(expected)  # 0.0 is not -0.0
     if isinstance(expected, SCALARS):
-        return type(now) is type(expected) and (now == expected or repr(now) == repr(expected))
+        return type(now) is type(expected) and bool(now == expected)
     return isinstance(expected, types.MethodType) and now == expected
 
 

@@ -35,4 +35,4 @@ def is_left_alone(function: Any) -> bool:
 
 def original_function(function: Any) -> Any:
     """What a StaticFunction was made from; None for anything else."""
-    return getattr(type(function), ORIGINAL, None) and getattr(function, ORIGINAL)
+    return getattr(function, ORIGINAL) if hasattr(type(function), ORIGINAL) else None

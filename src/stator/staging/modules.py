@@ -49,7 +49,9 @@ def call_module(
     session: Session, call: Call, module: torch.nn.Module, args: Any, kwargs: Any
 ) -> Any:
     """`module(*args, **kwargs)`."""
-    session.guards.read_attribute(module, "training", module.training)
+    guards = session.guards
+    guards.read_attribute(module, "training", module.training)
+    guards.watch(module, ("hooks",), lambda: _hook_count(module), _hook_count(module), "hooks")
     if module._backward_hooks or module._backward_pre_hooks or torch_module._global_backward_hooks:
         raise UnsupportedCall(
             f"{type(module).__name__} has backward hooks, which a program does not keep",
@@ -63,6 +65,10 @@ def call_module(
     return _run_hooks(call, module, args, kwargs, result)
 
 
+def _hook_count(module: torch.nn.Module) -> int:
+    return len(module._forward_hooks) + len(module._forward_pre_hooks)
+
+
 def _has_global_hooks() -> bool:
     return bool(torch_module._global_forward_hooks or torch_module._global_forward_pre_hooks)
 
@@ -71,6 +77,9 @@ def _watch_training(session: Session, module: torch.nn.Module) -> None:
     """A library module reads its own flags unseen: watch those of the whole tree."""
     for part in module.modules():
         session.guards.own(part)
+        for table in (part._parameters, part._buffers, part._modules):
+            session.guards.own(table)
+            session.guards.read_contents(table)
         for name, value in vars(part).items():
             if isinstance(value, bool | int | float | str | tuple | type(None)):
                 session.guards.read_attribute(part, name, value)

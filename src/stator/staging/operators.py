@@ -24,6 +24,7 @@ from stator.staging.arithmetic import arithmetic
 from stator.staging.calls import SPREAD, Caller, Spread
 from stator.staging.cleanups import StagedCleanup
 from stator.staging.contexts import StagedContext
+from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.tensor_calls import unbind
@@ -105,6 +106,8 @@ class Staging:
 
     def positionals(self, values: Any) -> Any:
         """`*values` of a call."""
+        if is_partial(values):
+            values = for_each_way(self.session, values, tuple)
         if isinstance(values, Variant):
             return (Spread(values),)
         if isinstance(values, torch.Tensor):
@@ -198,6 +201,8 @@ class Staging:
 
     def unpack(self, value: Any, before: int, after: int | None) -> Any:
         """What `a, b = value` or `a, *b, c = value` assigns, as a sequence Python can unpack."""
+        if is_partial(value):
+            value = for_each_way(self.session, value, tuple)
         if isinstance(value, Variant):
             return self.recorder.apply(value, lambda one: tuple(self.unpack(one, before, after)))
         if isinstance(value, torch.Tensor):
@@ -233,6 +238,17 @@ class Staging:
             f"not enough values to unpack (expected {wanted})"))  # fmt: skip
 
     # ---- displays and text
+
+    def spread(self, values: Any) -> Any:
+        """`*values` in a display."""
+        if isinstance(values, torch.Tensor):
+            return self.unpack_all(values)
+        if isinstance(values, Variant) or is_partial(values) or lists.is_captured(values):
+            raise UnsupportedCall(
+                "`*` spreads a number of items that only a run knows", at=current_place(),
+                fix="use `list(...)`, or `+` of lists",
+            )  # fmt: skip
+        return values
 
     def new_list(self, items: list[Any]) -> StagedList:
         """`[...]`."""

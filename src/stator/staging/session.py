@@ -19,6 +19,8 @@ from stator.staging.guards import Guards
 from stator.staging.protocols import user_method
 from stator.staging.truth import known, to_int, truth
 
+CONTAINERS = (list, dict, set, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential)
+
 
 @dataclass(frozen=True)
 class Decision:
@@ -73,11 +75,14 @@ class Session:
 
     def seen(self, value: Any) -> Any:
         """`value` as converted code sees it: a plain list from outside by its shadow."""
+        if isinstance(value, CONTAINERS) and self.guards.is_outside(value):
+            self.guards.read_contents(value)
         return self.shadow(value) if type(value) is list else value
 
     def shadow(self, plain: list[Any]) -> StagedList:
         """The staged list that stands for a list from outside; its changes are written back."""
         if id(plain) not in self.shadows:
+            self.guards.read_contents(plain)
             self.shadows[id(plain)] = (plain, StagedList(plain))
             self.shadows[id(plain)][1].stamp = 0  # it stands for an object from before
             if self.guards.is_outside(plain):

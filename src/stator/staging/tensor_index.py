@@ -12,6 +12,12 @@ def read_tensor(tensor: torch.Tensor, key: Any) -> torch.Tensor:
     parts = key if isinstance(key, tuple) else (key,)
     if not any(isinstance(part, torch.SymInt) for part in parts):
         return tensor[key]
+    selected, rest = _selected(tensor, parts)
+    return selected[tuple(rest)] if rest else selected
+
+
+def _selected(tensor: torch.Tensor, parts: tuple[Any, ...]) -> tuple[torch.Tensor, list[Any]]:
+    """The part of `tensor` that the captured numbers among `parts` pick; and the other parts."""
     rest: list[Any] = []
     dimension = 0
     for position, part in enumerate(parts):
@@ -23,7 +29,17 @@ def read_tensor(tensor: torch.Tensor, key: Any) -> torch.Tensor:
             dimension = tensor.dim() - _dimensions(parts[position + 1 :])
         else:
             dimension += _dimensions((part,))
-    return tensor[tuple(rest)] if rest else tensor
+    return tensor, rest
+
+
+def write_tensor(tensor: torch.Tensor, key: Any, value: Any) -> None:
+    """`tensor[key] = value`."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(part, torch.SymInt) for part in parts):
+        tensor[key] = value
+        return
+    selected, rest = _selected(tensor, parts)
+    selected[tuple(rest) if rest else ...] = value
 
 
 def _dimensions(parts: tuple[Any, ...]) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
@@ -26,6 +27,8 @@ def is_text_symbolic(value: Any) -> bool:
         return any(is_text_symbolic(item) for item in value)
     if isinstance(value, dict):
         return any(is_text_symbolic(item) for item in value.values())
+    if is_plain_object(value):
+        return any(is_text_symbolic(item) for item in vars(value).values())
     return isinstance(value, torch.Tensor | Number | Variant | CapturedText) or is_captured(value)
 
 
@@ -84,12 +87,17 @@ def _container_text(recorder: Recorder, value: Any) -> CapturedText:
             f"the text of a {type(value).__name__} with captured values in it is not supported",
             at=current_place(), fix="print its items one by one",
         )  # fmt: skip
+    if hasattr(value, "_fields"):
+        raise UnsupportedCall("the text of a named tuple with captured values in it",
+                              at=current_place(), fix="print its fields one by one")  # fmt: skip
     start, end = "[]" if isinstance(value, list) else "()"
+    if isinstance(value, torch.Size):
+        start, end = "torch.Size([", "])"
     parts: list[Arg] = [start]
     for index, item in enumerate(value):
         parts += [", "] if index else []
         parts.append(_repr_arg(recorder, item))
-    ending = ",)" if isinstance(value, tuple) and len(value) == 1 else end
+    ending = ",)" if type(value) is tuple and len(value) == 1 else end
     return _text_op(recorder, "stator::join", (*parts, ending))
 
 

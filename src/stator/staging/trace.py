@@ -5,6 +5,7 @@ inputs  ->  converted function runs under the recorder  ->  results, effects  ->
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from typing import Any
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 
+from stator.capture.blocks import record_raise
 from stator.capture.inputs import InputReader, Inputs
 from stator.capture.journal import same_state, state_of
 from stator.capture.places import place_of
@@ -21,12 +23,15 @@ from stator.capture.values import Columns, Diverged, StagedList, Undefined, Vari
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.program.ir import Block
 from stator.program.naming import renumber
+from stator.program.ops import EFFECTS
 from stator.program.program import Program
 from stator.program.structure import Fixed, Structure
 from stator.program.verifier import verify
 from stator.staging.guards import Guards
 from stator.staging.operators import Staging
 from stator.staging.session import Decision, Session
+
+ONE_AT_A_TIME = threading.RLock()  # torch's pre-dispatch slot is shared between threads
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,17 @@ def trace(
     owner: torch.nn.Module | None = None,
 ) -> Captured:
     """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s."""
+    with ONE_AT_A_TIME:
+        return _trace(function, args, kwargs, name, owner)
+
+
+def _trace(
+    function: Any,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    name: str,
+    owner: torch.nn.Module | None,
+) -> Captured:
     session = Session()
     staging = Staging(session)
     recorder = session.recorder
@@ -77,6 +93,14 @@ def trace(
             results = Results(recorder, session.guards.is_outside)
             structure = results.structure_of(value)
             effects = _effects(session, inputs, results)
+        except StatorError:
+            raise
+        except Exception as error:
+            if not may_be_seen(recorder.scope.block):
+                raise  # nothing of the program comes before it
+            record_raise(recorder, error)
+            results, structure = Results(recorder, session.guards.is_outside), Fixed(None)
+            effects = ()
         except Diverged:
             results, structure = Results(recorder, session.guards.is_outside), Fixed(None)
             effects = ()
@@ -91,6 +115,13 @@ def trace(
     )  # fmt: skip
 
 
+def may_be_seen(block: Block) -> bool:
+    """Does the program print or raise before this point?"""
+    return any(
+        op.name in EFFECTS or any(may_be_seen(inner) for inner in op.blocks) for op in block.ops
+    )
+
+
 def name_tensors(session: Session, owner: torch.nn.Module) -> None:
     """Parameters and buffers keep the names their module gives them; a tied one its first."""
     known = session.recorder.known_names
@@ -103,6 +134,7 @@ def name_tensors(session: Session, owner: torch.nn.Module) -> None:
 @contextmanager
 def _recording(session: Session) -> Iterator[None]:
     recorder = session.recorder
+    grad = torch.is_grad_enabled()
     try:
         with recorder.fake, enable_python_dispatcher(), recorder:
             yield
@@ -116,6 +148,8 @@ def _recording(session: Session) -> Iterator[None]:
                 fix="leave this code out with `stator.not_to_static`, or write it with other ops",
             ) from error
         raise
+    finally:
+        torch.set_grad_enabled(grad)
 
 
 def _first_line(error: Exception) -> str:
