@@ -141,7 +141,6 @@ def test_a_static_method_can_be_static():
     assert Box.more(torch.ones(1)).item() == Box().more(torch.ones(1)).item() == 2
 
 
-@pytest.mark.xfail(strict=True, reason="`original_function` looks for the mark on the class: None")
 def test_a_static_parent_method_is_captured_as_part_of_the_child():
     class Child(StaticScale):
         @stator.to_static

@@ -127,9 +127,6 @@ def test_a_call_that_would_not_mean_the_same_is_refused(function, problem, fix):
     assert error.at.file == __file__
 
 
-@pytest.mark.xfail(
-    strict=True, reason="dynamo replaces `torch.manual_seed` after the table is made"
-)
 def test_setting_the_seed_is_refused():
     def f(x):
         torch.manual_seed(0)

@@ -107,6 +107,5 @@ def test_states_are_the_same_when_they_hold_the_same_objects(one, two, same):
     assert same_state(one, two) is same
 
 
-@pytest.mark.xfail(strict=True, reason="0.0 == -0.0, and nan != nan: compared with `==`")
 def test_minus_zero_is_another_state():
     assert not same_state((0.0,), (-0.0,))

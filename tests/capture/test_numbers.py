@@ -43,7 +43,6 @@ def test_float_arithmetic_is_exact(function):
         assert repr(static(x)) == repr(function(x.item()))
 
 
-@pytest.mark.xfail(strict=True, reason="equal number ops are shared by `==`: 0.0 is -0.0")
 def test_zero_and_minus_zero_are_two_constants():
     def f(x):
         v = x.item()

@@ -78,7 +78,6 @@ def test_a_mode_left_on_in_one_branch_is_refused():
     )
 
 
-@pytest.mark.xfail(strict=True, reason="the modes in force before a capture that fails are lost")
 def test_a_refused_capture_leaves_grad_mode_as_it_was():
     def f(x):
         if x.sum() > 0:

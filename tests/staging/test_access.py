@@ -26,9 +26,6 @@ def test_a_tensor_or_container_is_read_by_a_captured_index(read):
     check(read, *INDEX)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="a bare IndexError: torch takes no SymInt in a written index"
-)
 @pytest.mark.parametrize("key", [lambda i: (slice(None), i), lambda i: (int(i), 0)])
 def test_a_tensor_is_written_by_a_captured_index_among_others(key):
     def f(x, i):

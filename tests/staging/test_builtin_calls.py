@@ -35,7 +35,6 @@ def test_a_builtin_gives_what_python_gives(function):
     check(function, *CALLS)
 
 
-@pytest.mark.xfail(strict=True, reason="`int | float` and nested tuples: SymInt is no int")
 @pytest.mark.parametrize("classes", [int | float, (str, (int, float))])
 def test_isinstance_takes_unions_and_nested_tuples(classes):
     check(lambda x: isinstance(x[0].item(), classes), *CALLS)

@@ -217,7 +217,6 @@ def test_a_list_of_the_program_reaches_torch_whole():
     check(f, (ONE,), (ONE * 3,), (ONE * 20,))
 
 
-@pytest.mark.xfail(strict=True, reason="`original_function` looks for the mark on the class: None")
 def test_a_static_function_called_by_another_is_part_of_its_program():
     inner = stator.to_static(lambda x: x * 2 if x.sum() > 0 else x)
     check(lambda x: inner(x) + 1, (ONE,), (NONE,))

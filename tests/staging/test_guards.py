@@ -98,7 +98,6 @@ def test_nan_is_the_nan_it_was():
     assert guards.changed() is None
 
 
-@pytest.mark.xfail(strict=True, reason="0.0 == -0.0")
 def test_minus_zero_is_not_zero():
     guards, obj = Guards(), types.SimpleNamespace(k=0.0)
     guards.own(obj)

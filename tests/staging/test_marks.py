@@ -1,6 +1,5 @@
 """Marks on functions: left alone, or static already."""
 
-import pytest
 
 import stator
 from stator.staging import marks
@@ -29,6 +28,5 @@ def test_functions_of_an_ignored_module_are_left_alone(monkeypatch):
     assert marks.is_left_alone(plain)
 
 
-@pytest.mark.xfail(strict=True, reason="the mark is looked for on the class, where it is None")
 def test_the_original_of_a_static_function_is_known():
     assert marks.original_function(stator.to_static(plain)) is plain

@@ -42,7 +42,6 @@ def test_text_is_that_of_the_run(text):
     check(lambda x: text(x, x.item()), *CALLS)
 
 
-@pytest.mark.xfail(strict=True, reason="text made in a branch is used outside it: ProgramError")
 def test_text_made_in_a_branch_leaves_it():
     check(lambda x: f"{x.item() if x > 0 else 'minus'}", *CALLS)
 
@@ -105,7 +104,6 @@ def test_the_text_of_an_object_with_captured_values_is_that_of_the_run(make):
     check(lambda x: f"{make(x.item())}", *CALLS)
 
 
-@pytest.mark.xfail(strict=True, reason="`%` formats while capturing: the text is `u0`")
 def test_percent_formatting_is_that_of_the_run_or_refused():
     try:
         check(lambda x: "%s" % x.item(), *CALLS)  # noqa: UP031

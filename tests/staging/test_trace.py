@@ -117,7 +117,6 @@ def test_a_dict_outside_is_changed_by_every_call():
     assert TABLE == {"calls": 3, "last": 6.0}
 
 
-@pytest.mark.xfail(strict=True, reason="the effect writes the whole list as the capture left it")
 def test_a_list_outside_grows_with_every_call():
     LOG.clear()
 
@@ -129,7 +128,6 @@ def test_a_list_outside_grows_with_every_call():
     assert LOG == [2.0, -4.0, 6.0]
 
 
-@pytest.mark.xfail(strict=True, reason="the effect writes the whole list as the capture left it")
 def test_a_list_attribute_grows_with_every_call():
     class Remember(torch.nn.Module):
         def __init__(self):
@@ -210,7 +208,6 @@ def test_an_attribute_written_then_read_is_captured_once():
     assert len(model.forward.concrete_programs) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="an unconditional raise is raised by the capture, at once")
 def test_a_raise_at_the_end_comes_after_what_stands_before_it():
     def f(x):
         print("before")

@@ -160,7 +160,6 @@ def dict_keys_in_order(x):
 @program(
     (f(1.0),),
     (f(-1.0),),
-    pending="refused: ST201 says that keys are set in different orders; none are",
 )
 def dict_deletion_in_a_branch(x):
     """`del` and `pop` on different paths."""

@@ -17,7 +17,6 @@ a value always finds its one alternative.
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -338,8 +337,10 @@ def _merge_lists(a: Kind, b: Kind) -> ListKind:
 
 def merge_maps(kinds: Sequence[MapKind]) -> tuple[MapKind, ...]:
     """The same maps with one set of keys; a key that one of them lacks is Undefined there."""
-    orders = [list(kind.keys) for kind in kinds]
-    keys = tuple(functools.reduce(_merge_order, orders, []))
+    merged: list[Any] = []
+    for kind in kinds:
+        merged = _merge_order(merged, list(kind.keys))
+    keys = tuple(merged)
     for kind in kinds:
         if [key for key in keys if key in kind.keys] != list(kind.keys):
             raise BranchMismatch(
@@ -356,7 +357,9 @@ def _merge_order(first: list[Any], second: list[Any]) -> list[Any]:
     for position, key in enumerate(second):
         if key not in merged:
             before = [other for other in second[:position] if other in merged]
-            merged.insert(merged.index(before[-1]) + 1 if before else 0, key)
+            after = [other for other in second[position:] if other in merged]
+            place = merged.index(before[-1]) + 1 if before else len(merged)
+            merged.insert(merged.index(after[0]) if after and not before else place, key)
     return merged
 
 

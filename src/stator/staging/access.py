@@ -24,11 +24,11 @@ from stator.staging.tensor_index import read_tensor, write_tensor
 from stator.staging.truth import index as as_index
 
 LIST_LIKE = (list, tuple, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
+GRAPH = "the autograd graph is not part of a program"
 REFUSED_ATTRIBUTES = {
     "grad": "the gradient of a tensor changes from step to step",
     "data": "`.data` hides what is read and written",
-    "grad_fn": "the autograd graph is not part of a program",
-    "is_leaf": "the autograd graph is not part of a program",
+    "grad_fn": GRAPH,
 }
 
 
@@ -36,8 +36,11 @@ def get(session: Session, obj: Any, name: str) -> Any:
     """`obj.name`."""
     if isinstance(obj, Variant):
         return session.recorder.apply(obj, lambda one: get(session, one, name))
-    if isinstance(obj, torch.Tensor) and name in REFUSED_ATTRIBUTES:
-        raise UnsupportedCall(f"`.{name}` cannot be captured: {REFUSED_ATTRIBUTES[name]}",
+    if isinstance(obj, torch.Tensor) and (
+        name in REFUSED_ATTRIBUTES or (name == "is_leaf" and obj.requires_grad)
+    ):
+        why = REFUSED_ATTRIBUTES.get(name, GRAPH)
+        raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
                               at=current_place(), fix="use `.detach()`")  # fmt: skip
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
