@@ -531,7 +531,6 @@ def test_two_threads_that_call_first_share_one_capture():
     assert len(static.concrete_programs) == 1
 
 
-@pytest.mark.xfail(strict=False, reason="a race: torch has one pre-dispatch slot for all threads")
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_two_threads_may_capture_two_functions_at_once():
     for _ in range(40):

@@ -148,10 +148,13 @@ def gradients(model, out):
 
 
 def assert_equal_gradients(eager, other):
+    """Equal but for the last bits: seeing a traced tensor, transformers builds an explicit causal
+    mask for Llama where it else asks the kernel for one, and the kernels sum in another order."""
     assert eager.keys() == other.keys()
     for name, gradient in eager.items():
         assert (gradient is None) == (other[name] is None), name
-        assert gradient is None or torch.equal(gradient, other[name]), name
+        if gradient is not None:
+            torch.testing.assert_close(gradient, other[name], rtol=1e-5, atol=1e-5, msg=name)
 
 
 def test_one_capture_equals_eager_at_every_size_without_gradients(subject):

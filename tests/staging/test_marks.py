@@ -1,6 +1,5 @@
 """Marks on functions: left alone, or static already."""
 
-
 import stator
 from stator.staging import marks
 

@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from stator.api.static_function import StaticFunction
-from stator.errors import CaptureError, SpecMismatch
+from stator.errors import CaptureError, SpecMismatch, StatorError
 from stator.execute.arguments import flatten_inputs
 from stator.execute.interpreter import prepare
 from stator.execute.structure import unflatten
 from stator.export.saved_model import SavedModel, read_model, write_model
 from stator.optimize.pipeline import optimize
 from stator.program.ir import Op, Stored
+from stator.program.printer import print_program
 from stator.program.program import Program
 from stator.program.structure import Structure
 from stator.staging.trace import Captured, Effect
+
+MODE_NAMES = {True: "train", False: "eval"}
 
 
 def save(
@@ -41,14 +45,68 @@ def save(
             f"there is no input_spec to save {static.__name__} for",
             fix="pass input_spec=[InputSpec([None, 3], 'float32'), ...]",
         )
-    with torch.set_grad_enabled(True):
-        captured = static.capture(spec)
     owner = _owner(static)
-    program = optimize(_without_effects(captured, owner))
-    tensors = _tensors(owner, program, captured)
+    programs, tensors = _programs(static, spec, owner)
     transient = [] if owner is None else [n for n in tensors if not _is_persistent(owner, n)]
     training = owner.training if owner is not None else False
-    write_model(path, {"forward": program}, tensors, transient=transient, training=training)
+    metadata = {"modes": owner is not None}  # a function has but one
+    write_model(path, programs, tensors, transient=transient, training=training, metadata=metadata)
+
+
+def _programs(
+    static: StaticFunction, spec: Sequence[Any], owner: torch.nn.Module | None
+) -> tuple[dict[str, Program], dict[str, torch.Tensor]]:
+    """The program as the module stands, and the one of its other mode, and their tensors."""
+    program, tensors = _capture(static, spec, owner)
+    programs = {"forward": program}
+    if owner is not None:
+        with _other_mode(owner):
+            try:
+                other, more = _capture(static, spec, owner)
+            except StatorError:  # then the loaded model refuses that mode
+                return programs, tensors
+        name = MODE_NAMES[not owner.training]
+        if _same(program, other, tensors, more):
+            programs[name] = program
+            return programs, tensors
+        for stored in other.stored:
+            if stored.kind == "constant":
+                tensors[f"{name}.{stored.name}"] = more[stored.name]
+                stored.name = f"{name}.{stored.name}"
+        programs[name] = other
+    return programs, tensors
+
+
+def _capture(
+    static: StaticFunction, spec: Sequence[Any], owner: torch.nn.Module | None
+) -> tuple[Program, dict[str, torch.Tensor]]:
+    with torch.set_grad_enabled(True):
+        captured = static.capture(spec)
+    program = optimize(_without_effects(captured, owner))
+    return program, _tensors(owner, program, captured)
+
+
+@contextlib.contextmanager
+def _other_mode(owner: torch.nn.Module) -> Iterator[None]:
+    """`owner` in training mode if it is not, and the other way round; each part as before after."""
+    flags = {module: module.training for module in owner.modules()}
+    owner.train(not owner.training)
+    try:
+        yield
+    finally:
+        for module, training in flags.items():
+            module.training = training
+
+
+def _same(
+    one: Program, other: Program, tensors: Mapping[str, Any], more: Mapping[str, Any]
+) -> bool:
+    """Do two programs say the same, with the same constants?"""
+    return print_program(one, places=False) == print_program(other, places=False) and all(
+        torch.equal(tensors[stored.name], more[stored.name])
+        for stored in one.stored
+        if stored.kind == "constant"
+    )
 
 
 def _static(model: Any) -> StaticFunction:
@@ -155,9 +213,16 @@ class TranslatedLayer(torch.nn.Module):
 
     def __init__(self, saved: SavedModel) -> None:
         super().__init__()
-        self._program = saved.programs["forward"]
-        self._runner = prepare(self._program)
-        self._constants: dict[str, torch.Tensor] = {}
+        self._stator_programs = {MODE_NAMES[saved.training]: saved.programs["forward"]}
+        self._stator_programs.update(
+            {name: program for name, program in saved.programs.items() if name != "forward"}
+        )
+        if not saved.metadata.get("modes", True):
+            self._stator_programs = dict.fromkeys(MODE_NAMES.values(), saved.programs["forward"])
+        self._stator_runners = {
+            name: prepare(program) for name, program in self._stator_programs.items()
+        }
+        self._stator_saved_mode = MODE_NAMES[saved.training]
         made: dict[int, torch.Tensor] = {}
         for name, tensor in saved.tensors.items():
             self._register(name, tensor, saved.entries[name], made)
@@ -173,7 +238,7 @@ class TranslatedLayer(torch.nn.Module):
             made.setdefault(id(tensor), tensor)
             self._submodule(path).register_buffer(last, tensor, persistent=entry.persistent)
         else:
-            self.register_buffer(f"_stator_{last}", tensor, persistent=False)
+            self.register_buffer(_constant_name(name), tensor, persistent=False)
 
     def _submodule(self, path: list[str]) -> torch.nn.Module:
         module: torch.nn.Module = self
@@ -185,12 +250,9 @@ class TranslatedLayer(torch.nn.Module):
             module = found
         return module
 
-    def _stored(self) -> Mapping[str, torch.Tensor]:
-        return {stored.name: self._tensor(stored) for stored in self._program.stored}
-
     def _tensor(self, stored: Stored) -> torch.Tensor:
         if stored.kind == "constant":
-            return self.get_buffer(f"_stator_{stored.name.rpartition('.')[2]}")
+            return self.get_buffer(_constant_name(stored.name))
         *path, last = stored.name.split(".")
         owner: Any = self
         for part in path:
@@ -199,13 +261,28 @@ class TranslatedLayer(torch.nn.Module):
         return found
 
     def program(self) -> Program:
-        """The program that `forward` runs."""
-        return self._program
+        """The program that `forward` runs in the mode the module is in."""
+        name = MODE_NAMES[self.training]
+        if name not in self._stator_programs:
+            raise SpecMismatch(
+                f"this model was saved in {self._stator_saved_mode} mode, and could not be "
+                f"captured in {name} mode",
+                fix=f"call `.{'train' if name == 'eval' else 'eval'}()`, or save it again",
+            )
+        return self._stator_programs[name]
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program."""
+        program = self.program()
         leaves = flatten_inputs(
-            self._program.input_structure, args, kwargs,
-            types=[value.type for value in self._program.inputs],
+            program.input_structure, args, kwargs,
+            types=[value.type for value in program.inputs],
         )  # fmt: skip
-        return unflatten(self._program.output_structure, self._runner(leaves, self._stored()))
+        stored = {item.name: self._tensor(item) for item in program.stored}
+        outputs = self._stator_runners[MODE_NAMES[self.training]](leaves, stored)
+        return unflatten(program.output_structure, outputs)
+
+
+def _constant_name(name: str) -> str:
+    """The buffer that holds a constant: no name of a user's module."""
+    return f"_stator_{name.replace('.', '_')}"

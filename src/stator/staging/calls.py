@@ -316,7 +316,7 @@ class Caller:
         self._watch_arguments(args, kwargs)
         owner = getattr(function, "__self__", None)
         result = self._own_result(function(*args, **kwargs), (owner, *args))
-        if _is_hashable(function) and function in MAKES_OBJECTS and is_plain_object(result):
+        if _is_hashable(function) and function in MAKES_OBJECTS:
             self.session.recorder.born(result)
         return result
 
