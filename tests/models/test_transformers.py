@@ -148,8 +148,11 @@ def gradients(model, out):
 
 
 def assert_equal_gradients(eager, other):
-    """Equal but for the last bits: seeing a traced tensor, transformers builds an explicit causal
-    mask for Llama where it else asks the kernel for one, and the kernels sum in another order."""
+    """Equal but for the last bits.
+
+    Seeing a traced tensor, transformers builds an explicit causal mask for Llama where it else asks
+    the kernel for one, and the kernels sum in another order.
+    """
     assert eager.keys() == other.keys()
     for name, gradient in eager.items():
         assert (gradient is None) == (other[name] is None), name
