@@ -134,7 +134,6 @@ def test_views_write_through():
     check(f, (torch.zeros(2, 2),), (torch.ones(2, 1),))
 
 
-@pytest.mark.xfail(strict=True, reason="an argument is captured as a contiguous tensor")
 @pytest.mark.parametrize("ask", [lambda x: x.is_contiguous(), lambda x: x.stride()])
 def test_the_layout_of_an_argument_is_what_python_code_reads(ask):
     x = torch.ones(2, 3).t()

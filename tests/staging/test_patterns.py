@@ -140,7 +140,6 @@ def test_no_case_leaves_the_names_as_they_were():
     check(f, *NUMBERS)
 
 
-@pytest.mark.xfail(strict=True, reason="only list, tuple, range and Size count as sequences")
 def test_a_deque_is_a_sequence():
     def f(x):
         match collections.deque([x, x]):

@@ -21,7 +21,8 @@ def to_static(
     """A static form of `function`: a function, a method, or an nn.Module (its forward is replaced).
 
     `input_spec` is a list with an InputSpec (or a value) for each positional argument; without it
-    the first call's sizes hold, and a size that changes later becomes dynamic.
+    the first call's sizes hold, and a size that changes later becomes dynamic. What cannot be
+    captured is an error; with `full_graph=False` the whole call runs eagerly, after one warning.
     """
     if function is None:
         return functools.partial(
@@ -32,6 +33,8 @@ def to_static(
         raise ConversionError(
             f"there is no backend {backend!r} here", fix='use backend="interpreter"'
         )
+    if build_strategy is not None:
+        raise ConversionError("there are no build strategies here", fix="leave build_strategy out")
     if isinstance(function, StaticFunction):
         return function.specify(input_spec) if input_spec is not None else function
     if isinstance(function, torch.nn.Module):

@@ -45,8 +45,9 @@ def modes_key() -> tuple[Any, ...]:
 def _key(value: Any, leaves: list[torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         leaves.append(value)
+        layout = value.is_contiguous() or value.stride()
         return ("tensor", value.dtype, value.device, value.dim(), value.requires_grad,
-                type(value) is torch.nn.Parameter, value.is_contiguous())  # fmt: skip
+                type(value) is torch.nn.Parameter, layout)  # fmt: skip
     if isinstance(value, list | tuple):
         return (type(value), *[_key(item, leaves) for item in value])
     if isinstance(value, dict):
@@ -76,7 +77,10 @@ class Identity:
 def specs_of(value: Any, sizes: list[tuple[int | None, ...]]) -> Any:
     """`value` with each tensor replaced by its spec, sizes taken from `sizes` in order."""
     if isinstance(value, torch.Tensor):
-        return TensorSpec(sizes.pop(0), value.dtype, value.device, value.requires_grad)
+        strides = None if value.is_contiguous() else value.stride()
+        return TensorSpec(
+            sizes.pop(0), value.dtype, value.device, value.requires_grad, strides=strides
+        )
     return _rebuild(value, lambda item: specs_of(item, sizes))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import dataclasses
 import functools
 import inspect
 import threading
@@ -17,7 +18,7 @@ import torch
 from stator.api.signature import Signature, Sizes, fit, signature_of, specs_from, specs_of
 from stator.api.switches import is_enabled
 from stator.capture.inputs import TensorSpec
-from stator.errors import SpecMismatch
+from stator.errors import CaptureError, ConversionError, SpecMismatch
 from stator.execute.interpreter import Runner, prepare
 from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
@@ -87,6 +88,7 @@ class StaticFunction:
         self._programs: dict[tuple[Any, ...], list[ConcreteProgram]] = {}
         self._order: list[ConcreteProgram] = []
         self._lock = threading.RLock()
+        self._eager: dict[tuple[Any, ...], Exception] = {}  # calls that could not be captured
         self._bound_name: str | None = None
 
     # ---- as a method
@@ -127,7 +129,9 @@ class StaticFunction:
         if not is_enabled() or torch.compiler.is_compiling():
             return self._function(*args, **kwargs)
         signature = signature_of(args, kwargs)
-        concrete = self._find(signature) or self._capture(args, kwargs, signature)
+        concrete = self._find(signature) or self._capture_or_refuse(args, kwargs, signature)
+        if concrete is None:
+            return self._function(*args, **kwargs)
         return concrete(signature.leaves, (args, kwargs))
 
     def _find(self, signature: Signature) -> ConcreteProgram | None:
@@ -154,11 +158,28 @@ class StaticFunction:
                 self._warn(reason)
             return concrete
 
+    def _capture_or_refuse(
+        self, args: Any, kwargs: Any, signature: Signature
+    ) -> ConcreteProgram | None:
+        """A new capture; None, after a warning, where the call is to run eagerly instead."""
+        if self._full_graph:
+            return self._capture(args, kwargs, signature)
+        if signature.key in self._eager:
+            return None
+        try:
+            return self._capture(args, kwargs, signature)
+        except (ConversionError, CaptureError) as error:
+            self._eager[signature.key] = error
+            warnings.warn(
+                f"{self.__name__} runs eagerly, as full_graph=False allows: {error}", stacklevel=3
+            )
+            return None
+
     def _warn(self, reason: str) -> None:
         warnings.warn(
             f"{self.__name__} has been captured {CAPTURE_LIMIT} times; the last time because "
             f"{reason}. Pass what changes as a tensor, or give an input_spec.",
-            stacklevel=4,
+            stacklevel=5,
         )
 
     def _specs(self, args: Any, kwargs: Any, sizes: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -296,7 +317,7 @@ def _with_names(specs: tuple[Any, ...], names: list[str]) -> tuple[Any, ...]:
     named = []
     for k, spec in enumerate(specs):
         if isinstance(spec, TensorSpec) and spec.name is None and k < len(names):
-            spec = TensorSpec(spec.shape, spec.dtype, spec.device, spec.requires_grad, names[k])
+            spec = dataclasses.replace(spec, name=names[k])
         named.append(spec)
     return tuple(named)
 

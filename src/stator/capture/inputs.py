@@ -23,6 +23,7 @@ class TensorSpec:
     device: torch.device
     requires_grad: bool
     name: str | None = None
+    strides: tuple[int, ...] | None = None  # where they are not those of a contiguous tensor
 
 
 @dataclass
@@ -97,7 +98,10 @@ class InputReader:
     def _tensor(self, spec: TensorSpec, path: tuple[Any, ...]) -> tuple[Structure, torch.Tensor]:
         recorder = self.recorder
         sizes = [recorder.fresh_size() if size is None else size for size in spec.shape]
-        tensor = recorder.new_tensor(spec.dtype, sizes, spec.device, spec.requires_grad)
+        strides = spec.strides if all(isinstance(size, int) for size in sizes) else None
+        tensor = recorder.new_tensor(
+            spec.dtype, sizes, spec.device, spec.requires_grad, strides=strides
+        )
         value = recorder.new_value(recorder.tensor_type(tensor))
         value.name = self._name(spec, path)
         recorder.bind(tensor, value)

@@ -239,11 +239,20 @@ class Recorder(ProxyTorchDispatchMode):
         return value
 
     def new_tensor(
-        self, dtype: torch.dtype, sizes: Sequence[Any], device: torch.device, requires_grad: bool
+        self,
+        dtype: torch.dtype,
+        sizes: Sequence[Any],
+        device: torch.device,
+        requires_grad: bool,
+        *,
+        strides: Sequence[int] | None = None,
     ) -> torch.Tensor:
-        """A fake tensor that nothing recorded; it is no leaf, so in-place writes are allowed."""
+        """A fake tensor that nothing has recorded; no leaf, so in-place writes are allowed."""
         with self.quiet(), self.fake, torch.enable_grad():
-            tensor = torch.empty(sizes, dtype=dtype, device=device)
+            if strides is not None:
+                tensor = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
+            else:
+                tensor = torch.empty(sizes, dtype=dtype, device=device)
             return tensor.requires_grad_().clone() if requires_grad else tensor
 
     @contextlib.contextmanager

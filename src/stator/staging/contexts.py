@@ -21,6 +21,11 @@ class StagedContext:
 
     def _note_arguments(self) -> None:
         """A generator behind `@contextmanager` runs as Python: what it is given, it may change."""
+        function = self.manager.func
+        self.session.guards.global_names(function.__globals__)
+        self.session.note(function.__globals__)
+        for cell in function.__closure__ or ():
+            self.session.note(cell)
         for value in (*self.manager.args, *self.manager.kwds.values()):
             if isinstance(value, list | dict | set) or self.session.is_user_object(value):
                 self.session.note(value)

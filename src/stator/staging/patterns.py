@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +23,9 @@ def is_sequence(session: Session, value: Any, size: int, starred: bool) -> Any:
     """Is `value` a list or tuple with `size` items (or more, with a star)?"""
     if isinstance(value, Variant):
         return session.recorder.apply_all(value, lambda v: is_sequence(session, v, size, starred))
-    if not isinstance(value, list | tuple | range) or isinstance(value, torch.Size):
+    if not isinstance(value, list | tuple | range | collections.deque) or isinstance(
+        value, torch.Size
+    ):
         return isinstance(value, torch.Size) and (
             len(value) >= size if starred else len(value) == size
         )
