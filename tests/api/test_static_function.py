@@ -238,7 +238,6 @@ def test_a_value_looked_up_by_a_captured_key_is_watched(monkeypatch):
     assert static(torch.tensor(1)).item() == 5
 
 
-@pytest.mark.xfail(strict=True, reason="attributes of Python modules are not watched")
 def test_a_changed_attribute_of_a_python_module_is_captured_again():
     settings.scale = 2.0
     static = stator.to_static(lambda x: x * settings.scale)

@@ -81,6 +81,8 @@ class StaticFunction:
 
     def __init__(self, function: Any, input_spec: Any = None, *, full_graph: bool = True) -> None:
         functools.update_wrapper(self, function)
+        if not hasattr(function, "__name__"):  # a partial, a callable object
+            self.__name__ = self.__qualname__ = type(function).__name__
         self.__stator_original__ = function
         self._function = function
         self._input_spec = input_spec
@@ -94,7 +96,7 @@ class StaticFunction:
     # ---- as a method
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self._bound_name = name
+        self._bound_name = f"{owner.__qualname__}_{name}"
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Each instance has a static method of its own."""

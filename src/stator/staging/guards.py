@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -111,8 +112,10 @@ def contents(obj: Any) -> Contents:
 
 
 def _is_library(module: types.ModuleType) -> bool:
+    if module.__name__.partition(".")[0] in sys.stdlib_module_names:
+        return True
     file = getattr(module, "__file__", None)
-    return file is None or is_library_file(file)
+    return file is not None and is_library_file(file)
 
 
 def _unchanged(now: Any, expected: Any) -> bool:
