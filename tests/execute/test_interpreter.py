@@ -368,12 +368,12 @@ def test_random_ops_draw_what_eager_draws():
 
 
 def test_custom_ops_run_like_any_other():
-    with torch.library._scoped_library("stator_tests", "FRAGMENT") as library:
+    with torch.library._scoped_library("stator_interpreter", "FRAGMENT") as library:
         library.define("twice(Tensor x) -> Tensor")
         library.impl("twice", lambda x: x * 2, "CompositeImplicitAutograd")
         build = Builder()
         program = build.program(
-            build.op("stator_tests::twice", build.input("x", tensor(2)), gives=tensor(2))
+            build.op("stator_interpreter::twice", build.input("x", tensor(2)), gives=tensor(2))
         )
         assert torch.equal(outputs(program, torch.ones(2))[0], torch.full((2,), 2.0))
 
