@@ -8,11 +8,12 @@ body may change no Python object.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from stator.capture.blocks import Recorded, record_block
 from stator.capture.branches import join_sides
 from stator.capture.kinds import same_value
+from stator.capture.loops import Variables
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt
@@ -21,18 +22,6 @@ from stator.errors import UnsupportedCall
 from stator.program.ir import Block, Value
 
 Handler = tuple[tuple[str, ...], Callable[[], Any]]  # the classes it catches, and its code
-
-
-class Variables(Protocol):
-    """The local names that a `try` assigns."""
-
-    names: tuple[str, ...]
-
-    def read(self) -> tuple[Any, ...]:
-        """What the names hold now."""
-
-    def write(self, values: tuple[Any, ...]) -> None:
-        """Make the names hold these."""
 
 
 class Lost(Undefined):

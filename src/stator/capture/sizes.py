@@ -16,7 +16,6 @@ guard_or_defer_runtime_assert, _maybe_guard_rel, _maybe_evaluate_static.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any, Protocol
 
 import sympy
@@ -200,6 +199,3 @@ def _is_size_check(fact: Any) -> bool:
     return isinstance(fact, sympy.Ge | sympy.Le | sympy.Gt | sympy.Lt) and any(
         side.is_number and side in (0, -1) for side in fact.args
     )
-
-
-Refuse = Callable[[sympy.Basic], Exception]

@@ -27,7 +27,6 @@ from stator.staging import access, definitions, iteration, lists
 from stator.staging.arithmetic import arithmetic
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
-from stator.staging.logic import compare
 from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
@@ -473,10 +472,6 @@ class BuiltinCalls:
             value = args[int(field)] if field.isdigit() else kwargs[field]
             parts.append(format_value(self.session, value, conversion, spec or None))
         return fstring(self.session, *parts)
-
-    def equal(self, a: Any, b: Any) -> Any:
-        """`a == b`."""
-        return compare(self.session, a, "==", b)
 
 
 def _flat_classes(classes: Any) -> tuple[Any, ...]:

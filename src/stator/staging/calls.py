@@ -17,7 +17,6 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-import numpy
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
@@ -369,8 +368,6 @@ class Caller:
         for arg in (*args, *kwargs.values()):
             if isinstance(arg, MUTABLE):
                 self.session.note(arg)
-            if isinstance(arg, numpy.ndarray) and self.session.recorder.depth:
-                continue
 
     def _own_result(self, result: Any, args: Args) -> Any:
         """A real tensor that a call made just now (`torch.from_numpy`): every run needs its own."""

@@ -92,10 +92,6 @@ class Guards:
                 return what
         return None
 
-    def forget(self, read: str) -> None:
-        """Drop the guard described as `read`."""
-        self._reads = {key: entry for key, entry in self._reads.items() if entry[2] != read}
-
 
 @dataclass(frozen=True)
 class Contents:

@@ -224,12 +224,10 @@ class Staging:
         if after is None:
             self._demand_length(length, before)
             return tuple(lists.list_get(self.recorder, value, k) for k in range(before))
-        self.session.raise_if(length < before + after, ValueError(
-            f"not enough values to unpack (expected at least {before + after})"))  # fmt: skip
-        first = [lists.list_get(self.recorder, value, k) for k in range(before)]
-        last = [lists.list_get(self.recorder, value, k - after) for k in range(after)]
-        middle = lists.list_slice(self.recorder, value, slice(before, length - after, None))
-        return StarUnpacked(first, middle, last)
+        raise UnsupportedCall(
+            "`*name` takes a number of items that only a run knows", at=current_place(),
+            fix="index the list or tensor instead",
+        )  # fmt: skip
 
     def _demand_length(self, length: Any, wanted: int) -> None:
         self.session.raise_if(length > wanted, ValueError(
@@ -332,14 +330,3 @@ class Staging:
     def index(self, value: Any) -> Any:
         """`operator.index(value)` for a tensor; anything else as it is."""
         return index(self.recorder, value)
-
-
-class StarUnpacked(StagedList):
-    """`a, *b, c`: Python would make `b` a list of Python items; here only a run knows how many."""
-
-    def __init__(self, _first: list[Any], _middle: StagedList, _last: list[Any]) -> None:
-        raise UnsupportedCall(
-            "`*name` takes a number of items that only a run knows",
-            at=current_place(),
-            fix="index the list or tensor instead",
-        )

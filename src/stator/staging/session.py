@@ -40,7 +40,6 @@ class Session:
     guards: Guards = field(default_factory=Guards)
     decisions: list[Decision] = field(default_factory=list)
     converted: dict[types.FunctionType, types.FunctionType] = field(default_factory=dict)
-    calls: list[str] = field(default_factory=list)
     library_modules: dict[int, tuple[torch.nn.Module, bool]] = field(default_factory=dict)
 
     cells_written: dict[types.FunctionType, dict[str, types.CellType]] = field(default_factory=dict)

@@ -47,11 +47,6 @@ def _numbers(session: Session, tensor: torch.Tensor) -> StagedList:
     return result
 
 
-def size(_session: Session, tensor: torch.Tensor, dim: Any = None) -> Any:
-    """`tensor.size()`, also by a captured dimension."""
-    return tensor.size() if dim is None else tensor.size(dim)
-
-
 def unbind(session: Session, tensor: torch.Tensor, dim: int = 0) -> Any:
     """`tensor.unbind(dim)`: a list of the program where only a run knows how many there are."""
     if isinstance(tensor.shape[dim], int):
