@@ -64,5 +64,16 @@ def _stays_plain(node: ast.Call) -> bool:
         generated = GENERATED.fullmatch(function.id) is not None
         return generated or function.id in PLAIN_NAMES or _is_bare_super(node)
     if isinstance(function, ast.Attribute):
-        return is_staged(function) or function.attr == "set_trace"
-    return False
+        return is_staged(function)
+    return _reads_set_trace(function)
+
+
+def _reads_set_trace(node: ast.expr) -> bool:
+    """`stator__.get(E, "set_trace")`: a debugger stops in the frame that calls it."""
+    return (
+        isinstance(node, ast.Call)
+        and is_staged(node.func)
+        and len(node.args) == 2
+        and isinstance(node.args[-1], ast.Constant)
+        and node.args[-1].value == "set_trace"
+    )
