@@ -211,7 +211,6 @@ def test_a_global_list_that_grows_is_captured_again(monkeypatch):
         SCALES.pop()
 
 
-@pytest.mark.xfail(strict=True, reason="`in` of a dict from outside is not watched")
 def test_a_key_added_to_a_global_dict_is_captured_again(monkeypatch):
     static = stator.to_static(lambda x: x * 3 if "b" in TABLE else x)
     static(torch.ones(1))

@@ -70,9 +70,6 @@ def test_a_users_bool_method_decides_an_if():
     check(lambda x: 1 if Full(x) else 2, (ONE,), (NONE,))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="`not`, `and`, `or`, `while`, `bool()` skip the user's method"
-)
 @pytest.mark.parametrize(
     "function",
     [lambda x: not Full(x), lambda x: 1 if Full(x) and True else 2, lambda x: bool(Full(x)),

@@ -31,7 +31,7 @@ from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.text import format_value, fstring, is_text_symbolic, print_values
-from stator.staging.truth import index, item, to_float, to_int, truth
+from stator.staging.truth import index, item, to_float, to_int
 
 if TYPE_CHECKING:  # the caller makes these
     from stator.staging.calls import Caller
@@ -101,7 +101,7 @@ class BuiltinCalls:
         return self._cast(float, args[0], to_float) if args else 0.0
 
     def _bool(self, *args: Any) -> Any:
-        return truth(self.recorder, args[0]) if args else False
+        return self.session.truth(args[0]) if args else False
 
     def _complex(self, *args: Any) -> Any:
         if any(isinstance(arg, torch.Tensor | Number | Variant) for arg in args):

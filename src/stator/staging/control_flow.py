@@ -14,7 +14,7 @@ from stator.staging.iteration import Indexed, indexed
 from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
-from stator.staging.truth import Condition, known, truth
+from stator.staging.truth import Condition, known
 
 Read = Callable[[], tuple[Any, ...]]
 Write = Callable[[tuple[Any, ...]], None]
@@ -90,17 +90,17 @@ def while_stmt(
 ) -> None:
     """`while`: Python as long as the test is a Python value; recorded from where it is not."""
     recorder = session.recorder
-    condition = truth(recorder, test())
+    condition = session.truth(test())
     while isinstance(condition, bool):
         if not condition:
             return
         body()
-        condition = truth(recorder, test())
+        condition = session.truth(test())
     session.decide("while", "recorded", "the condition is captured")
 
     def one_trip() -> Condition:
         body()
-        return truth(recorder, test())
+        return session.truth(test())
 
     capture_while(recorder, LoopVariables(names, read, write, counts=False), condition, one_trip)
 
@@ -180,7 +180,7 @@ def _for_python(
     """Trip by trip; when the test becomes captured, a range is recorded, the rest guarded."""
     recorder = session.recorder
     for trip, item in enumerate(_items(iterable)):
-        condition = truth(recorder, goes_on())
+        condition = session.truth(goes_on())
         if condition is False:
             return
         if condition is not True and isinstance(iterable, range):
@@ -238,7 +238,7 @@ def _for_recorded(
         more = known(recorder, items.more(variables.trip))
         if more is False:
             return False
-        rest = truth(recorder, goes_on())
+        rest = session.truth(goes_on())
         return both(more, rest)
 
     def one_trip() -> Condition:

@@ -38,7 +38,7 @@ def or_(session: Session, first: Any, *rest: Code) -> Any:
 def _until(session: Session, value: Any, rest: tuple[Code, ...], *, stop_at: bool) -> Any:
     if not rest:
         return value
-    condition = truth(session.recorder, value)
+    condition = session.truth(value)
     if isinstance(condition, bool):
         if condition is stop_at:
             return value
@@ -56,7 +56,7 @@ def _until(session: Session, value: Any, rest: tuple[Code, ...], *, stop_at: boo
 
 def not_(session: Session, value: Any) -> Any:
     """`not value`."""
-    condition = truth(session.recorder, value)
+    condition = session.truth(value)
     return not condition if isinstance(condition, bool) else torch.sym_not(condition)
 
 
@@ -160,6 +160,7 @@ def _item_test(session: Session, left: Any, right: Any) -> Code:
 
 def _contains(session: Session, container: Any, item: Any) -> Any:
     """`item in container`."""
+    container = session.seen(container)
     if isinstance(container, Variant) or isinstance(item, Variant):
         return distribute(lambda c, i: _contains(session, c, i), (container, item), {})
     if isinstance(container, torch.Tensor):

@@ -99,6 +99,8 @@ class Session:
 
     def truth(self, value: Any) -> Any:
         """`bool(value)`, also where a user has written what that means."""
+        if isinstance(value, Variant):
+            value = self.recorder.apply(value, self.truth)
         method = user_method(value, "__bool__")
         return truth(self.recorder, value if method is None else self.call(method, value))
 
