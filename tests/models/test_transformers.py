@@ -98,6 +98,9 @@ class Subject:
 
     make: Callable[[], nn.Module]
     makers: dict[str, Callable[[int, int], Tensor]]
+    # Seeing a traced tensor, transformers builds an explicit causal mask where it else asks the
+    # kernel for one; that kernel's backward sums in another order, so the last bits differ.
+    masks_otherwise: bool = False
 
     def arguments(self, size):
         return tuple(maker(*size) for maker in self.makers.values())
@@ -120,8 +123,12 @@ SUBJECTS = {
     "gpt2, language": Subject(lambda: Logits(gpt2(transformers.GPT2LMHeadModel)), {IDS: tokens}),
     "llama": Subject(lambda: Hidden(llama(), IDS), {IDS: tokens}),
     "llama, padded": Subject(lambda: Hidden(llama(), IDS, MASK), {IDS: tokens, MASK: padding}),
-    "llama, whole mask": Subject(lambda: Hidden(llama(), IDS, MASK), {IDS: tokens, MASK: whole}),
-    "llama, no cache": Subject(lambda: Hidden(llama(use_cache=False), IDS), {IDS: tokens}),
+    "llama, whole mask": Subject(
+        lambda: Hidden(llama(), IDS, MASK), {IDS: tokens, MASK: whole}, masks_otherwise=True
+    ),
+    "llama, no cache": Subject(
+        lambda: Hidden(llama(use_cache=False), IDS), {IDS: tokens}, masks_otherwise=True
+    ),
     "llama, language": Subject(lambda: Logits(llama(transformers.LlamaForCausalLM)), {IDS: tokens}),
     "t5": Subject(
         lambda: Hidden(t5(), IDS, "decoder_input_ids"),
@@ -147,17 +154,16 @@ def gradients(model, out):
     return {name: parameter.grad for name, parameter in model.named_parameters()}
 
 
-def assert_equal_gradients(eager, other):
-    """Equal but for the last bits.
-
-    Seeing a traced tensor, transformers builds an explicit causal mask for Llama where it else asks
-    the kernel for one, and the kernels sum in another order.
-    """
+def assert_equal_gradients(subject, eager, other):
     assert eager.keys() == other.keys()
     for name, gradient in eager.items():
         assert (gradient is None) == (other[name] is None), name
-        if gradient is not None:
-            torch.testing.assert_close(gradient, other[name], rtol=1e-5, atol=1e-5, msg=name)
+        if gradient is None:
+            continue
+        if subject.masks_otherwise:
+            torch.testing.assert_close(gradient, other[name], rtol=1e-5, atol=1e-6, msg=name)
+        else:
+            assert torch.equal(gradient, other[name]), name
 
 
 def test_one_capture_equals_eager_at_every_size_without_gradients(subject):
@@ -177,11 +183,11 @@ def test_one_capture_has_the_gradients_of_eager_at_every_size(subject):
         arguments = subject.arguments(size)
         eager, out = model(*arguments), static(*arguments)
         assert torch.equal(out, eager), size
-        assert_equal_gradients(gradients(model, eager), gradients(static, out))
+        assert_equal_gradients(subject, gradients(model, eager), gradients(static, out))
     assert len(static.forward.concrete_programs) == 1
 
 
-def test_a_saved_model_equals_eager_to_the_bit_gradients_included(subject, tmp_path):
+def test_a_saved_model_equals_eager_to_the_bit_and_so_do_its_gradients(subject, tmp_path):
     model = subject.make().eval()
     stator.save(model, tmp_path / "model", input_spec=subject.spec())
     loaded = stator.load(tmp_path / "model")
@@ -190,7 +196,7 @@ def test_a_saved_model_equals_eager_to_the_bit_gradients_included(subject, tmp_p
         arguments = subject.arguments(size)
         eager, out = model(*arguments), loaded(*arguments)
         assert torch.equal(out, eager), size
-        assert_equal_gradients(gradients(model, eager), gradients(loaded, out))
+        assert_equal_gradients(subject, gradients(model, eager), gradients(loaded, out))
 
 
 def labelled(size):
