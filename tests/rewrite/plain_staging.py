@@ -26,6 +26,7 @@ class Undefined:
         self.name = name
 
 
+UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 BINARY = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "//": operator.floordiv, "%": operator.mod, "**": operator.pow, "@": operator.matmul,
@@ -105,6 +106,9 @@ class PlainStaging:
 
     def arithmetic(self, left, sign, right):
         return BINARY[sign](left, right)
+
+    def unary(self, sign, value):
+        return UNARY[sign](value)
 
     def cleanup(self):
         return PlainCleanup()

@@ -210,7 +210,7 @@ def deleted_name(x):
     return z
 
 
-@program((f(1.5),), (f(-2.0),), pending="refused: ST203 '%d' % n of a captured number")
+@program((f(1.5),), (f(-2.0),))
 def text_of_values(x):
     """`str`, `repr`, `format` and `%` of captured values, returned."""
     n = int(x)

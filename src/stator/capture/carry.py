@@ -37,7 +37,7 @@ from stator.capture.kinds import (
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import CapturedText, Columns, StagedList, Variant
+from stator.capture.values import CapturedComplex, CapturedText, Columns, StagedList, Variant
 from stator.errors import LoopStateChanged
 from stator.program.ir import Arg, Value
 from stator.program.types import ListType
@@ -119,7 +119,7 @@ def settle(recorder: Recorder, kind: Kind) -> Kind:
     if isinstance(wide, SequenceKind | MapKind | ObjectKind):
         return dataclasses.replace(wide, items=tuple(settle(recorder, k) for k in wide.items))
     if isinstance(wide, NumberKind) and isinstance(kind, Exact):
-        return wide if isinstance(kind.value, Number) else kind
+        return wide if isinstance(kind.value, Number | CapturedComplex) else kind
     return wide
 
 

@@ -27,7 +27,14 @@ import torch
 from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number, kind_of_number
 from stator.capture.places import current_place
-from stator.capture.values import CapturedText, Columns, StagedList, Undefined, Variant
+from stator.capture.values import (
+    CapturedComplex,
+    CapturedText,
+    Columns,
+    StagedList,
+    Undefined,
+    Variant,
+)
 from stator.errors import BranchMismatch
 from stator.program.types import (
     ListType,
@@ -142,6 +149,9 @@ Kind = (
     Exact | TensorKind | NumberKind | TextKind | SequenceKind | MapKind | ObjectKind | ListKind
     | UnionKind | Bottom
 )  # fmt: skip
+NEVER_PLAIN = (
+    torch.nn.Module, type, Undefined, torch.Tensor, Number, CapturedText, CapturedComplex,
+)  # fmt: skip
 SCALARS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
 
 
@@ -186,7 +196,7 @@ def widen(kind: Kind) -> Kind:
         return describe(value, fresh)
     if isinstance(value, torch.Tensor):
         return _tensor_kind(value)
-    if isinstance(value, Number | bool | int | float | complex):
+    if isinstance(value, Number | CapturedComplex | bool | int | float | complex):
         return NumberKind(kind_of_number(value))
     if isinstance(value, CapturedText):
         return TextKind()
@@ -217,7 +227,7 @@ def is_plain_object(value: Any) -> bool:
     cls: Any = type(value)
     return (
         hasattr(value, "__dict__")
-        and not isinstance(value, torch.nn.Module | type | Undefined | torch.Tensor | Number)
+        and not isinstance(value, NEVER_PLAIN)
         and cls.__module__ != "builtins"
         and cls.__reduce_ex__ is object.__reduce_ex__
         and not callable(value)
@@ -238,7 +248,7 @@ def generalise(kind: Kind) -> Kind:
     if (
         isinstance(wide, NumberKind)
         and isinstance(kind, Exact)
-        and not isinstance(kind.value, Number)
+        and not isinstance(kind.value, Number | CapturedComplex)
     ):
         return kind
     if isinstance(wide, SequenceKind | MapKind | ObjectKind):
@@ -405,7 +415,9 @@ def _size_text(size: Size) -> int | str:
 
 def name_of(kind: Kind) -> str:
     """`kind` in words, for messages."""
-    if isinstance(kind, Exact) and not isinstance(kind.value, torch.Tensor | Number):
+    if isinstance(kind, Exact) and not isinstance(
+        kind.value, torch.Tensor | Number | CapturedComplex
+    ):
         value = kind.value
         return "undefined" if isinstance(value, Undefined) else _short(repr(value))
     wide = widen(kind)

@@ -39,7 +39,7 @@ from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_w
 from stator.capture.places import current_place
 from stator.capture.scope import MAY_RAISE, Attempt, Cleanup, Mark, Scope
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
-from stator.capture.values import StagedDict, StagedList, Variant, now
+from stator.capture.values import CapturedComplex, StagedDict, StagedList, Variant, now
 from stator.errors import (
     CaptureError,
     DataDependent,
@@ -276,11 +276,10 @@ class Recorder(ProxyTorchDispatchMode):
         self.sizes._constrain_range_for_size(size.node.expr)
         return size
 
-    def number(self, kind: NumberKind, value: Value) -> Number:
+    def number(self, kind: NumberKind, value: Value) -> Any:
         """A symbolic number that stands for `value`."""
         if kind == "complex":
-            raise UnsupportedCall("a complex number cannot be captured", at=current_place(),
-                                  fix="keep it in a complex tensor")  # fmt: skip
+            return CapturedComplex(value)
         make = {
             "int": self.sizes.create_unbacked_symint,
             "bool": self.sizes.create_unbacked_symbool,
@@ -346,6 +345,8 @@ class Recorder(ProxyTorchDispatchMode):
             return self.tensor_arg(value)
         if isinstance(value, Number):
             return self.number_arg(value)
+        if isinstance(value, CapturedComplex):
+            return value.value
         if isinstance(value, list | tuple):
             return self._sequence_arg(value)
         if value is None or isinstance(value, bool | int | float | complex | str):

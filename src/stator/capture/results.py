@@ -29,7 +29,14 @@ from stator.capture.kinds import (
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import CapturedText, Columns, StagedList, Undefined, Variant
+from stator.capture.values import (
+    CapturedComplex,
+    CapturedText,
+    Columns,
+    StagedList,
+    Undefined,
+    Variant,
+)
 from stator.errors import CaptureError
 from stator.program import structure as shape
 from stator.program.ir import Arg
@@ -54,7 +61,7 @@ class Results:
 
     def structure_of(self, value: Any) -> Structure:
         """The structure of `value`; its leaves are added to `leaves`."""
-        if isinstance(value, torch.Tensor | Number):
+        if isinstance(value, torch.Tensor | Number | CapturedComplex):
             return self._leaf(self.recorder.arg(value))
         if isinstance(value, CapturedText):
             return self._leaf(value.value)

@@ -4,6 +4,7 @@ Undefined      a name that is not bound
 Variant        one of several Python values; a run decides which
 StagedList     a list; once a recorded block changes its length, a list of the program
 CapturedText   a string made when the program runs
+CapturedComplex  a complex number that the program computes: torch has no symbolic one
 Diverged       raised through a recorded block that always raises
 """
 
@@ -172,6 +173,21 @@ class CapturedText:
     __bool__ = __hash__ = __str__  # type: ignore[assignment]
 
 
+class CapturedComplex:
+    """A complex number that only a run of the program computes."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __complex__(self) -> complex:
+        raise _needs_a_value("a captured complex number")
+
+    def __eq__(self, other: object) -> bool:
+        raise _needs_a_value("to compare a captured complex number")
+
+    __bool__ = __hash__ = __complex__  # type: ignore[assignment]
+
+
 class Columns:
     """A list of the program: one list value for each leaf of an item."""
 
@@ -269,4 +285,7 @@ def _needs_a_value(what: str) -> Exception:
     )  # fmt: skip
 
 
-Symbolic = torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool | Variant | CapturedText
+Symbolic = (
+    torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool | Variant | CapturedText
+    | CapturedComplex
+)  # fmt: skip

@@ -29,7 +29,7 @@ TOTAL_NUMBER_OPS = frozenset(
     f"stator::{name}"
     for name in (
         "add", "sub", "mul", "neg", "abs", "min", "max", "eq", "ne", "lt", "le", "gt", "ge",
-        "and", "or", "not", "bool",
+        "and", "or", "not", "bool", "bitand", "bitor", "bitxor", "invert", "copysign",
     )
 )  # fmt: skip
 TOTAL_LIST_OPS = frozenset(

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
+from stator.program.ops import MATH_OPS
+
 
 def _both(*values: Any) -> Any:
     return functools.reduce(lambda left, right: left and right, values)
@@ -33,6 +35,12 @@ NUMBER_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "stator::pow": operator.pow,
         "stator::neg": operator.neg,
         "stator::abs": operator.abs,
+        "stator::bitand": operator.and_,
+        "stator::bitor": operator.or_,
+        "stator::bitxor": operator.xor,
+        "stator::lshift": operator.lshift,
+        "stator::rshift": operator.rshift,
+        "stator::invert": operator.invert,
         "stator::min": min,
         "stator::max": max,
         "stator::eq": operator.eq,
@@ -47,11 +55,14 @@ NUMBER_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "stator::int": int,
         "stator::float": float,
         "stator::bool": bool,
+        "stator::complex": complex,
+        "stator::real": operator.attrgetter("real"),
+        "stator::imag": operator.attrgetter("imag"),
         "stator::round": round,
         "stator::floor": math.floor,
         "stator::ceil": math.ceil,
         "stator::trunc": math.trunc,
-        "stator::sqrt": math.sqrt,
         "stator::select": _select,
+        **{f"stator::{name}": getattr(math, name) for name in MATH_OPS},
     }
 )

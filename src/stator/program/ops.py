@@ -2,8 +2,11 @@
 
 Numbers (results are Python numbers, meaning as in Python):
     stator::add sub mul truediv floordiv mod pow neg abs min max
+    stator::bitand bitor bitxor lshift rshift invert
     stator::eq ne lt le gt ge and or not
-    stator::int float bool round floor ceil trunc sqrt
+    stator::int float bool complex round floor ceil trunc
+    stator::exp log ... (MATH_OPS)          the function of that name in Python's `math`
+    stator::real(number) imag(number)       the parts of a complex number, as floats
     stator::select(index, (a, b, ...))      the item of a tuple of constants or numbers
 
 Control:
@@ -39,10 +42,17 @@ An op that only picks between values (`if` with empty blocks, `select`) evaluate
 
 from __future__ import annotations
 
+MATH_OPS = (
+    "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sqrt", "cbrt", "sin", "cos", "tan",
+    "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "atan2", "hypot",
+    "erf", "erfc", "gamma", "lgamma", "fmod", "copysign", "isnan", "isinf", "isfinite",
+)  # fmt: skip
 NUMBER_OPS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "neg", "abs", "min", "max",
+    "bitand", "bitor", "bitxor", "lshift", "rshift", "invert",
     "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not",
-    "int", "float", "bool", "round", "floor", "ceil", "trunc", "sqrt", "select",
+    "int", "float", "bool", "complex", "real", "imag", "round", "floor", "ceil", "trunc", "select",
+    *MATH_OPS,
 )  # fmt: skip
 CONTROL_OPS = ("if", "while", "call", "try")
 EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_autocast")

@@ -1,6 +1,7 @@
 """`and`, `or`, `not`, comparisons and `A if T else B` -> staging calls.
 
     A and B             stator__.and_(A, lambda: B)
+    -A                  stator__.unary("-", A)
     A < B               stator__.compare(A, "<", B)
     A < B < C           stator__.compare_chain(A, ("<", lambda: B), ("<", lambda: C))
     A if T else B       stator__.if_expr(T, lambda: A, lambda: B)
@@ -34,6 +35,7 @@ SIGNS = {
     ast.Pow: "**", ast.MatMult: "@", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
     ast.LShift: "<<", ast.RShift: ">>",
 }  # fmt: skip
+UNARY = {ast.USub: "-", ast.UAdd: "+", ast.Invert: "~"}
 
 
 class _Logic(Walk):
@@ -51,7 +53,11 @@ class _Logic(Walk):
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
-        return staged("not_", node.operand, at=node) if isinstance(node.op, ast.Not) else node
+        if isinstance(node.op, ast.Not):
+            return staged("not_", node.operand, at=node)
+        if isinstance(node.operand, ast.Constant):
+            return node
+        return staged("unary", constant(UNARY[type(node.op)], at=node), node.operand, at=node)
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)

@@ -12,18 +12,28 @@ import torch
 
 from stator.capture.arrays import CapturedArray
 from stator.capture.branches import defined
-from stator.capture.numbers import either
+from stator.capture.numbers import Number, either
 from stator.capture.places import current_place
-from stator.capture.values import StagedList, Undefined, Variant, distribute
+from stator.capture.values import CapturedComplex, StagedList, Undefined, Variant, distribute
 from stator.errors import UnsupportedCall
 from stator.staging import lists
+from stator.staging.number_calls import number_attribute
 from stator.staging.numpy_calls import live_array
 from stator.staging.protocols import user_method, user_property
 from stator.staging.session import Session
 from stator.staging.tensor_index import read_tensor, write_tensor
 from stator.staging.truth import index as as_index
 
-LIST_LIKE = (list, tuple, torch.nn.ModuleList, torch.nn.Sequential, torch.nn.ParameterList)
+MAX_CHOICES = 64  # a sequence longer than this is not chosen from item by item
+LIST_LIKE = (
+    list,
+    tuple,
+    str,
+    range,
+    torch.nn.ModuleList,
+    torch.nn.Sequential,
+    torch.nn.ParameterList,
+)
 GRAPH = "the autograd graph is not part of a program"
 REFUSED_ATTRIBUTES = {
     "grad": "the gradient of a tensor changes from step to step",
@@ -42,6 +52,8 @@ def get(session: Session, obj: Any, name: str) -> Any:
         why = REFUSED_ATTRIBUTES.get(name, GRAPH)
         raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
                               at=current_place(), fix="use `.detach()`")  # fmt: skip
+    if isinstance(obj, Number | CapturedComplex):
+        return number_attribute(session, obj, name)
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
         set_attribute(session, obj, name, session.call(cached.func, obj))
@@ -127,10 +139,7 @@ def _list_item(session: Session, obj: Any, key: Any) -> Any:
         key = slice(*bounds)
         symbolic = any(map(_is_symbolic, (key.start, key.stop, key.step)))
         if symbolic and not isinstance(obj, list):
-            raise UnsupportedCall(
-                f"a {type(obj).__name__} is sliced by a captured number", at=current_place(),
-                fix="slice a list or a tensor",
-            )  # fmt: skip
+            return _choose_slice(session, obj, key)
         if lists.is_captured(obj) or symbolic:
             return lists.list_slice(recorder, obj, key)
         taken = obj[key]
@@ -139,17 +148,48 @@ def _list_item(session: Session, obj: Any, key: Any) -> Any:
     if lists.is_captured(obj):
         return lists.list_get(recorder, obj, key)
     if isinstance(key, torch.SymInt):
-        return _choose_item(session, list(obj), key)
+        return _choose_item(session, list(obj), key, _sequence_name(obj))
     value = obj[key]
     session.guards.read_item(obj, key, value)
     return shadowed(session, value)
 
 
-def _choose_item(session: Session, items: list[Any], key: torch.SymInt) -> Any:
+def _sequence_name(obj: Any) -> str:
+    """What Python's own message calls a sequence."""
+    names = ((str, "string"), (tuple, "tuple"), (range, "range object"))
+    return next((name for cls, name in names if isinstance(obj, cls)), "list")
+
+
+def _choose_slice(session: Session, obj: Any, key: slice) -> Any:
+    """A slice of a sequence of known length, by captured bounds: one of those there can be."""
+    if isinstance(key.step, torch.SymInt) or len(obj) > MAX_CHOICES:
+        raise UnsupportedCall(
+            f"a {type(obj).__name__} is sliced by a captured number", at=current_place(),
+            fix="slice a list or a tensor",
+        )  # fmt: skip
+    if isinstance(key.start, torch.SymInt):
+        return _for_each_bound(
+            session, key.start, len(obj),
+            lambda start: _list_item(session, obj, slice(start, key.stop, key.step)),
+        )  # fmt: skip
+    return _for_each_bound(
+        session, key.stop, len(obj), lambda stop: obj[slice(key.start, stop, key.step)]
+    )
+
+
+def _for_each_bound(session: Session, bound: Any, length: int, function: Any) -> Any:
+    """`function(bound)`, for each bound of a slice that makes a difference."""
+    at = torch.sym_max(0, session.select(bound < 0, bound + length, bound))
+    position = torch.sym_min(at, length)
+    choices = Variant(position, tuple(range(length + 1)), session.recorder.apply)
+    return session.recorder.apply_all(choices, function)
+
+
+def _choose_item(session: Session, items: list[Any], key: torch.SymInt, what: str) -> Any:
     """One of several Python values, by a captured number: bounds are checked as Python does."""
     recorder, count = session.recorder, len(items)
     outside = either(key >= count, key < -count)
-    session.raise_if(outside, IndexError("list index out of range"))
+    session.raise_if(outside, IndexError(f"{what} index out of range"))
     if not items:
         return None
     position = key % count  # negative numbers count from the end

@@ -15,14 +15,14 @@ from typing import Any
 import torch
 
 from stator.capture.carry import list_of
-from stator.capture.numbers import Number, kind_of_number
-from stator.capture.places import current_place
-from stator.capture.values import CapturedText, StagedList, Variant, distribute
-from stator.errors import UnsupportedCall
+from stator.capture.numbers import Number, both, kind_of_number
+from stator.capture.values import CapturedComplex, CapturedText, StagedList, Variant, distribute
+from stator.staging import definitions
 from stator.staging.lists import concatenated, is_captured, repeated
+from stator.staging.number_calls import complex_arithmetic, number_op
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
-from stator.staging.text import fstring, is_text_symbolic
+from stator.staging.text import fstring, is_text_symbolic, percent_format
 from stator.staging.truth import to_int
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
@@ -31,7 +31,11 @@ PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift,
     ">>": operator.rshift,
 }  # fmt: skip
-RECORDED = {"//": "stator::floordiv", "%": "stator::mod", "**": "stator::pow"}
+UNARY: dict[str, Callable[[Any], Any]] = {
+    "-": operator.neg, "+": operator.pos, "~": operator.invert,
+}  # fmt: skip
+RECORDED = {"//": "floordiv", "%": "mod", "**": "pow"}
+BITWISE = {"&": "bitand", "|": "bitor", "^": "bitxor", "<<": "lshift", ">>": "rshift"}  # fmt: skip
 PLAIN = (torch.Tensor, int, float, complex)
 
 
@@ -43,12 +47,18 @@ def arithmetic(session: Session, left: Any, sign: str, right: Any) -> Any:
         return distribute(lambda a, b: arithmetic(session, a, sign, b), (left, right), {})
     if isinstance(left, list) or isinstance(right, list):
         return _lists(session, session.seen(left), sign, session.seen(right))
-    if isinstance(left, str | CapturedText) or isinstance(right, CapturedText):
+    if isinstance(left, str | CapturedText):
         return _texts(session, left, sign, right)
+    if isinstance(right, str | CapturedText):
+        return _repeated_text(session, right, left) if sign == "*" else PYTHON[sign](left, right)
+    if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):
+        return complex_arithmetic(session, left, sign, right)
     if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):
         return _truth_values(session, left, sign, right)
     if sign in RECORDED and _is_recorded(left, right):
         return _record(session, left, sign, right)
+    if sign in BITWISE and _is_bitwise(left, sign, right):
+        return number_op(session, BITWISE[sign], "int", left, right)
     method = user_method(left, f"__{PYTHON[sign].__name__.rstrip('_')}__")
     if method is not None:
         return session.call(method, left, right)
@@ -57,9 +67,11 @@ def arithmetic(session: Session, left: Any, sign: str, right: Any) -> Any:
 
 def _truth_values(session: Session, left: Any, sign: str, right: Any) -> Any:
     """A captured truth value in arithmetic."""
-    both = all(isinstance(one, torch.SymBool | bool) for one in (left, right))
-    if both and sign in "&|":
+    truths = all(isinstance(one, torch.SymBool | bool) for one in (left, right))
+    if truths and sign in "&|":
         return PYTHON[sign](left, right)
+    if truths and sign == "^":
+        return number_op(session, "ne", "bool", left, right)
     if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
         either = [
             session.either(one) if isinstance(one, torch.SymBool) else one for one in (left, right)
@@ -79,13 +91,57 @@ def _is_recorded(left: Any, right: Any) -> bool:
 
 
 def _record(session: Session, left: Any, sign: str, right: Any) -> Any:
-    recorder = session.recorder
     kinds = (kind_of_number(left), kind_of_number(right))
     kind: Any = "float" if "float" in kinds else "int"
     if sign == "**" and kind == "int" and isinstance(right, torch.SymInt):
-        session.refuse_if(right < 0, "an int to a negative power is a float, and only a run knows")
-    value = recorder.emit_number(RECORDED[sign], (recorder.arg(left), recorder.arg(right)), kind)
-    return recorder.number(kind, value)
+        return _whole_power(session, left, right)
+    if sign == "**" and kind == "float":
+        return _float_power(session, left, right)
+    return number_op(session, RECORDED[sign], kind, left, right)
+
+
+def _whole_power(session: Session, left: Any, right: torch.SymInt) -> Any:
+    """An int to a power: a float where the power is negative."""
+    return session.choose(
+        right < 0,
+        lambda: number_op(session, "pow", "float", left, right),
+        lambda: number_op(session, "pow", "int", left, right),
+    )
+
+
+def _float_power(session: Session, left: Any, right: Any) -> Any:
+    """A float, but for a negative number to a power that is not whole, which is complex."""
+    if isinstance(right, int | torch.SymInt) or (isinstance(right, float) and right.is_integer()):
+        return number_op(session, "pow", "float", left, right)
+    whole = number_op(session, "eq", "bool", number_op(session, "mod", "float", right, 1.0), 0.0)
+    return session.choose(
+        both(left < 0, torch.sym_not(whole)),
+        lambda: number_op(session, "pow", "complex", left, right),
+        lambda: number_op(session, "pow", "float", left, right),
+    )
+
+
+def _is_bitwise(left: Any, sign: str, right: Any) -> bool:
+    """Two whole numbers, one of them captured; torch itself shifts by a number that is known."""
+    if not all(isinstance(x, torch.SymInt | int) for x in (left, right)):
+        return False
+    return not (sign in ("<<", ">>") and isinstance(right, int) and right >= 0)
+
+
+def unary(session: Session, sign: str, value: Any) -> Any:
+    """`-value`, `+value` or `~value`."""
+    if isinstance(value, Variant):
+        return session.recorder.apply(value, lambda one: unary(session, sign, one))
+    if isinstance(value, torch.SymBool):
+        value = to_int(session.recorder, value)
+    if sign == "~" and isinstance(value, torch.SymInt):
+        return number_op(session, "invert", "int", value)
+    if sign == "+" and isinstance(value, torch.SymInt | torch.SymFloat):
+        return value
+    if sign == "-" and isinstance(value, CapturedComplex):
+        return number_op(session, "neg", "complex", value)
+    method = user_method(value, f"__{UNARY[sign].__name__}__")
+    return UNARY[sign](value) if method is None else session.call(method, value)
 
 
 def _lists(session: Session, left: Any, sign: str, right: Any) -> Any:
@@ -110,8 +166,15 @@ def _texts(session: Session, left: Any, sign: str, right: Any) -> Any:
         and isinstance(right, str | CapturedText)
     ):
         return fstring(session, left, right)
-    values = right if isinstance(right, tuple) else (right,)
-    if sign == "%" and any(is_text_symbolic(value) for value in values):
-        raise UnsupportedCall("`%` formats captured values", at=current_place(),
-                              fix="use an f-string")  # fmt: skip
+    if sign == "*" and not isinstance(right, str | CapturedText):
+        return _repeated_text(session, left, right)
+    if sign == "%" and isinstance(left, str) and is_text_symbolic(right):
+        return percent_format(session, left, right)
     return PYTHON[sign](left, right)
+
+
+def _repeated_text(session: Session, text: Any, times: Any) -> Any:
+    times = session.index(times)
+    if isinstance(text, CapturedText) or isinstance(times, Number):
+        return session.run(definitions.repeat_text, text, times)
+    return text * times

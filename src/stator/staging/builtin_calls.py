@@ -14,6 +14,7 @@ from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.values import (
+    CapturedComplex,
     CapturedText,
     StagedDict,
     StagedList,
@@ -27,6 +28,7 @@ from stator.staging import access, definitions, iteration, lists
 from stator.staging.arithmetic import arithmetic
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
+from stator.staging.number_calls import absolute, complex_of
 from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
@@ -36,8 +38,10 @@ from stator.staging.truth import index, item, to_float, to_int
 if TYPE_CHECKING:  # the caller makes these
     from stator.staging.calls import Caller
 
-PYTHON_TYPES = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool,
-                CapturedText: str, StagedList: list, StagedDict: dict}  # fmt: skip
+PYTHON_TYPES = {
+    torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
+    CapturedText: str, StagedList: list, StagedDict: dict,
+}  # fmt: skip
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
     builtins.all: definitions.all_of, builtins.filter: definitions.filtered,
@@ -104,10 +108,7 @@ class BuiltinCalls:
         return self.session.truth(args[0]) if args else False
 
     def _complex(self, *args: Any) -> Any:
-        if any(isinstance(arg, torch.Tensor | Number | Variant) for arg in args):
-            raise UnsupportedCall("`complex()` of a captured value", at=current_place(),
-                                  fix="use `torch.complex`")  # fmt: skip
-        return complex(*args)
+        return complex_of(self.session, *args)
 
     def _str(self, *args: Any) -> Any:
         if len(args) == 1 and is_text_symbolic(args[0]):
@@ -295,16 +296,12 @@ class BuiltinCalls:
     # ---- arithmetic
 
     def _abs(self, value: Any) -> Any:
-        if isinstance(value, torch.SymFloat):
-            number = self.recorder.emit_number("stator::abs", (self.recorder.arg(value),), "float")
-            return self.recorder.number("float", number)
-        if isinstance(value, torch.SymBool):
-            value = to_int(self.recorder, value)
-        return abs(value)
+        return absolute(self.session, value)
 
     def _round(self, value: Any, digits: Any = None) -> Any:
         if isinstance(value, Variant):
             return self.recorder.apply(value, lambda one: self._round(one, digits))
+        value = index(self.recorder, value) if isinstance(value, torch.SymBool) else value
         if isinstance(value, torch.SymFloat):
             kind: Any = "int" if digits is None else "float"
             args = (self.recorder.arg(value),) if digits is None else (

@@ -40,6 +40,7 @@ from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.generators import StagedGenerator
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module
+from stator.staging.number_calls import MATH_FUNCTIONS
 from stator.staging.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.staging.recursion import Recursion
 from stator.staging.session import Session
@@ -52,6 +53,7 @@ MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 COMPARING: dict[str, Any] = {"index": definitions.index_of, "count": definitions.count_of}
+FUNCTIONS = {**TORCH_FUNCTIONS, **MATH_FUNCTIONS}
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
 
 
@@ -179,11 +181,11 @@ class Caller:
         return call_module(self.session, self, module, args, kwargs)
 
     def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
-        if function in TORCH_FUNCTIONS or self._is_library(function):
+        if function in FUNCTIONS or self._is_library(function):
             return self.library(function, args, kwargs)
         return self.run(function, args, kwargs)
 
-    def run(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
+    def run(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         """Run the staged form of `function`; a generator runs where its items are used."""
         if function.__code__.co_flags & inspect.CO_GENERATOR:
             new = self.converted(function)
@@ -193,6 +195,8 @@ class Caller:
         return self.recursion.run(function, self.converted(function), args, kwargs)
 
     def _is_library(self, function: types.FunctionType) -> bool:
+        if function.__module__ == definitions.__name__:  # Python's builtins, written in Python
+            return False
         return is_library_file(function.__code__.co_filename)
 
     def converted(self, function: types.FunctionType) -> types.FunctionType:
@@ -290,10 +294,7 @@ class Caller:
             owner[:] = self.builtins.call(sorted, (owner,), kwargs)
             return None
         if name == "remove" and compares:
-            raise UnsupportedCall(
-                "`list.remove` compares captured items", at=current_place(),
-                fix="use a loop with comparisons",
-            )  # fmt: skip
+            return self.run(definitions.remove_from, (owner, *args), {})
         if kwargs:
             return getattr(list, name)(owner, *args, **kwargs)
         args = tuple(self.session.index(arg) if name in ("insert", "pop") and k == 0 else arg
@@ -303,8 +304,8 @@ class Caller:
     def library(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         """A call that is not converted; captured values are made into what it can take."""
         self._refuse(function)
-        if function in TORCH_FUNCTIONS if _is_hashable(function) else False:
-            return TORCH_FUNCTIONS[function](self.session, *args, **kwargs)
+        if function in FUNCTIONS if _is_hashable(function) else False:
+            return FUNCTIONS[function](self.session, *args, **kwargs)
         if first_variant((args, kwargs)) is not None:
             return distribute(lambda *a, **k: self.library(function, a, k), args, kwargs)
         split = self._split_bool(function, args, kwargs)

@@ -11,9 +11,19 @@ import torch
 from stator.capture.branches import capture_if
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
-from stator.capture.values import CapturedText, StagedList, Undefined, Variant, distribute
+from stator.capture.values import (
+    CapturedComplex,
+    CapturedText,
+    StagedList,
+    Symbolic,
+    Undefined,
+    Variant,
+    distribute,
+)
 from stator.errors import UnsupportedCall
+from stator.staging import definitions
 from stator.staging.lists import is_captured
+from stator.staging.number_calls import complex_arithmetic
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.truth import to_int, truth
@@ -71,6 +81,10 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
     left, right = session.seen(left), session.seen(right)
     if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):
         left, right = _as_numbers(session, left), _as_numbers(session, right)
+    if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):
+        return complex_arithmetic(session, left, sign, right)
+    if sign in ORDER and _is_symbolic_sequence(left, right):
+        return _sequences_ordered(session, left, sign, right)
     if sign in ORDER:
         method = user_method(left, f"__{ORDER[sign].__name__}__")
         return session.call(method, left, right) if method else ORDER[sign](left, right)
@@ -140,8 +154,15 @@ def _is_symbolic_sequence(left: Any, right: Any) -> bool:
         and isinstance(right, SEQUENCES)
         and not is_captured(left)
         and not is_captured(right)
-        and any(isinstance(item, Number | torch.Tensor | Variant) for item in (*left, *right))
+        and any(_holds_captured(item) for item in (*left, *right))
     )
+
+
+def _holds_captured(item: Any) -> bool:
+    """Is `item` captured, or a sequence with something captured in it?"""
+    if isinstance(item, SEQUENCES) and not is_captured(item):
+        return any(map(_holds_captured, item))
+    return _symbolic(item)
 
 
 def _sequences_equal(session: Session, left: Any, right: Any) -> Any:
@@ -152,6 +173,16 @@ def _sequences_equal(session: Session, left: Any, right: Any) -> Any:
         return True
     tests = [_item_test(session, a, b) for a, b in pairs]
     return and_(session, tests[0](), *tests[1:])
+
+
+def _sequences_ordered(session: Session, left: Any, sign: str, right: Any) -> Any:
+    """`<` and the like of two tuples or two lists: the first items that differ decide."""
+    if isinstance(left, list) != isinstance(right, list):
+        return ORDER[sign](left, right)  # a TypeError, as in Python
+    if sign in (">", "<="):
+        left, right = right, left
+    less = session.run(definitions.is_less, left, right)
+    return less if sign in ("<", ">") else not_(session, less)
 
 
 def _item_test(session: Session, left: Any, right: Any) -> Code:
@@ -180,6 +211,8 @@ def _contains(session: Session, container: Any, item: Any) -> Any:
 
 def _is_searched(container: Any, item: Any) -> bool:
     """Is `container` a sequence of known length in which a captured value has to be compared?"""
+    if isinstance(container, range | set | frozenset | dict) and not isinstance(item, tuple):
+        return _symbolic(item) and not isinstance(item, CapturedText)
     if not isinstance(container, tuple | list) or is_captured(container):
         return False
     return _symbolic(item) or any(_symbolic(one) for one in container)
@@ -194,6 +227,6 @@ def _is_defined(session: Session, value: Variant) -> Any:
 
 
 def _symbolic(value: Any) -> bool:
-    return isinstance(value, Number | torch.Tensor | Variant | CapturedText) or (
+    return isinstance(value, Symbolic) or (
         isinstance(value, StagedList) and value.columns is not None
     )

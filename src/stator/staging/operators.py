@@ -20,7 +20,7 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.staging import access, attempts, control_flow, lists, logic, patterns, text
-from stator.staging.arithmetic import arithmetic
+from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.calls import SPREAD, Caller, Spread
 from stator.staging.cleanups import StagedCleanup
 from stator.staging.contexts import StagedContext
@@ -87,8 +87,12 @@ class Staging:
         return logic.or_(self.session, first, *rest)
 
     def arithmetic(self, left: Any, sign: str, right: Any) -> Any:
-        """`left // right` and `left % right`."""
+        """`left SIGN right`."""
         return arithmetic(self.session, left, sign, right)
+
+    def unary(self, sign: str, value: Any) -> Any:
+        """`-value`, `+value` and `~value`."""
+        return unary(self.session, sign, value)
 
     def not_(self, value: Any) -> Any:
         """`not value`."""

@@ -108,6 +108,14 @@ class Session:
         """A call as converted code makes it."""
         return self.staging.call(function, *args)
 
+    def run(self, definition: Any, *args: Any, **kwargs: Any) -> Any:
+        """A builtin that is written out in Python (`staging/definitions.py`), converted."""
+        return self.staging.call.run(definition, args, kwargs)
+
+    def arithmetic(self, left: Any, sign: str, right: Any) -> Any:
+        """`left SIGN right`, as converted code would write it."""
+        return self.staging.arithmetic(left, sign, right)
+
     def raise_if(self, condition: Any, error: Exception) -> None:
         """The program raises `error` where `condition` holds."""
         condition = known(self.recorder, condition)

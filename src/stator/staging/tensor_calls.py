@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,7 +19,7 @@ from stator.program.types import ListType, NumberType
 from stator.staging import lists
 from stator.staging.numpy_calls import array_of, tensor_of
 from stator.staging.session import Session
-from stator.staging.truth import item, to_float
+from stator.staging.truth import item
 
 
 def tensor_item(session: Session, tensor: torch.Tensor) -> Any:
@@ -200,10 +199,10 @@ def _stacked(session: Session, data: Any, dtype: torch.dtype, device: Any) -> to
         return torch.stack([_stacked(session, part, dtype, device) for part in data])
     if isinstance(data, torch.Tensor):
         return data.detach().clone().to(dtype)
-    return _scalar(session, data, dtype, device)
+    return scalar_tensor(session, data, dtype, device)
 
 
-def _scalar(session: Session, number: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
+def scalar_tensor(session: Session, number: Any, dtype: torch.dtype, device: Any) -> torch.Tensor:
     """A 0-d tensor of one number, captured or not."""
     recorder = session.recorder
     where = torch.device(device or torch.get_default_device())
@@ -213,55 +212,6 @@ def _scalar(session: Session, number: Any, dtype: torch.dtype, device: Any) -> t
     recorder.emit("aten::scalar_tensor", (recorder.arg(number),), [value], attributes=attributes)
     recorder.bind(tensor, value)
     return tensor
-
-
-def _math_function(name: str) -> Callable[..., Any]:
-    """A function of `math` on a captured number: computed in double precision by torch."""
-    python, of_tensor = getattr(math, name), getattr(torch, name)
-
-    def call(session: Session, *numbers: Any) -> Any:
-        if first_variant(numbers) is not None:
-            return distribute(lambda *n: call(session, *n), numbers, {})
-        if not any(isinstance(number, Number | torch.Tensor) for number in numbers):
-            return python(*numbers)
-        plain = [item(session.recorder, n) if isinstance(n, torch.Tensor) else n for n in numbers]
-        _check_domain(session, name, plain)
-        tensors = [
-            _scalar(session, to_float(session.recorder, n), torch.float64, None) for n in plain
-        ]
-        return item(session.recorder, of_tensor(*tensors))
-
-    return call
-
-
-def _check_domain(session: Session, name: str, numbers: list[Any]) -> None:
-    """`math` raises where torch gives nan or infinity."""
-    first = numbers[0]
-    if name == "sqrt":
-        session.raise_if(first < 0, ValueError("math domain error"))
-    elif name in ("log", "log2", "log10"):
-        session.raise_if(first <= 0, ValueError("math domain error"))
-    elif name == "log1p":
-        session.raise_if(first <= -1, ValueError("math domain error"))
-    elif name in ("exp", "expm1", "cosh", "sinh"):
-        session.raise_if(first > 709, OverflowError("math range error"))
-
-
-def _rounding(name: str) -> Callable[..., Any]:
-    python = getattr(math, name)
-
-    def call(session: Session, number: Any) -> Any:
-        recorder = session.recorder
-        if isinstance(number, Variant):
-            return recorder.apply(number, lambda one: call(session, one))
-        if isinstance(number, torch.Tensor):
-            number = item(recorder, number)
-        if not isinstance(number, torch.SymFloat):
-            return number if isinstance(number, Number) else python(number)
-        value = recorder.emit_number(f"stator::{name}", (recorder.arg(number),), "int")
-        return recorder.number("int", value)
-
-    return call
 
 
 TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
@@ -275,13 +225,7 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.equal: _truth_op("aten::equal"),
     torch.allclose: _truth_op("aten::allclose"),
     torch.is_nonzero: _truth_op("aten::is_nonzero"),
-    math.floor: _rounding("floor"),
-    math.ceil: _rounding("ceil"),
-    math.trunc: _rounding("trunc"),
 }
-for _name in ("sqrt", "exp", "log", "log2", "log10", "log1p", "expm1", "sin", "cos", "tan", "tanh",
-              "sinh", "cosh", "atan2", "hypot", "isnan", "isinf", "isfinite", "erf"):  # fmt: skip
-    TORCH_FUNCTIONS[getattr(math, _name)] = _math_function(_name)
 
 _GRADIENT = ("gradients are not computed inside a program", "compute them outside, on its result")
 REFUSED_CALLS: dict[Any, tuple[str, str]] = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -11,13 +12,17 @@ from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import CapturedText, Variant
+from stator.capture.values import CapturedComplex, CapturedText, Symbolic, Variant
 from stator.errors import UnsupportedCall
 from stator.program.ir import Arg
 from stator.program.types import TextType
 from stator.staging.lists import is_captured
 from stator.staging.session import Session
 
+PERCENT_FIELD = re.compile(
+    r"%(?P<name>\(\w*\))?(?P<flags>[-+ #0]*)(?P<width>\d*|\*)(?P<precision>(?:\.(?:\d*|\*))?)"
+    r"(?P<type>.)"
+)
 CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
@@ -29,7 +34,7 @@ def is_text_symbolic(value: Any) -> bool:
         return any(is_text_symbolic(item) for item in value.values())
     if is_plain_object(value):
         return any(is_text_symbolic(item) for item in vars(value).values())
-    return isinstance(value, torch.Tensor | Number | Variant | CapturedText) or is_captured(value)
+    return isinstance(value, Symbolic) or is_captured(value)
 
 
 def format_value(session: Session, value: Any, conversion: str | None, spec: Any) -> Any:
@@ -58,6 +63,40 @@ def fstring(session: Session, *parts: Any) -> Any:
     return _text_op(session.recorder, "stator::join", args)
 
 
+def percent_format(session: Session, text: str, values: Any) -> Any:
+    """`text % values`, field by field."""
+    given = iter(values if isinstance(values, tuple) else (values,))
+    parts: list[Any] = []
+    end = 0
+    for found in PERCENT_FIELD.finditer(text):
+        parts.append(text[end : found.start()])
+        end = found.end()
+        parts.append("%" if found["type"] == "%" else _percent_field(session, found, next(given)))
+    return fstring(session, *parts, text[end:])
+
+
+def _percent_field(session: Session, found: re.Match[str], value: Any) -> Any:
+    """One field of `text % values`: its flags and type as a format spec writes them."""
+    flags, width, precision, kind = (
+        found["flags"],
+        found["width"],
+        found["precision"],
+        found["type"],
+    )
+    if found["name"] or "*" in (width + precision) or kind not in "diufFeEgGxXosra":
+        raise UnsupportedCall(f"`{found[0]}` formats captured values", at=current_place(),
+                              fix="use an f-string")  # fmt: skip
+    if kind in "sra":
+        value, kind = format_value(session, value, kind, None), ""
+    elif kind in "diuxXo":
+        value, kind = session.call(int, value), "d" if kind in "iu" else kind
+    align = "<" if "-" in flags else ">" if not kind else ""
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    zeros = "0" if "0" in flags and not align else ""
+    spec = align + sign + ("#" if "#" in flags else "") + zeros + width + precision + kind
+    return format_value(session, value, None, spec)
+
+
 def _first_variant(values: tuple[Any, ...]) -> int | None:
     """The position of the first Variant; None where there is none."""
     return next((k for k, value in enumerate(values) if isinstance(value, Variant)), None)
@@ -73,7 +112,7 @@ def text_arg(recorder: Recorder, value: Any) -> Arg:
     """What a text op is given for `value`."""
     if isinstance(value, CapturedText):
         return value.value
-    if isinstance(value, torch.Tensor | Number):
+    if isinstance(value, torch.Tensor | Number | CapturedComplex):
         return recorder.arg(value)
     if is_text_symbolic(value):
         return _container_text(recorder, value).value
@@ -82,6 +121,8 @@ def text_arg(recorder: Recorder, value: Any) -> Arg:
 
 def _container_text(recorder: Recorder, value: Any) -> CapturedText:
     """The text of a list or tuple with captured items, as `repr` writes it."""
+    if isinstance(value, dict):
+        return _dict_text(recorder, value)
     if is_captured(value) or not isinstance(value, list | tuple):
         raise UnsupportedCall(
             f"the text of a {type(value).__name__} with captured values in it is not supported",
@@ -101,8 +142,17 @@ def _container_text(recorder: Recorder, value: Any) -> CapturedText:
     return _text_op(recorder, "stator::join", (*parts, ending))
 
 
+def _dict_text(recorder: Recorder, table: dict[Any, Any]) -> CapturedText:
+    """The text of a dict with captured values, as `repr` writes it."""
+    parts: list[Arg] = ["{"]
+    for index, (key, item) in enumerate(table.items()):
+        parts += [", "] if index else []
+        parts += [f"{key!r}: ", _repr_arg(recorder, item)]
+    return _text_op(recorder, "stator::join", (*parts, "}"))
+
+
 def _repr_arg(recorder: Recorder, item: Any) -> Arg:
-    if isinstance(item, list | tuple) and is_text_symbolic(item):
+    if isinstance(item, list | tuple | dict) and is_text_symbolic(item):
         return _container_text(recorder, item).value
     if is_text_symbolic(item):
         return _text_op(recorder, "stator::format", (text_arg(recorder, item), "r", None)).value

@@ -10,7 +10,7 @@ import torch
 from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number
 from stator.capture.recorder import Recorder
-from stator.capture.values import StagedList, Variant
+from stator.capture.values import CapturedComplex, StagedList, Variant
 from stator.program.types import NumberKind, NumberType
 from stator.staging.lists import list_length
 
@@ -29,6 +29,9 @@ def truth(recorder: Recorder, value: Any) -> Condition:
         return known(recorder, value)
     if isinstance(value, torch.SymInt | torch.SymFloat):
         return known(recorder, value != 0)
+    if isinstance(value, CapturedComplex):
+        zero = recorder.emit_number("stator::ne", (value.value, 0), "bool")
+        return recorder.number("bool", zero)
     if isinstance(value, Variant):
         return truth(recorder, recorder.apply(value, lambda one: truth(recorder, one)))
     if isinstance(value, StagedList) and value.columns is not None:
@@ -53,9 +56,11 @@ def item(recorder: Recorder, tensor: torch.Tensor) -> Any:
 
 
 def index(recorder: Recorder, value: Any) -> Any:
-    """`operator.index(value)` for a tensor; anything else as it is."""
+    """`operator.index(value)` for what is captured; anything else as it is."""
     if isinstance(value, CapturedArray):
         value = value.tensor
+    if isinstance(value, torch.SymBool):
+        return to_int(recorder, value)
     if not isinstance(value, torch.Tensor):
         return value
     if value.dtype.is_floating_point or value.dtype.is_complex or value.numel() != 1:
