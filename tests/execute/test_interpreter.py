@@ -268,10 +268,10 @@ def raising(name, *args, line=5):
         (raising("assert", False, "no"), AssertionError, ("no",)),
         (raising("assert", False, None), AssertionError, ()),
         (raising("raise", "ValueError", "bad"), ValueError, ("bad",)),
-        (raising("raise", "StopIteration", None), StopIteration, ()),
+        (raising("raise", "StopIteration"), StopIteration, ()),
         (raising("raise", "UnicodeDecodeError", "bad"), RuntimeError, ("UnicodeDecodeError: bad",)),
         (raising("raise", "SystemExit", "bad"), RuntimeError, ("SystemExit: bad",)),
-        (raising("raise", "print", None), RuntimeError, ("print",)),
+        (raising("raise", "print"), RuntimeError, ("print",)),
         (raising("raise", "model.MyError", "bad"), RuntimeError, ("model.MyError: bad",)),
     ],
 )  # fmt: skip

@@ -138,7 +138,7 @@ class PlainStaging:
         return manager
 
     def spread(self, values):
-        return values
+        return PlainSpread(values)
 
     def positionals(self, values):
         return values
@@ -195,10 +195,27 @@ class PlainStaging:
         value = {"r": repr, "s": str, "a": ascii, None: lambda v: v}[conversion](value)
         return builtins.format(value, specification or "")
 
-    def new_list(self, value):
-        return value
+    def new_list(self, items):
+        return [
+            one for item in items for one in (item.values if type(item) is PlainSpread else [item])
+        ]
 
-    new_dict = new_set = new_list
+    def new_tuple(self, items):
+        return tuple(self.new_list(items))
+
+    def new_set(self, items):
+        return set(self.new_list(items))
+
+    def new_dict(self, *entries):
+        made = {}
+        for entry in entries:
+            made.update(*entry) if len(entry) == 1 else made.update([entry])
+        return made
+
+
+class PlainSpread:
+    def __init__(self, values):
+        self.values = values
 
 
 class PlainCleanup(contextlib.nullcontext):

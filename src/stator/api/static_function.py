@@ -61,15 +61,16 @@ class ConcreteProgram:
         return unflatten(self.program.output_structure, outputs, classes=self.captured.classes)
 
 
-def raise_own_class(error: Exception, known: dict[tuple[str, str], Any]) -> None:
+def raise_own_class(error: Exception, known: dict[str, type]) -> None:
     """Raise `error` as the class that the user wrote, if it stands for one."""
-    for name in getattr(error, "stator_classes", ()):
-        for key in ((name, str(error)), (name, "")):
-            if key in known:
-                cls, args = known[key]
-                own = cls(*(args or error.args))
-                own.__notes__ = getattr(error, "__notes__", [])
-                raise own.with_traceback(error.__traceback__) from None
+    names = getattr(error, "stator_classes", ())
+    if names and names[0] in known:
+        cls: Any = known[names[0]]
+        own = cls.__new__(cls)
+        own.args = error.args
+        vars(own).update(error.stator_fields)  # type: ignore[attr-defined]
+        own.__notes__ = getattr(error, "__notes__", [])
+        raise own.with_traceback(error.__traceback__) from None
 
 
 class StaticFunction:

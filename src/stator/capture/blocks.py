@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +25,15 @@ from stator.capture.kinds import (
 from stator.capture.places import current_place, place_of, raised_by_stator
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt, Scope
-from stator.capture.values import CapturedText, Columns, Diverged, StagedList, Undefined, Variant
+from stator.capture.values import (
+    CapturedText,
+    Columns,
+    Diverged,
+    StagedList,
+    Symbolic,
+    Undefined,
+    Variant,
+)
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.program.ir import Arg
 
@@ -95,22 +105,50 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
             f"torch cannot trace this: {type(error).__name__}: {error}", at=place,
             fix="leave this code out with `stator.not_to_static`, or write it with other ops",
         ) from error  # fmt: skip
+    if any(isinstance(arg, Variant) for arg in error.args):
+        _raise_in_each_way(recorder, error)
+        return
     caught = next((one for one in reversed(recorder.attempts) if one.catches(error)), None)
     for cleanup in recorder.cleanups[caught.cleanups if caught else 0 :]:
         cleanup.raises = True
+    args = tuple(_said(recorder, arg) for arg in error.args)
+    builtin, written = class_names(type(error))
     attributes: dict[str, Arg] = {}
-    if names := class_names(type(error))[1]:
-        attributes["names"] = names
-        plain = not any(isinstance(arg, CapturedText) for arg in error.args)
-        message = _message(error)
-        key = (names[0], message if isinstance(message, str) else "")
-        recorder.errors[key] = (type(error), error.args if plain else ())
-    recorder.emit(
-        "stator::raise",
-        (class_names(type(error))[0], _message(error)),
-        attributes=attributes,
-        place=place,
-    )
+    if written:
+        recorder.errors[written[0]] = type(error)
+        fields = {name: value for name, value in vars(error).items() if _can_be_said(value)}
+        args += tuple(_said(recorder, value) for value in fields.values())
+        attributes = {"names": written, **({"fields": tuple(fields)} if fields else {})}
+    recorder.emit("stator::raise", (builtin, *args), attributes=attributes, place=place)
+
+
+def _raise_in_each_way(recorder: Recorder, error: Exception) -> None:
+    """An argument of `error` is one of several values: a raise for each."""
+    at = next(k for k, arg in enumerate(error.args) if isinstance(arg, Variant))
+
+    def raise_one(value: Any) -> None:
+        new = copy.copy(error)
+        new.args = (*error.args[:at], value, *error.args[at + 1 :])
+        raise new.with_traceback(error.__traceback__)
+
+    with contextlib.suppress(Diverged):
+        recorder.apply_all(error.args[at], raise_one)
+
+
+def _said(recorder: Recorder, value: Any) -> Arg:
+    """An argument of an exception, as the program gives it."""
+    if isinstance(value, CapturedText):
+        return value.value
+    return recorder.arg(value) if _can_be_said(value) else str(value)
+
+
+def _can_be_said(value: Any) -> bool:
+    return isinstance(value, Symbolic | bool | int | float | complex | str | None)
+
+
+def says_captured(error: Exception) -> bool:
+    """Does what `error` says depend on the run?"""
+    return any(isinstance(arg, Symbolic) for arg in (*error.args, *vars(error).values()))
 
 
 def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
@@ -124,22 +162,14 @@ def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
 
 
 def _is_from_torch_internals(error: Exception) -> bool:
-    if any(isinstance(arg, CapturedText) for arg in error.args):
+    if type(error).__module__.startswith("torch."):
+        return True
+    if says_captured(error) or not isinstance(error, TypeError | NotImplementedError):
         return False
-    if isinstance(error, TypeError) and "unhashable type: non-nested SymInt" in str(error):
-        return True  # a captured number as a key
-    return type(error).__module__.startswith("torch.") or (
-        isinstance(error, NotImplementedError)
-        and ("meta" in str(error).lower() or "fake" in str(error).lower())
-    )
-
-
-def _message(error: Exception) -> Arg:
-    if len(error.args) == 1 and isinstance(error.args[0], CapturedText):
-        return error.args[0].value
-    if len(error.args) == 1 and isinstance(error.args[0], str):
-        return error.args[0]
-    return str(error)
+    text = str(error)
+    if isinstance(error, TypeError):
+        return "unhashable type: non-nested SymInt" in text  # a captured number as a key
+    return "meta" in text.lower() or "fake" in text.lower()
 
 
 def changed_objects(blocks: Iterable[Recorded]) -> list[Any]:

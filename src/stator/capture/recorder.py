@@ -81,7 +81,7 @@ class Recorder(ProxyTorchDispatchMode):
         self.dispatching: str | None = None
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
         self.cleanups: list[Cleanup] = []  # the `finally` blocks and contexts to leave
-        self.errors: dict[tuple[str, str], tuple[type, tuple[Any, ...]]] = {}  # users' own classes
+        self.errors: dict[str, type] = {}  # the classes of exceptions that users wrote
         self._count = 0
         self._births: dict[int, tuple[Any, int]] = {}
 

@@ -20,27 +20,31 @@ def run_assert(condition: object, message: object = None) -> None:
         raise AssertionError(*_given(message))
 
 
-def run_raise(type_name: str, message: object = None, names: Sequence[str] = ()) -> None:
+def run_raise(
+    type_name: str, *said: object, names: Sequence[str] = (), fields: Sequence[str] = ()
+) -> None:
     """Raises the builtin exception of that name; of any other name, a RuntimeError that says it."""
-    error = _exception(type_name, message)
+    count = len(said) - len(fields)
+    error: Any = _exception(type_name, said[:count])
     if names:
-        error.stator_classes = frozenset(names)  # type: ignore[attr-defined]  # see class_names
+        error.stator_classes = tuple(names)  # see class_names
+        error.stator_fields = dict(zip(fields, said[count:], strict=True))
     raise error
 
 
 def class_names(error: Exception) -> frozenset[str]:
     """The names of the classes that `error` is an instance of, those that users wrote included."""
     builtin = {cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins"}
-    written: frozenset[str] = getattr(error, "stator_classes", frozenset())
-    return written | builtin
+    written: tuple[str, ...] = getattr(error, "stator_classes", ())
+    return frozenset((*builtin, *written))
 
 
-def _exception(type_name: str, message: object) -> Exception:
+def _exception(type_name: str, said: tuple[object, ...]) -> Exception:
     found = getattr(builtins, type_name, None)
     if isinstance(found, type) and issubclass(found, Exception):
         with contextlib.suppress(TypeError):  # UnicodeDecodeError needs more than a message
-            return found(*_given(message))
-    return RuntimeError(": ".join([type_name, *map(str, _given(message))]))
+            return found(*said)
+    return RuntimeError(": ".join([type_name, *map(str, said)]))
 
 
 def _given(message: object) -> tuple[object, ...]:

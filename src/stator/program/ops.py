@@ -20,8 +20,10 @@ Control:
 
 Effects:
     stator::assert(condition, message)      raises AssertionError
-    stator::raise(type, message) names=()   raises the builtin exception named `type`; `names` are
-                                            the classes of it that users wrote, for `catches`
+    stator::raise(type, *args) names=() fields=()
+                                            raises the builtin exception named `type`; `names` are
+                                            the classes of it that users wrote, for `catches`; the
+                                            last of the arguments are its attributes `fields`
     stator::demand(condition, text)         raises DemandViolated
     stator::print(*parts) sep= end=
     stator::set_grad(enabled)               grad mode from here on, until the next one or the end

@@ -2,7 +2,8 @@
 
 obj.name        stator__.get(obj, "name")
 a[i, 1:n]       stator__.getitem(a, (i, stator__.slice(1, n, None)))
-[x, y]          stator__.new_list([x, y])
+[x, *y]         stator__.new_list((x, stator__.spread(y)))
+{k: v, **d}     stator__.new_dict((k, v), (d,))
 """
 
 from __future__ import annotations
@@ -50,27 +51,34 @@ class _Displays(Walk):
         self.generic_visit(node)
         if not isinstance(node.ctx, ast.Load):
             return node
-        node.elts = [_spread(item) for item in node.elts]
-        return staged("new_list", node, at=node)
+        return staged("new_list", _items(node), at=node)
 
     def visit_Tuple(self, node: ast.Tuple) -> ast.AST:
         self.generic_visit(node)
-        if isinstance(node.ctx, ast.Load):
-            node.elts = [_spread(item) for item in node.elts]
+        if isinstance(node.ctx, ast.Load) and any(isinstance(e, ast.Starred) for e in node.elts):
+            return staged("new_tuple", _items(node), at=node)
         return node
 
     def visit_Dict(self, node: ast.Dict) -> ast.AST:
         self.generic_visit(node)
-        return staged("new_dict", node, at=node)
+        entries = [
+            ast.copy_location(
+                ast.Tuple([value] if key is None else [key, value], ast.Load()), value
+            )
+            for key, value in zip(node.keys, node.values, strict=True)
+        ]
+        return staged("new_dict", *entries, at=node)
 
     def visit_Set(self, node: ast.Set) -> ast.AST:
         self.generic_visit(node)
-        node.elts = [_spread(item) for item in node.elts]
-        return staged("new_set", node, at=node)
+        return staged("new_set", _items(node), at=node)
+
+
+def _items(node: ast.List | ast.Tuple | ast.Set) -> ast.expr:
+    """What a display holds: staging takes a `*E` apart."""
+    items = [_spread(item) for item in node.elts]
+    return ast.copy_location(ast.Tuple(items, ast.Load()), node)
 
 
 def _spread(node: ast.expr) -> ast.expr:
-    """`*E` in a display: staging looks at E before Python takes it apart."""
-    if isinstance(node, ast.Starred):
-        node.value = staged("spread", node.value, at=node)
-    return node
+    return staged("spread", node.value, at=node) if isinstance(node, ast.Starred) else node

@@ -134,7 +134,7 @@ def _with_own_keywords(tree: ast.FunctionDef) -> ast.FunctionDef:
     """The dict of `**kwargs` is made by the call: staging is to know that it is nobody else's."""
     if tree.args.kwarg is not None:
         name = tree.args.kwarg.arg
-        own = quote("NAME = stator__.new_dict(NAME)", at=tree, NAME=name)
+        own = quote("NAME = stator__.new_dict((NAME,))", at=tree, NAME=name)
         start = preamble(tree.body)
         tree.body[start:start] = own
     return tree

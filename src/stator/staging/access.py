@@ -14,9 +14,17 @@ from stator.capture.arrays import CapturedArray
 from stator.capture.branches import defined
 from stator.capture.numbers import Number, either
 from stator.capture.places import current_place
-from stator.capture.values import CapturedComplex, StagedList, Undefined, Variant, distribute
+from stator.capture.values import (
+    CapturedComplex,
+    StagedDict,
+    StagedList,
+    Undefined,
+    Variant,
+    distribute,
+)
 from stator.errors import UnsupportedCall
 from stator.staging import lists
+from stator.staging.dict_calls import is_captured_key, lookup, refused_key, set_key
 from stator.staging.number_calls import number_attribute
 from stator.staging.numpy_calls import live_array
 from stator.staging.protocols import user_method, user_property
@@ -111,7 +119,7 @@ def _note_object(session: Session, obj: Any) -> None:
 
 def getitem(session: Session, obj: Any, key: Any) -> Any:
     """`obj[key]`."""
-    recorder, obj = session.recorder, session.seen(obj)
+    obj = session.seen(obj)
     if isinstance(obj, Variant) or _has_variant(key):
         return distribute(lambda o, k: getitem(session, o, k), (obj, key), {})
     method = user_method(obj, "__getitem__")
@@ -123,8 +131,10 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
         return read_tensor(obj, _tensor_index(session, key))
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
-    if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and _is_symbolic(key):
-        return session.lookup(obj, as_index(recorder, key))
+    if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and (
+        is_captured_key(key)
+    ):
+        return lookup(session, obj, key)
     value = obj[key]
     if isinstance(value, Variant):
         value = _without_undefined(session, value, KeyError(key))
@@ -210,11 +220,10 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
     elif isinstance(obj, StagedList):
         session.note(obj)
         _set_list_item(session, obj, key, value)
-    elif _is_symbolic(key):
-        raise UnsupportedCall(
-            f"an item of a {type(obj).__name__} is set by a captured key", at=current_place(),
-            fix="use a tensor or a list",
-        )  # fmt: skip
+    elif is_captured_key(key) or isinstance(key, torch.Tensor):
+        raise refused_key(obj, "an item is set by")
+    elif type(obj) in (dict, StagedDict):
+        set_key(session, obj, key, value)
     else:
         _note_container(session, obj)
         obj[key] = value

@@ -18,6 +18,7 @@ from stator.capture.carry import list_of
 from stator.capture.numbers import Number, both, kind_of_number
 from stator.capture.values import CapturedComplex, CapturedText, StagedList, Variant, distribute
 from stator.staging import definitions
+from stator.staging.dict_calls import union
 from stator.staging.lists import concatenated, is_captured, repeated
 from stator.staging.number_calls import complex_arithmetic, number_op
 from stator.staging.protocols import user_method
@@ -45,6 +46,8 @@ def arithmetic(session: Session, left: Any, sign: str, right: Any) -> Any:
         return PYTHON[sign](left, right)
     if isinstance(left, Variant) or isinstance(right, Variant):
         return distribute(lambda a, b: arithmetic(session, a, sign, b), (left, right), {})
+    if sign == "|" and isinstance(left, dict) and isinstance(right, dict):
+        return union(session, left, right)
     if isinstance(left, list) or isinstance(right, list):
         return _lists(session, session.seen(left), sign, session.seen(right))
     if isinstance(left, str | CapturedText):

@@ -399,48 +399,7 @@ class BuiltinCalls:
         """`wanted in container`, item by item."""
         return self._run(definitions.contains, container, wanted)
 
-    # ---- methods of dicts and strings
-
-    def call_dict_method(
-        self, owner: dict[Any, Any], name: str, method: Any, args: Any, kwargs: Any
-    ) -> Any:
-        """A dict's own method; keys that may be absent are looked at one by one."""
-        if first_variant(args[:1]) is not None and name in (
-            "get",
-            "pop",
-            "setdefault",
-            "__getitem__",
-        ):
-            return distribute(
-                lambda *a: self.call_dict_method(owner, name, method, a, kwargs), args, {}
-            )
-        self.session.note(owner)
-        if name == "get" and isinstance(owner.get(args[0]), Variant):
-            default = args[1] if len(args) > 1 else None
-            return self.recorder.apply_all(
-                owner[args[0]], lambda one: default if isinstance(one, Undefined) else one
-            )
-        if name in ("values", "items", "keys") and is_partial(owner):
-            return for_each_way(
-                self.session, owner, lambda whole: StagedList(getattr(dict, name)(whole))
-            )
-        if name == "copy":
-            return StagedDict(owner)
-        self._refuse_partial(owner, name, *args[:1])
-        if name == "get" or name == "__getitem__":
-            self.session.guards.read_item(owner, args[0], owner.get(args[0]))
-        return method(*args, **kwargs)
-
-    def _refuse_partial(self, owner: dict[Any, Any], name: str, *key: Any) -> None:
-        values = (
-            owner.values() if not key or name in ("update", "setdefault") else [owner.get(key[0])]
-        )
-        if any(isinstance(one, Undefined) for value in values if isinstance(value, Variant)
-               for one in value.alternatives):  # fmt: skip
-            raise UnsupportedCall(
-                f"`{name}` of a dict with a key that only some paths have set", at=current_place(),
-                fix="set the key on every path, or use `key in d` and `d[key]`",
-            )  # fmt: skip
+    # ---- methods of strings
 
     def call_text_method(self, owner: Any, name: str, args: Any, kwargs: Any) -> Any:
         """`"...".join(captured)` and the like: only what prints and messages need."""

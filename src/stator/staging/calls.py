@@ -37,6 +37,7 @@ from stator.errors import UnsupportedCall
 from stator.rewrite.convert import Converted, convert
 from stator.staging import definitions, lists
 from stator.staging.builtin_calls import BuiltinCalls
+from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module
@@ -234,11 +235,13 @@ class Caller:
     def _call_class(self, cls: Any, args: Args, kwargs: Keywords) -> Any:
         """A new object: `__init__` is converted where a user wrote it."""
         init = cls.__init__
+        if issubclass(cls, BaseException):
+            return self._new_exception(cls, init, args, kwargs)
         if (
             not isinstance(init, types.FunctionType)
             or cls.__new__ is not object.__new__
             or type(cls).__call__ is not type.__call__
-            or issubclass(cls, BaseException | torch.nn.Module)
+            or issubclass(cls, torch.nn.Module)
             or self._is_library(init)
             or init.__code__.co_filename.startswith("<")
         ):
@@ -251,6 +254,15 @@ class Caller:
         self._call_function(init, (new, *args), kwargs)
         return new
 
+    def _new_exception(self, cls: Any, init: Any, args: Args, kwargs: Keywords) -> Any:
+        """An exception keeps the captured values it is given: `raise` looks at them."""
+        if not isinstance(init, types.FunctionType) or self._is_library(init):
+            return cls(*args, **kwargs)
+        new = cls.__new__(cls, *args, **kwargs)
+        self.session.recorder.born(new)
+        self._call_function(init, (new, *args), kwargs)
+        return new
+
     def _call_object(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         return self(types.MethodType(type(function).__call__, function), *args, **kwargs)
 
@@ -259,13 +271,15 @@ class Caller:
     def _call_builtin_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
         """A method written in C: of a tensor, a list, a dict, a string."""
         owner, name = self.session.seen(method.__self__), method.__name__
+        if isinstance(owner, BaseException):
+            return method(*args, **kwargs)
         if isinstance(owner, StagedList):
             self.session.note(owner)
             return self._call_list_method(owner, name, args, kwargs)
         if isinstance(owner, torch.Tensor):
             return self._call_tensor_method(method, args, kwargs)
         if isinstance(owner, dict):
-            return self.builtins.call_dict_method(owner, name, method, args, kwargs)
+            return call_dict_method(self.session, owner, name, method, args, kwargs)
         if isinstance(owner, set) and any(map(_is_captured, args)):
             raise UnsupportedCall("a set is asked about, or given, a captured value",
                                   at=current_place(), fix="use a list")  # fmt: skip

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import builtins
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -12,14 +11,13 @@ import torch
 from stator.capture.branches import capture_if, defined
 from stator.capture.places import current_place
 from stator.capture.values import (
-    StagedDict,
     StagedList,
     Undefined,
     Variant,
     distribute,
 )
 from stator.errors import UnsupportedCall
-from stator.staging import access, attempts, control_flow, lists, logic, patterns, text
+from stator.staging import access, attempts, control_flow, displays, lists, logic, patterns, text
 from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.calls import SPREAD, Caller, Spread
 from stator.staging.cleanups import StagedCleanup
@@ -185,6 +183,9 @@ class Staging:
         method = user_method(left, f"__i{IN_PLACE[sign].__name__[1:].rstrip('_')}__")
         if method is not None:
             return self.call(method, left, right)
+        if isinstance(left, dict) and isinstance(right, dict) and sign == "|":
+            self.call(left.update, right)
+            return left
         if isinstance(left, torch.Tensor | dict | set):
             if not isinstance(left, torch.Tensor):
                 self.session.note(left)
@@ -241,29 +242,25 @@ class Staging:
 
     # ---- displays and text
 
-    def spread(self, values: Any) -> Any:
+    def spread(self, values: Any) -> displays.Spread:
         """`*values` in a display."""
-        if isinstance(values, torch.Tensor):
-            return self.unpack_all(values)
-        if isinstance(values, Variant) or is_partial(values) or lists.is_captured(values):
-            raise UnsupportedCall(
-                "`*` spreads a number of items that only a run knows", at=current_place(),
-                fix="use `list(...)`, or `+` of lists",
-            )  # fmt: skip
-        return values
+        return displays.Spread(values)
 
-    def new_list(self, items: list[Any]) -> StagedList:
+    def new_list(self, items: Sequence[Any]) -> Any:
         """`[...]`."""
-        return StagedList(items)
+        return displays.new_list(self.session, items)
 
-    def new_dict(self, items: dict[Any, Any]) -> StagedDict:
+    def new_tuple(self, items: Sequence[Any]) -> Any:
+        """`(...)` with a `*` in it."""
+        return displays.new_tuple(self.session, items)
+
+    def new_dict(self, *entries: tuple[Any, ...]) -> Any:
         """`{key: value, ...}`."""
-        return StagedDict(items)
+        return displays.new_dict(self.session, *entries)
 
-    def new_set(self, items: builtins.set[Any]) -> builtins.set[Any]:
+    def new_set(self, items: Sequence[Any]) -> Any:
         """`{item, ...}`."""
-        self.recorder.born(items)
-        return items
+        return displays.new_set(self.session, items)
 
     def fstring(self, *parts: Any) -> Any:
         """The parts of an f-string put together."""
@@ -314,7 +311,9 @@ class Staging:
             capture_if(self.recorder, condition, lambda: None, fail)
 
     def raised(self, error: Any) -> Any:
-        """What `raise` raises."""
+        """What `raise` raises; one of several errors is raised where it is that one."""
+        if isinstance(error, Variant):
+            self.recorder.apply_all(error, _raise)
         return error
 
     def try_stmt(
@@ -334,3 +333,7 @@ class Staging:
     def index(self, value: Any) -> Any:
         """`operator.index(value)` for a tensor; anything else as it is."""
         return index(self.recorder, value)
+
+
+def _raise(error: Any) -> None:
+    raise error

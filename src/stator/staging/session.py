@@ -162,19 +162,9 @@ class Session:
         """`item in container`, item by item."""
         return self.staging.call.builtins.contains(container, item)
 
-    def lookup(self, table: Any, key: Any) -> Any:
-        """`table[key]` for a captured key: one of the values, or KeyError."""
-        keys = [one for one in table if isinstance(one, int)]
-        position: Any = len(keys)
-        for place, one in enumerate(keys):
-            position = self.select(key == one, place, position)
-        if isinstance(position, int):
-            raise KeyError(str(key))
-        self.raise_if(position == len(keys), KeyError("a captured key"))
-        values = tuple(table[one] for one in keys)
-        return self.recorder.apply_all(
-            Variant(position, values, self.recorder.apply), lambda one: one
-        )
+    def compare(self, left: Any, sign: str, right: Any) -> Any:
+        """`left SIGN right`, as converted code would write it."""
+        return self.staging.compare(left, sign, right)
 
     def for_each(self, iterable: Any, body: Any) -> None:
         """A loop over `iterable`, as converted code would write it."""

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 
-from stator.capture.blocks import record_raise
+from stator.capture.blocks import record_raise, says_captured
 from stator.capture.inputs import InputReader, Inputs
 from stator.capture.journal import same_state, state_of
 from stator.capture.places import place_of
@@ -54,7 +54,7 @@ class Captured:
     classes: dict[str, type]
     guards: Guards
     decisions: tuple[Decision, ...]
-    errors: dict[tuple[str, str], tuple[type, tuple[Any, ...]]]  # exceptions that users wrote
+    errors: dict[str, type]  # the classes of exceptions that users wrote
 
 
 def trace(
@@ -96,7 +96,7 @@ def _trace(
         except StatorError:
             raise
         except Exception as error:
-            if not may_be_seen(recorder.scope.block):
+            if not (may_be_seen(recorder.scope.block) or says_captured(error)):
                 raise  # nothing of the program comes before it
             record_raise(recorder, error)
             results, structure = Results(recorder, session.guards.is_outside), Fixed(None)
