@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import operator
+import sys
 
 COMPARE = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -106,6 +107,12 @@ class PlainStaging:
 
     def arithmetic(self, left, sign, right):
         return BINARY[sign](left, right)
+
+    def reraised(self):
+        return sys.exc_info()[1]
+
+    def cause(self, error):
+        return error
 
     def unary(self, sign, value):
         return UNARY[sign](value)

@@ -90,7 +90,7 @@ def test_a_name_that_changes_after_the_last_raise_is_known_in_the_handler():
     check(f, (torch.tensor([1.0, 5.0, 2.0]),), (torch.tensor([9.0, 9.0, 9.0]),))
 
 
-def test_a_name_that_may_have_changed_before_the_raise_is_refused():
+def test_a_handler_finds_the_names_as_they_were_where_the_body_raised():
     def f(x):
         y = x
         try:
@@ -101,19 +101,78 @@ def test_a_name_that_may_have_changed_before_the_raise_is_refused():
             pass
         return y + 1
 
-    with pytest.raises(UnsupportedCall) as caught:
-        stator.to_static(f)(ONE)
-    assert caught.value.problem == (
-        "`y` is used after an exception that only a run knows, and the body of the `try` assigns it"
-    )
+    check(f, (ONE,), (MANY,))
 
 
-def test_looking_at_an_exception_that_only_a_run_has_is_refused():
+def test_a_handler_finds_what_a_loop_in_the_body_had_reached():
+    def f(x):
+        total, k = x * 0, None
+        try:
+            for k in range(5):
+                total = total + x * (k + 1)
+                if total.sum() > 10:
+                    raise ValueError
+        except ValueError:
+            return total, k
+        return k, total
+
+    check(f, (ONE,), (MANY,), (NONE,))
+
+
+def test_an_op_that_raises_by_itself_finds_the_names_too():
+    def f(x):
+        y = x
+        try:
+            y = x * 3
+            z = 1 / int(x.sum())
+        except ZeroDivisionError:
+            z = 7.5
+        return y, z
+
+    check(f, (ONE,), (torch.zeros(1),))
+
+
+def test_a_bare_raise_and_a_raise_of_the_caught_exception_raise_it_again():
+    def bare(x):
+        try:
+            return halved(x)
+        except ValueError:
+            print("seen")
+            raise
+
+    def named(x):
+        try:
+            return halved(x)
+        except ValueError as error:
+            raise error
+
+    def chained(x):
+        try:
+            return halved(x)
+        except LookupError as error:
+            raise RuntimeError(f"no: {error}") from error
+
+    for function in (bare, named, chained):
+        check(function, (ONE,), (MANY,), (NONE,))
+
+
+def test_the_class_and_the_text_of_a_caught_exception_are_known_to_the_run():
+    def f(x):
+        try:
+            return halved(x), "fine"
+        except Exception as error:  # noqa: BLE001 (this is what is tested)
+            kind = 1 if isinstance(error, TooLarge) else 2 if isinstance(error, LookupError) else 3
+            return x * kind, f"{type(error).__name__}: {error}"
+
+    check(f, (ONE,), (MANY,), (NONE,))
+
+
+def test_the_arguments_of_an_exception_that_only_a_run_has_are_refused():
     def f(x):
         try:
             y = halved(x)
         except ValueError as error:
-            y = x * len(str(error))
+            y = x * len(error.args)
         return y
 
     with pytest.raises(UnsupportedCall, match="the caught exception is looked at"):

@@ -174,7 +174,6 @@ def index_error_inside_try(n):
 @program(
     (f(1.0),),
     (f(-1.0),),
-    pending="refused: ST204 the caught exception is looked at, and only a run has it",
 )
 def assert_inside_try(x):
     """An AssertionError by data, caught."""

@@ -37,7 +37,7 @@ from stator.capture.journal import Journal
 from stator.capture.modes import Modes
 from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_words, kind_of_number
 from stator.capture.places import current_place
-from stator.capture.scope import MAY_RAISE, Attempt, Cleanup, Mark, Scope
+from stator.capture.scope import Attempt, Cleanup, Mark, Scope, may_raise
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
 from stator.capture.values import CapturedComplex, StagedDict, StagedList, Variant, now
 from stator.errors import (
@@ -79,6 +79,7 @@ class Recorder(ProxyTorchDispatchMode):
         self.stored_tensors: dict[str, torch.Tensor] = {}
         self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
         self.dispatching: str | None = None
+        self.tries = 0  # how many `try` statements the program has
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
         self.cleanups: list[Cleanup] = []  # the `finally` blocks and contexts to leave
         self.errors: dict[str, type] = {}  # the classes of exceptions that users wrote
@@ -137,11 +138,19 @@ class Recorder(ProxyTorchDispatchMode):
             place or current_place(),
         )  # fmt: skip
         self._follow_modes()
+        if self.attempts and may_raise(op):
+            self._keep_names()
         self.scope.block.ops.append(op)
-        if self.attempts and name.startswith(MAY_RAISE):
-            for attempt in self.attempts:
-                attempt.seen.append(attempt.read())
         return op
+
+    def _keep_names(self) -> None:
+        """What the names of each `try` around here hold, should the next op raise."""
+        root = list(self.scope.chain())[-1]
+        for attempt in self.attempts:
+            if attempt.root is None or attempt.root is root:
+                attempt.seen.append(attempt.read())
+                if attempt.keep is not None:
+                    attempt.keep()
 
     def _follow_modes(self) -> None:
         """Grad mode and autocast are part of the program: say so where they change."""
@@ -307,6 +316,10 @@ class Recorder(ProxyTorchDispatchMode):
         self.emit(name, args, [value])
         self.scope.numbers[key] = value
         return value
+
+    def sees_value(self, value: Value) -> bool:
+        """Is `value` an input or a result of this block or one around it?"""
+        return any(value in scope.defined() for scope in self.scope.chain())
 
     def sees_symbol(self, symbol: sympy.Symbol) -> bool:
         """Is `symbol` defined in this block or one around it?"""

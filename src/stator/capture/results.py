@@ -32,6 +32,7 @@ from stator.capture.recorder import Recorder
 from stator.capture.values import (
     CapturedComplex,
     CapturedText,
+    CaughtError,
     Columns,
     StagedList,
     Undefined,
@@ -68,6 +69,8 @@ class Results:
         if isinstance(value, Variant):
             tag = self._leaf(self.recorder.arg(value.tag))
             return shape.Variant(tag.position, tuple(map(self._alternative, value.alternatives)))
+        if isinstance(value, CaughtError):
+            raise value.refused()
         if isinstance(value, SCALARS):
             return shape.Fixed(value)
         if isinstance(value, StagedList) and value.columns is not None:

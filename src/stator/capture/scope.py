@@ -11,7 +11,9 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from stator.capture.modes import Modes
 from stator.capture.values import now
-from stator.program.ir import Block, Value
+from stator.program.ir import Block, Op, Value
+from stator.program.ops import MATH_OPS
+from stator.program.types import TensorType
 
 
 class Scope:
@@ -26,6 +28,12 @@ class Scope:
         self.numbers: dict[object, Value] = {}
         self.start = now()
 
+    def defined(self) -> Iterator[Value]:
+        """The values that this block has made so far, and its inputs."""
+        yield from self.block.inputs
+        for op in self.block.ops:
+            yield from op.results
+
     def chain(self) -> Iterator[Scope]:
         """This block and those around it, innermost first."""
         scope: Scope | None = self
@@ -38,9 +46,21 @@ class Scope:
 MAY_RAISE = (
     "aten::linalg_", "aten::cholesky", "aten::inverse", "aten::index", "aten::select",
     "aten::gather", "aten::embedding", "aten::take", "aten::scatter", "aten::multinomial",
-    "stator::raise", "stator::list_get", "stator::list_delete", "stator::call",
-    "stator::truediv", "stator::floordiv", "stator::mod", "stator::int",
+    "aten::stack", "aten::cat", "stator::raise", "stator::reraise", "stator::list_get",
+    "stator::list_delete", "stator::list_set", "stator::call", "stator::truediv",
+    "stator::floordiv", "stator::mod", "stator::pow", "stator::lshift", "stator::rshift",
+    "stator::int", "stator::format", *(f"stator::{name}" for name in MATH_OPS),
 )  # fmt: skip
+READS_ONE = ("aten::item", "aten::is_nonzero")
+
+
+def may_raise(op: Op) -> bool:
+    """Does `op` itself raise for some values of its inputs?"""
+    if op.name.startswith(READS_ONE):
+        tensor = op.args[0]
+        kind = tensor.type if isinstance(tensor, Value) else None
+        return isinstance(kind, TensorType) and any(size != 1 for size in kind.shape)
+    return op.name.startswith(MAY_RAISE)
 
 
 class Cleanup:
@@ -57,6 +77,8 @@ class Attempt:
         self.catches, self.read = catches, read
         self.is_recorded = False
         self.seen: list[Any] = []  # what its names held where it may raise
+        self.keep: Callable[[], None] | None = None  # records what they hold, for the handlers
+        self.root: Scope | None = None  # the program or function that it stands in
         self.cleanups = 0  # how many cleanups are outside of it
 
 

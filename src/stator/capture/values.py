@@ -4,6 +4,7 @@ Undefined      a name that is not bound
 Variant        one of several Python values; a run decides which
 StagedList     a list; once a recorded block changes its length, a list of the program
 CapturedText   a string made when the program runs
+CaughtError    the exception that a recorded handler has caught
 CapturedComplex  a complex number that the program computes: torch has no symbolic one
 Diverged       raised through a recorded block that always raises
 """
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stator.capture.places import current_place
-from stator.errors import BranchMismatch, DataDependent
+from stator.errors import BranchMismatch, DataDependent, UnsupportedCall
 from stator.program.ir import Value
 
 if TYPE_CHECKING:  # kinds describe these values
@@ -124,14 +125,22 @@ def first_variant(tree: Any) -> Variant | None:
 
 
 def replace(old: Variant, new: Any, tree: Any) -> Any:
-    """`tree` with `new` wherever it has `old`."""
+    """`tree` with `new` wherever it has `old`; a part without it stays the object it is."""
     if tree is old:
         return new
-    if type(tree) in (list, tuple, StagedList):
-        return type(tree)(replace(old, new, item) for item in tree)
+    if type(tree) in (list, tuple) or (type(tree) is StagedList and tree.columns is None):
+        items = [replace(old, new, item) for item in tree]
+        return tree if _same_items(items, tree) else type(tree)(items)
     if type(tree) in (dict, StagedDict):
-        return {key: replace(old, new, item) for key, item in tree.items()}
+        values = [replace(old, new, item) for item in tree.values()]
+        if _same_items(values, tree.values()):
+            return tree
+        return type(tree)(zip(tree, values, strict=True))
     return tree
+
+
+def _same_items(new: list[Any], old: Any) -> bool:
+    return all(a is b for a, b in zip(new, old, strict=True))
 
 
 def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -186,6 +195,39 @@ class CapturedComplex:
         raise _needs_a_value("to compare a captured complex number")
 
     __bool__ = __hash__ = __complex__  # type: ignore[assignment]
+
+
+class CaughtError:
+    """The exception that a recorded handler has caught: only a run has it."""
+
+    def __init__(self, name: CapturedText, text: CapturedText, ask: Callable[[Any], Any]) -> None:
+        self.__dict__.update(_name=name, _text=text, _ask=ask)
+
+    def text(self, is_seen: Callable[[Value], bool]) -> CapturedText:
+        """`str(error)`."""
+        if not is_seen(self._text.value):
+            raise self.refused()
+        found: CapturedText = self._text
+        return found
+
+    def is_a(self, names: tuple[str, ...]) -> Any:
+        """Is it of one of these classes?"""
+        return self._ask(names)
+
+    def class_name(self) -> CapturedText:
+        """`type(error).__name__`."""
+        found: CapturedText = self._name
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        raise self.refused()
+
+    def refused(self) -> UnsupportedCall:
+        """The error for any other use."""
+        return UnsupportedCall(
+            "the caught exception is looked at, and only a run has it", at=current_place(),
+            fix="use its text (`str(error)`) or its class (`isinstance`) inside the handler",
+        )  # fmt: skip
 
 
 class Columns:

@@ -39,6 +39,12 @@ def class_names(error: Exception) -> frozenset[str]:
     return frozenset((*builtin, *written))
 
 
+def type_name(error: Exception) -> str:
+    """`type(error).__name__`, of the class that the user wrote if there is one."""
+    written: tuple[str, ...] = getattr(error, "stator_classes", ())
+    return written[0].rpartition(".")[2] if written else type(error).__name__
+
+
 def _exception(type_name: str, said: tuple[object, ...]) -> Exception:
     found = getattr(builtins, type_name, None)
     if isinstance(found, type) and issubclass(found, Exception):
@@ -164,6 +170,7 @@ EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "stator::set_autocast": run_set_autocast,
         "stator::format": run_format,
         "stator::join": run_join,
+        "stator::text_length": len,
         "stator::list_make": run_list_make,
         "stator::list_length": len,
         "stator::list_get": run_list_get,

@@ -12,7 +12,7 @@ import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
@@ -20,7 +20,7 @@ import torch
 
 from stator.errors import DemandViolated, InputError, ProgramError, StatorError
 from stator.execute.arguments import describe
-from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored
+from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored, type_name
 from stator.program.ir import Arg, Block, Literal, Op, Value, ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
 from stator.program.ops import EFFECTS
@@ -41,6 +41,8 @@ class Frame:
     runner: Runner
     outer: Values  # the program's inputs and stored tensors: what a function sees
     depth: int = 0
+    kept: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # for handlers, by try
+    caught: list[Exception] = field(default_factory=list)  # what handlers that run have caught
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,18 +131,44 @@ def run_while(step: Step, frame: Frame) -> Sequence[Any]:
 def run_try(step: Step, frame: Frame) -> Sequence[Any]:
     """The body runs; the first handler that catches what it raises runs instead."""
     body, *handlers = step.blocks
+    number = int(step.op.attributes["number"])  # type: ignore[arg-type] # checked
+    frame.kept[number] = tuple(read(frame.values) for read in step.args)
     grad = torch.is_grad_enabled()
     try:
         return run_block(body, (), frame)
     except StatorError:
         raise
     except Exception as error:
-        catches: Any = step.op.attributes["catches"]
-        for names, handler in zip(catches, handlers, strict=True):
-            if class_names(error) & {*names}:
+        found = class_names(error)
+        attributes: Any = step.op.attributes
+        choices = zip(attributes["catches"], attributes["asks"], handlers, strict=True)
+        for names, asks, handler in choices:
+            if found & {*names}:
                 torch.set_grad_enabled(grad)
-                return run_block(handler, (), frame)
+                answers = (not found.isdisjoint(asked) for asked in asks)
+                given = (type_name(error), str(error), *frame.kept[number], *answers)
+                return _run_handler(handler, given, error, frame)
         raise
+
+
+def _run_handler(handler: Steps, given: Sequence[Any], error: Exception, frame: Frame) -> Any:
+    frame.caught.append(error)
+    try:
+        return run_block(handler, given, frame)
+    finally:
+        frame.caught.pop()
+
+
+def run_keep(step: Step, frame: Frame) -> Sequence[Any]:
+    """What handlers are to get, should the next op raise."""
+    number = int(step.op.attributes["number"])  # type: ignore[arg-type] # checked
+    frame.kept[number] = tuple(read(frame.values) for read in step.args)
+    return ()
+
+
+def run_reraise(_step: Step, frame: Frame) -> Sequence[Any]:
+    """The exception that the handler has caught goes on."""
+    raise frame.caught[-1]
 
 
 def run_call(step: Step, frame: Frame) -> Sequence[Any]:
@@ -203,6 +231,8 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
         "stator::while": run_while,
         "stator::call": run_call,
         "stator::try": run_try,
+        "stator::keep": run_keep,
+        "stator::reraise": run_reraise,
         "stator::demand": run_demand,
     }
 )

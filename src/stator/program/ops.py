@@ -14,9 +14,15 @@ Control:
     stator::while(condition, *init) {body}  body(*carried) yields (condition, *carried);
                                             gives the last carried values
     stator::call(*args) function="name"     runs a block of the program's function table
-    stator::try() {body} {handler}... catches=((name, ...), ...)
+    stator::try(*start) {body} {handler}... number= catches=((name, ...), ...) asks=(...)
                                             runs the body; where it raises an exception of a class
-                                            that `catches` names, the handler at that place instead
+                                            that `catches` names, the handler at that place
+                                            instead: handler(class, text, *kept, *answers) gets the
+                                            exception's class and text, what was kept last (at
+                                            first, `start`), and for each tuple of names in its
+                                            `asks` whether the exception is of such a class
+    stator::keep(*values) number=           what handlers of the try of that number are to get
+    stator::reraise()                       in a handler: raises what it has caught
 
 Effects:
     stator::assert(condition, message)      raises AssertionError
@@ -32,6 +38,8 @@ Effects:
 Text:
     stator::format(value, conversion, spec) one value as text
     stator::join(*parts)                    texts put together
+    stator::text_length(text)               how many characters it has
+    (stator::eq ne lt le gt ge compare texts too)
 
 Lists (of a length that is known only when the program runs; a list is a value, never changed):
     stator::list_make(*items)  list_length(list)  list_get(list, index)
@@ -56,9 +64,9 @@ NUMBER_OPS = (
     "int", "float", "bool", "complex", "real", "imag", "round", "floor", "ceil", "trunc", "select",
     *MATH_OPS,
 )  # fmt: skip
-CONTROL_OPS = ("if", "while", "call", "try")
+CONTROL_OPS = ("if", "while", "call", "try", "keep", "reraise")
 EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_autocast")
-TEXT_OPS = ("format", "join")
+TEXT_OPS = ("format", "join", "text_length")
 LIST_OPS = (
     "list_make", "list_length", "list_get", "list_slice", "list_append", "list_insert",
     "list_set", "list_delete", "list_extend", "list_repeat", "list_reverse",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from stator.errors import ProgramError
 from stator.program.ir import Block, Op, Value, values_in
@@ -82,8 +82,10 @@ def _check_if(op: Op) -> None:
 
 
 def _check_try(op: Op) -> None:
-    if op.args or any(block.inputs for block in op.blocks):
-        _broken("stator::try takes no values, and blocks without inputs", op)
+    asks: Any = op.attributes.get("asks", ())
+    counts = [0, *(2 + len(op.args) + len(asked) for asked in asks)]
+    if [len(block.inputs) for block in op.blocks] != counts:
+        _broken("the blocks of stator::try take another number of values than they are given", op)
     if any(len(block.outputs) != len(op.results) for block in op.blocks):
         _broken("the blocks of stator::try yield another number of values than it gives", op)
 

@@ -1,6 +1,7 @@
 """`raise` and `with` -> staging calls around them; `try` -> a staging call.
 
-raise E from C          raise stator__.raised(E) from C
+raise E from C          raise stator__.raised(E) from stator__.cause(C)
+raise                   raise stator__.reraised()
 with C as NAME: BODY    with stator__.entered(C) as NAME: BODY
 try: BODY               def body_1__(): BODY
 except E as e: HANDLER  def handler_1__(e): HANDLER
@@ -29,8 +30,12 @@ def rewrite_exceptions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
 
 class _Exceptions(Walk):
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
-        if node.exc is not None:
+        if node.exc is None:
+            node.exc = staged("reraised", at=node)
+        else:
             node.exc = staged("raised", node.exc, at=node)
+        if node.cause is not None:
+            node.cause = staged("cause", node.cause, at=node)
         return node
 
     def visit_With(self, node: ast.With) -> ast.AST:

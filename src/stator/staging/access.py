@@ -121,7 +121,7 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
     """`obj[key]`."""
     obj = session.seen(obj)
     if isinstance(obj, Variant) or _has_variant(key):
-        return distribute(lambda o, k: getitem(session, o, k), (obj, key), {})
+        return _each_way(session, lambda o, k: getitem(session, o, k), obj, key)
     method = user_method(obj, "__getitem__")
     if method is not None:
         return session.call(method, obj, key)
@@ -210,7 +210,7 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
     """`obj[key] = value`."""
     obj = session.seen(obj)
     if isinstance(obj, Variant) or _has_variant(key):
-        distribute(lambda o, k: setitem(session, o, k, value), (obj, key), {})
+        _each_way(session, lambda o, k: setitem(session, o, k, value), obj, key)
     elif (method := user_method(obj, "__setitem__")) is not None:
         session.call(method, obj, key, value)
     elif isinstance(obj, CapturedArray):
@@ -322,6 +322,13 @@ def _is_integer(tensor: torch.Tensor) -> bool:
 
 def _is_symbolic(key: Any) -> bool:
     return isinstance(key, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def _each_way(session: Session, function: Any, obj: Any, key: Any) -> Any:
+    """`function(obj, key)` for each object, and each key, that there can be."""
+    if isinstance(obj, Variant):
+        return session.recorder.apply(obj, lambda one: function(one, key))
+    return distribute(lambda k: function(obj, k), (key,), {})
 
 
 def _has_variant(key: Any) -> bool:

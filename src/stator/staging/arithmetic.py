@@ -20,7 +20,7 @@ from stator.capture.values import CapturedComplex, CapturedText, StagedList, Var
 from stator.staging import definitions
 from stator.staging.dict_calls import union
 from stator.staging.lists import concatenated, is_captured, repeated
-from stator.staging.number_calls import complex_arithmetic, number_op
+from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.text import fstring, is_text_symbolic, percent_format
@@ -37,6 +37,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 }  # fmt: skip
 RECORDED = {"//": "floordiv", "%": "mod", "**": "pow"}
 BITWISE = {"&": "bitand", "|": "bitor", "^": "bitxor", "<<": "lshift", ">>": "rshift"}  # fmt: skip
+CAPTURED = (Number, CapturedComplex)
 PLAIN = (torch.Tensor, int, float, complex)
 
 
@@ -54,6 +55,13 @@ def arithmetic(session: Session, left: Any, sign: str, right: Any) -> Any:
         return _texts(session, left, sign, right)
     if isinstance(right, str | CapturedText):
         return _repeated_text(session, right, left) if sign == "*" else PYTHON[sign](left, right)
+    if isinstance(left, CAPTURED) or isinstance(right, CAPTURED):
+        return _numbers(session, plain_number(left), sign, plain_number(right))
+    return _python(session, left, sign, right)
+
+
+def _numbers(session: Session, left: Any, sign: str, right: Any) -> Any:
+    """Arithmetic with a captured number."""
     if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):
         return complex_arithmetic(session, left, sign, right)
     if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):
@@ -62,6 +70,10 @@ def arithmetic(session: Session, left: Any, sign: str, right: Any) -> Any:
         return _record(session, left, sign, right)
     if sign in BITWISE and _is_bitwise(left, sign, right):
         return number_op(session, BITWISE[sign], "int", left, right)
+    return _python(session, left, sign, right)
+
+
+def _python(session: Session, left: Any, sign: str, right: Any) -> Any:
     method = user_method(left, f"__{PYTHON[sign].__name__.rstrip('_')}__")
     if method is not None:
         return session.call(method, left, right)

@@ -8,33 +8,15 @@ from typing import Any
 from stator.capture.attempts import capture_try
 from stator.capture.blocks import TryNeeded, class_names
 from stator.capture.journal import Journal
-from stator.capture.places import current_place
-from stator.capture.scope import MAY_RAISE, Attempt
-from stator.errors import StatorError, UnsupportedCall
+from stator.capture.scope import Attempt, may_raise
+from stator.capture.values import Diverged
+from stator.errors import StatorError
 from stator.program.ir import Block
 from stator.staging.control_flow import LoopVariables, Names, Read, Write, if_stmt
 from stator.staging.session import Session
 
 Code = Callable[[], Any]
 Clause = tuple[Callable[[], Any], Callable[[Any], Any]]  # the classes, and the handler
-
-
-class CaughtError:
-    """The exception that a recorded handler has caught: only a run has it."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise self._refused()
-
-    def __str__(self) -> str:
-        raise self._refused()
-
-    __repr__ = __format__ = __str__  # type: ignore[assignment]  # all of them refuse
-
-    def _refused(self) -> UnsupportedCall:
-        return UnsupportedCall(
-            "the caught exception is looked at, and only a run has it",
-            at=current_place(), fix="leave out `as name`, and decide by its class",
-        )  # fmt: skip
 
 
 def try_stmt(
@@ -104,7 +86,7 @@ def _handler_for(clauses: tuple[Clause, ...], error: Exception) -> Callable[[Any
 
 def _may_raise(block: Block, start: int) -> bool:
     return any(
-        op.name.startswith(MAY_RAISE) or any(_may_raise(inner, 0) for inner in op.blocks)
+        may_raise(op) or any(_may_raise(inner, 0) for inner in op.blocks)
         for op in block.ops[start:]
     )
 
@@ -118,24 +100,43 @@ def _record(
     variables: LoopVariables,
 ) -> None:
     session.decide("try", "recorded", "only a run knows whether it raises")
-    handlers = [(_names(classes()), _handling(handler)) for classes, handler in clauses]
+    handlers = [
+        (error_names(classes()), _in_handler(session, handler)) for classes, handler in clauses
+    ]
     through = capture_try(session.recorder, variables, attempt, body, handlers)
     if_stmt(session, through, orelse, _nothing, variables.read, variables.write, variables.names)
 
 
-def _handling(handler: Callable[[Any], Any]) -> Code:
-    return lambda: handler(CaughtError())
+def _in_handler(session: Session, handler: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`handler`, inside of which a bare `raise` has something to raise."""
+
+    def run(error: Any) -> Any:
+        session.handlers += 1
+        try:
+            return handler(error)
+        finally:
+            session.handlers -= 1
+
+    return run
 
 
-def _names(classes: Any) -> tuple[str, ...]:
+def error_names(classes: Any) -> tuple[str, ...]:
     """The names that a program knows the classes of an `except` by."""
     if classes is None:
         return ("Exception",)
     if isinstance(classes, tuple):
-        return tuple(name for cls in classes for name in _names(cls))
+        return tuple(name for cls in classes for name in error_names(cls))
     builtin, written = class_names(classes)
     return written[:1] or (builtin,)
 
 
 def _nothing() -> None:
     return None
+
+
+def reraise(session: Session) -> None:
+    """A bare `raise` in a recorded handler."""
+    if not session.handlers:
+        raise RuntimeError("No active exception to reraise")
+    session.recorder.emit("stator::reraise", ())
+    raise Diverged

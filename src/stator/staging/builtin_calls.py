@@ -16,6 +16,7 @@ from stator.capture.places import current_place
 from stator.capture.values import (
     CapturedComplex,
     CapturedText,
+    CaughtError,
     StagedDict,
     StagedList,
     Undefined,
@@ -26,13 +27,14 @@ from stator.capture.values import (
 from stator.errors import UnsupportedCall
 from stator.staging import access, definitions, iteration, lists
 from stator.staging.arithmetic import arithmetic
+from stator.staging.attempts import error_names
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
 from stator.staging.number_calls import absolute, complex_of
 from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
-from stator.staging.text import format_value, fstring, is_text_symbolic, print_values
+from stator.staging.text import format_value, fstring, is_text_symbolic, print_values, text_length
 from stator.staging.truth import index, item, to_float, to_int
 
 if TYPE_CHECKING:  # the caller makes these
@@ -139,6 +141,8 @@ class BuiltinCalls:
             return value.shape[0]
         if isinstance(value, Indexed | CapturedRange):
             return value.length()
+        if isinstance(value, CapturedText):
+            return text_length(self.session, value)
         if lists.is_captured(value):
             return lists.list_length(self.recorder, value)
         return len(value)
@@ -246,6 +250,8 @@ class BuiltinCalls:
         if isinstance(value, Undefined):
             raise value.error()
         wanted = _flat_classes(classes)
+        if isinstance(value, CaughtError):
+            return value.is_a(error_names(wanted))
         for captured, python in PYTHON_TYPES.items():
             if isinstance(value, captured):
                 return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
@@ -259,6 +265,8 @@ class BuiltinCalls:
         value = args[0]
         if isinstance(value, Variant):
             return self.recorder.apply(value, self._type)
+        if isinstance(value, CaughtError):
+            return CaughtType(value)
         if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
             return torch.Tensor
         return next((p for c, p in PYTHON_TYPES.items() if isinstance(value, c)), type(value))
@@ -428,6 +436,23 @@ class BuiltinCalls:
             value = args[int(field)] if field.isdigit() else kwargs[field]
             parts.append(format_value(self.session, value, conversion, spec or None))
         return fstring(self.session, *parts)
+
+
+class CaughtType:
+    """`type(error)` of an exception that only a run has: its name is known then."""
+
+    def __init__(self, error: CaughtError) -> None:
+        self.error = error
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("__name__", "__qualname__"):
+            return self.error.class_name()
+        raise self.error.refused()
+
+    def __eq__(self, other: object) -> bool:
+        raise self.error.refused()
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 def _flat_classes(classes: Any) -> tuple[Any, ...]:

@@ -35,8 +35,9 @@ def call_dict_method(
     """`owner.name(*args, **kwargs)`."""
     if first_variant(args[:1]) is not None and name in KEYED:
         return distribute(
-            lambda *a: call_dict_method(session, owner, name, method, a, kwargs), args, {}
-        )
+            lambda key: call_dict_method(session, owner, name, method, (key, *args[1:]), kwargs),
+            args[:1], {},
+        )  # fmt: skip
     session.note(owner)
     if name in KEYED and is_captured_key(args[0]):
         return _by_captured_key(session, owner, name, *args)

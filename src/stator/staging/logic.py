@@ -23,9 +23,10 @@ from stator.capture.values import (
 from stator.errors import UnsupportedCall
 from stator.staging import definitions
 from stator.staging.lists import is_captured
-from stator.staging.number_calls import complex_arithmetic
+from stator.staging.number_calls import complex_arithmetic, plain_number
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
+from stator.staging.text import compare_texts
 from stator.staging.truth import to_int, truth
 
 Code = Callable[[], Any]
@@ -79,6 +80,10 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
         found = _contains(session, right, left)
         return not_(session, found) if sign == "not in" else found
     left, right = session.seen(left), session.seen(right)
+    if isinstance(left, Number) or isinstance(right, Number):
+        left, right = plain_number(left), plain_number(right)
+    if isinstance(left, CapturedText) or isinstance(right, CapturedText):
+        return compare_texts(session, left, sign, right)
     if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):
         left, right = _as_numbers(session, left), _as_numbers(session, right)
     if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):

@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import torch
 
 from stator.capture.arrays import CapturedArray
@@ -33,6 +34,15 @@ def number_op(session: Session, name: str, kind: NumberKind, *operands: Any) -> 
     recorder = session.recorder
     value = recorder.emit_number(f"stator::{name}", tuple(map(recorder.arg, operands)), kind)
     return recorder.number(kind, value)
+
+
+def plain_number(value: Any) -> Any:
+    """An IntEnum member or a scalar of numpy as the plain number that it is."""
+    if isinstance(value, numpy.generic):
+        return value.item()
+    if isinstance(value, int | float) and type(value) not in (bool, int, float):
+        return int(value) if isinstance(value, int) else float(value)
+    return value
 
 
 # ---- math

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,10 +12,10 @@ import torch
 from stator.capture.branches import capture_if, defined
 from stator.capture.places import current_place
 from stator.capture.values import (
+    CaughtError,
     StagedList,
     Undefined,
     Variant,
-    distribute,
 )
 from stator.errors import UnsupportedCall
 from stator.staging import access, attempts, control_flow, displays, lists, logic, patterns, text
@@ -177,7 +178,13 @@ class Staging:
         """`left SIGN= right`: in place where the object can."""
         left = self.session.seen(left)
         if isinstance(left, Variant) or isinstance(right, Variant):
-            return distribute(lambda a, b: self.augmented(sign, a, b), (left, right), {})
+            chosen = left if isinstance(left, Variant) else right
+            return self.recorder.apply(
+                chosen,
+                lambda one: self.augmented(
+                    sign, one if chosen is left else left, one if chosen is right else right
+                ),
+            )
         if isinstance(left, StagedList):
             return self._augmented_list(sign, left, right)
         method = user_method(left, f"__i{IN_PLACE[sign].__name__[1:].rstrip('_')}__")
@@ -312,9 +319,25 @@ class Staging:
 
     def raised(self, error: Any) -> Any:
         """What `raise` raises; one of several errors is raised where it is that one."""
+        if isinstance(error, CaughtError):
+            attempts.reraise(self.session)
         if isinstance(error, Variant):
-            self.recorder.apply_all(error, _raise)
+            self.recorder.apply_all(error, self._raise)
         return error
+
+    def _raise(self, error: Any) -> None:
+        raise self.raised(error)
+
+    def reraised(self) -> Any:
+        """What a bare `raise` raises."""
+        active = sys.exc_info()[1]
+        if active is None:
+            attempts.reraise(self.session)
+        return active
+
+    def cause(self, error: Any) -> Any:
+        """What `raise ... from error` names as the cause: a program keeps none."""
+        return None if isinstance(error, CaughtError | Variant) else error
 
     def try_stmt(
         self, body: Code, clauses: Any, orelse: Code, read: Any, write: Any, names: Any
@@ -333,7 +356,3 @@ class Staging:
     def index(self, value: Any) -> Any:
         """`operator.index(value)` for a tensor; anything else as it is."""
         return index(self.recorder, value)
-
-
-def _raise(error: Any) -> None:
-    raise error

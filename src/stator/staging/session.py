@@ -47,6 +47,7 @@ class Session:
     globals_written: set[types.FunctionType] = field(default_factory=set)
     shadows: dict[int, tuple[list[Any], StagedList]] = field(default_factory=dict)
     arrays: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    handlers: int = 0  # how many recorded handlers of a `try` run now
     staging: Any = None
 
     def attach(self, staging: Any) -> None:

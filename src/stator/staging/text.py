@@ -12,7 +12,7 @@ from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import CapturedComplex, CapturedText, Symbolic, Variant
+from stator.capture.values import CapturedComplex, CapturedText, CaughtError, Symbolic, Variant
 from stator.errors import UnsupportedCall
 from stator.program.ir import Arg
 from stator.program.types import TextType
@@ -34,12 +34,16 @@ def is_text_symbolic(value: Any) -> bool:
         return any(is_text_symbolic(item) for item in value.values())
     if is_plain_object(value):
         return any(is_text_symbolic(item) for item in vars(value).values())
-    return isinstance(value, Symbolic) or is_captured(value)
+    return isinstance(value, Symbolic | CaughtError) or is_captured(value)
 
 
 def format_value(session: Session, value: Any, conversion: str | None, spec: Any) -> Any:
     """`{value!conversion:spec}` of an f-string."""
     recorder = session.recorder
+    if isinstance(value, CaughtError):
+        if conversion in ("r", "a"):
+            raise value.refused()
+        value = value.text(recorder.sees_value)
     if isinstance(value, Variant):
         return recorder.apply(value, lambda one: format_value(session, one, conversion, spec))
     if not is_text_symbolic(value) and not isinstance(spec, CapturedText):
@@ -97,6 +101,31 @@ def _percent_field(session: Session, found: re.Match[str], value: Any) -> Any:
     return format_value(session, value, None, spec)
 
 
+TEXT_SIGNS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+
+def compare_texts(session: Session, left: Any, sign: str, right: Any) -> Any:
+    """`left SIGN right`, one of them a text made by the program."""
+    if not all(isinstance(one, str | CapturedText) for one in (left, right)):
+        if sign in ("==", "!="):
+            return sign == "!="
+        names = ["str" if isinstance(o, CapturedText) else type(o).__name__ for o in (left, right)]
+        raise TypeError(
+            f"'{sign}' not supported between instances of '{names[0]}' and '{names[1]}'"
+        )
+    recorder = session.recorder
+    args = (text_arg(recorder, left), text_arg(recorder, right))
+    value = recorder.emit_number(f"stator::{TEXT_SIGNS[sign]}", args, "bool")
+    return recorder.number("bool", value)
+
+
+def text_length(session: Session, text: CapturedText) -> Any:
+    """`len(text)`."""
+    recorder = session.recorder
+    value = recorder.emit_number("stator::text_length", (text.value,), "int")
+    return recorder.number("int", value)
+
+
 def _first_variant(values: tuple[Any, ...]) -> int | None:
     """The position of the first Variant; None where there is none."""
     return next((k for k, value in enumerate(values) if isinstance(value, Variant)), None)
@@ -110,6 +139,8 @@ def _text_op(recorder: Recorder, name: str, args: tuple[Arg, ...]) -> CapturedTe
 
 def text_arg(recorder: Recorder, value: Any) -> Arg:
     """What a text op is given for `value`."""
+    if isinstance(value, CaughtError):
+        value = value.text(recorder.sees_value)
     if isinstance(value, CapturedText):
         return value.value
     if isinstance(value, torch.Tensor | Number | CapturedComplex):
