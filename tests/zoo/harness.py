@@ -142,7 +142,8 @@ def _spec(program: Program, call: tuple[Any, ...]) -> list[Any]:
         if not isinstance(value, torch.Tensor):
             return value
         shape = [None if d in (dims or ()) else size for d, size in enumerate(value.shape)]
-        return InputSpec(shape, value.dtype, stop_gradient=not program.trains)
+        learns = program.trains and value.is_floating_point()
+        return InputSpec(shape, value.dtype, stop_gradient=not learns)
 
     return [
         _map(lambda value, dims=dims: leaf(value, dims), value)
