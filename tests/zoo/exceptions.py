@@ -1,0 +1,322 @@
+"""Exceptions by data: what a handler may ask, and what may swallow them."""
+
+from __future__ import annotations
+
+import contextlib
+
+import torch
+
+from tests.zoo.programs import f, i, program
+
+
+class TooBig(ValueError):
+    pass
+
+
+def _risky(x):
+    if x.max() > 5:
+        raise TooBig("max")
+    if x.min() < 0:
+        raise KeyError("min")
+    return x * 2
+
+
+class Tracker:
+    def __init__(self):
+        self.log = []
+
+    def __enter__(self):
+        self.log.append("in")
+        return self
+
+    def __exit__(self, et, ev, tb):
+        self.log.append("out" if et is None else "err")
+        return et is ValueError
+
+
+@program((f(1.0, 2.0),), (f(9.0, 2.0),), (f(-1.0, 2.0),))
+def try_helper_raises(x):
+    """A helper raises one of two classes, by data."""
+    try:
+        y = _risky(x)
+    except TooBig:
+        y = x / 5
+    except (KeyError, IndexError):
+        y = -x
+    return y
+
+
+@program((f(1.0, 2.0),), (f(0.0, 2.0, 0.0),), (f([]),), dynamic=({0},))
+def try_in_loop(x):
+    """A handler with `continue` in a loop."""
+    total = torch.zeros(())
+    skipped = 0
+    for v in x:
+        try:
+            if v == 0:
+                raise ZeroDivisionError
+            total = total + 1 / v
+        except ZeroDivisionError:
+            skipped += 1
+            continue
+    return (total, skipped)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def try_exception_message(x):
+    """The class of the caught exception decides."""
+    try:
+        if x.sum() > 0:
+            raise ValueError("p")
+        raise TypeError("n")
+    except (ValueError, TypeError) as e:
+        if isinstance(e, ValueError):
+            return x + 1
+        return x - 1
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),), pending="refused: ST204 the class of a caught exception")
+def err_type_is(x):
+    """`type` of the caught exception decides."""
+    try:
+        if x.sum() > 0:
+            raise ValueError("a")
+        raise KeyError("b")
+    except (KeyError, ValueError) as e:
+        return x * 2 if type(e) is ValueError else x * 3
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def err_type_name(x):
+    """The name of the caught exception's class."""
+    try:
+        if x.sum() > 0:
+            raise ValueError("a")
+        raise KeyError("b")
+    except (KeyError, ValueError) as e:
+        return x * len(type(e).__name__)
+
+
+@program(
+    (f(1.0, 2.0),), (f(-1.0, -2.0),), pending="refused: ST204 the arguments of a caught exception"
+)
+def err_args(x):
+    """The arguments of the caught exception."""
+    try:
+        if x.sum() > 0:
+            raise ValueError("a", 3)
+        raise ValueError("b", 4)
+    except ValueError as e:
+        return x * e.args[1]
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def err_kept(x):
+    """The caught exception is kept and asked about after the `try`."""
+    err = None
+    try:
+        if x.sum() > 0:
+            raise ValueError("a")
+    except ValueError as e:
+        err = e
+    if err is not None:
+        return x * 2
+    return x * 3
+
+
+@program((i(0), f(1.0, 2.0)), (i(2), f(1.0, 2.0)), (i(5), f(1.0, 2.0)))
+def lookup_error_by_data(k, x):
+    """ArithmeticError and LookupError by data."""
+    try:
+        y = [x, x * 2, x * 3][int(k)] / (int(k) - 2) * (6 // (int(k) - 2))
+    except ArithmeticError:
+        y = x * 100
+    except LookupError:
+        y = x * 200
+    return y
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def reraise_other(x):
+    """A handler raises another class, caught outside."""
+    try:
+        try:
+            if x.sum() > 0:
+                raise KeyError("a")
+        except KeyError:
+            raise ValueError("b")
+    except ValueError:
+        return x * 5
+    return x
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def raise_e_again(x):
+    """A handler raises what it caught."""
+    try:
+        try:
+            if x.sum() > 0:
+                raise KeyError("a")
+        except KeyError as e:
+            raise e
+    except KeyError:
+        return x * 5
+    return x
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def raise_bare_again(x):
+    """A bare `raise` in a handler, caught outside by a base class."""
+    n = 0
+    try:
+        try:
+            if x.sum() > 0:
+                raise KeyError("a")
+        except KeyError:
+            n += 1
+            raise
+    except LookupError:
+        return x * (5 + n)
+    return x
+
+
+@program((f(1.0, -2.0, 3.0),), (f(-1.0, -1.0),), (f([4.0]),), dynamic=({0},))
+def try_break_continue(x):
+    """`break` and `continue` inside `try` and handler, with a `finally`."""
+    s = torch.zeros(())
+    n = 0
+    for v in x:
+        try:
+            if v < 0:
+                raise ValueError
+            s = s + v
+            if s > 3:
+                break
+        except ValueError:
+            n += 1
+            continue
+        finally:
+            n += 10
+    return (s, n)
+
+
+@program((f(1.0, -2.0, 3.0),), (f(-1.0, -1.0),), (f([4.0]),), dynamic=({0},))
+def try_return_in_loop(x):
+    """`return` inside `try` in a loop."""
+    for v in x:
+        try:
+            if v > 2:
+                return v * 10
+            if v < 0:
+                raise ValueError
+        except ValueError:
+            pass
+    return x.sum()
+
+
+@program((f(1.0, 2.0), i(2)), (f(1.0, 2.0), i(0)))
+def retry_loop(x, n):
+    """A loop that tries again until it works."""
+    tries = 0
+    while True:
+        try:
+            if tries < n:
+                raise RuntimeError("again")
+            return x * tries
+        except RuntimeError:
+            tries += 1
+            if tries > 5:
+                raise
+
+
+@program(
+    (f(1.0, 2.0),),
+    (f(-1.0, -2.0),),
+    pending="raises: a context manager that swallows does not swallow a recorded raise",
+)
+def with_suppress(x):
+    """`contextlib.suppress` swallows a raise by data."""
+    y = x
+    with contextlib.suppress(ValueError):
+        y = x * 2
+        if x.sum() > 0:
+            raise ValueError
+        y = x * 3
+    return y
+
+
+@program(
+    (f(1.0, 2.0),),
+    (f(-1.0, -2.0),),
+    pending="raises: a context manager that swallows does not swallow a recorded raise",
+)
+def with_class_swallows(x):
+    """An `__exit__` that answers True swallows a raise by data."""
+    t = Tracker()
+    with t:
+        if x.sum() > 0:
+            raise ValueError("x")
+        t.log.append("body")
+    return x * len(t.log)
+
+
+@program(
+    (f(1.0, 2.0),),
+    (f(-1.0, -2.0),),
+    pending="raises: a context manager that swallows does not swallow a recorded raise",
+)
+def cm_generator_catches(x):
+    """A generator context manager swallows a raise by data."""
+
+    @contextlib.contextmanager
+    def guard():
+        try:
+            yield
+        except ValueError:
+            pass
+
+    y = x
+    with guard():
+        if x.sum() > 0:
+            raise ValueError
+        y = x * 3
+    return y
+
+
+@program(
+    (f(1.0, 2.0), i(2)),
+    (f(-1.0, -2.0), i(0)),
+    (f(3.0, 2.0), i(5)),
+    pending="wrong: an error of Stator's own in a recorded block passes for the user's",
+)
+def internal_error_swallowed(x, n):
+    """A broad handler around code that raises nothing in eager."""
+    try:
+        last = [1]
+        for k in range(n):
+            new = [0]
+            for t in last:
+                new.append(t + 1)
+            last = new
+        return x * sum(last)
+    except (AssertionError, ValueError, TypeError, IndexError):
+        return x * -1000
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),), (f(-9.0, -2.0),))
+def with_break_inside(x):
+    """`break` inside `with` inside a loop."""
+
+    @contextlib.contextmanager
+    def cm(d):
+        d["open"] = d["open"] + 1
+        yield
+        d["closed"] = d["closed"] + 1
+
+    d = {"open": 0, "closed": 0}
+    for k in range(4):
+        with cm(d):
+            if x.sum() > 2:
+                break
+            x = x + 1
+    return (x, d["open"], d["closed"])
