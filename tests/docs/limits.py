@@ -55,13 +55,6 @@ def coroutine(x):
     return later()
 
 
-def complex_number(x):
-    turn = 1j
-    while x.sum() > 0:
-        x, turn = x - 1, turn * 1j
-    return turn
-
-
 def keys_from_data(x):
     table, count = {}, 0
     while x.sum() > count:
@@ -114,12 +107,10 @@ LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "ST204", convert_and_call(python_random, ONES)),
     "`async`": (
         "ST102", convert_and_call(coroutine, ONES)),
-    "complex Python numbers that a branch or a loop changes": (
-        "ST204", convert_and_call(complex_number, ONES)),
     "`first, *rest = tensor` where only a run knows how many there are": (
         "ST204", convert_and_call(starred, ONES)),
     "dict keys made from data": (
-        "ST203", convert_and_call(keys_from_data, ONES)),
+        "ST204", convert_and_call(keys_from_data, ONES)),
     "an open size that broadcasts as 1 against another: the two are taken to be equal": (
         "ST302", broadcast_any_sizes),
     "saving a model whose call changes Python objects other than registered buffers": (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import contextlib
 import operator
 import sys
 
@@ -117,8 +116,17 @@ class PlainStaging:
     def unary(self, sign, value):
         return UNARY[sign](value)
 
-    def cleanup(self):
-        return PlainCleanup()
+    def finally_stmt(self, body, final, read, write, names):
+        assert len(read()) == len(names)
+        try:
+            body()
+        finally:
+            final()
+
+    def with_stmt(self, manager, body, read, write, names):
+        assert len(read()) == len(names)
+        with manager as item:
+            body(item)
 
     def bound(self, value):
         return True
@@ -140,9 +148,6 @@ class PlainStaging:
     def match_argument(self, value, cls, position):
         builtin = cls in (bool, bytes, dict, float, int, list, set, str, tuple)
         return value if builtin else getattr(value, cls.__match_args__[position])
-
-    def entered(self, manager):
-        return manager
 
     def spread(self, values):
         return PlainSpread(values)
@@ -223,8 +228,3 @@ class PlainStaging:
 class PlainSpread:
     def __init__(self, values):
         self.values = values
-
-
-class PlainCleanup(contextlib.nullcontext):
-    def running(self):
-        return contextlib.nullcontext()

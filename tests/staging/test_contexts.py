@@ -2,7 +2,6 @@
 
 import contextlib
 
-import pytest
 import torch
 
 import stator
@@ -126,7 +125,6 @@ def deeper():
     yield
 
 
-@pytest.mark.xfail(strict=True, reason="what a generator manager changes outside is not noted")
 def test_what_a_generator_manager_changes_outside_is_changed_by_every_call():
     def f(x):
         with deeper():
@@ -137,3 +135,69 @@ def test_what_a_generator_manager_changes_outside_is_changed_by_every_call():
     for _ in range(3):
         static(torch.ones(1))
     assert STATE["depth"] == 3
+
+
+class Swallowing:
+    """Swallows a ValueError, and says what it saw."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.seen.append(1 if kind is None else 2)
+        return kind is not None and issubclass(kind, ValueError)
+
+
+@contextlib.contextmanager
+def catching(log):
+    log.append(1)
+    try:
+        yield len(log)
+    except ValueError:
+        log.append(2)
+    finally:
+        log.append(3)
+
+
+def test_an_exit_may_swallow_what_only_a_run_raises():
+    def f(x):
+        manager, y = Swallowing(), x
+        with manager:
+            y = x * 2
+            if x.sum() > 5:
+                raise ValueError
+            if x.sum() < -5:
+                raise KeyError("small")
+            y = x * 3
+        return y, manager.seen
+
+    check(f, (torch.ones(1),), (torch.full((1,), 9.0),), (torch.full((1,), -9.0),))
+
+
+def test_suppress_swallows_what_only_a_run_raises():
+    def f(x):
+        y = x
+        with contextlib.suppress(ValueError, ZeroDivisionError):
+            y = x * 2
+            if x.sum() > 5:
+                raise ValueError
+            y = x * (1 / int(x.sum()))
+        return y
+
+    check(f, (torch.ones(1),), (torch.full((1,), 9.0),), (torch.zeros(1),))
+
+
+def test_a_generator_manager_catches_what_the_body_raises():
+    def f(x):
+        log, y = [], x
+        with catching(log) as n, Swallowing():
+            y = x * n
+            if x.sum() > 5:
+                raise ValueError
+            y = y + 1
+        return y, log
+
+    check(f, (torch.ones(1),), (torch.full((1,), 9.0),))

@@ -93,7 +93,7 @@ def try_around_a_raise_by_data(x):
     return y
 
 
-@program((f(1.0),), (f(-1.0),), may_raise=True, refused="ST204")
+@program((f(1.0),), (f(-1.0),), may_raise=True)
 def finally_runs_on_every_path(x):
     """`finally` runs after the return and after the raise."""
     try:

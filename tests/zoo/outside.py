@@ -134,7 +134,7 @@ def list_grows_while_it_is_walked(n):
     return seen, len(work)
 
 
-@program((f(1.0),), (f(-1.0),), may_raise=True, refused="ST204")
+@program((f(1.0),), (f(-1.0),), may_raise=True)
 def context_manager_exit_on_a_raise(x):
     """`__exit__` runs on the path that raises."""
 

@@ -1,21 +1,29 @@
 """capture_try: the body and the handlers of a `try` are recorded, and what they leave is joined.
 
 A handler starts where the body has raised, and only a run knows where that is. So the body is
-recorded twice: the first time shows what its names hold wherever it may raise; the second time it
-keeps (`stator::keep`) what they hold there, and a handler is given what was kept last. The body may
-change no Python object.
+recorded twice: the first time shows what its names, and the objects it changes, hold wherever it
+may raise; the second time it keeps (`stator::keep`) what they hold there, and a handler is given
+what was kept last.
 """
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from stator.capture.blocks import Recorded, record_block
+from stator.capture.blocks import (
+    Recorded,
+    describe_states,
+    put_state,
+    record_block,
+    with_keys,
+)
 from stator.capture.branches import join_sides
 from stator.capture.carry import flatten, instantiate, new_leaves
-from stator.capture.kinds import Kind, always, describe, generalise, merge, same_value
+from stator.capture.journal import same_state, state_of
+from stator.capture.kinds import Fresh, Kind, describe, generalise, merge, same_value
 from stator.capture.loops import Variables
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
@@ -26,6 +34,38 @@ from stator.program.ir import Arg, Block, Value
 from stator.program.types import NumberType, TextType
 
 Handler = tuple[tuple[str, ...], Callable[[CaughtError], Any]]  # what it catches, and its code
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the body keeps: names (None: as before the `try`), and objects that it changes."""
+
+    recorder: Recorder
+    names: tuple[Kind | None, ...]
+    objects: tuple[tuple[Any, Kind], ...]
+
+    def leaves(self, values: tuple[Any, ...]) -> tuple[Arg, ...]:
+        """What is to be kept now, if the names hold `values`."""
+        named = [(v, kind) for v, kind in zip(values, self.names, strict=True) if kind]
+        held = [(with_keys(state_of(obj), kind), kind) for obj, kind in self.objects]
+        return tuple(
+            leaf for value, kind in (*named, *held) for leaf in flatten(self.recorder, value, kind)
+        )
+
+    def new_leaves(self) -> list[Value]:
+        """The inputs of a handler that stand for what was kept."""
+        kinds = [*(kind for kind in self.names if kind), *(kind for _, kind in self.objects)]
+        return [leaf for kind in kinds for leaf in new_leaves(self.recorder, kind)]
+
+    def restore(self, leaves: Sequence[Value], before: tuple[Any, ...], write: Any) -> None:
+        """Give names and objects what was kept."""
+        given = iter(leaves)
+        write(tuple(
+            instantiate(self.recorder, kind, given) if kind else value
+            for kind, value in zip(self.names, before, strict=True)
+        ))  # fmt: skip
+        for obj, kind in self.objects:
+            put_state(self.recorder, obj, instantiate(self.recorder, kind, given))
 
 
 def capture_try(
@@ -39,6 +79,7 @@ def capture_try(
     before = variables.read()
 
     def run_body() -> tuple[Any, ...]:
+        attempt.scope = recorder.scope
         variables.write(before)
         body()
         return (True, *variables.read())
@@ -48,10 +89,10 @@ def capture_try(
     attempt.keep = None
     mark = recorder.mark()
     tried = _record_body(recorder, attempt, run_body)
-    kept = _kept(before, attempt)
-    if any(kept):
+    kept = _kept(recorder, before, attempt)
+    if any(kept.names) or kept.objects:
         recorder.rewind(mark)
-        attempt.keep = _keeping(recorder, attempt, kept, number)
+        attempt.keep = lambda: _keep(recorder, kept, attempt, number)
         tried = _record_body(recorder, attempt, run_body)
     caught = [_Handler(recorder, variables, before, kept, code).record() for _, code in handlers]
     variables.write(before)
@@ -62,13 +103,17 @@ def capture_try(
             "asks": tuple(tuple(handler.asked) for handler in caught),
             "number": number,
         }
-        start = _leaves(recorder, before, kept)
+        start = kept.leaves(before)
         recorder.emit("stator::try", start, results, attributes=attributes, blocks=blocks)
 
     sides = [tried, *(handler.recorded for handler in caught)]
     went_through, *values = join_sides(recorder, sides, emit)
     variables.write(tuple(values))
     return went_through
+
+
+def _keep(recorder: Recorder, kept: Kept, attempt: Attempt, number: int) -> None:
+    recorder.emit("stator::keep", kept.leaves(attempt.read()), attributes={"number": number})
 
 
 class _Handler:
@@ -79,7 +124,7 @@ class _Handler:
         recorder: Recorder,
         variables: Variables,
         before: tuple[Any, ...],
-        kept: Sequence[Kind | None],
+        kept: Kept,
         code: Callable[[CaughtError], Any],
     ) -> None:
         self.recorder, self.variables, self.code = recorder, variables, code
@@ -96,15 +141,11 @@ class _Handler:
 
     def _run(self) -> tuple[Any, ...]:
         name, text = (self.recorder.new_value(TextType()) for _ in range(2))
-        leaves = [leaf for kind in self.kept if kind for leaf in new_leaves(self.recorder, kind)]
+        leaves = self.kept.new_leaves()
         self.inputs = [name, text, *leaves]
         self.scope = self.recorder.scope
         self.scope.block.inputs = tuple(self.inputs)
-        given = iter(leaves)
-        self.variables.write(tuple(
-            instantiate(self.recorder, kind, given) if kind else value
-            for kind, value in zip(self.kept, self.before, strict=True)
-        ))  # fmt: skip
+        self.kept.restore(leaves, self.before, self.variables.write)
         self.code(CaughtError(CapturedText(name), CapturedText(text), self._ask))
         return (False, *self.variables.read())
 
@@ -125,53 +166,35 @@ class _Handler:
 def _record_body(recorder: Recorder, attempt: Attempt, code: Callable[[], Any]) -> Recorded:
     attempt.is_recorded, attempt.seen = True, []
     attempt.root = list(recorder.scope.chain())[-1]
-    attempt.cleanups = len(recorder.cleanups)
+    attempt.journal = recorder.journal
     recorder.attempts.append(attempt)
     try:
-        recorded = record_block(recorder, code)
+        return record_block(recorder, code)
     finally:
         recorder.attempts.pop()
-    if recorded.changed:
-        raise UnsupportedCall(
-            "a list, dict or attribute is changed in a `try` whose exception only a run knows",
-            at=current_place(), fix="change it after the `try`",
-        )  # fmt: skip
-    return recorded
 
 
-def _kept(before: tuple[Any, ...], attempt: Attempt) -> list[Kind | None]:
-    """For each name, the kind that covers what it holds where the body may raise.
-
-    None where that is always what it held before.
-    """
-    return [
-        None
-        if all(same_value(old, seen[k]) for seen in attempt.seen)
-        else functools.reduce(merge, [_kind(old), *(_kind(seen[k]) for seen in attempt.seen)])
+def _kept(recorder: Recorder, before: tuple[Any, ...], attempt: Attempt) -> Kept:
+    """The kinds that cover what names and objects hold wherever the body may raise."""
+    assert attempt.scope is not None
+    fresh = recorder.made_in(attempt.scope)
+    names = tuple(
+        _name_kind(old, [values[k] for values, _ in attempt.seen], fresh)
         for k, old in enumerate(before)
-    ]
-
-
-def _kind(value: Any) -> Kind:
-    return generalise(describe(value, always))
-
-
-def _keeping(
-    recorder: Recorder, attempt: Attempt, kept: Sequence[Kind | None], number: int
-) -> Callable[[], None]:
-    def keep() -> None:
-        leaves = _leaves(recorder, attempt.read(), kept)
-        recorder.emit("stator::keep", leaves, attributes={"number": number})
-
-    return keep
-
-
-def _leaves(
-    recorder: Recorder, values: tuple[Any, ...], kept: Sequence[Kind | None]
-) -> tuple[Arg, ...]:
-    return tuple(
-        leaf
-        for value, kind in zip(values, kept, strict=True)
-        if kind
-        for leaf in flatten(recorder, value, kind)
     )
+    changed = {key: obj for _, states in attempt.seen for key, (obj, _) in states.items()}
+    objects = []
+    for key, obj in changed.items():
+        old = state_of(obj)
+        states = [states[key][1] for _, states in attempt.seen if key in states]
+        if not all(same_state(old, state) for state in states):
+            kinds = map(generalise, describe_states([old, *states], fresh))
+            objects.append((obj, functools.reduce(merge, kinds)))
+    return Kept(recorder, names, tuple(objects))
+
+
+def _name_kind(old: Any, seen: Sequence[Any], fresh: Fresh) -> Kind | None:
+    """None where the name always holds what it held before."""
+    if all(same_value(old, value) for value in seen):
+        return None
+    return functools.reduce(merge, (generalise(describe(value, fresh)) for value in (old, *seen)))

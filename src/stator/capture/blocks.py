@@ -108,9 +108,6 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
     if any(isinstance(arg, Variant) for arg in error.args):
         _raise_in_each_way(recorder, error)
         return
-    caught = next((one for one in reversed(recorder.attempts) if one.catches(error)), None)
-    for cleanup in recorder.cleanups[caught.cleanups if caught else 0 :]:
-        cleanup.raises = True
     args = tuple(_said(recorder, arg) for arg in error.args)
     builtin, written = class_names(type(error))
     attributes: dict[str, Arg] = {}

@@ -39,6 +39,10 @@ class Journal:
             if not same_state(before, state_of(obj))
         ]
 
+    def noted(self) -> list[tuple[Any, Any]]:
+        """(object, its state before) for every object that was about to be changed."""
+        return list(self._before.values())
+
     def keep(self) -> None:
         """The block was no block after all: what it changed, the enclosing one has changed."""
         assert self.parent is not None

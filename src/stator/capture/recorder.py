@@ -33,11 +33,11 @@ from torch.fx.experimental.proxy_tensor import (
 )
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from stator.capture.journal import Journal
+from stator.capture.journal import Journal, state_of
 from stator.capture.modes import Modes
 from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_words, kind_of_number
 from stator.capture.places import current_place
-from stator.capture.scope import Attempt, Cleanup, Mark, Scope, may_raise
+from stator.capture.scope import Attempt, Mark, Scope, may_raise
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
 from stator.capture.values import CapturedComplex, StagedDict, StagedList, Variant, now
 from stator.errors import (
@@ -81,7 +81,6 @@ class Recorder(ProxyTorchDispatchMode):
         self.dispatching: str | None = None
         self.tries = 0  # how many `try` statements the program has
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
-        self.cleanups: list[Cleanup] = []  # the `finally` blocks and contexts to leave
         self.errors: dict[str, type] = {}  # the classes of exceptions that users wrote
         self._count = 0
         self._births: dict[int, tuple[Any, int]] = {}
@@ -148,9 +147,21 @@ class Recorder(ProxyTorchDispatchMode):
         root = list(self.scope.chain())[-1]
         for attempt in self.attempts:
             if attempt.root is None or attempt.root is root:
-                attempt.seen.append(attempt.read())
+                attempt.seen.append((attempt.read(), self._changed_in(attempt)))
                 if attempt.keep is not None:
                     attempt.keep()
+
+    def _changed_in(self, attempt: Attempt) -> dict[int, tuple[Any, Any]]:
+        """The objects that the body of a `try` has changed so far, and their states now."""
+        fresh = self.made_in(attempt.scope) if attempt.scope is not None else lambda _: True
+        found: dict[int, tuple[Any, Any]] = {}
+        journal: Journal | None = self.journal
+        while journal is not None and journal is not attempt.journal:
+            for obj, _ in journal.noted():
+                if not fresh(obj):
+                    found.setdefault(id(obj), (obj, state_of(obj)))
+            journal = journal.parent
+        return found
 
     def _follow_modes(self) -> None:
         """Grad mode and autocast are part of the program: say so where they change."""

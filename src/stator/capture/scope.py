@@ -1,4 +1,4 @@
-"""Scope: a block while it is recorded; and the `try` bodies and cleanups that run around it."""
+"""Scope: a block while it is recorded; and the `try` bodies that run around it."""
 
 from __future__ import annotations
 
@@ -63,23 +63,17 @@ def may_raise(op: Op) -> bool:
     return op.name.startswith(MAY_RAISE)
 
 
-class Cleanup:
-    """Code that runs whether or not an exception is raised before it."""
-
-    def __init__(self) -> None:
-        self.raises = False  # does the program raise inside, where only a run knows?
-
-
 class Attempt:
     """The body of a `try` that runs: as Python, or recorded."""
 
     def __init__(self, catches: Callable[[Exception], bool], read: Callable[[], Any]) -> None:
         self.catches, self.read = catches, read
         self.is_recorded = False
-        self.seen: list[Any] = []  # what its names held where it may raise
+        self.seen: list[Any] = []  # what its names, and objects, held where it may raise
         self.keep: Callable[[], None] | None = None  # records what they hold, for the handlers
         self.root: Scope | None = None  # the program or function that it stands in
-        self.cleanups = 0  # how many cleanups are outside of it
+        self.scope: Scope | None = None  # its block
+        self.journal: Any = None  # what is noted outside of it
 
 
 @dataclass(frozen=True)

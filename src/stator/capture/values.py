@@ -230,6 +230,23 @@ class CaughtError:
         )  # fmt: skip
 
 
+class CaughtType:
+    """`type(error)` of an exception that only a run has: its name is known then."""
+
+    def __init__(self, error: CaughtError) -> None:
+        self.error = error
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("__name__", "__qualname__"):
+            return self.error.class_name()
+        raise self.error.refused()
+
+    def __eq__(self, other: object) -> bool:
+        raise self.error.refused()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
 class Columns:
     """A list of the program: one list value for each leaf of an item."""
 

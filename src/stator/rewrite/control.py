@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 
 from stator.rewrite.branches import rewrite_if
+from stator.rewrite.contexts import rewrite_with
 from stator.rewrite.exceptions import Assigned, rewrite_finally, rewrite_try
 from stator.rewrite.job import Job
 from stator.rewrite.loops import rewrite_for, rewrite_while
 from stator.rewrite.walk import Walk
+from stator.source.facts import moved_parts
 from stator.source.scopes import bound_names
 
 
@@ -41,10 +43,20 @@ class _Control(Walk):
     visit_TestedFor = visit_For
 
     def visit_Try(self, node: ast.Try) -> ast.AST | list[ast.stmt]:
-        if not node.handlers:
+        if node not in self.job.facts.state:  # made by a pass: it unbinds the `e` of a handler
             self.generic_visit(node)
-            return rewrite_finally(node.body, node.finalbody, self.job, node)
+            return node
         number = self.job.fresh.number("block")
         assigned = Assigned.by(node)
         self.generic_visit(node)
-        return rewrite_try(node, self.job, number, assigned)
+        rewrite = rewrite_try if node.handlers else rewrite_finally
+        return rewrite(node, self.job, number, assigned)
+
+    def visit_With(self, node: ast.With) -> ast.AST | list[ast.stmt]:
+        if node not in self.job.facts.state:
+            self.generic_visit(node)
+            return node
+        number = self.job.fresh.number("block")
+        assigned = bound_names(moved_parts(node))
+        self.generic_visit(node)
+        return rewrite_with(node, self.job, number, assigned)

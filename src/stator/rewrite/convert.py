@@ -19,6 +19,7 @@ from stator.rewrite.access import rewrite_access, rewrite_displays
 from stator.rewrite.assignments import rewrite_assignments
 from stator.rewrite.calls import rewrite_calls
 from stator.rewrite.comprehensions import rewrite_comprehensions, rewrite_generators
+from stator.rewrite.contexts import split_contexts
 from stator.rewrite.control import rewrite_control
 from stator.rewrite.exceptions import rewrite_exceptions
 from stator.rewrite.job import Job
@@ -159,7 +160,8 @@ def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
 
 PASSES = (
     Pass("generators", rewrite_generators),
-    Pass("jumps", lower_jumps, then_study=True),
+    Pass("jumps", lower_jumps),
+    Pass("contexts", split_contexts, then_study=True),
     Pass("names", rewrite_names),
     Pass("assignments", rewrite_assignments),
     Pass("comprehensions", _comprehensions),

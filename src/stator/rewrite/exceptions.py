@@ -1,14 +1,15 @@
-"""`raise` and `with` -> staging calls around them; `try` -> a staging call.
+"""`raise` -> a staging call in it; `try` -> a staging call.
 
 raise E from C          raise stator__.raised(E) from stator__.cause(C)
 raise                   raise stator__.reraised()
-with C as NAME: BODY    with stator__.entered(C) as NAME: BODY
 try: BODY               def body_1__(): BODY
 except E as e: HANDLER  def handler_1__(e): HANDLER
 else: ORELSE            def orelse_1__(): ORELSE
-finally: FINAL          try: stator__.try_stmt(body_1__, ((lambda: E, handler_1__),), orelse_1__,
-                                               read_1__, write_1__, ("a",))
-                        finally: FINAL
+                        stator__.try_stmt(body_1__, ((lambda: E, handler_1__),), orelse_1__,
+                                          read_1__, write_1__, ("a",))
+try: BODY               def body_1__(): BODY
+finally: FINAL          def final_1__(): FINAL
+                        stator__.finally_stmt(body_1__, final_1__, read_1__, write_1__, ("a",))
 """
 
 from __future__ import annotations
@@ -36,12 +37,6 @@ class _Exceptions(Walk):
             node.exc = staged("raised", node.exc, at=node)
         if node.cause is not None:
             node.cause = staged("cause", node.cause, at=node)
-        return node
-
-    def visit_With(self, node: ast.With) -> ast.AST:
-        self.generic_visit(node)
-        for item in node.items:
-            item.context_expr = staged("entered", item.context_expr, at=item.context_expr)
         return node
 
 
@@ -73,33 +68,36 @@ def rewrite_try(node: ast.Try, job: Job, number: int, assigned: Assigned) -> lis
         for line in _handler(name, handler, names, job)
     ]
     clauses = [_clause(*pair, at=node) for pair in zip(handlers, node.handlers, strict=True)]
-    new = quote(
+    return quote(
         TRY, at=node, BODY_FN=f"body_{number}__", ORELSE_FN=f"orelse_{number}__",
         BODY=node.body, BODY_NAMES=job.declare(assigned.body), HANDLERS=functions,
         ORELSE=node.orelse or nothing(node), ORELSE_NAMES=job.declare(assigned.orelse),
         CLAUSES=ast.Tuple(clauses, ast.Load()), STATE=state.functions(), READ=state.read,
         WRITE=state.write, NAMES=state.names(),
     )  # fmt: skip
-    return rewrite_finally(new, node.finalbody, job, node) if node.finalbody else new
 
 
 FINALLY = """
-NAME = stator__.cleanup()
-try:
-    with NAME:
-        BODY
-finally:
-    with NAME.running():
-        FINAL
+def BODY_FN():
+    BODY_NAMES
+    BODY
+def FINAL_FN():
+    FINAL_NAMES
+    FINAL
+STATE
+stator__.finally_stmt(BODY_FN, FINAL_FN, READ, WRITE, NAMES)
 """
 
 
-def rewrite_finally(
-    body: list[ast.stmt], final: list[ast.stmt], job: Job, node: ast.Try
-) -> list[ast.stmt]:
-    """`try: BODY finally: FINAL`, staging being told where the one ends and the other begins."""
-    name = job.fresh.name("cleanup")
-    return quote(FINALLY, at=node, NAME=name, BODY=body, FINAL=final)
+def rewrite_finally(node: ast.Try, job: Job, number: int, assigned: Assigned) -> list[ast.stmt]:
+    """The staged form of `node`, which has a `finally` and no handlers."""
+    state = State(job, node, number)
+    return quote(
+        FINALLY, at=node, BODY_FN=f"body_{number}__", FINAL_FN=f"final_{number}__",
+        BODY=node.body, BODY_NAMES=job.declare(assigned.body),
+        FINAL=node.finalbody, FINAL_NAMES=job.declare(assigned.final),
+        STATE=state.functions(), READ=state.read, WRITE=state.write, NAMES=state.names(),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -109,12 +107,15 @@ class Assigned:
     body: tuple[str, ...]
     handlers: tuple[tuple[str, ...], ...]
     orelse: tuple[str, ...]
+    final: tuple[str, ...]
 
     @classmethod
     def by(cls, node: ast.Try) -> Assigned:
         """What `node` assigns, part by part."""
         handlers = tuple(bound_names(handler.body) for handler in node.handlers)
-        return cls(bound_names(node.body), handlers, bound_names(node.orelse))
+        parts = (node.body, node.orelse, node.finalbody)
+        body, orelse, final = (bound_names(part) for part in parts)
+        return cls(body, handlers, orelse, final)
 
 
 def _handler(

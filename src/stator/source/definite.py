@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from stator.source.contexts import is_staged_with
 from stator.source.nodes import COMPREHENSIONS, Comprehension, TestedFor
 from stator.source.scopes import (
     Scope,
@@ -132,7 +133,7 @@ class _Walk:
             if item.optional_vars is not None:
                 bound = self._store(item.optional_vars, bound)
         after = self.block(node.body, bound)
-        if any(_may_suppress(item.context_expr) for item in node.items):
+        if is_staged_with(node):  # it may swallow what is raised in its body
             return bound - frozenset(deleted_names(node.body))
         return after
 
@@ -245,10 +246,3 @@ def target_names(target: ast.expr) -> tuple[str, ...]:
     if isinstance(target, ast.Tuple | ast.List):
         return tuple(name for item in target.elts for name in target_names(item))
     return ()
-
-
-def _may_suppress(context: ast.expr) -> bool:
-    """True for context managers that are made to swallow exceptions."""
-    function = context.func if isinstance(context, ast.Call) else context
-    name = function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
-    return name in {"suppress", "raises", "assertRaises", "assertRaisesRegex"}

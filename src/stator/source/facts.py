@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TypeGuard
 
+from stator.source.contexts import is_staged_with
 from stator.source.definite import Definite, definite_assignment, deleted_names
 from stator.source.liveness import Liveness, all_captured, liveness
 from stator.source.nodes import Function, TestedFor
@@ -24,12 +25,12 @@ from stator.source.scopes import (
     scope_of,
 )
 
-STAGED = (ast.If, ast.While, ast.For)
+STAGED = (ast.If, ast.While, ast.For, ast.Try)
 
 
 def is_staged(node: ast.AST) -> TypeGuard[ast.stmt]:
-    """Does `node` move into functions of its own: a branch, a loop, a `try` with handlers?"""
-    return isinstance(node, STAGED) or (isinstance(node, ast.Try) and bool(node.handlers))
+    """Does `node` move into functions of its own: a branch, a loop, a `try`, most of `with`?"""
+    return isinstance(node, STAGED) or (isinstance(node, ast.With) and is_staged_with(node))
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,10 @@ def moved_parts(node: ast.stmt) -> list[ast.AST]:
         return [*node.body, *node.orelse]
     if isinstance(node, ast.Try):
         handled = [line for handler in node.handlers for line in handler.body]
-        return [*node.body, *handled, *node.orelse]
+        return [*node.body, *handled, *node.orelse, *node.finalbody]
+    if isinstance(node, ast.With):
+        targets = [item.optional_vars for item in node.items if item.optional_vars is not None]
+        return [*targets, *node.body]
     if isinstance(node, ast.While):
         return [node.test, *node.body]
     if isinstance(node, TestedFor):
@@ -148,12 +152,9 @@ def moved_parts(node: ast.stmt) -> list[ast.AST]:
 def flat_parts(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
     """The statements that stay in the function's own body: those outside branches and loops."""
     for node in body:
-        if isinstance(node, ast.With):
+        if isinstance(node, ast.With) and not is_staged_with(node):
             yield from (item.optional_vars for item in node.items if item.optional_vars)
             yield from flat_parts(node.body)
-        elif isinstance(node, ast.Try):
-            moved = () if node.handlers else (*node.body, *node.orelse)
-            yield from flat_parts((*moved, *node.finalbody))
         elif isinstance(node, ast.Assign):
             yield from node.targets
         elif isinstance(node, ast.AugAssign | ast.AnnAssign):

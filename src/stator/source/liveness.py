@@ -98,6 +98,7 @@ class _Walk:
 
     def _with(self, node: ast.With, live: Names) -> Names:
         live = self.guarded(node.body, live, live)
+        self.inside[node] = live
         for item in reversed(node.items):
             if item.optional_vars is not None:
                 live = live - frozenset(target_names(item.optional_vars))

@@ -27,8 +27,14 @@ def try_stmt(
     read: Read,
     write: Write,
     names: Names,
+    *,
+    only_raises: bool = False,
 ) -> None:
-    """`try` with handlers; a `finally` stays Python's own, around this call."""
+    """`try` with handlers.
+
+    `only_raises`: it is recorded for a `raise` that only a run decides, and not for an op that may
+    fail by itself.
+    """
     recorder = session.recorder
     attempt = Attempt(lambda error: _handler_for(clauses, error) is not None, read)
     mark, before = recorder.mark(), read()
@@ -50,7 +56,8 @@ def try_stmt(
     finally:
         recorder.attempts.pop()
         journal, recorder.journal = recorder.journal, outer
-    if needed or (error is None and _may_raise(mark.scope.block, mark.ops)):
+    fails = not only_raises and error is None and _may_raise(mark.scope.block, mark.ops)
+    if needed or fails:
         journal.undo()
         recorder.rewind(mark)
         write(before)
@@ -138,5 +145,10 @@ def reraise(session: Session) -> None:
     """A bare `raise` in a recorded handler."""
     if not session.handlers:
         raise RuntimeError("No active exception to reraise")
+    waiting = next(
+        (one for one in reversed(session.recorder.attempts) if not one.is_recorded), None
+    )
+    if waiting is not None:
+        raise TryNeeded(waiting)
     session.recorder.emit("stator::reraise", ())
     raise Diverged

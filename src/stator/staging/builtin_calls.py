@@ -17,6 +17,7 @@ from stator.capture.values import (
     CapturedComplex,
     CapturedText,
     CaughtError,
+    CaughtType,
     StagedDict,
     StagedList,
     Undefined,
@@ -31,7 +32,7 @@ from stator.staging.attempts import error_names
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
 from stator.staging.number_calls import absolute, complex_of
-from stator.staging.partial import for_each_way, is_partial
+from stator.staging.partial import for_each_way, is_partial, maybe_absent
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.text import format_value, fstring, is_text_symbolic, print_values, text_length
@@ -68,7 +69,8 @@ class BuiltinCalls:
             sorted: self._sorted, next: self._next, iter: self._iter, dict: self._dict,
             sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
             filter: self._defined(filter), callable: self._callable, id: self._refuse_identity,
-            pow: self._pow, set: self._plain(set), frozenset: self._plain(frozenset),
+            issubclass: self._issubclass, pow: self._pow, set: self._plain(set),
+            frozenset: self._plain(frozenset),
         }  # fmt: skip
 
     def knows(self, function: Any) -> bool:
@@ -259,6 +261,11 @@ class BuiltinCalls:
                 )
         return isinstance(value, classes)
 
+    def _issubclass(self, cls: Any, classes: Any) -> Any:
+        if isinstance(cls, CaughtType):
+            return cls.error.is_a(error_names(_flat_classes(classes)))
+        return issubclass(cls, classes)
+
     def _type(self, *args: Any, **kwargs: Any) -> Any:
         if len(args) != 1:
             return type(*args, **kwargs)
@@ -281,6 +288,9 @@ class BuiltinCalls:
     def _hasattr(self, obj: Any, name: str) -> Any:
         if isinstance(obj, Variant):
             return self.recorder.apply_all(obj, lambda one: self._hasattr(one, name))
+        held: Any = getattr(obj, "__dict__", {}).get(name)
+        if maybe_absent(held):
+            return self.recorder.apply_all(held, lambda one: not isinstance(one, Undefined))
         answer = hasattr(obj, name)
         self.session.guards.watch(
             obj, ("hasattr", name), lambda: hasattr(obj, name), answer, f"hasattr {name}"
@@ -436,23 +446,6 @@ class BuiltinCalls:
             value = args[int(field)] if field.isdigit() else kwargs[field]
             parts.append(format_value(self.session, value, conversion, spec or None))
         return fstring(self.session, *parts)
-
-
-class CaughtType:
-    """`type(error)` of an exception that only a run has: its name is known then."""
-
-    def __init__(self, error: CaughtError) -> None:
-        self.error = error
-
-    def __getattr__(self, name: str) -> Any:
-        if name in ("__name__", "__qualname__"):
-            return self.error.class_name()
-        raise self.error.refused()
-
-    def __eq__(self, other: object) -> bool:
-        raise self.error.refused()
-
-    __hash__ = None  # type: ignore[assignment]
 
 
 def _flat_classes(classes: Any) -> tuple[Any, ...]:

@@ -14,6 +14,7 @@ from stator.capture.places import current_place
 from stator.capture.values import (
     CapturedComplex,
     CapturedText,
+    CaughtType,
     StagedList,
     Symbolic,
     Undefined,
@@ -79,6 +80,8 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
     if sign in ("in", "not in"):
         found = _contains(session, right, left)
         return not_(session, found) if sign == "not in" else found
+    if isinstance(left, CaughtType) or isinstance(right, CaughtType):
+        return _is_class(session, left, sign, right)
     left, right = session.seen(left), session.seen(right)
     if isinstance(left, Number) or isinstance(right, Number):
         left, right = plain_number(left), plain_number(right)
@@ -124,6 +127,8 @@ def _is(session: Session, left: Any, right: Any) -> Any:
         return left if right else torch.sym_not(left)
     if isinstance(right, torch.SymBool) and isinstance(left, bool):
         return _is(session, right, left)
+    if isinstance(left, CaughtType) or isinstance(right, CaughtType):
+        return _is_class(session, left, "==", right)
     if left is right:
         return True
     if _cannot_tell(left, right):
@@ -132,6 +137,14 @@ def _is(session: Session, left: Any, right: Any) -> Any:
             at=current_place(), fix="compare with `==`, or keep a flag",
         )  # fmt: skip
     return False
+
+
+def _is_class(session: Session, left: Any, sign: str, right: Any) -> Any:
+    """`type(error) is ValueError`, of an exception that only a run has."""
+    caught, cls = (left, right) if isinstance(left, CaughtType) else (right, left)
+    if not isinstance(cls, type):
+        return sign == "!="
+    return compare_texts(session, caught.error.class_name(), sign, cls.__name__)
 
 
 def _cannot_tell(left: Any, right: Any) -> bool:

@@ -18,11 +18,19 @@ from stator.capture.values import (
     Variant,
 )
 from stator.errors import UnsupportedCall
-from stator.staging import access, attempts, control_flow, displays, lists, logic, patterns, text
+from stator.staging import (
+    access,
+    attempts,
+    contexts,
+    control_flow,
+    displays,
+    lists,
+    logic,
+    patterns,
+    text,
+)
 from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.calls import SPREAD, Caller, Spread
-from stator.staging.cleanups import StagedCleanup
-from stator.staging.contexts import StagedContext
 from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
@@ -345,13 +353,13 @@ class Staging:
         """`try` with handlers."""
         attempts.try_stmt(self.session, body, clauses, orelse, read, write, names)
 
-    def cleanup(self) -> StagedCleanup:
-        """`try ... finally` begins."""
-        return StagedCleanup(self.session)
+    def finally_stmt(self, body: Code, final: Code, read: Any, write: Any, names: Any) -> None:
+        """`try: body finally: final`."""
+        contexts.finally_stmt(self.session, body, final, read, write, names)
 
-    def entered(self, manager: Any) -> Any:
-        """`with manager`: one that a user wrote is entered and left through staging."""
-        return StagedContext(self.session, self.call, manager)
+    def with_stmt(self, manager: Any, body: Any, read: Any, write: Any, names: Any) -> None:
+        """`with manager as item: body(item)`."""
+        contexts.with_stmt(self.session, manager, body, read, write, names)
 
     def index(self, value: Any) -> Any:
         """`operator.index(value)` for a tensor; anything else as it is."""

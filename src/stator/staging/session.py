@@ -105,9 +105,9 @@ class Session:
         method = user_method(value, "__bool__")
         return truth(self.recorder, value if method is None else self.call(method, value))
 
-    def call(self, function: Any, *args: Any) -> Any:
+    def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """A call as converted code makes it."""
-        return self.staging.call(function, *args)
+        return self.staging.call(function, *args, **kwargs)
 
     def run(self, definition: Any, *args: Any, **kwargs: Any) -> Any:
         """A builtin that is written out in Python (`staging/definitions.py`), converted."""
