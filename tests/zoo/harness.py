@@ -57,12 +57,10 @@ def check(program: Program, stage: str, folder: Path) -> None:
     if refusal is not None:
         _check_refusal(program, stage, refusal, folder)
         return
-    for calls in _groups(program.calls, stage):
-        eager = _outcomes(program, lambda target: target, calls)
+    for calls in groups(program.calls, stage):
+        eager = outcomes(program, lambda target: target, calls)
         _check_eager(program, eager)
-        staged = _outcomes(
-            program, lambda t, c=calls: at_stage(program, t, c, stage, folder), calls
-        )
+        staged = outcomes(program, lambda t, c=calls: at_stage(program, t, c, stage, folder), calls)
         for k, (want, got) in enumerate(zip(eager, staged, strict=True)):
             difference = differs(program, want, got, stage)
             if difference:
@@ -87,7 +85,7 @@ def _check_refusal(program: Program, stage: str, code: str, folder: Path) -> Non
     assert place.line in program.lines, str(caught.value)
 
 
-def _groups(calls: tuple[Any, ...], stage: str) -> list[list[Any]]:
+def groups(calls: tuple[Any, ...], stage: str) -> list[list[Any]]:
     """A saved model holds for one kind of call: dtypes, ranks and Python values are fixed."""
     if stage != "saved":
         return [list(calls)]
@@ -142,7 +140,8 @@ def _spec(program: Program, call: tuple[Any, ...]) -> list[Any]:
         if not isinstance(value, torch.Tensor):
             return value
         shape = [None if d in (dims or ()) else size for d, size in enumerate(value.shape)]
-        return InputSpec(shape, value.dtype, stop_gradient=not program.trains)
+        trains = program.trains and value.is_floating_point()
+        return InputSpec(shape, value.dtype, stop_gradient=not trains)
 
     return [
         _map(lambda value, dims=dims: leaf(value, dims), value)
@@ -153,7 +152,8 @@ def _spec(program: Program, call: tuple[Any, ...]) -> list[Any]:
 # ---- one run
 
 
-def _outcomes(program: Program, stage: Callable[[Any], Any], calls: list[Any]) -> list[Outcome]:
+def outcomes(program: Program, stage: Callable[[Any], Any], calls: list[Any]) -> list[Outcome]:
+    """What each of `calls` did, one after the other."""
     if program.reset:
         program.reset()
     target = program.make()
