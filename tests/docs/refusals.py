@@ -63,7 +63,7 @@ WITHOUT_EXAMPLE = frozenset({
     "whether `…` works here depends on …: …",
     "a tuple whose length only a run knows leaves the program",
     "Python code needs …",
-    "`…` is used after an exception that only a run knows, and the body of the `try` assigns it",
+    "the caught exception is asked about after its handler",
     "an op is given a …, which a program cannot hold",
     "`…` of a captured number is not supported",
     "the higher-order op `…` cannot be recorded",

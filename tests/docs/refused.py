@@ -127,13 +127,14 @@ def list_changed_in_try(x, y):
     return len(seen)
 
 
-def caught_exception_read(x, y):
+def caught_exception_kept(x, y):
+    kept = None
     try:
         if y > 1:
             raise ValueError("large")
     except ValueError as error:
-        return str(error)
-    return ""
+        kept = error
+    return str(kept)
 
 
 def rank_grows(x, y):

@@ -43,9 +43,10 @@ def page() -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def programs_with(construct: Construct) -> list[Program]:
+@functools.cache
+def programs_with(construct: Construct) -> tuple[Program, ...]:
     """The programs of the zoo that use it."""
-    return [one for one in PROGRAMS if any(map(construct.uses, _nodes(one)))]
+    return tuple(one for one in PROGRAMS if any(map(construct.uses, _nodes(one))))
 
 
 def _nodes(program: Program) -> tuple[ast.AST, ...]:
@@ -61,15 +62,32 @@ def _nodes_of(target: Any) -> tuple[ast.AST, ...]:
     return tuple(ast.walk(tree))
 
 
+def limits_of(construct: Construct) -> list[Program]:
+    """The programs that are not right, and use it: those that use nothing rarer.
+
+    A program whose `sorted` is pending also has an `if`, of which it says nothing.
+    """
+    wrong = [one for one in programs_with(construct) if not is_right(one)]
+    return [one for one in wrong if len(programs_with(construct)) == _rarity(one)]
+
+
+def _rarity(program: Program) -> int:
+    """How many programs use the rarest of what it uses."""
+    counts = (len(programs_with(one)) for group in GROUPS.values() for one in group
+              if any(map(one.uses, _nodes(program))))  # fmt: skip
+    return min(counts)
+
+
 def is_right(program: Program) -> bool:
     """Whether it does at every stage what eager does."""
     return not (program.pending or program.refused or program.refused_saved)
 
 
 def example_of(construct: Construct) -> Program | None:
-    """The shortest program that is right everywhere."""
+    """The shortest program that is right at every stage, else the shortest that cannot be saved."""
     right = [one for one in programs_with(construct) if is_right(one) and not one.makes]
-    return min(right, key=lambda one: (len(text_of(one)), one.name), default=None)
+    unsaved = [one for one in programs_with(construct) if one.refused_saved and not one.makes]
+    return min(right or unsaved, key=lambda one: (len(text_of(one)), one.name), default=None)
 
 
 def text_of(program: Program) -> str:
@@ -98,10 +116,9 @@ def _anchor(title: str) -> str:
 
 
 def _status(construct: Construct) -> str:
-    found = programs_with(construct)
     if example_of(construct) is None:
         return "pending"
-    return "supported" if all(map(is_right, found)) else "supported, see its limits"
+    return "supported, see its limits" if limits_of(construct) else "supported"
 
 
 def _section(construct: Construct) -> str:
@@ -109,7 +126,7 @@ def _section(construct: Construct) -> str:
     lines, example = [f"### {construct.title}", ""], example_of(construct)
     if example is not None:
         lines += [f"Supported ({_places(construct)}).", "", "```python", text_of(example), "```"]
-    limits = [_limit(one) for one in programs_with(construct) if not is_right(one)]
+    limits = [_limit(one) for one in limits_of(construct)]
     if limits:
         lines += ["", "Known limits:", "", *dict.fromkeys(limits)]
     return "\n".join(lines)
@@ -117,7 +134,8 @@ def _section(construct: Construct) -> str:
 
 def _places(construct: Construct) -> str:
     """How many programs of which files show it, and at which stages."""
-    right = [one for one in programs_with(construct) if is_right(one)]
+    found = programs_with(construct)
+    right = [one for one in found if is_right(one)] or [one for one in found if one.refused_saved]
     stages = [stage for stage in STAGES if any(stage in one.stages for one in right)]
     files = sorted({one.kind for one in right})
     count = "1 program" if len(right) == 1 else f"{len(right)} programs"

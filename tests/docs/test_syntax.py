@@ -38,11 +38,12 @@ def test_titles_and_anchors_are_given_once():
     assert len(anchors) == len(set(anchors))
 
 
-def test_what_is_pending_is_said_where_it_is_looked_up():
+def test_what_is_pending_is_said_under_the_rarest_construct_that_it_uses():
+    said = {one.name for construct in CONSTRUCTS for one in syntax.limits_of(construct)}
+    assert said == {one.name for one in PROGRAMS if not syntax.is_right(one)}
     for construct in CONSTRUCTS:
-        text = section(construct.title)
-        for program in syntax.programs_with(construct):
-            assert (f"`{program.name}`" in text) == (not syntax.is_right(program))
+        for program in syntax.limits_of(construct):
+            assert f"`{program.name}`" in section(construct.title)
 
 
 def test_a_reader_who_looks_up_while_else_finds_it_supported_with_an_example():
