@@ -175,15 +175,19 @@ def _compare_errors(want: Outcome, got: Outcome, stage: str) -> Verdict:
     if _is_raised_by_program(want.error) and _text(want.error) != _text(got.error):
         found = f"the text is {_text(got.error)!r}, in eager {_text(want.error)!r}"
         return Verdict("wrong", stage, found, f"text of {_class_of(want.error)}")
-    if want.printed != got.printed:
+    if _without_addresses(want.printed) != _without_addresses(got.printed):
         found = f"prints {got.printed!r}, eager {want.printed!r}, before {want.error!r}"
         return Verdict("wrong", stage, found, "printed before an error")
     return Verdict("same", stage)
 
 
+def _without_addresses(text: str) -> str:
+    return re.sub(r"<[^<>]* at 0x\w+>", "<an object>", text)
+
+
 def _text(error: BaseException | None) -> str:
     try:
-        return re.sub(r"<[^<>]* at 0x\w+>", "<an object>", str(error))
+        return _without_addresses(str(error))
     except StatorError as unreadable:
         return f"unreadable: {unreadable.problem}"
 
