@@ -4,7 +4,12 @@ PYTHON ?= $(shell for p in python3.11 python3; do $$p -c '' 2>/dev/null && { ech
 BIN := .venv/bin
 INSTALLED := .venv/.installed
 
-.PHONY: help demo test check bench corpus clean
+SECONDS ?= 600
+SEED ?= 0
+# each takes --seconds and --seed, and ends with an error if it found anything
+FUZZERS := tests.fuzz $(if $(wildcard tests/export/fuzz.py),tests.export.fuzz)
+
+.PHONY: help demo test check bench corpus fuzz clean
 
 help:
 	@echo "make demo     the story of Stator in under a minute"
@@ -12,6 +17,7 @@ help:
 	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
 	@echo "make bench    capture time next to torch.export, call overhead next to torch's own"
 	@echo "make corpus CORPUS=folder [ARGS='--groups if_else']   score the conformance programs"
+	@echo "make fuzz [SECONDS=600] [SEED=0]   random programs next to eager, as long as asked"
 	@echo "make clean    remove .venv and the caches"
 
 $(INSTALLED): pyproject.toml constraints.txt
@@ -34,6 +40,11 @@ bench: $(INSTALLED)
 corpus: $(INSTALLED)
 	@test -n "$(CORPUS)" || { echo "say where the programs are: make corpus CORPUS=folder"; exit 2; }
 	$(BIN)/python scripts/corpus.py "$(CORPUS)" $(ARGS)
+
+fuzz: $(INSTALLED)
+	@failed=0; for fuzzer in $(FUZZERS); do \
+	    $(BIN)/python -m $$fuzzer --seconds $(SECONDS) --seed $(SEED) || failed=1; \
+	done; exit $$failed
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

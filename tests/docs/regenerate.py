@@ -1,18 +1,29 @@
-"""Makes the blocks of docs/architecture.md anew: `python -m tests.docs.regenerate`."""
+"""Makes the generated parts of docs/ anew: `python -m tests.docs.regenerate`."""
 
+from pathlib import Path
+
+from tests.docs import refusals, syntax
 from tests.docs.documents import ROOT, with_blocks
 from tests.docs.stages import MAKERS
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+REFUSALS = ROOT / "docs" / "refusals.md"
+SYNTAX = ROOT / "docs" / "syntax.md"
 
 
 def main() -> None:
-    """Write the document if any block has changed."""
-    before = ARCHITECTURE.read_text()
-    after = with_blocks(before, MAKERS)
+    """Write each document that has changed."""
+    write(ARCHITECTURE, with_blocks(ARCHITECTURE.read_text(), MAKERS))
+    write(REFUSALS, refusals.page())
+    write(SYNTAX, syntax.page())
+
+
+def write(document: Path, after: str) -> None:
+    """Write `after` if it is not there yet, and say so."""
+    before = document.read_text() if document.exists() else ""
     if after != before:
-        ARCHITECTURE.write_text(after)
-    print(f"{ARCHITECTURE.relative_to(ROOT)}: {'written' if after != before else 'no change'}")
+        document.write_text(after)
+    print(f"{document.relative_to(ROOT)}: {'written' if after != before else 'no change'}")
 
 
 if __name__ == "__main__":

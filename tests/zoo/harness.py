@@ -57,12 +57,10 @@ def check(program: Program, stage: str, folder: Path) -> None:
     if refusal is not None:
         _check_refusal(program, stage, refusal, folder)
         return
-    for calls in _groups(program.calls, stage):
-        eager = _outcomes(program, lambda target: target, calls)
+    for calls in groups(program.calls, stage):
+        eager = outcomes(program, lambda target: target, calls)
         _check_eager(program, eager)
-        staged = _outcomes(
-            program, lambda t, c=calls: at_stage(program, t, c, stage, folder), calls
-        )
+        staged = outcomes(program, lambda t, c=calls: at_stage(program, t, c, stage, folder), calls)
         for k, (want, got) in enumerate(zip(eager, staged, strict=True)):
             difference = differs(program, want, got, stage)
             if difference:
@@ -87,7 +85,7 @@ def _check_refusal(program: Program, stage: str, code: str, folder: Path) -> Non
     assert place.line in program.lines, str(caught.value)
 
 
-def _groups(calls: tuple[Any, ...], stage: str) -> list[list[Any]]:
+def groups(calls: tuple[Any, ...], stage: str) -> list[list[Any]]:
     """A saved model holds for one kind of call: dtypes, ranks and Python values are fixed."""
     if stage != "saved":
         return [list(calls)]
@@ -154,7 +152,8 @@ def _spec(program: Program, call: tuple[Any, ...]) -> list[Any]:
 # ---- one run
 
 
-def _outcomes(program: Program, stage: Callable[[Any], Any], calls: list[Any]) -> list[Outcome]:
+def outcomes(program: Program, stage: Callable[[Any], Any], calls: list[Any]) -> list[Outcome]:
+    """What each of `calls` did, one after the other."""
     if program.reset:
         program.reset()
     target = program.make()

@@ -228,3 +228,31 @@ def list_of_python_values_indexed_in_a_loop(x):
         total += scales[int(v)]
         text = names[int(v)]
     return total, text
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-1.0, -2.0),), trains=True)
+def zip_of_two_lists(x):
+    """`zip` ends with the shorter list; a branch inside on the data."""
+    total = x.sum()
+    for part, weight in zip([x, x * 2, x * 3], [10.0, 100.0]):
+        if part[0] > 0:
+            total = total + part.sum() * weight
+    return total
+
+
+@program(
+    (f(1.0, 2.0, 3.0),),
+    (f([5.0]),),
+    (f([]),),
+    (f(-1.0, 2.0),),
+    dynamic=({0},),
+    trains=True,
+    pending="refused: ST203 `zip` of a tensor of unknown length and a list",
+)
+def zip_of_a_tensor_and_a_list(x):
+    """`zip` ends with the shorter: a tensor of any length, and a list of two."""
+    total = x.sum()
+    for value, weight in zip(x, [10.0, 100.0]):
+        if value > 0:
+            total = total + value * weight
+    return total

@@ -267,3 +267,12 @@ def sort_and_topk(x):
     if best.indices > 0:
         values = values + best.values
     return values, order, best.indices
+
+
+@program((f(1.0, 0.0, 3.0),), (f([0.0]),), (f([]),), (f(2.0, 2.0, 0.0, 1.0),), dynamic=({0},))
+def places_of_what_is_not_zero(x):
+    """`nonzero` gives as many rows as the data says; a loop walks them."""
+    total = torch.zeros(())
+    for place in x.nonzero()[:, 0]:
+        total = total * 10 + x[place]
+    return total, x[x > 1], x.nonzero().shape[0]

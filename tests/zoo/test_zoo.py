@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import importlib
 import signal
-from pathlib import Path
 
 import pytest
 
 from tests.zoo.harness import STAGES, check
-from tests.zoo.programs import ZOO
+from tests.zoo.whole import PROGRAMS
 
-HERE = Path(__file__).parent
-MACHINERY = ("comparison", "harness", "programs", "expressions")
-for file in sorted(HERE.glob("*.py")):
-    if file.stem not in MACHINERY and not file.stem.startswith("test_"):
-        importlib.import_module(f"tests.zoo.{file.stem}")
-CASES = [(program, stage) for program in ZOO for stage in STAGES if stage in program.stages]
+CASES = [(program, stage) for program in PROGRAMS for stage in STAGES if stage in program.stages]
 LIMIT = 30  # seconds: a capture that never ends is a failure like any other
 
 
@@ -44,9 +37,9 @@ def test_a_program_does_what_eager_does(program, stage, tmp_path, request, monke
 
 
 def test_names_are_given_once():
-    names = [program.name for program in ZOO]
+    names = [program.name for program in PROGRAMS]
     assert len(names) == len(set(names))
 
 
 def test_every_program_says_what_it_shows():
-    assert [program.name for program in ZOO if not program.target.__doc__] == []
+    assert [program.name for program in PROGRAMS if not program.target.__doc__] == []

@@ -33,6 +33,7 @@ from torch.fx.experimental.proxy_tensor import (
 )
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from stator.capture.eager_errors import eager_error
 from stator.capture.journal import Journal, state_of
 from stator.capture.modes import Modes
 from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_words, kind_of_number
@@ -474,6 +475,10 @@ class Recorder(ProxyTorchDispatchMode):
                 torch.Tensor, self._as_fake, (args, kwargs)
             )
             result = self._ask_twice(lambda: func(*args, **kwargs))
+        except StatorError:
+            raise
+        except Exception as error:  # noqa: BLE001  # raised again, as eager has it
+            raise (eager_error(func, args, kwargs) or error) from None
         finally:
             self.dispatching = before
         self.sizes.learn()

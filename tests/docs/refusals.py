@@ -1,0 +1,273 @@
+"""docs/refusals.md, made: every error text of the source, by code, with examples that are tried.
+
+The texts are read from the source, so none can be left out; holes in them are shown as `…`. The
+examples are run, and each is shown with the text whose words it meets.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import re
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+import stator
+from stator import StatorError, errors
+from stator.capture.recorder import REFUSED_OPS
+from stator.source import fence
+from stator.staging.tensor_calls import REFUSED_CALLS
+from tests.docs import limits, refused
+from tests.docs.documents import ROOT
+
+SOURCE = ROOT / "src" / "stator"
+HOLE = "…"
+CLASSES = {
+    name: one
+    for name, one in vars(errors).items()
+    if isinstance(one, type) and issubclass(one, StatorError)
+}
+# the texts of these are not at the place that raises: `table_refusals` has them
+TABLES = {
+    ("capture/recorder.py", "problem"),
+    ("source/fence.py", "problem"),
+    ("staging/calls.py", "found[0]"),
+}
+# what a call or a file is told: their texts are made from what is at hand
+MADE_AT_RUN_TIME = {
+    ("execute/interpreter.py", "text"),
+    ("execute/interpreter.py", "str(error)"),
+    ("export/saved_model.py", "problem"),
+    ("program/verifier.py", "rule"),
+}
+
+# texts of a refused program that no example meets yet: take one off when you write its example
+WITHOUT_EXAMPLE = frozenset({
+    "there are no build strategies here",
+    "a … cannot be made static",
+    "`…` (…:…) …",
+    "… does not parse: …",
+    "… cannot be converted",
+    "`async for` cannot be converted",
+    "`async with` cannot be converted",
+    "`await` cannot be converted",
+    "a template string cannot be converted",
+    "the buffer `…` is written but never read",
+    "torch cannot trace this: …: …",
+    "whether `…` works here depends on …: …",
+    "a tuple whose length only a run knows leaves the program",
+    "Python code needs …",
+    "the caught exception is asked about after its handler",
+    "an op is given a …, which a program cannot hold",
+    "`…` of a captured number is not supported",
+    "the higher-order op `…` cannot be recorded",
+    "`…` gives a tensor that may be absent",
+    "a … is sliced by a captured number",
+    "a set is asked about, or given, a captured value",
+    "`…` of a list whose length only a run knows is not supported",
+    "… of captured values",
+    "`**` spreads a dict that depends on the path taken",
+    "`list.…` of a list whose length only a run knows is not supported",
+    "a … is put into a list whose length only a run knows",
+    "… has backward hooks, which a program does not keep",
+    "`*name` takes a number of items that only a run knows",
+    "a … cannot be changed here: …",
+    "a hook on a tensor would be lost",
+    "assigning `.data` cannot be recorded",
+    "the size or number … was made in a block that has ended",
+    "a tensor was made in a block that has ended, or by code the recorder cannot see",
+})  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """One text that an error can have, and the way out that it names."""
+
+    code: str
+    problem: str
+    fix: str
+
+    def meets(self, error: StatorError) -> bool:
+        """Whether `error` has this text."""
+        pattern = ".*".join(re.escape(part) for part in self.problem.split(HOLE))
+        fits = re.fullmatch(pattern, error.problem, re.DOTALL) is not None
+        return fits and error.code == self.code
+
+
+@dataclass(frozen=True)
+class Example:
+    """A function, and what a user does to it that is refused."""
+
+    shown: types.FunctionType
+    attempt: Callable[[], Any]
+
+
+# ---- the texts
+
+
+@functools.cache
+def refusals() -> tuple[Refusal, ...]:
+    """Every text, by code, then as the source has them."""
+    found = [*_source_refusals(), *table_refusals()]
+    return tuple(sorted(dict.fromkeys(found), key=lambda one: one.code))
+
+
+def _source_refusals() -> Iterator[Refusal]:
+    for where, call in error_calls():
+        problem = text_of(call.args[0])
+        if problem is not None:
+            yield Refusal(_code(call), problem, _fix_of(call))
+        else:
+            known = (where, ast.unparse(call.args[0]))
+            assert known in TABLES | MADE_AT_RUN_TIME, f"a text that is not read: {known}"
+
+
+def error_calls() -> Iterator[tuple[str, ast.Call]]:
+    """Each place in the source that makes a StatorError."""
+    for file in sorted(SOURCE.rglob("*.py"), key=lambda file: file.as_posix()):
+        for node in ast.walk(ast.parse(file.read_text())):
+            named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+            if named and node.func.id in CLASSES and node.args:
+                yield file.relative_to(SOURCE).as_posix(), node
+
+
+def _code(call: ast.Call) -> str:
+    assert isinstance(call.func, ast.Name)
+    return CLASSES[call.func.id].code
+
+
+def _fix_of(call: ast.Call) -> str:
+    given = [item.value for item in call.keywords if item.arg == "fix"]
+    return (text_of(given[0]) or "") if given else ""
+
+
+def text_of(node: ast.expr) -> str | None:
+    """The text that `node` makes, with `…` for what only a run knows; None if that is all of it."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(text_of(part) or HOLE for part in node.values)
+    if isinstance(node, ast.BinOp):
+        return (text_of(node.left) or HOLE) + (text_of(node.right) or HOLE)
+    return None
+
+
+def table_refusals() -> Iterator[Refusal]:
+    """The texts that stand in tables: the fence's, and those of calls and ops."""
+    fix = "call it with sizes that fit, or capture it for fixed sizes"
+    yield Refusal("ST302", f"this needs {HOLE}", fix)
+    for decision in fence.FENCE.values():
+        if decision.verdict == "refused":
+            yield Refusal("ST102", f"{decision.what} cannot be converted", decision.fix)
+    for name, fix in fence._REFUSED_CALLS.items():
+        yield Refusal("ST102", f"a call of `{name}` cannot be converted", fix)
+    for problem, fix in (*REFUSED_CALLS.values(), *REFUSED_OPS.values(), *_pairs_in_calls()):
+        yield Refusal("ST204", problem, fix)
+
+
+def _pairs_in_calls() -> Iterator[tuple[str, str]]:
+    tree = ast.parse((SOURCE / "staging" / "calls.py").read_text())
+    for node in ast.walk(tree):
+        pair = isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
+        if pair and ast.unparse(node.targets[0]) == "found":
+            problem, fix = (text_of(item) for item in node.value.elts)
+            yield problem or "", fix or ""
+
+
+# ---- the examples
+
+
+def examples() -> list[Example]:
+    """The functions of `refused`, and those of the README's limits that stand for themselves."""
+    functions = [one for one in vars(refused).values() if isinstance(one, types.FunctionType)]
+    found = [Example(one, _call(one)) for one in functions if one.__module__ == refused.__name__]
+    attempts = [attempt for _, attempt in limits.LIMITS.values()]
+    alone = [one for one in attempts if isinstance(one, types.FunctionType) and not one.__closure__]
+    return [*found, *(Example(one, one) for one in alone)]
+
+
+def _call(function: types.FunctionType) -> Callable[[], Any]:
+    return lambda: stator.to_static(function)(torch.ones(3), torch.tensor(2))
+
+
+def met_by(error: StatorError) -> Refusal | None:
+    """The text of `error`: of those that fit, the one with the fewest words left open."""
+    fitting = [one for one in refusals() if one.meets(error)]
+    return max(fitting, key=lambda one: len(one.problem), default=None)
+
+
+def error_of(example: Example) -> StatorError:
+    """The refusal that `example` ends with."""
+    try:
+        example.attempt()
+    except StatorError as error:
+        return error
+    raise AssertionError(f"{example.shown.__name__} is not refused")
+
+
+# ---- the page
+
+INTRODUCTION = """\
+# Refusals
+
+What Stator cannot do as eager PyTorch does, it refuses: with a code, your line, and a way out. This
+page has every text that such an error can have; `…` stands for what depends on your code. It is
+made from the source and from examples that are run (`python -m tests.docs.regenerate`), so it
+cannot fall behind.
+
+In the examples `x` is a vector of three floats and `y` an integer tensor, as in
+
+```python
+stator.to_static(example)(torch.ones(3), torch.tensor(2))
+```
+
+The classes are in `stator.errors`; each is also the builtin exception that you would expect, so
+`except ValueError` and the like keep working. What a program itself raises is never changed.
+
+| code | class | means |
+|---|---|---|"""
+
+
+def page() -> str:
+    """The whole document."""
+    found, tried = refusals(), [(one, error_of(one)) for one in examples()]
+    shown: dict[Refusal | None, str] = {}
+    for example, error in tried:
+        shown.setdefault(met_by(error), _shown(example, error))
+    codes = list(dict.fromkeys(one.code for one in found))
+    parts = ["\n".join([INTRODUCTION, *map(_row, codes)])]
+    for code in codes:
+        parts.append(f"## {code} {_class(code).__name__}\n\n{_class(code).__doc__}")
+        parts += [_entry(one, shown.get(one)) for one in found if one.code == code]
+    return "\n\n".join(parts) + "\n"
+
+
+def _class(code: str) -> type[StatorError]:
+    return next(one for one in CLASSES.values() if one.code == code)
+
+
+def _row(code: str) -> str:
+    one = _class(code)
+    link = f"{code} {one.__name__}".lower().replace(" ", "-")
+    return f"| [{code}](#{link}) | `{one.__name__}` | {(one.__doc__ or '').splitlines()[0]} |"
+
+
+def _entry(refusal: Refusal, example: str | None) -> str:
+    """One text, its way out, and an example that meets it."""
+    text = f"**{refusal.problem}**" + (f": {refusal.fix}." if refusal.fix else "")
+    return text if example is None else f"{text}\n\n```python\n{example}\n```"
+
+
+def _shown(example: Example, error: StatorError) -> str:
+    """The example's text, with a mark on the line that the error names."""
+    text, first = inspect.getsourcelines(example.shown)
+    lines = textwrap.dedent("".join(text)).rstrip().splitlines()
+    if error.at is not None and first <= error.at.line < first + len(lines):
+        lines[error.at.line - first] += f"  # {error.code}"
+    return "\n".join(lines)

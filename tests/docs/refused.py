@@ -1,0 +1,464 @@
+"""Functions that are refused: the examples of docs/refusals.md.
+
+Each is converted and called with `x`, a vector of three ones, and `y`, a 0-d integer tensor of 2.
+"""
+
+from __future__ import annotations
+
+import collections
+import random
+import sys
+import types
+
+import numpy
+import torch
+
+Pair = collections.namedtuple("Pair", "first second")
+TAGS = {"seen"}
+TABLE: dict[str, object] = {}
+BOX = types.SimpleNamespace()
+
+
+class Doubled(torch.autograd.Function):
+    @staticmethod
+    def forward(_, x):
+        return x * 2
+
+    @staticmethod
+    def backward(_, gradient):
+        return gradient * 2
+
+
+class Slotted:
+    __slots__ = ("value",)
+
+    def __repr__(self):
+        return "SLOTTED"
+
+
+SLOTTED = Slotted()
+
+
+async def asynchronous(x, y):
+    return x
+
+
+def evaluated(x, y):
+    return eval("x + 1")
+
+
+def all_locals(x, y):
+    return locals()
+
+
+def jump_in_finally(x, y):
+    while y > 0:
+        try:
+            y = y - 1
+        finally:
+            break
+    return y
+
+
+def several_exceptions(x, y):
+    try:
+        return x + 1
+    except* ValueError:
+        x = x - 1
+    return x
+
+
+def sent_value(x, y):
+    def numbers():
+        got = yield 1
+        yield got
+
+    return [x * n for n in numbers()]
+
+
+def tensor_made_behind(x, y):
+    return torch.from_numpy(numpy.interp(x.numpy(), [0.0, 1.0], [1.0, 2.0]))
+
+
+def custom_gradient(x, y):
+    return Doubled.apply(x)
+
+
+def inner_gradient(x, y):
+    x = x.requires_grad_()
+    return torch.autograd.grad((x * x).sum(), x)
+
+
+def drawn_by_python(x, y):
+    return x * random.random()
+
+
+def drawn_by_numpy(x, y):
+    return x * numpy.random.rand()
+
+
+def seeded_inside(x, y):
+    torch.manual_seed(0)
+    return x + torch.rand(3)
+
+
+def hidden_data(x, y):
+    return x.data * 2
+
+
+def tensor_attribute(x, y):
+    x.note = "seen"
+    return x
+
+
+def slotted_attribute(x, y):
+    SLOTTED.value = x
+    return x
+
+
+def list_changed_in_try(x, y):
+    seen = []
+    try:
+        seen.append(1)
+        if y > 1:
+            raise ValueError("large")
+    except ValueError:
+        seen.append(2)
+    return len(seen)
+
+
+def caught_exception_kept(x, y):
+    kept = None
+    try:
+        if y > 1:
+            raise ValueError("large")
+    except ValueError as error:
+        kept = error
+    return str(kept)
+
+
+def rank_grows(x, y):
+    while y > 0:
+        x, y = x[None], y - 1
+    return x
+
+
+def nested_list_grows(x, y):
+    rows = []
+    while y > 0:
+        rows = [rows]
+        y = y - 1
+    return rows
+
+
+def mixed_list(x, y):
+    kept = []
+    while y > 0:
+        kept.append(x)
+        y = y - 1
+    kept.append("end")
+    return kept
+
+
+def keys_in_another_order(x, y):
+    table = {}
+    if y > 1:
+        table["a"] = 1
+        table["b"] = 2
+    else:
+        table["b"] = 2
+        table["a"] = 1
+    return table
+
+
+def hash_of_a_choice(x, y):
+    name = "mean" if y > 1 else "sum"
+    return {name: x}
+
+
+def number_for_python(x, y):
+    return x.new_tensor(bytearray(int(y)))
+
+
+def keys_from_data(x, y):
+    table, count = {}, 0
+    while y > count:
+        table[str(count)] = count
+        count += 1
+    return table
+
+
+def tuple_of_unknown_length(x, y):
+    return tuple(range(int(y)))
+
+
+def set_returned(x, y):
+    return {int(y), 1}
+
+
+def numpy_returned(x, y):
+    return numpy.sin(x.numpy())
+
+
+def starred_target(x, y):
+    first, *_ = x.nonzero()
+    return first
+
+
+def slice_assigned(x, y):
+    kept = [x] * int(y)
+    kept[1:] = [x]
+    return kept
+
+
+def sorted_unknown(x, y):
+    return sorted(list(range(int(y))))
+
+
+def next_in_a_branch(x, y):
+    items = iter([1, 2])
+    if y > 1:
+        return next(items)
+    return 0
+
+
+def iterator_of_a_number(x, y):
+    return next(iter(range(int(y))))
+
+
+def identity(x, y):
+    return id(x)
+
+
+def is_of_unknown(x, y):
+    first = x if y > 1 else x + 1
+    return first is x
+
+
+def dict_pop(x, y):
+    table = {}
+    if y > 1:
+        table["a"] = 1
+    return table.popitem()
+
+
+def generator_twice(x, y):
+    def numbers():
+        n = 0
+        while n < y:
+            yield n
+            n += 1
+
+    items = numbers()
+    return sum(items) + sum(items)
+
+
+def callers_set(x, y):
+    TAGS.add("more")
+    return x
+
+
+def key_on_some_paths(x, y):
+    if y > 1:
+        TABLE["new"] = x
+    return x
+
+
+def attribute_on_some_paths(x, y):
+    if y > 1:
+        BOX.fresh = x
+    return x
+
+
+def printed_elsewhere(x, y):
+    print(y, file=sys.stderr)
+
+
+def named_tuple_text(x, y):
+    print(Pair(int(y), 1))
+
+
+def string_indexed(x, y):
+    return "abc".join(["a"] * int(y))
+
+
+def shape_in_place(x, y):
+    positive = x[x > 0]
+    return positive.unsqueeze_(0)
+
+
+def several_unknown_sizes(x, y):
+    found = x.nonzero()
+    return (found[:, None] + found).tolist()
+
+
+def grad_mode_left_changed(x, y):
+    if y > 1:
+        torch.set_grad_enabled(False)
+    return x * 2
+
+
+def complex_text(x, y):
+    return complex(y) // 2
+
+
+def recursion_that_changes(x, y):
+    seen = []
+
+    def down(n):
+        if n > 0:
+            seen.append(1)
+            down(n - 1)
+
+    down(y)
+    return len(seen)
+
+
+def recursion_that_grows(x, y):
+    def down(t, n):
+        if n <= 0:
+            return t
+        return down(t[None], n - 1)
+
+    return down(x, y)
+
+
+def tensor_of_a_list(x, y):
+    return torch.tensor([n * 2.0 for n in range(int(y))])
+
+
+def contiguous_asked(x, y):
+    return x.nonzero().t().is_contiguous()
+
+
+def module_put_into_a_list(x, y):
+    kept = []
+    while y > 0:
+        kept.append(torch)
+        y = y - 1
+    return kept
+
+
+def executed(x, y):
+    exec("x = 1")
+    return x
+
+
+def bare_vars(x, y):
+    return vars()
+
+
+def bare_dir(x, y):
+    return dir()
+
+
+def choice_of_a_format(x, y):
+    return format(x.sum().item(), ".2f" if y > 1 else ".3f")
+
+
+def hook_on_a_tensor(x, y):
+    double = x * 2
+    double.register_hook(lambda gradient: gradient * 2)
+    return double
+
+
+def gradient_kept(x, y):
+    double = x * 2
+    double.retain_grad()
+    return double
+
+
+def address(x, y):
+    return x.data_ptr()
+
+
+def storage(x, y):
+    return len(x.untyped_storage())
+
+
+def resized(x, y):
+    return x.clone().resize_(2)
+
+
+def storage_replaced(x, y):
+    return x.clone().set_(torch.zeros(2))
+
+
+def finally_left_out(x, y):
+    try:
+        try:
+            if y > 1:
+                raise ValueError("large")
+        finally:
+            x.add_(1)
+    except ValueError:
+        return x
+    return x
+
+
+def two_names_for_a_new_list(x, y):
+    first = second = None
+    if y > 1:
+        first = second = [x]
+    return first, second
+
+
+def array_written(x, y):
+    counts = bytearray(2)
+    if y > 1:
+        counts[0] = 1
+    return x
+
+
+def key_placed_by_path(x, y):
+    table = {"a": 1}
+    if y > 1:
+        table["b"] = 2
+    table["c"] = 3
+    table["b"] = 4
+    return list(table)
+
+
+def library_takes_a_generator(x, y):
+    def parts():
+        n = 0
+        while n < y:
+            yield x * n
+            n += 1
+
+    return torch.cat(tuple(iter(parts())))
+
+
+def tuples_for_torch(x, y):
+    kept = []
+    while y > 0:
+        kept.append((x, y))
+        y = y - 1
+    return torch.stack(kept)
+
+
+def spread_of_a_long_list(x, y):
+    kept = [x for _ in range(int(y))]
+    return torch.block_diag(*kept)
+
+
+def list_repeated(x, y):
+    kept = [x for _ in range(int(y))]
+    kept *= 2
+    return kept
+
+
+def percent_with_names(x, y):
+    return "%(n)d" % {"n": int(y)}
+
+
+def text_of_an_array(x, y):
+    print(numpy.sin(x.numpy()))
+
+
+def deque_grows(x, y):
+    kept = collections.deque()
+    while y > 0:
+        kept.append(x)
+        y = y - 1
+    return len(kept)
