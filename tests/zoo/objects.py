@@ -189,7 +189,6 @@ def descriptor_branch(x):
 @program(
     (f(1.0, 2.0),),
     (f(-1.0, -2.0),),
-    pending="wrong: a user's `__setattr__` writes past the journal",
 )
 def getattr_setattr_branch(x):
     """A class with its own `__setattr__` and `__getattr__`."""

@@ -76,6 +76,7 @@ def capture_while(
         fresh = recorder.made_in(turn.body.scope)
         refuse_aliases(after, fresh)
         widened = _widen(kinds, after, len(names), fresh)
+        turn.after = after
         if widened == kinds:
             break
         kinds = widened

@@ -27,7 +27,7 @@ from stator.staging import lists
 from stator.staging.dict_calls import is_captured_key, lookup, refused_key, set_key
 from stator.staging.number_calls import number_attribute
 from stator.staging.numpy_calls import live_array
-from stator.staging.protocols import user_method, user_property
+from stator.staging.protocols import user_method, user_property, user_setter
 from stator.staging.session import Session
 from stator.staging.tensor_index import read_tensor, write_tensor
 from stator.staging.truth import index as as_index
@@ -67,13 +67,26 @@ def get(session: Session, obj: Any, name: str) -> Any:
         set_attribute(session, obj, name, session.call(cached.func, obj))
     getter = user_property(obj, name)
     if getter is not None:
-        return session.call(getter, obj)
+        kind = (type(obj),) if isinstance(getter, functools.partial) else ()  # of a descriptor
+        return session.call(getter, obj, *kind)
+    fallback = user_method(obj, "__getattr__")
+    if fallback is not None and not _has_plainly(obj, name):
+        return session.call(fallback, obj, name)
     value = getattr(obj, name)
     if isinstance(value, Variant):
         value = _without_undefined(session, value, AttributeError(
             f"'{type(obj).__name__}' object has no attribute '{name}'"))  # fmt: skip
     session.guards.read_attribute(obj, name, value)
     return shadowed(session, value)
+
+
+def _has_plainly(obj: Any, name: str) -> bool:
+    """Is there an attribute `name`, without asking `__getattr__`?"""
+    try:
+        object.__getattribute__(obj, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def shadowed(session: Session, value: Any) -> Any:
@@ -88,17 +101,22 @@ def set_attribute(session: Session, obj: Any, name: str, value: Any) -> None:
     if isinstance(obj, Variant):
         session.recorder.apply(obj, lambda one: set_attribute(session, one, name, value))
         return
-    _note_object(session, obj)
+    setter = user_setter(obj, name)
+    if setter is not None:
+        session.call(setter, *((obj, name, value) if setter.__name__ == "__setattr__" else (
+            obj, value)))  # fmt: skip
+        return
+    note_object(session, obj)
     setattr(obj, name, value)
 
 
 def delete_attribute(session: Session, obj: Any, name: str) -> None:
     """`del obj.name`."""
-    _note_object(session, obj)
+    note_object(session, obj)
     delattr(obj, name)
 
 
-def _note_object(session: Session, obj: Any) -> None:
+def note_object(session: Session, obj: Any) -> None:
     """Everything that setting an attribute of `obj` can change."""
     if isinstance(obj, torch.Tensor):
         raise UnsupportedCall("an attribute of a tensor is set", at=current_place(),
@@ -287,7 +305,7 @@ def delitem(session: Session, obj: Any, key: Any) -> None:
 
 
 def _note_container(session: Session, obj: Any) -> None:
-    if isinstance(obj, list | dict | collections.deque) or hasattr(obj, "__dict__"):
+    if isinstance(obj, list | dict | collections.deque | torch.nn.Module):
         session.note(obj)
     elif session.recorder.depth:
         raise UnsupportedCall(

@@ -8,6 +8,7 @@ from typing import Any
 from stator.capture.attempts import capture_try
 from stator.capture.blocks import TryNeeded, class_names
 from stator.capture.journal import Journal
+from stator.capture.places import raised_by_stator
 from stator.capture.scope import Attempt, may_raise
 from stator.capture.values import Diverged
 from stator.errors import StatorError
@@ -51,8 +52,10 @@ def try_stmt(
         needed = True
     except StatorError:
         raise
-    except Exception as raised:  # noqa: BLE001 (a handler of the user's decides below)
-        error = raised
+    except Exception as raised:
+        if raised_by_stator(raised):
+            raise
+        error = raised  # a handler of the user's decides below
     finally:
         recorder.attempts.pop()
         journal, recorder.journal = recorder.journal, outer

@@ -35,6 +35,7 @@ from stator.staging.number_calls import absolute, complex_of
 from stator.staging.partial import for_each_way, is_partial, maybe_absent
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
+from stator.staging.tensor_index import read_tensor
 from stator.staging.text import format_value, fstring, is_text_symbolic, print_values, text_length
 from stator.staging.truth import index, item, to_float, to_int
 
@@ -165,7 +166,16 @@ class BuiltinCalls:
         found = [indexed(self.recorder, value) for value in values]
         if all(one is None for one in found):
             return None
-        return [one or iteration.of_python(value) for one, value in zip(found, values, strict=True)]
+        return [one or self._beside(value) for one, value in zip(found, values, strict=True)]
+
+    def _beside(self, value: Any) -> Indexed:
+        """A sequence that Python can list, beside one that only a run can count."""
+        if isinstance(value, torch.Tensor) and value.dim():
+            count = value.shape[0]
+            return Indexed(lambda k: k < count, lambda k: read_tensor(value, k), lambda: count)
+        return indexed(self.recorder, value, recorded=True) or iteration.of_python(
+            self.recorder, value
+        )
 
     def _rows(self, value: Any) -> Any:
         """A tensor that is iterated in Python, row by row."""

@@ -22,7 +22,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from stator.capture.arrays import CapturedArray
 from stator.capture.branches import capture_if
-from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
 from stator.capture.places import current_place, is_library_file
 from stator.capture.values import (
@@ -36,9 +35,11 @@ from stator.capture.values import (
 from stator.errors import UnsupportedCall
 from stator.rewrite.convert import Converted, convert
 from stator.staging import definitions, lists
+from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
+from stator.staging.library_objects import refuse_unfollowed
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module
 from stator.staging.number_calls import MATH_FUNCTIONS
@@ -246,7 +247,7 @@ class Caller:
             or init.__code__.co_filename.startswith("<")
         ):
             made = self.library(cls, args, kwargs)
-            if is_plain_object(made) or type(made) in (collections.deque, collections.OrderedDict):
+            if not isinstance(made, torch.Tensor | Variant):
                 self.session.recorder.born(made)
             return made
         new = object.__new__(cls)
@@ -272,6 +273,9 @@ class Caller:
         """A method written in C: of a tensor, a list, a dict, a string."""
         owner, name = self.session.seen(method.__self__), method.__name__
         if isinstance(owner, BaseException):
+            return method(*args, **kwargs)
+        if name == "__setattr__":
+            note_object(self.session, owner)
             return method(*args, **kwargs)
         if isinstance(owner, StagedList):
             self.session.note(owner)
@@ -318,6 +322,13 @@ class Caller:
     def library(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         """A call that is not converted; captured values are made into what it can take."""
         self._refuse(function)
+        if function is object.__setattr__:
+            note_object(self.session, args[0])
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, MUTABLE):
+            self.session.note(owner)
+        elif self.session.recorder.depth and owner is not None:
+            refuse_unfollowed(self.session, owner)
         if function in FUNCTIONS if _is_hashable(function) else False:
             return FUNCTIONS[function](self.session, *args, **kwargs)
         if first_variant((args, kwargs)) is not None:
@@ -328,7 +339,6 @@ class Caller:
         if _takes_captured_list(args, kwargs):
             return self._with_samples(function, args, kwargs)
         self._watch_arguments(args, kwargs)
-        owner = getattr(function, "__self__", None)
         result = self._own_result(function(*args, **kwargs), (owner, *args))
         if _is_hashable(function) and function in MAKES_OBJECTS:
             self.session.recorder.born(result)

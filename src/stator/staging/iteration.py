@@ -70,7 +70,7 @@ def indexed(recorder: Recorder, value: Any, *, recorded: bool = False) -> Indexe
         return Indexed(value.more, value.item, value.length)
     if isinstance(value, CapturedArray):
         rows = _rows(value.tensor) or of_python(
-            value.tensor[k] for k in range(value.tensor.shape[0])
+            recorder, (value.tensor[k] for k in range(value.tensor.shape[0]))
         )
         return mapped(CapturedArray, rows)
     if isinstance(value, torch.Tensor):
@@ -128,7 +128,11 @@ def mapped(function: Callable[..., Any], items: Indexed) -> Indexed:
     return Indexed(items.more, lambda k: function(items.item(k)), items.length)
 
 
-def of_python(values: Any) -> Indexed:
+def of_python(recorder: Recorder, values: Any) -> Indexed:
     """A Python sequence beside captured ones; it is read by number."""
     known = list(values)
-    return Indexed(lambda k: k < len(known), lambda k: known[k], lambda: len(known))
+
+    def item(k: Any) -> Any:
+        return known[k] if isinstance(k, int) else list_get(recorder, known, k)
+
+    return Indexed(lambda k: k < len(known), item, lambda: len(known))

@@ -24,7 +24,7 @@ from stator.capture.values import (
 from stator.errors import UnsupportedCall
 from stator.staging import definitions
 from stator.staging.lists import is_captured
-from stator.staging.number_calls import complex_arithmetic, plain_number
+from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
 from stator.staging.text import compare_texts
@@ -34,6 +34,7 @@ Code = Callable[[], Any]
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
+NUMBER_SIGNS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 SEQUENCES = (tuple, list)
 
 
@@ -91,12 +92,19 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
         left, right = _as_numbers(session, left), _as_numbers(session, right)
     if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):
         return complex_arithmetic(session, left, sign, right)
+    if _is_int_and_float(left, right) or _is_int_and_float(right, left):
+        return number_op(session, NUMBER_SIGNS[sign], "bool", left, right)
     if sign in ORDER and _is_symbolic_sequence(left, right):
         return _sequences_ordered(session, left, sign, right)
     if sign in ORDER:
         method = user_method(left, f"__{ORDER[sign].__name__}__")
         return session.call(method, left, right) if method else ORDER[sign](left, right)
     return _equal(session, left, right, sign)
+
+
+def _is_int_and_float(one: Any, other: Any) -> bool:
+    """Python compares them exactly; torch would make the int a float."""
+    return isinstance(one, torch.SymInt) and isinstance(other, float | torch.SymFloat)
 
 
 def _as_numbers(session: Session, value: Any) -> Any:

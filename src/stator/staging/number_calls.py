@@ -23,6 +23,9 @@ from stator.staging.session import Session
 from stator.staging.tensor_calls import scalar_tensor
 from stator.staging.truth import item
 
+PYTHON_TYPES: dict[type, type] = {
+    torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
+}  # fmt: skip
 TRUTHS = frozenset({"isnan", "isinf", "isfinite"})
 COMPLEX_SIGNS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "**": "pow", "==": "eq", "!=": "ne",
@@ -83,7 +86,14 @@ def _rounding(name: str) -> Callable[..., Any]:
             return operator.add(session.index(number), 0)
         return number_op(session, name, "int", number) if _is_float(number) else number
 
-    return _of_numbers(getattr(math, name), captured)
+    of_numbers = _of_numbers(getattr(math, name), captured)
+
+    def call(session: Session, number: Any) -> Any:
+        if name == "trunc" and isinstance(number, torch.Tensor):
+            raise TypeError("type Tensor doesn't define __trunc__ method")  # as eager does
+        return of_numbers(session, number)
+
+    return call
 
 
 def _is_float(number: Any) -> bool:
@@ -126,6 +136,10 @@ def number_attribute(session: Session, number: Any, name: str) -> Any:
         return functools.partial(NUMBER_METHODS[name], session, number)
     if name in ("numerator", "denominator") and not isinstance(number, torch.SymFloat):
         return session.index(number) if name == "numerator" else 1
+    if not hasattr(number, name) and hasattr(PYTHON_TYPES[type(number)], name):
+        kind = PYTHON_TYPES[type(number)].__name__
+        raise UnsupportedCall(f"`{kind}.{name}` of a captured number", at=current_place(),
+                              fix="compute it with other operations, or with tensors")  # fmt: skip
     return getattr(number, name)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import types
 from typing import Any
@@ -17,12 +18,39 @@ def user_method(obj: Any, name: str) -> types.FunctionType | None:
     return None
 
 
-def user_property(obj: Any, name: str) -> types.FunctionType | None:
-    """The function behind the property `name` of `obj`, if a user wrote it."""
+def user_property(obj: Any, name: str) -> Any:
+    """The function behind the property or descriptor `name` of `obj`, if a user wrote it."""
     for cls in type(obj).__mro__:
         if name in vars(cls):
             found = vars(cls)[name]
-            return _users(found.fget) if isinstance(found, property) else None
+            if isinstance(found, property):
+                return _users(found.fget)
+            getter = user_method(found, "__get__")
+            if getter is None or (name in getattr(obj, "__dict__", ()) and not _is_data(found)):
+                return None
+            return functools.partial(getter, found)
+    return None
+
+
+def _is_data(descriptor: Any) -> bool:
+    return hasattr(type(descriptor), "__set__") or hasattr(type(descriptor), "__delete__")
+
+
+def user_setter(obj: Any, name: str) -> Any:
+    """What runs where `obj.name` is set, if a user wrote it: `__setattr__`, a property, `__set__`.
+
+    `__setattr__` takes the object, the name and the value; the others the object and the value.
+    """
+    own = user_method(obj, "__setattr__")
+    if own is not None:
+        return own
+    for cls in type(obj).__mro__:
+        if name in vars(cls):
+            found = vars(cls)[name]
+            if isinstance(found, property):
+                return _users(found.fset)
+            setter = user_method(found, "__set__")
+            return None if setter is None else types.MethodType(setter, found)
     return None
 
 

@@ -228,7 +228,21 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 _GRADIENT = ("gradients are not computed inside a program", "compute them outside, on its result")
+_TRANSFORM = ("a function transform of `torch.func` inside a program", "call it outside")
 REFUSED_CALLS: dict[Any, tuple[str, str]] = {
+    **dict.fromkeys(
+        (
+            torch.func.grad,
+            torch.func.grad_and_value,
+            torch.func.vjp,
+            torch.func.jvp,
+            torch.func.jacrev,
+            torch.func.jacfwd,
+            torch.func.hessian,
+            torch.func.linearize,
+        ),
+        _TRANSFORM,
+    ),
     torch.autograd.grad: _GRADIENT,
     torch.autograd.backward: _GRADIENT,
     "backward": _GRADIENT,
