@@ -255,3 +255,25 @@ def test_state_is_as_before_while_the_capture_fails():
         with pytest.raises(ValueError, match="enough"):
             static(INPUTS[0])
         assert type(static.steps) is int
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, kept: kept,
+        lambda x, kept: kept[1],
+        lambda x, kept: (kept[1].append(5), kept[1])[1],
+        lambda x, kept: (kept[1].append(5), (kept, kept[1]))[1],
+        lambda x, kept: (kept.__setitem__(0, kept[0] + 1), x * kept[0])[1],
+    ],
+)
+def test_a_list_from_outside_is_given_back_as_it_is_and_as_it_has_become(function):
+    mine, its = [1, [2, 3]], [1, [2, 3]]
+    static = stator.to_static(lambda x: function(x, its))
+    for x in INPUTS:
+        expected, got = function(x, mine), static(x)
+        assert type(got) is type(expected)
+        assert values(got) == values(expected)
+        assert values(its) == values(mine)
+        assert (got is its) == (expected is mine)
+        assert (got is its[1]) == (expected is mine[1])

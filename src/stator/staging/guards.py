@@ -249,8 +249,10 @@ class Guards:
         """Is everything as the capture found it?"""
         if self.is_current():
             return True
-        fresh = self._new_stamp(self._stamp)  # first: a write during the comparison is seen
         if self.changed() is not None:
+            return False
+        fresh = self._new_stamp(self._stamp)
+        if self.changed() is not None:  # written by another thread before the stamp was taken
             return False
         self._stamp, self.is_current = fresh, fresh.is_valid
         return True

@@ -89,6 +89,13 @@ class Session:
                 self.guards.own(self.shadows[id(plain)][1])
         return self.shadows[id(plain)][1]
 
+    def plain(self, value: Any) -> Any:
+        """The list from outside that `value` stands for; anything else as it is."""
+        if not isinstance(value, StagedList):
+            return value
+        pairs = self.shadows.values()
+        return next((plain for plain, shadow in pairs if shadow is value), value)
+
     def own_module(self, module: torch.nn.Module) -> None:
         """`module` is the caller's, unless this capture has made it; however it was reached."""
         if not self.is_own(module):

@@ -102,7 +102,7 @@ def _trace(
     with _recording(session):
         try:
             value = staging.call(function, *inputs.args, **inputs.kwargs)
-            results = Results(recorder, session.guards.is_outside)
+            results = Results(recorder, session.guards.is_outside, session.plain)
             structure = results.structure_of(value)
             effects = _effects(session, inputs, results)
             written = _written(session)
@@ -192,9 +192,8 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
 def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect, ...]:
     """What the call changed outside: attributes, cells, globals, lists and dicts it was given."""
     effects = []
-    plain = {id(shadow): original for original, shadow in session.shadows.values()}
     for obj, before in session.journal.changed():
-        target: Any = plain.get(id(obj), obj)
+        target = session.plain(obj)
         is_argument = id(obj) in inputs.containers
         if is_argument:
             target = inputs.containers[id(obj)][1]
