@@ -1,4 +1,4 @@
-"""Capture time next to torch.export, and the cost of a call next to torch's own tools.
+"""Capture time next to torch.export; `bench.calls` has the cost of a call.
 
 The models are small configurations of `transformers` with random weights. Every contender gets a
 fresh copy and the same inputs, with any batch and any length; contenders alternate; medians of 3.
@@ -11,11 +11,8 @@ import copy
 import gc
 import statistics
 import time
-import timeit
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 
 import torch
 import transformers
@@ -25,10 +22,10 @@ from torch import Tensor, nn
 from torch.export import Dim
 
 import stator
+from bench.calls import call_table, guard_table
 from stator import InputSpec
 
 ROUNDS = 3
-CALLS = 2000
 BATCH, LENGTH, IMAGE = 3, 11, 32
 
 
@@ -151,45 +148,12 @@ def capture_table() -> Table:
     return table
 
 
-def identity(x: Tensor) -> Tensor:
-    """What is given; a call of its program costs nothing but the call."""
-    return x
-
-
-def scripted_identity() -> Callable[[Tensor], Tensor]:
-    """The identity by torch.jit.script, whose deprecation is known here."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
-        return torch.jit.script(identity)
-
-
-def call_table() -> Table:
-    """The cost of one call of a captured identity."""
-    contenders: dict[str, Callable[[Tensor], Tensor]] = {
-        "eager": identity,
-        "stator": stator.to_static(identity),
-        "torch.jit.script": scripted_identity(),
-        "torch.compile": torch.compile(identity),
-    }
-    x = torch.randn(2, 3)
-    table = Table("tool", title="one call of a captured identity")
-    table.add_column("time", justify="right")
-    best = dict.fromkeys(contenders, float("inf"))
-    for _ in range(ROUNDS + 1):  # the first round captures and warms up
-        for name, call in contenders.items():
-            call(x)
-            seconds = timeit.timeit(partial(call, x), number=CALLS) / CALLS
-            best[name] = min(best[name], seconds)
-    for name, seconds in best.items():
-        table.add_row(name, f"{1e6 * seconds:.1f} µs")
-    return table
-
-
 def main() -> None:
-    """Print both tables."""
+    """Print all tables."""
     console = Console()
-    console.print(capture_table())
     console.print(call_table())
+    console.print(guard_table())
+    console.print(capture_table())
 
 
 if __name__ == "__main__":

@@ -10,10 +10,11 @@ def f(x):
 """
 
 from stator import errors
+from stator.api.concrete import ConcreteProgram
 from stator.api.conversion import to_static
 from stator.api.input_spec import InputSpec
 from stator.api.saving import TranslatedLayer, load, save
-from stator.api.static_function import ConcreteProgram, StaticFunction
+from stator.api.static_function import StaticFunction
 from stator.api.switches import enable_to_static, ignore_module, not_to_static
 from stator.errors import StatorError
 from stator.program.program import Program

@@ -110,6 +110,7 @@ class DemandViolated(InputError, ValueError):
     """The captured code demanded something of its sizes, and this call breaks it."""
 
     code = "ST302"
+    before_running = False  # True where nothing of the program had run yet
 
 
 class FormatError(StatorError, ValueError):

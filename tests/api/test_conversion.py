@@ -2,13 +2,14 @@
 
 import functools
 import random
+import warnings
 
 import pytest
 import torch
 
 import stator
 from stator import InputSpec, StaticFunction
-from stator.errors import ConversionError
+from stator.errors import ConversionError, UnsupportedCall
 from tests.capture.oracle import check
 
 
@@ -224,16 +225,96 @@ def test_a_method_of_a_class_with_slots_is_static_or_refused_by_stator():
     assert Small().more(torch.ones(1)).item() == 2
 
 
-def test_without_full_graph_what_cannot_be_captured_runs_eagerly_after_one_warning():
-    def f(x):
-        return x * random.random()
+def draw(x):
+    return x * random.random()
 
-    static = stator.to_static(f, full_graph=False)
-    with pytest.warns(UserWarning, match="f runs eagerly, as full_graph=False allows"):
+
+def test_without_full_graph_what_cannot_be_captured_runs_eagerly_after_one_warning():
+    static = stator.to_static(draw, full_graph=False)
+    line = draw.__code__.co_firstlineno + 1
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
         first = static(torch.ones(2))
-    second = static(torch.ones(2))
+        second = static(torch.ones(2))
+        static(torch.ones(3, dtype=torch.float64))  # another signature, the same cause
+    assert [str(one.message) for one in caught] == [
+        "draw runs eagerly, as full_graph=False allows: [ST204] `random` gives another value each "
+        "time, and a program would keep this one\n"
+        f"  at {__file__}:{line}, in draw\n"
+        "        return x * random.random()\n"
+        "                   ^\n"
+        "  fix: call it outside and pass the value, or use torch's functions"
+    ]
+    assert caught[0].filename == __file__
     assert not torch.equal(first, second)
     assert static.concrete_programs == ()
+
+
+def test_fallbacks_lists_each_cause_once_with_its_line():
+    static = stator.to_static(draw, full_graph=False)
+    with pytest.warns(UserWarning, match="draw runs eagerly"):
+        static(torch.ones(1))
+    for size in (1, 2, 3):
+        static(torch.ones(size, 1))
+    (fallback,) = static.fallbacks
+    assert fallback.function == "draw"
+    assert fallback.place.line == draw.__code__.co_firstlineno + 1
+    assert fallback.reason == (
+        "`random` gives another value each time, and a program would keep this one"
+    )
+
+
+def test_with_full_graph_what_cannot_be_captured_raises_and_nothing_is_listed():
+    static = stator.to_static(draw)
+    for _ in range(2):
+        with pytest.raises(UnsupportedCall):
+            static(torch.ones(2))
+    assert static.fallbacks == ()
+
+
+def test_a_static_callee_of_a_function_that_falls_back_is_captured_alone():
+    @stator.to_static
+    def helper(x):
+        return x + 1 if x.sum() > 0 else x - 1
+
+    def outer(x):
+        return helper(x) * (0 * random.random() + 1)
+
+    static = stator.to_static(outer, full_graph=False)
+    with pytest.warns(UserWarning, match="outer runs eagerly"):
+        assert static(torch.ones(2)).tolist() == [2, 2]
+    assert static(-torch.ones(2)).tolist() == [-2, -2]
+    assert len(helper.concrete_programs) == 1
+    assert static.concrete_programs == ()
+
+
+def test_a_callee_that_falls_back_makes_a_full_graph_caller_raise():
+    helper = stator.to_static(draw, full_graph=False)
+    static = stator.to_static(lambda x: helper(x) + 1)
+    with pytest.raises(UnsupportedCall):
+        static(torch.ones(2))
+
+
+def test_calls_that_can_be_captured_are_where_others_fall_back():
+    def either(x, noisy):
+        return x * random.random() if noisy else x + 1
+
+    static = stator.to_static(either, full_graph=False)
+    with pytest.warns(UserWarning, match="either runs eagerly"):
+        static(torch.ones(2), True)
+    assert static(torch.ones(2), False).tolist() == [2, 2]
+    assert len(static.concrete_programs) == 1
+    assert len(static.fallbacks) == 1
+
+
+def test_an_error_of_the_users_is_no_reason_to_fall_back():
+    def fail(x):
+        raise KeyError("mine")
+
+    static = stator.to_static(fail, full_graph=False)
+    with pytest.raises(KeyError, match="mine"):
+        static(torch.ones(2))
+    assert static.fallbacks == ()
 
 
 def test_a_build_strategy_is_refused_until_there_are_some():

@@ -111,7 +111,8 @@ LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "ST204", convert_and_call(starred, ONES)),
     "dict keys made from data": (
         "ST204", convert_and_call(keys_from_data, ONES)),
-    "an open size that broadcasts as 1 against another: the two are taken to be equal": (
+    "a size that an `InputSpec` calls open, and that broadcasts as 1 against another: the two are "
+    "taken to be equal": (
         "ST302", broadcast_any_sizes),
     "saving a model whose call changes Python objects other than registered buffers": (
         "ST200", save_a_counter),

@@ -196,7 +196,6 @@ def test_a_set_of_the_callers_that_is_changed_is_refused():
     assert refusal(UnsupportedCall, f, torch.ones(1)).problem == "a set of the caller's is changed"
 
 
-@pytest.mark.xfail(strict=True, reason="a value written, then read, is watched as one from outside")
 def test_an_attribute_written_then_read_is_captured_once():
     class Remember(torch.nn.Module):
         def forward(self, x):

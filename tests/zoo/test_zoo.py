@@ -30,7 +30,7 @@ def time_limit():
 )
 def test_a_program_does_what_eager_does(program, stage, tmp_path, request, monkeypatch):
     if stage == "unoptimised":
-        monkeypatch.setattr("stator.api.static_function.optimize", lambda given: given)
+        monkeypatch.setattr("stator.api.concrete.optimize", lambda given: given)
     if program.pending and stage in program.pending_stages:
         request.applymarker(pytest.mark.xfail(reason=program.pending, strict=True))
     check(program, stage, tmp_path)

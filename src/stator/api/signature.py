@@ -11,7 +11,14 @@ import torch
 from stator.api.input_spec import InputSpec
 from stator.capture.inputs import TensorSpec
 from stator.errors import SpecMismatch
+from stator.staging.native_checks import count_function_modes
 
+AUTOCAST_DEVICES = ("cpu", "cuda", "xpu", "mps")
+MODES = (
+    "grad mode", "inference mode", *(f"autocast on {device}" for device in AUTOCAST_DEVICES),
+    "the autocast cache", "the default dtype", "the default device", "the determinism flag",
+)  # fmt: skip
+TENSOR_FACTS = ("dtype", "device", "rank", "requires_grad", "class", "layout")
 Sizes = tuple[tuple[int | None, ...], ...]
 
 
@@ -32,22 +39,27 @@ def signature_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
 
 
 def modes_key() -> tuple[Any, ...]:
-    """The modes that change what ops mean."""
+    """The modes that change what ops mean; MODES names them."""
     return (
         torch.is_grad_enabled(),
         torch.is_inference_mode_enabled(),
-        torch.is_autocast_enabled("cpu") and torch.get_autocast_dtype("cpu"),
-        torch.is_autocast_enabled("cuda") and torch.get_autocast_dtype("cuda"),
+        *[
+            torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device)
+            for device in AUTOCAST_DEVICES
+        ],
+        torch.is_autocast_cache_enabled(),
         torch.get_default_dtype(),
+        torch.get_default_device() if count_function_modes() else None,
+        torch.get_deterministic_debug_mode(),
     )
 
 
 def _key(value: Any, leaves: list[torch.Tensor]) -> Any:
     if isinstance(value, torch.Tensor):
         leaves.append(value)
-        layout = value.is_contiguous() or value.stride()
+        layout = "contiguous" if value.is_contiguous() else value.stride()
         return ("tensor", value.dtype, value.device, value.dim(), value.requires_grad,
-                type(value) is torch.nn.Parameter, layout)  # fmt: skip
+                type(value), layout)  # fmt: skip
     if isinstance(value, list | tuple):
         return (type(value), *[_key(item, leaves) for item in value])
     if isinstance(value, dict):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import collections
 import copy
 import dataclasses
 import functools
 import inspect
+import sys
 import threading
 import types
 import warnings
@@ -15,62 +15,34 @@ from typing import Any
 
 import torch
 
+from stator.api.concrete import ConcreteProgram, concrete_program
+from stator.api.entries import MISS, Entry, entry_for
+from stator.api.reasons import reason_for, sizes_reason
 from stator.api.signature import Signature, Sizes, fit, signature_of, specs_from, specs_of
-from stator.api.switches import is_enabled
+from stator.api.switches import Switch
 from stator.capture.inputs import TensorSpec
-from stator.errors import CaptureError, ConversionError, SpecMismatch
-from stator.execute.interpreter import Runner, prepare
-from stator.execute.structure import unflatten
-from stator.optimize.pipeline import optimize
+from stator.capture.places import is_library_file
+from stator.errors import CaptureError, ConversionError, DemandViolated, SpecMismatch
+from stator.location import Location
 from stator.program.program import Program
 from stator.rewrite.convert import convert
+from stator.staging.live_state import Slot, slot_for
 from stator.staging.operators import Staging
 from stator.staging.session import Session
-from stator.staging.trace import Captured, Effect, trace
+from stator.staging.trace import Captured, trace
 
 CAPTURE_LIMIT = 32
+ENTRIES_KEPT = 4
+ENTRY_LIMIT = 64  # calls whose kinds never settle gain nothing from entries
 
 
 @dataclass(frozen=True)
-class ConcreteProgram:
-    """One capture: the program, for which calls it holds, and why it was made."""
+class Fallback:
+    """A call that runs eagerly as a whole: what could not be captured, and where it stands."""
 
-    program: Program
-    captured: Captured
-    sizes: Sizes
-    runner: Runner
+    function: str
+    place: Location | None
     reason: str
-
-    def holds_for(self, sizes: Sizes) -> bool:
-        """Do these sizes fit?"""
-        return all(
-            mine is None or mine == given
-            for shape, other in zip(self.sizes, sizes, strict=True)
-            for mine, given in zip(shape, other, strict=True)
-        )
-
-    def __call__(self, leaves: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
-        """Run the program on the tensors of a call, and make the changes that the call makes."""
-        try:
-            outputs = self.runner(leaves, self.captured.tensors)
-        except Exception as error:
-            raise_own_class(error, self.captured.errors)
-            raise
-        for effect in self.captured.effects:
-            _do(effect, outputs, call, self.captured.classes)
-        return unflatten(self.program.output_structure, outputs, classes=self.captured.classes)
-
-
-def raise_own_class(error: Exception, known: dict[str, type]) -> None:
-    """Raise `error` as the class that the user wrote, if it stands for one."""
-    names = getattr(error, "stator_classes", ())
-    if names and names[0] in known:
-        cls: Any = known[names[0]]
-        own = cls.__new__(cls)
-        own.args = error.args
-        vars(own).update(error.stator_fields)  # type: ignore[attr-defined]
-        own.__notes__ = getattr(error, "__notes__", [])
-        raise own.with_traceback(error.__traceback__) from None
 
 
 class StaticFunction:
@@ -88,11 +60,14 @@ class StaticFunction:
         self._function = function
         self._input_spec = input_spec
         self._full_graph = full_graph
-        self._programs: dict[tuple[Any, ...], list[ConcreteProgram]] = {}
+        self._programs: dict[tuple[Any, ...], tuple[ConcreteProgram, ...]] = {}
         self._order: list[ConcreteProgram] = []
         self._lock = threading.RLock()
-        self._eager: dict[tuple[Any, ...], Exception] = {}  # calls that could not be captured
+        self._eager: dict[tuple[Any, ...], Fallback] = {}  # calls that could not be captured
         self._bound_name: str | None = None
+        self._fixed: tuple[Slot, ...] = ()  # state that cannot be an input of the program
+        self._entries: tuple[Entry, ...] = ()  # the latest first; replaced, never changed
+        self._entries_made = 0
 
     # ---- as a method
 
@@ -129,37 +104,132 @@ class StaticFunction:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives, computed by a program that holds for these arguments."""
-        if not is_enabled() or torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or not Switch.on:
             return self._function(*args, **kwargs)
+        try:
+            for enter in self._entries:
+                result = enter(args, kwargs)
+                if result is not MISS:
+                    return result
+            return self._call_by_signature(args, kwargs, signature_of(args, kwargs))
+        except DemandViolated as error:
+            if self._input_spec is not None or not error.before_running:
+                raise
+            broken = error
+        return self._call_with_own_sizes(args, kwargs, broken)
+
+    def _call_with_own_sizes(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], broken: DemandViolated
+    ) -> Any:
+        """A call whose sizes no user has called open, and which break what open ones demand."""
         signature = signature_of(args, kwargs)
+        for exact in (False, True):
+            try:
+                if not self._is_mended(signature, exact=exact):
+                    self._capture(args, kwargs, signature, broken, exact=exact)
+                return self._call_by_signature(args, kwargs, signature)
+            except DemandViolated as error:
+                if exact or not error.before_running:
+                    raise
+        raise AssertionError("the second round returns or raises")
+
+    def _is_mended(self, signature: Signature, *, exact: bool) -> bool:
+        """Is there a program for sizes like these already?"""
+        found = self._find(signature)
+        return found is not None and found.mends and (not exact or found.sizes == signature.sizes)
+
+    def _call_by_signature(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: Signature
+    ) -> Any:
         concrete = self._find(signature) or self._capture_or_refuse(args, kwargs, signature)
         if concrete is None:
             return self._function(*args, **kwargs)
+        self._add_entry(concrete, args, kwargs)
         return concrete(signature.leaves, (args, kwargs))
+
+    def _add_entry(
+        self, concrete: ConcreteProgram, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> None:
+        """The next call like this one takes the short way."""
+        if self._entries_made < ENTRY_LIMIT:
+            entry = entry_for(concrete, args, kwargs)
+            if entry is not None:
+                self._entries_made += 1
+                self._entries = (entry, *self._entries[: ENTRIES_KEPT - 1])
 
     def _find(self, signature: Signature) -> ConcreteProgram | None:
         for concrete in self._programs.get(signature.key, ()):
-            if concrete.holds_for(signature.sizes) and concrete.captured.guards.changed() is None:
+            if concrete.holds_for(signature.sizes) and concrete.captured.guards.hold():
                 return concrete
         return None
 
-    def _capture(self, args: Any, kwargs: Any, signature: Signature) -> ConcreteProgram:
+    def _capture(
+        self,
+        args: Any,
+        kwargs: Any,
+        signature: Signature,
+        broken: DemandViolated | None = None,
+        *,
+        exact: bool = False,
+    ) -> ConcreteProgram:
+        """A program for this call; for sizes of its own if they have `broken` a demand."""
         with self._lock:
-            found = self._find(signature)
+            found = self._find(signature) if broken is None else None
             if found is not None:
                 return found
-            earlier = self._programs.setdefault(signature.key, [])
-            sizes, reason = _sizes_for(signature, earlier)
+            earlier = self._programs.get(signature.key, ())
+            sizes, reason = self._sizes_and_reason(signature, earlier)
+            if broken is not None:
+                alike = () if exact else tuple(one for one in earlier if one.mends)
+                sizes, reason = _open_sizes(signature, alike), f"sizes differ: {broken.problem}"
             specs = self._specs(args, kwargs, sizes)
-            captured = trace(
-                self._function, *specs, name=self.__name__, owner=_owner_of(self._function)
+            concrete = concrete_program(
+                self._trace(specs, earlier), specs, reason, signature.key, mends=broken is not None
             )
-            concrete = _concrete(captured, specs, reason)
-            earlier.insert(0, concrete)
+            self._programs[signature.key] = (concrete, *earlier)
             self._order.append(concrete)
             if len(self._order) == CAPTURE_LIMIT:
                 self._warn(reason)
             return concrete
+
+    def _sizes_and_reason(
+        self, signature: Signature, earlier: tuple[ConcreteProgram, ...]
+    ) -> tuple[Sizes, str]:
+        """What sizes to capture for, and why it is done at all."""
+        if not earlier:
+            latest = self._order[-1] if self._order else None
+            return signature.sizes, reason_for(signature, latest, _parameter_names(self._function))
+        changed = earlier[0].captured.guards.reason()
+        if changed is not None and earlier[0].holds_for(signature.sizes):
+            return earlier[0].sizes, changed
+        return _open_sizes(signature, earlier), sizes_reason(signature, earlier[0])
+
+    def _trace(self, specs: Any, earlier: tuple[ConcreteProgram, ...]) -> Captured:
+        """A capture; what an earlier program has changed is read anew by each run, if it can be."""
+        live = self._live_slots(earlier)
+        run = functools.partial(
+            trace, self._function, *specs, name=self.__name__, owner=_owner_of(self._function)
+        )
+        if not live:
+            return run()
+        try:
+            return run(live=live)
+        except Exception:  # noqa: BLE001  # Python needs the very value somewhere; if it was
+            captured = run()  # something else, this raises it again
+        self._fixed += live
+        return captured
+
+    def _live_slots(self, earlier: tuple[ConcreteProgram, ...]) -> tuple[Slot, ...]:
+        """The state that the last program read anew, and what it read and changed."""
+        if not earlier:
+            return ()
+        last = earlier[0].captured
+        slots: list[Slot] = []
+        for wanted in (*last.live, *last.written):
+            slot = slot_for(wanted, last.live)
+            if slot is not None and not any(map(slot.is_same_place, (*slots, *self._fixed))):
+                slots.append(slot)
+        return tuple(slots)
 
     def _capture_or_refuse(
         self, args: Any, kwargs: Any, signature: Signature
@@ -172,17 +242,16 @@ class StaticFunction:
         try:
             return self._capture(args, kwargs, signature)
         except (ConversionError, CaptureError) as error:
-            self._eager[signature.key] = error
-            warnings.warn(
-                f"{self.__name__} runs eagerly, as full_graph=False allows: {error}", stacklevel=3
-            )
+            fallback = Fallback(self.__name__, error.at, error.problem)
+            if fallback not in self._eager.values():
+                warn_caller(f"{self.__name__} runs eagerly, as full_graph=False allows: {error}")
+            self._eager[signature.key] = fallback
             return None
 
     def _warn(self, reason: str) -> None:
-        warnings.warn(
+        warn_caller(
             f"{self.__name__} has been captured {CAPTURE_LIMIT} times; the last time because "
-            f"{reason}. Pass what changes as a tensor, or give an input_spec.",
-            stacklevel=5,
+            f"{reason}. Pass what changes as a tensor, or give an input_spec."
         )
 
     def _specs(self, args: Any, kwargs: Any, sizes: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -232,6 +301,11 @@ class StaticFunction:
         return tuple(self._order)
 
     @property
+    def fallbacks(self) -> tuple[Fallback, ...]:
+        """Why calls run eagerly, where `full_graph=False` allows it: each cause once."""
+        return tuple(dict.fromkeys(self._eager.values()))
+
+    @property
     def dygraph_function(self) -> Any:
         """The function as it was written."""
         return self._function
@@ -262,46 +336,32 @@ class StaticFunction:
         return f"<StaticFunction {self.__qualname__}, {len(self._order)} captured>"
 
 
+def warn_caller(message: str) -> None:
+    """A warning at the innermost line that is neither Stator's nor torch's."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and is_library_file(frame.f_code.co_filename):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, stacklevel=level)
+
+
 def _restored(function: Any, input_spec: Any, full_graph: bool) -> StaticFunction:
     """A static function from its pickled parts; it captures again."""
     return StaticFunction(function, input_spec, full_graph=full_graph)
-
-
-def _concrete(captured: Captured, specs: Any, reason: str) -> ConcreteProgram:
-    program = optimize(captured.program)
-    sizes = tuple(spec.shape for spec in _tensor_specs(specs))
-    return ConcreteProgram(program, captured, sizes, prepare(program), reason)
-
-
-def _tensor_specs(tree: Any) -> list[TensorSpec]:
-    if isinstance(tree, TensorSpec):
-        return [tree]
-    if isinstance(tree, dict):
-        tree = tuple(tree.values())
-    if isinstance(tree, list | tuple):
-        return [spec for item in tree for spec in _tensor_specs(item)]
-    return []
 
 
 def _all_sizes(tree: Any) -> list[tuple[int | None, ...]]:
     return list(signature_of((tree,), {}).sizes)
 
 
-def _sizes_for(signature: Signature, earlier: list[ConcreteProgram]) -> tuple[Any, str]:
+def _open_sizes(signature: Signature, earlier: tuple[ConcreteProgram, ...]) -> Sizes:
     """A size that differs from an earlier capture's becomes dynamic."""
-    if not earlier:
-        return signature.sizes, "it was called with arguments of a new kind"
-    sizes = [
+    return tuple(
         tuple(
             size if all(e.sizes[k][d] == size for e in earlier) else None
             for d, size in enumerate(shape)
         )
         for k, shape in enumerate(signature.sizes)
-    ]
-    changed = earlier[0].captured.guards.changed()
-    if changed is not None and earlier[0].holds_for(signature.sizes):
-        return earlier[0].sizes, f"{changed} has changed"
-    return tuple(sizes), "sizes have changed"
+    )
 
 
 def _owner_of(function: Any) -> torch.nn.Module | None:
@@ -323,21 +383,3 @@ def _with_names(specs: tuple[Any, ...], names: list[str]) -> tuple[Any, ...]:
             spec = dataclasses.replace(spec, name=names[k])
         named.append(spec)
     return tuple(named)
-
-
-def _do(effect: Effect, outputs: Any, call: tuple[Any, ...], classes: dict[str, type]) -> None:
-    """Make the change that the captured run made."""
-    target = effect.target
-    if effect.is_argument:
-        target = functools.reduce(lambda tree, key: tree[key], effect.target, call)
-    state = unflatten(effect.state, outputs, classes=classes)
-    if isinstance(target, types.CellType):
-        target.cell_contents = state["cell"]
-    elif isinstance(target, list | collections.deque):
-        target.clear()
-        target.extend(state)
-    else:
-        contents = target if isinstance(target, dict) else vars(target)
-        for key in effect.deleted:
-            contents.pop(key, None)
-        contents.update(state)

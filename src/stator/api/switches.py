@@ -9,18 +9,20 @@ from typing import Any
 from stator.staging.marks import ignore_modules, leave_alone
 
 
-class _Switch:
+class Switch:
+    """`on` is read by every call of a static function."""
+
     on = True
 
 
 def enable_to_static(enabled: bool) -> None:
     """Turn conversion on or off everywhere: off, static functions run as they were written."""
-    _Switch.on = bool(enabled)
+    Switch.on = bool(enabled)
 
 
 def is_enabled() -> bool:
     """Is conversion on?"""
-    return _Switch.on
+    return Switch.on
 
 
 def not_to_static(function: Any = None) -> Any:

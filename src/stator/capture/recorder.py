@@ -269,7 +269,7 @@ class Recorder(ProxyTorchDispatchMode):
         strides: Sequence[int] | None = None,
     ) -> torch.Tensor:
         """A fake tensor that nothing has recorded; no leaf, so in-place writes are allowed."""
-        with self.quiet(), self.fake, torch.enable_grad():
+        with self.quiet(), self.fake, torch.inference_mode(False), torch.enable_grad():
             if strides is not None:
                 tensor = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
             else:

@@ -54,8 +54,14 @@ def _maybe_absent(value: Any) -> bool:
 class Results:
     """Takes values apart; `leaves` are the outputs of the program, `classes` the records' types."""
 
-    def __init__(self, recorder: Recorder, is_outside: Callable[[Any], bool]) -> None:
+    def __init__(
+        self,
+        recorder: Recorder,
+        is_outside: Callable[[Any], bool],
+        plain: Callable[[Any], Any] = lambda value: value,
+    ) -> None:
         self.recorder, self.is_outside = recorder, is_outside
+        self.plain = plain  # a staged list that stands for one of the caller's -> the caller's
         self.leaves: list[Arg] = []
         self.classes: dict[str, type] = {}
         self.names: list[str] = []
@@ -79,7 +85,7 @@ class Results:
                                    at=current_place(), fix="return `list(...)` of it")  # fmt: skip
             return shape.Columns(self._column_structure(value.columns))
         if isinstance(value, REFERENCES) or self.is_outside(value):
-            return shape.Fixed(value)  # the very object; a file cannot hold it
+            return shape.Fixed(self.plain(value))  # the very object; a file cannot hold it
         return self._container(value)
 
     def _alternative(self, value: Any) -> Structure:

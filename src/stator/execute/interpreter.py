@@ -11,7 +11,6 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -20,6 +19,7 @@ import torch
 
 from stator.errors import DemandViolated, InputError, ProgramError, StatorError
 from stator.execute.arguments import describe
+from stator.execute.checks import split_checks
 from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored, type_name
 from stator.program.ir import Arg, Block, Literal, Op, Value, ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
@@ -73,6 +73,7 @@ class Runner:
     """A program, ready to run: `runner(inputs, stored)` gives its flat outputs."""
 
     program: Program
+    checks: Steps  # what the program demands of the sizes of its inputs
     body: Steps
     functions: Mapping[str, Steps]
     sets_modes: bool
@@ -82,10 +83,35 @@ class Runner:
         self, inputs: Sequence[object], stored: Mapping[str, torch.Tensor]
     ) -> tuple[object, ...]:
         """The flat outputs of one run."""
-        values = _bind_inputs(self.program, inputs) | _bind_stored(self.program, stored)
-        frame = Frame(values, self, dict(values) if self.functions else {})
-        with modes_restored(self.autocast_devices) if self.sets_modes else nullcontext():
-            return tuple(run_block(self.body, (), frame))
+        _check_inputs(self.program, inputs)
+        return self.bind(stored)(inputs)
+
+    def bind(
+        self, stored: Mapping[str, torch.Tensor]
+    ) -> Callable[[Sequence[object]], tuple[object, ...]]:
+        """The program over these stored tensors: its flat outputs, as a function of the inputs."""
+        kept = _bind_stored(self.program, stored)
+
+        def run_inputs(inputs: Sequence[object]) -> tuple[object, ...]:
+            _check_inputs(self.program, inputs)
+            values = dict(zip(self.program.inputs, inputs, strict=True)) | kept
+            frame = Frame(values, self, dict(values) if self.functions else {})
+            if self.checks.steps:
+                _check_sizes(self.checks, frame)
+            if not self.sets_modes:
+                return tuple(run_block(self.body, (), frame))
+            with modes_restored(self.autocast_devices):
+                return tuple(run_block(self.body, (), frame))
+
+        return run_inputs
+
+
+def _check_sizes(checks: Steps, frame: Frame) -> None:
+    try:
+        run_block(checks, (), frame)
+    except DemandViolated as error:
+        error.before_running = True
+        raise
 
 
 def run(
@@ -244,9 +270,11 @@ def prepare(program: Program) -> Runner:
     blocks = (program.body, *program.functions.values())
     ops = [op for block in blocks for op in ops_in(block)]
     casts = [op.args[0] for op in ops if op.name == "stator::set_autocast"]
+    checks, body = split_checks(program)
     return Runner(
         program,
-        _prepare_block(program.body),
+        _prepare_block(checks),
+        _prepare_block(body),
         {name: _prepare_block(block) for name, block in program.functions.items()},
         any(op.name in ("stator::set_grad", "stator::set_autocast") for op in ops),
         tuple(sorted({torch.device(_constant(device)).type for device in casts})),
@@ -307,12 +335,11 @@ def _constant(arg: Arg) -> Any:
     return torch.device(arg.text) if arg.kind == "device" else getattr(torch, arg.text)
 
 
-def _bind_inputs(program: Program, inputs: Sequence[object]) -> Values:
+def _check_inputs(program: Program, inputs: Sequence[object]) -> None:
     if len(inputs) != len(program.inputs):
         raise InputError(
             f"program {program.name} takes {len(program.inputs)} inputs, not {len(inputs)}"
         )
-    return dict(zip(program.inputs, inputs, strict=True))
 
 
 def _bind_stored(program: Program, stored: Mapping[str, torch.Tensor]) -> Values:

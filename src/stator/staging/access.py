@@ -60,6 +60,8 @@ def get(session: Session, obj: Any, name: str) -> Any:
         why = REFUSED_ATTRIBUTES.get(name, GRAPH)
         raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
                               at=current_place(), fix="use `.detach()`")  # fmt: skip
+    if isinstance(obj, torch.nn.Module):
+        session.own_module(obj)
     if isinstance(obj, Number | CapturedComplex):
         return number_attribute(session, obj, name)
     cached = inspect.getattr_static(type(obj), name, None)

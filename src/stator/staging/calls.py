@@ -41,7 +41,7 @@ from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.library_objects import refuse_unfollowed
 from stator.staging.marks import is_left_alone, original_function
-from stator.staging.modules import call_module
+from stator.staging.modules import call_module, watch_tree
 from stator.staging.number_calls import MATH_FUNCTIONS
 from stator.staging.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.staging.recursion import Recursion
@@ -205,6 +205,8 @@ class Caller:
         """The staged form of `function`; what it reads from outside is watched from now on."""
         session = self.session
         if function not in session.converted:
+            if function.__code__ not in session.born_codes:
+                session.guards.read_function(function)
             done = convert(function, self.staging)
             session.converted[function] = done.function
             session.decide("call", "converted", function.__qualname__)
@@ -339,6 +341,8 @@ class Caller:
         if _takes_captured_list(args, kwargs):
             return self._with_samples(function, args, kwargs)
         self._watch_arguments(args, kwargs)
+        if isinstance(owner, torch.nn.Module):
+            watch_tree(self.session, owner)
         result = self._own_result(function(*args, **kwargs), (owner, *args))
         if _is_hashable(function) and function in MAKES_OBJECTS:
             self.session.recorder.born(result)
@@ -389,10 +393,12 @@ class Caller:
         )
 
     def _watch_arguments(self, args: Args, kwargs: Keywords) -> None:
-        """Library code may write into a container that it is given."""
+        """Library code may write into a container, and reads what it likes of a module."""
         for arg in (*args, *kwargs.values()):
             if isinstance(arg, MUTABLE):
                 self.session.note(arg)
+            elif isinstance(arg, torch.nn.Module):
+                watch_tree(self.session, arg)
 
     def _own_result(self, result: Any, args: Args) -> Any:
         """A real tensor that a call made just now (`torch.from_numpy`): every run needs its own."""

@@ -1,19 +1,65 @@
-"""Guards: what the captured run read from outside, and must find again for its program to hold."""
+"""Guards: what the captured run read from outside, and must find again for its program to hold.
+
+Each read is kept with a way to read again. To read hundreds of places before every call would cost
+more than many programs do, so `hold` first asks whether any dict that the reads go through has been
+written at all, in one call; only what a dict does not hold (cells, lists) is read again every time.
+See `staging.stamps`.
+"""
 
 from __future__ import annotations
 
+import functools
+import operator
 import sys
+import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.nn.modules import module as torch_module
 
 from stator.capture.places import is_library_file
+from stator.capture.values import StagedList, Variant
+from stator.staging.stamps import FUNCTION_PARTS, Stamp, class_dicts
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
+NUMBERS = (bool, int, float, complex, type(None))
+SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool, Variant)
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+WORTHWHILE = 0.1  # a stamp that was good for so many seconds has paid for itself
+STRIKES = 3
 _MISSING = object()
+_ANY = object()  # stands where a container holds what the program reads anew on every run
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One thing that was read: what it is in words, how to read it again, what it gave."""
+
+    what: str
+    again: Callable[[], Any]
+    expected: Any
+    dicts: tuple[dict[Any, Any], ...] | None  # unwritten, they give the same; None: read again
+    owner: Any = None  # its class matters as well
+    tensor: torch.Tensor | None = None  # a stored one, whose dtype and the like were read
+    function: types.FunctionType | None = None  # whose code and defaults were used
+    no_hooks: tuple[dict[Any, Any], ...] = ()  # tables of hooks that are empty
+    names: tuple[str, ...] = ()  # of the parts, where it has several
+
+    def is_unchanged(self) -> bool:
+        """Does it give the same now?"""
+        return unchanged(self.again(), self.expected)
+
+    def in_words(self) -> str:
+        """What it is; the part that has changed, where parts have names."""
+        if not self.names:
+            return self.what
+        now = self.again().items
+        pairs = zip(self.names, now, self.expected.items, strict=False)
+        return self.what + next((name for name, new, old in pairs if not unchanged(new, old)), "")
 
 
 class Guards:
@@ -21,7 +67,14 @@ class Guards:
 
     def __init__(self) -> None:
         self._outside: dict[int, Any] = {}  # objects the caller owns, by id
-        self._reads: dict[tuple[int, str, Any], tuple[Callable[[], Any], Any, str]] = {}
+        self._reads: dict[tuple[Any, ...], Read] = {}
+        self._live: dict[int, Any] = {}  # what stands for places that every run reads anew
+        self._stamp: Stamp | None = None
+        self.is_current: Callable[[], bool] = lambda: False  # True: `hold` would say so
+        self._strikes: dict[int, tuple[Any, int]] = {}
+        self._often_written: dict[int, Any] = {}
+
+    # ---- during the capture
 
     def own(self, obj: Any) -> None:
         """`obj` was there before the capture."""
@@ -32,19 +85,50 @@ class Guards:
         """Was `obj` there before the capture?"""
         return id(obj) in self._outside
 
+    def live(self, value: Any, what: str, again: Callable[[], Any], kind: Any) -> None:
+        """`value` stands for a place that every run reads anew; `kind` of it must stay the same."""
+        self._live[id(value)] = value
+        self._reads[(id(value), "live")] = Read(what, again, kind, None)
+
     def read_attribute(self, obj: Any, name: str, value: Any) -> None:
         """`obj.name` was read and gave `value`."""
         if not self.is_outside(obj):
             return
         if isinstance(obj, torch.nn.Module) or _is_plain_attribute(obj, name):
+            what = f"{obj.__name__ if isinstance(obj, type) else type(obj).__name__}.{name}"
             self._watch((id(obj), "attribute", name), lambda: getattr(obj, name, _MISSING), value,
-                        f"{type(obj).__name__}.{name}")  # fmt: skip
+                        what, _attribute_dicts(obj, name), obj)  # fmt: skip
             self.own(value)
+        else:
+            self._read_descriptor(obj, name)
+
+    def read_method(self, obj: Any, function: types.FunctionType) -> None:
+        """`function` was called as the method or property of that name that `obj` has."""
+        found = _on_class(type(obj), function.__name__)
+        if found is function or (isinstance(found, property) and found.fget is function):
+            self._read_descriptor(obj, function.__name__)
+
+    def _read_descriptor(self, obj: Any, name: str) -> None:
+        """The class of `obj` says what `obj.name` is: a method, a property, a descriptor."""
+        cls = obj if isinstance(obj, type) else type(obj)
+        found = _on_class(cls, name)
+        if self.is_outside(obj) and found is not _MISSING:
+            self._watch((id(obj), "descriptor", name), lambda: _descriptor(obj, name), found,
+                        f"{cls.__name__}.{name}", _attribute_dicts(obj, name), obj)  # fmt: skip
+
+    def read_function(self, function: types.FunctionType) -> None:
+        """`function` was called: its code and its defaults count."""
+        self._reads.setdefault(
+            (id(function), "function"),
+            Read(f"function {function.__name__}", functools.partial(function_parts, function),
+                 function_parts(function), None, function=function),
+        )  # fmt: skip
 
     def read_item(self, obj: Any, key: Any, value: Any) -> None:
         """`obj[key]` was read and gave `value`."""
         if self.is_outside(obj) and isinstance(key, SCALARS):
-            self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]")
+            dicts = (obj,) if type(obj) is dict else None
+            self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]", dicts)
             self.own(value)
 
     def global_names(self, names: dict[str, Any]) -> None:
@@ -56,12 +140,47 @@ class Guards:
         if self.is_outside(obj):
             self._watch((id(obj), *key), read, value, what)
 
+    def read_hooks(self, module: torch.nn.Module) -> None:
+        """`module` was called, with the hooks that it has."""
+        if self.is_outside(module):
+            tables = [getattr(module, name) for name in HOOKS]
+            self._reads.setdefault((id(module), "hooks"), Read(
+                f"hooks of {type(module).__name__}",
+                lambda: _hooks(module), _hooks(module), (vars(module), *filter(None, tables)),
+                no_hooks=tuple(table for table in tables if not table),
+            ))  # fmt: skip
+
+    def read_all_attributes(self, module: torch.nn.Module) -> None:
+        """Whatever `module` has was read, by code that is not followed."""
+        own = vars(module)
+        if self.is_outside(module) and own:
+            pick = operator.itemgetter(*own)
+            self._reads.setdefault((id(module), "attributes"), Read(
+                f"{type(module).__name__}.", lambda: _picked(own, pick), _picked(own, pick),
+                (own,), module, names=tuple(own),
+            ))  # fmt: skip
+
+    def read_global_hooks(self) -> None:
+        """A module was called, with the hooks that all modules have."""
+        tables = [getattr(torch_module, f"_global{name}") for name in HOOKS]
+        self._reads.setdefault((0, "hooks of all"), Read(
+            "hooks of all modules", lambda: _values(tables), _values(tables),
+            tuple(filter(None, tables)), no_hooks=tuple(table for table in tables if not table),
+        ))  # fmt: skip
+
     def read_contents(self, obj: Any) -> None:
         """A list, dict or set of the caller's was looked at as a whole."""
         if isinstance(obj, torch.nn.Module):
             self.own(obj._modules)
             obj = obj._modules
-        self.watch(obj, ("contents",), lambda: contents(obj), contents(obj), "a list or dict")
+        if self.is_outside(obj):
+            dicts = (obj,) if type(obj) is dict else None
+            items = contents(obj).items
+            expected = Contents(tuple(_ANY if id(item) in self._live else item for item in items))
+            for item in items:
+                self.own(item)
+            what = f"what a {type(obj).__name__} holds"
+            self._watch((id(obj), "contents"), lambda: contents(obj), expected, what, dicts)
 
     def read_global(self, names: dict[str, Any], name: str) -> None:
         """The global `name` of a module with these globals is read."""
@@ -70,27 +189,100 @@ class Guards:
                 self.own(names[name])
         elif name in names:
             self._watch((id(names), "global", name), lambda: names.get(name, _MISSING),
-                        names[name], f"global {name}")  # fmt: skip
+                        names[name], f"global {name}", (names,))  # fmt: skip
             self.own(names[name])
 
     def read_cell(self, cell: types.CellType, name: str) -> None:
         """The variable `name` of an enclosing function, kept in `cell`, is read."""
-        value = _contents(cell)
+        value = cell_contents(cell)
         if value is not _MISSING:
             self._watch(
-                (id(cell), "cell", name), lambda: _contents(cell), value, f"variable {name}"
+                (id(cell), "cell", name), lambda: cell_contents(cell), value, f"variable {name}"
             )
             self.own(value)
 
-    def _watch(self, key: Any, read: Callable[[], Any], value: Any, what: str) -> None:
-        self._reads.setdefault(key, (read, value, what))
+    def read_tensors(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """The program keeps these, and was recorded for their dtypes, sizes and so on."""
+        for name, tensor in tensors.items():
+            known = tensor if tensor.layout is torch.strided else None
+            self._reads[(id(tensor), "tensor")] = Read(
+                f"dtype, device, sizes or requires_grad of {name}",
+                functools.partial(tensor_facts, tensor), tensor_facts(tensor), None, tensor=known,
+            )  # fmt: skip
+
+    def _watch(
+        self,
+        key: tuple[Any, ...],
+        again: Callable[[], Any],
+        value: Any,
+        what: str,
+        dicts: tuple[dict[Any, Any], ...] | None = None,
+        owner: Any = None,
+    ) -> None:
+        """Keep a first read, unless it gave what this very capture has put there."""
+        if not self._is_of_the_capture(value):
+            self._reads.setdefault(key, Read(what, again, value, dicts, owner))
+
+    def _is_of_the_capture(self, value: Any) -> bool:
+        if id(value) in self._live or isinstance(value, SYMBOLIC):
+            return True
+        if isinstance(value, StagedList):
+            return not self.is_outside(value)
+        return isinstance(value, FakeTensor)
+
+    def has_read(self, obj: Any, key: Any, value: Any) -> bool:
+        """Was what `obj` has under `key`, which was `value`, read as well as written?"""
+        kinds = ("attribute", "item", "global")
+        if any((id(obj), kind, key) in self._reads for kind in kinds):
+            return True
+        if isinstance(obj, types.CellType):
+            return any(read[:2] == (id(obj), "cell") for read in self._reads)
+        return (id(obj), "contents") in self._reads or any(
+            read.expected is value
+            for (_, kind, *name), read in self._reads.items()
+            if kind == "attribute" and name == [key]
+        )
+
+    # ---- before a run
+
+    def hold(self) -> bool:
+        """Is everything as the capture found it?"""
+        if self.is_current():
+            return True
+        if self.changed() is not None:
+            return False
+        fresh = self._new_stamp(self._stamp)
+        if self.changed() is not None:  # written by another thread before the stamp was taken
+            return False
+        self._stamp, self.is_current = fresh, fresh.is_valid
+        return True
 
     def changed(self) -> str | None:
         """What is no longer as the capture found it, in words; None when everything is."""
-        for read, expected, what in self._reads.values():
-            if not _unchanged(read(), expected):
-                return what
+        for read in tuple(self._reads.values()):
+            if not read.is_unchanged():
+                return read.in_words()
         return None
+
+    def reason(self) -> str | None:
+        """The same as a sentence, with the values where they are short."""
+        for read in tuple(self._reads.values()):
+            if not read.is_unchanged():
+                now = read.again()
+                if isinstance(now, NUMBERS) and isinstance(read.expected, NUMBERS):
+                    return f"{read.what} is {now!r}, not {read.expected!r}"
+                return f"{read.in_words()} has changed"
+        return None
+
+    def _new_stamp(self, old: Stamp | None) -> Stamp:
+        """A dict that is written all the time, with no change to what was read, is left out."""
+        if old is not None and time.monotonic() - old.made < WORTHWHILE:
+            for one in old.written():
+                strikes = self._strikes.get(id(one), (one, 0))[1] + 1
+                self._strikes[id(one)] = (one, strikes)
+                if strikes == STRIKES:
+                    self._often_written[id(one)] = one
+        return Stamp(tuple(self._reads.values()), self._often_written)
 
 
 @dataclass(frozen=True)
@@ -107,6 +299,43 @@ def contents(obj: Any) -> Contents:
     return Contents(tuple(sorted(obj, key=repr)) if isinstance(obj, set) else tuple(obj))
 
 
+def unchanged(now: Any, expected: Any) -> bool:
+    """Would the captured run have gone the same way with `now`?"""
+    if now is expected or expected is _ANY:
+        return True
+    if isinstance(expected, Contents):
+        new, old = now.items, expected.items
+        same = len(new) == len(old) and all(map(operator.is_, new, old))  # most often, and fast
+        return same or (len(new) == len(old) and all(map(unchanged, new, old)))
+    if isinstance(expected, float | complex):
+        return type(now) is type(expected) and repr(now) == repr(expected)  # 0.0 is not -0.0
+    if isinstance(expected, SCALARS):
+        return type(now) is type(expected) and bool(now == expected)
+    if isinstance(expected, torch.device):
+        return bool(now == expected)
+    if type(expected) is tuple:
+        return type(now) is tuple and unchanged(Contents(now), Contents(expected))
+    return isinstance(expected, types.MethodType) and now == expected
+
+
+def tensor_facts(tensor: torch.Tensor) -> Contents:
+    """What a capture knows of a stored tensor."""
+    facts = (type(tensor), tensor.dtype, tensor.device, tensor.requires_grad, tensor.layout)
+    return Contents((*facts, *tensor.shape, *_strides(tensor)))
+
+
+def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
+    return tensor.stride() if tensor.layout is torch.strided else ()
+
+
+def cell_contents(cell: types.CellType) -> Any:
+    """What `cell` holds; a mark where it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
+
+
 def _is_library(module: types.ModuleType) -> bool:
     if module.__name__.partition(".")[0] in sys.stdlib_module_names:
         return True
@@ -114,39 +343,78 @@ def _is_library(module: types.ModuleType) -> bool:
     return file is not None and is_library_file(file)
 
 
-def _unchanged(now: Any, expected: Any) -> bool:
-    if now is expected:
-        return True
-    if isinstance(expected, Contents):
-        return len(now.items) == len(expected.items) and all(
-            map(_unchanged, now.items, expected.items)
-        )
-    if isinstance(expected, float | complex):
-        return type(now) is type(expected) and repr(now) == repr(expected)  # 0.0 is not -0.0
-    if isinstance(expected, SCALARS):
-        return type(now) is type(expected) and bool(now == expected)
-    return isinstance(expected, types.MethodType) and now == expected
+def _hooks(module: torch.nn.Module) -> Contents:
+    return _values([getattr(module, name) for name in HOOKS])
+
+
+def _values(tables: Sequence[Mapping[Any, Any]]) -> Contents:
+    return Contents(tuple(value for table in tables for value in table.values()))
+
+
+def _picked(own: dict[str, Any], pick: Callable[[dict[str, Any]], Any]) -> Contents:
+    try:
+        return Contents(pick(own))
+    except KeyError:  # one is gone
+        return Contents(())
+
+
+def function_parts(function: types.FunctionType) -> Contents:
+    """What of a function may be replaced in place, as a reload does."""
+    return Contents(FUNCTION_PARTS(function))
+
+
+def _on_class(cls: type, name: str) -> Any:
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return _MISSING
+
+
+def _descriptor(obj: Any, name: str) -> Any:
+    """What the class has under `name`; a mark where the object hides it."""
+    if isinstance(obj, type):
+        return _on_class(obj, name)
+    found = _on_class(type(obj), name)
+    is_hidden = name in getattr(obj, "__dict__", ()) and not hasattr(type(found), "__set__")
+    return _MISSING if is_hidden else found
 
 
 def _is_plain_attribute(obj: Any, name: str) -> bool:
-    """Stored on the object or its class, not made by a descriptor."""
+    """Stored on the object, its class or a slot of it, not made by a descriptor."""
     if name in getattr(obj, "__dict__", ()):
         return True
-    for cls in type(obj).__mro__:
-        if name in vars(cls):
-            return not hasattr(type(vars(cls)[name]), "__get__")
-    return False
+    found = _on_class(obj if isinstance(obj, type) else type(obj), name)
+    is_slot = isinstance(found, types.MemberDescriptorType)
+    return is_slot or (found is not _MISSING and not hasattr(type(found), "__get__"))
+
+
+def _attribute_dicts(obj: Any, name: str) -> tuple[dict[Any, Any], ...] | None:
+    """The dicts that decide what `obj.name` is; None where others may."""
+    if isinstance(obj, type):
+        return class_dicts(obj)
+    own = getattr(obj, "__dict__", None)
+    if type(own) is not dict:
+        return None
+    found = _on_class(type(obj), name)
+    if isinstance(found, types.MemberDescriptorType):
+        return None
+    if isinstance(obj, torch.nn.Module) and name not in own and found is _MISSING:
+        return (own, *_tables(obj, name), *class_dicts(type(obj)))
+    return (own, *class_dicts(type(obj)))
+
+
+def _tables(module: torch.nn.Module, name: str) -> Sequence[dict[Any, Any]]:
+    """The tables that are searched for `name`, up to the one that has it."""
+    tables: list[dict[Any, Any]] = []
+    for table in (module._parameters, module._buffers, module._modules):
+        tables.append(table)
+        if name in table:
+            break
+    return tables
 
 
 def _item(obj: Any, key: Any) -> Any:
     try:
         return obj[key]
     except (KeyError, IndexError, TypeError):
-        return _MISSING
-
-
-def _contents(cell: types.CellType) -> Any:
-    try:
-        return cell.cell_contents
-    except ValueError:
         return _MISSING

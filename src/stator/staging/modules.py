@@ -13,6 +13,11 @@ from stator.errors import UnsupportedCall
 from stator.staging.session import Session
 
 Call = Callable[..., Any]
+# Torch's other modules look for what they have by name, so what is added elsewhere is not seen.
+GOES_THROUGH_ALL = (
+    torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict,
+    torch.nn.ParameterList, torch.nn.ParameterDict,
+)  # fmt: skip
 
 
 def is_library_module(session: Session, module: torch.nn.Module) -> bool:
@@ -50,39 +55,40 @@ def call_module(
 ) -> Any:
     """`module(*args, **kwargs)`."""
     guards = session.guards
+    session.own_module(module)
     guards.read_attribute(module, "training", module.training)
-    guards.watch(module, ("hooks",), lambda: _hook_count(module), _hook_count(module), "hooks")
+    guards.read_hooks(module)
+    guards.read_global_hooks()
     if module._backward_hooks or module._backward_pre_hooks or torch_module._global_backward_hooks:
         raise UnsupportedCall(
             f"{type(module).__name__} has backward hooks, which a program does not keep",
             at=current_place(), fix="remove them, or hook the parameters with `register_hook`",
         )  # fmt: skip
     if is_library_module(session, module) and not _has_global_hooks():
-        _watch_training(session, module)
+        watch_tree(session, module)
         return call.library(module, args, kwargs)  # type: ignore[attr-defined]
+    guards.read_attribute(module, "forward", module.forward)
     args, kwargs = _run_pre_hooks(call, module, args, kwargs)
     result = call(module.forward, *args, **kwargs)
     return _run_hooks(call, module, args, kwargs, result)
-
-
-def _hook_count(module: torch.nn.Module) -> int:
-    return len(module._forward_hooks) + len(module._forward_pre_hooks)
 
 
 def _has_global_hooks() -> bool:
     return bool(torch_module._global_forward_hooks or torch_module._global_forward_pre_hooks)
 
 
-def _watch_training(session: Session, module: torch.nn.Module) -> None:
-    """A library module reads its own flags unseen: watch those of the whole tree."""
+def watch_tree(session: Session, module: torch.nn.Module) -> None:
+    """Library code reads what a module has unseen: watch all of it, in the whole tree."""
+    guards = session.guards
     for part in module.modules():
-        session.guards.own(part)
+        session.own_module(part)
+        guards.read_hooks(part)
+        guards.read_attribute(part, "forward", part.forward)
         for table in (part._parameters, part._buffers, part._modules):
-            session.guards.own(table)
-            session.guards.read_contents(table)
-        for name, value in vars(part).items():
-            if isinstance(value, bool | int | float | str | tuple | type(None)):
-                session.guards.read_attribute(part, name, value)
+            if table or isinstance(part, GOES_THROUGH_ALL):
+                guards.own(table)
+                guards.read_contents(table)
+        guards.read_all_attributes(part)
 
 
 def _run_pre_hooks(call: Call, module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:

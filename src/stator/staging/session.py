@@ -89,6 +89,18 @@ class Session:
                 self.guards.own(self.shadows[id(plain)][1])
         return self.shadows[id(plain)][1]
 
+    def plain(self, value: Any) -> Any:
+        """The list from outside that `value` stands for; anything else as it is."""
+        if not isinstance(value, StagedList):
+            return value
+        pairs = self.shadows.values()
+        return next((plain for plain, shadow in pairs if shadow is value), value)
+
+    def own_module(self, module: torch.nn.Module) -> None:
+        """`module` is the caller's, unless this capture has made it; however it was reached."""
+        if not self.is_own(module):
+            self.guards.own(module)
+
     def is_own(self, obj: Any) -> bool:
         """Was `obj` made by this capture, so that nobody outside can see it change?"""
         top = list(self.recorder.scope.chain())[-1]
@@ -107,6 +119,8 @@ class Session:
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         """A call as converted code makes it."""
+        if args and isinstance(function, types.FunctionType):
+            self.guards.read_method(args[0], function)
         return self.staging.call(function, *args, **kwargs)
 
     def run(self, definition: Any, *args: Any, **kwargs: Any) -> Any:

@@ -6,13 +6,14 @@ inputs  ->  converted function runs under the recorder  ->  results, effects  ->
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
+from torch._subclasses.fake_tensor import FakeTensor
 
 from stator.capture.blocks import record_raise, says_captured
 from stator.capture.inputs import InputReader, Inputs
@@ -28,9 +29,11 @@ from stator.program.program import Program
 from stator.program.structure import Fixed, Structure
 from stator.program.verifier import verify
 from stator.staging.guards import Guards
+from stator.staging.live_state import Slot, install
 from stator.staging.operators import Staging
 from stator.staging.session import Decision, Session
 
+SYMBOLIC = (torch.SymInt, torch.SymFloat, FakeTensor)
 ONE_AT_A_TIME = threading.RLock()  # torch's pre-dispatch slot is shared between threads
 
 
@@ -55,6 +58,8 @@ class Captured:
     guards: Guards
     decisions: tuple[Decision, ...]
     errors: dict[str, type]  # the classes of exceptions that users wrote
+    live: tuple[Slot, ...] = ()  # Python state that every run reads anew: the last inputs
+    written: tuple[Slot, ...] = ()  # Python state that a run has read and changed
 
 
 def trace(
@@ -64,10 +69,14 @@ def trace(
     *,
     name: str,
     owner: torch.nn.Module | None = None,
+    live: tuple[Slot, ...] = (),
 ) -> Captured:
-    """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s."""
+    """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s.
+
+    What the slots `live` hold become further inputs, after those of the arguments.
+    """
     with ONE_AT_A_TIME:
-        return _trace(function, args, kwargs, name, owner)
+        return _trace(function, args, kwargs, name, owner, live)
 
 
 def _trace(
@@ -76,6 +85,7 @@ def _trace(
     kwargs: dict[str, Any],
     name: str,
     owner: torch.nn.Module | None,
+    live: tuple[Slot, ...],
 ) -> Captured:
     session = Session()
     staging = Staging(session)
@@ -84,15 +94,18 @@ def _trace(
         name_tensors(session, owner)
     with recorder.quiet():
         inputs = InputReader(recorder).read(args, kwargs)
+        install(session, live, inputs.values)
     for given in inputs.objects:
         session.guards.own(given)
     session.guards.own(getattr(function, "__self__", None) or function)
+    written: tuple[Slot, ...] = ()
     with _recording(session):
         try:
             value = staging.call(function, *inputs.args, **inputs.kwargs)
-            results = Results(recorder, session.guards.is_outside)
+            results = Results(recorder, session.guards.is_outside, session.plain)
             structure = results.structure_of(value)
             effects = _effects(session, inputs, results)
+            written = _written(session)
         except StatorError:
             raise
         except Exception as error:
@@ -108,11 +121,21 @@ def _trace(
             recorder.journal.undo()
     recorder.scope.block.outputs = tuple(results.leaves)
     program = _program(session, name, inputs, structure)
+    session.guards.read_tensors(recorder.stored_tensors)
     return Captured(
         program, recorder.stored_tensors, effects, results.classes, session.guards,
         tuple(session.decisions),
-        recorder.errors,
+        recorder.errors, live, written,
     )  # fmt: skip
+
+
+def read_state(slots: Sequence[Slot]) -> list[Any]:
+    """What `slots` hold, but for what another thread's capture has put there for its time."""
+    held = [slot.read() for slot in slots]
+    if not any(isinstance(value, SYMBOLIC) for value in held):
+        return held
+    with ONE_AT_A_TIME:
+        return [slot.read() for slot in slots]
 
 
 def may_be_seen(block: Block) -> bool:
@@ -169,9 +192,8 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
 def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect, ...]:
     """What the call changed outside: attributes, cells, globals, lists and dicts it was given."""
     effects = []
-    plain = {id(shadow): original for original, shadow in session.shadows.values()}
     for obj, before in session.journal.changed():
-        target: Any = plain.get(id(obj), obj)
+        target = session.plain(obj)
         is_argument = id(obj) in inputs.containers
         if is_argument:
             target = inputs.containers[id(obj)][1]
@@ -179,6 +201,22 @@ def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect
             continue
         effects.append(_effect(obj, target, is_argument, before, results))
     return tuple(effects)
+
+
+def _written(session: Session) -> tuple[Slot, ...]:
+    """The places whose contents the run has read and replaced."""
+    slots = []
+    for obj, before in session.journal.changed():
+        state = state_of(obj)
+        if isinstance(state, dict) and not session.is_own(obj):
+            slots += [
+                Slot(obj, key)
+                for key, value in state.items()
+                if key in before
+                and not same_state((value,), (before[key],))
+                and session.guards.has_read(obj, key, before[key])
+            ]
+    return tuple(slots)
 
 
 def _effect(obj: Any, target: Any, is_argument: bool, before: Any, results: Results) -> Effect:

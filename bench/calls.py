@@ -1,0 +1,103 @@
+"""What a call costs before the program runs: next to torch's own tools, and for a large model.
+
+Contenders alternate, round by round; each figure is the median over the rounds.
+"""
+
+from __future__ import annotations
+
+import statistics
+import timeit
+import warnings
+from collections.abc import Callable, Mapping
+from functools import partial
+
+import torch
+from rich.table import Table
+from torch import Tensor, nn
+
+import stator
+from stator.staging.native_checks import tensors_check
+
+ROUNDS = 15
+CALLS = 2000
+MODULES = 100
+
+
+def identity(x: Tensor) -> Tensor:
+    """What is given; a call of its program costs nothing but the call."""
+    return x
+
+
+def scripted_identity() -> Callable[[Tensor], Tensor]:
+    """The identity by torch.jit.script, whose deprecation is known here."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return torch.jit.script(identity)
+
+
+def medians(contenders: Mapping[str, Callable[[], object]]) -> dict[str, float]:
+    """Seconds for one call of each, after a round that is not counted."""
+    times: dict[str, list[float]] = {name: [] for name in contenders}
+    for counted in (False, *(True,) * ROUNDS):
+        for name, call in contenders.items():
+            seconds = timeit.timeit(call, number=CALLS) / CALLS
+            if counted:
+                times[name].append(seconds)
+    return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def call_table() -> Table:
+    """The cost of one call of a captured identity."""
+    x = torch.randn(2, 3)
+    taken = medians({
+        "eager": partial(identity, x),
+        "stator": partial(stator.to_static(identity), x),
+        "torch.jit.script": partial(scripted_identity(), x),
+        "torch.compile": partial(torch.compile(identity), x),
+    })  # fmt: skip
+    table = Table("tool", title="one call of a captured identity")
+    table.add_column("time", justify="right")
+    table.add_column("of torch.compile's", justify="right")
+    for name, seconds in taken.items():
+        table.add_row(name, micro(seconds), f"{seconds / taken['torch.compile']:.2f}")
+    return table
+
+
+class Block(nn.Module):
+    """Four modules of torch's, or of a user's, with attributes of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.linear, self.dropout = nn.LayerNorm(4), nn.Linear(4, 4), nn.Dropout(0.1)
+        self.scale, self.name = 0.5, "block"
+
+    def forward(self, x: Tensor) -> Tensor:
+        """A residual step."""
+        return x + self.scale * self.dropout(torch.relu(self.linear(self.norm(x))))
+
+
+def guard_table() -> Table:
+    """The cost of finding that nothing has changed in a model of a hundred modules."""
+    model = nn.Sequential(*(Block() for _ in range(MODULES // 4)))
+    static, x = stator.to_static(model), torch.randn(2, 4)
+    static(x)
+    captured = static.forward.concrete_programs[0].captured
+    stored = tuple(captured.tensors.values())
+    fit = tensors_check(stored, [tensor.shape for tensor in stored])
+    taken = medians({
+        "everything": captured.guards.hold,
+        f"of that, {len(stored)} stored tensors": lambda: fit(*stored),
+    })  # fmt: skip
+    everything, tensors = taken.values()
+    title = f"checking a model of {len(list(model.modules()))} modules before a call"
+    table = Table("what", title=title)
+    table.add_column("time", justify="right")
+    for name, seconds in taken.items():
+        table.add_row(name, micro(seconds))
+    table.add_row("attributes, tables, hooks, classes, code", micro(everything - tensors))
+    return table
+
+
+def micro(seconds: float) -> str:
+    """`1.5 µs`."""
+    return f"{1e6 * seconds:.1f} µs"

@@ -1,0 +1,122 @@
+"""ConcreteProgram: one capture of a function, and how a call runs it."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import operator
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stator.api.signature import Sizes
+from stator.capture.inputs import TensorSpec
+from stator.execute.interpreter import prepare
+from stator.execute.structure import unflatten
+from stator.optimize.pipeline import optimize
+from stator.program.program import Program
+from stator.program.structure import Leaf
+from stator.staging.trace import Captured, Effect, read_state
+
+Run = Callable[[Sequence[Any]], Sequence[Any]]
+
+
+@dataclass(frozen=True)
+class ConcreteProgram:
+    """One capture: the program, for which calls it holds, and why it was made."""
+
+    program: Program
+    captured: Captured
+    sizes: Sizes
+    run: Run
+    reason: str
+    key: tuple[Any, ...] = ()  # of the signature that it was made for
+    mends: bool = False  # made for sizes that break a demand of an earlier one
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{value.name}: {value.type}" for value in self.program.inputs)
+        return f"<ConcreteProgram {self.program.name}({inputs}), captured because {self.reason}>"
+
+    def holds_for(self, sizes: Sizes) -> bool:
+        """Do these sizes fit?"""
+        return all(
+            mine is None or mine == given
+            for shape, other in zip(self.sizes, sizes, strict=True)
+            for mine, given in zip(shape, other, strict=True)
+        )
+
+    def __call__(self, leaves: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
+        """Run the program on the tensors of a call, and make the changes that the call makes."""
+        captured = self.captured
+        if captured.live:
+            leaves = (*leaves, *read_state(captured.live))
+        try:
+            outputs = self.run(leaves)
+        except Exception as error:
+            raise_own_class(error, captured.errors)
+            raise
+        for effect in captured.effects:
+            _do(effect, outputs, call, captured.classes)
+        return unflatten(self.program.output_structure, outputs, classes=captured.classes)
+
+    @functools.cached_property
+    def pick(self) -> Callable[[tuple[Any, ...]], Any] | None:
+        """Gives the result of a program that only hands an argument back; None for any other."""
+        structure, body = self.program.output_structure, self.program.body
+        if body.ops or self.captured.effects or not isinstance(structure, Leaf):
+            return None
+        output = body.outputs[structure.position]
+        if output not in self.program.inputs:
+            return None
+        return operator.itemgetter(self.program.inputs.index(output))
+
+
+def concrete_program(
+    captured: Captured, specs: Any, reason: str, key: tuple[Any, ...], *, mends: bool = False
+) -> ConcreteProgram:
+    """What was captured, made ready to run."""
+    program = optimize(captured.program)
+    sizes = tuple(spec.shape for spec in _tensor_specs(specs))
+    run = prepare(program).bind(captured.tensors)
+    return ConcreteProgram(program, captured, sizes, run, reason, key, mends)
+
+
+def _tensor_specs(tree: Any) -> list[TensorSpec]:
+    if isinstance(tree, TensorSpec):
+        return [tree]
+    if isinstance(tree, dict):
+        tree = tuple(tree.values())
+    if isinstance(tree, list | tuple):
+        return [spec for item in tree for spec in _tensor_specs(item)]
+    return []
+
+
+def raise_own_class(error: Exception, known: dict[str, type]) -> None:
+    """Raise `error` as the class that the user wrote, if it stands for one."""
+    names = getattr(error, "stator_classes", ())
+    if names and names[0] in known:
+        cls: Any = known[names[0]]
+        own = cls.__new__(cls)
+        own.args = error.args
+        vars(own).update(error.stator_fields)  # type: ignore[attr-defined]
+        own.__notes__ = getattr(error, "__notes__", [])
+        raise own.with_traceback(error.__traceback__) from None
+
+
+def _do(effect: Effect, outputs: Any, call: tuple[Any, ...], classes: dict[str, type]) -> None:
+    """Make the change that the captured run made."""
+    target = effect.target
+    if effect.is_argument:
+        target = functools.reduce(lambda tree, key: tree[key], effect.target, call)
+    state = unflatten(effect.state, outputs, classes=classes)
+    if isinstance(target, types.CellType):
+        target.cell_contents = state["cell"]
+    elif isinstance(target, list | collections.deque):
+        target.clear()
+        target.extend(state)
+    else:
+        contents = target if isinstance(target, dict) else vars(target)
+        for key in effect.deleted:
+            contents.pop(key, None)
+        contents.update(state)

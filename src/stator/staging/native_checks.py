@@ -1,0 +1,91 @@
+"""Checks that torch does in C++ for its own compiler: modes, tensors, whether dicts were written.
+
+Each of them is a short cut. Where one says "as before", nothing has changed; where it says no,
+whoever asks compares the long way, by public means. So a check that says no too often costs time
+and is never wrong.
+
+Private torch API, checked on torch 2.13: torch._C._dynamo.guards (GlobalStateGuard, TensorGuards,
+RootGuardManager with tuple items and DICT_VERSION), torch._C._len_torch_function_stack.
+
+NOTE: `torch._dynamo` is reached through `torch`, which loads it when it is first asked for: that
+takes seconds, which `import stator` need not spend. A capture loads it anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch._C._dynamo.guards import (
+    GlobalStateGuard,
+    GuardManager,
+    RootGuardManager,
+    TensorGuards,
+    dict_version,
+)
+
+Sizes = Sequence[Sequence[int | None]]
+
+# how many modes there are that see calls of torch functions, a default device being one
+count_function_modes: Callable[[], int] = torch._C._len_torch_function_stack
+
+
+def modes_check() -> Callable[[], bool]:
+    """Are grad mode, autocast, the default dtype and the determinism flags what they are now?
+
+    Inference mode is not among them: `tensors_check` sees it.
+    """
+    check: Callable[[], bool] = GlobalStateGuard().check
+    return check
+
+
+def tensors_check(tensors: Sequence[torch.Tensor], sizes: Sizes) -> Callable[..., bool]:
+    """Is each tensor of the class, dtype, device, layout and requires_grad of this one?
+
+    A size of None may be anything, and then the strides of that tensor too. The check takes as
+    many tensors as it was made from; it says no where one comes twice.
+    """
+    strides: Any = [
+        [None] * tensor.dim() if None in shape else list(tensor.stride())
+        for tensor, shape in zip(tensors, sizes, strict=True)
+    ]
+    shapes: Any = [list(shape) for shape in sizes]
+    check: Callable[..., bool] = TensorGuards(
+        *tensors, dynamic_dims_sizes=shapes, dynamic_dims_strides=strides
+    ).check
+    return check
+
+
+class DictVersions:
+    """Which of many dicts have been written since: one call for all of them."""
+
+    def __init__(self, dicts: Sequence[dict[Any, Any]]) -> None:
+        self._dicts = tuple(dicts)
+        self._versions = tuple(map(dict_version, self._dicts))
+        self._check = _version_checks(self._dicts).check
+
+    def __len__(self) -> int:
+        return len(self._dicts)
+
+    def are_unchanged(self) -> bool:
+        """Has none of them been written?"""
+        return self._check(self._dicts)
+
+    def written(self) -> list[dict[Any, Any]]:
+        """Those that have been."""
+        return [
+            one
+            for one, version in zip(self._dicts, self._versions, strict=True)
+            if dict_version(one) != version
+        ]
+
+
+def _version_checks(dicts: tuple[dict[Any, Any], ...]) -> RootGuardManager:
+    root, plain = RootGuardManager(), torch._dynamo.guards.GuardManagerType.GUARD_MANAGER
+    for place, one in enumerate(dicts):
+        item: GuardManager = root.tuple_getitem_manager(
+            key=place, source="", example_value=one, guard_manager_enum=plain
+        )
+        item.add_dict_version_guard(one, [""], None)
+    return root
