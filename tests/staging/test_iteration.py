@@ -44,12 +44,12 @@ def test_a_range_of_step_zero_raises():
 
 
 def test_zip_stops_at_the_shortest():
-    rows = zipped([of_python([1, 2, 3]), of_python("ab")])
+    rows = zipped([of_python(None, [1, 2, 3]), of_python(None, "ab")])
     assert [rows.item(k) for k in range(5) if rows.more(k)] == [(1, "a"), (2, "b")]
 
 
 def test_enumerate_and_map_read_by_number():
-    items = enumerated(mapped(str, of_python([5, 6])), 1)
+    items = enumerated(mapped(str, of_python(None, [5, 6])), 1)
     assert [items.item(k) for k in range(items.length())] == [(1, "5"), (2, "6")]
 
 

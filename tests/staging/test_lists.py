@@ -52,7 +52,6 @@ def test_pop_gives_the_item():
     check(lambda x: f(x) if len(grown(x)) > 1 else None, *CALLS)
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="`zip() argument 2 is longer` in carry")
 def test_pop_of_an_empty_captured_list_raises_as_in_eager():
     def f(x):
         items = grown(x)

@@ -76,8 +76,7 @@ def capture_while(
         fresh = recorder.made_in(turn.body.scope)
         refuse_aliases(after, fresh)
         widened = _widen(kinds, after, len(names), fresh)
-        turn.after = after
-        if widened == kinds:
+        if widened == kinds and not found:  # an object just found is to be carried next time
             break
         kinds = widened
     else:

@@ -7,6 +7,7 @@ function.
 
 from __future__ import annotations
 
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -44,6 +45,7 @@ class Recursion:
         self, function: types.FunctionType, new: Callable[..., Any], args: Any, kwargs: Any
     ) -> Any:
         """`new(*args, **kwargs)`, the converted form of `function`: inline, or as a function."""
+        args, kwargs = _with_defaults(function, args, kwargs)
         call = (tuple(args), tuple(kwargs), tuple(kwargs.values()))
         known = self._known(function, call)
         if known is not None:
@@ -97,3 +99,19 @@ class Recursion:
             forms.remove(form)
             raise
         return form.call(call)
+
+
+def _with_defaults(function: types.FunctionType, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    """The same call with positional arguments that it leaves out given by their defaults."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    names = code.co_varnames[: code.co_argcount]
+    first = len(names) - len(defaults)  # the first name that has a default
+    if not defaults or code.co_flags & inspect.CO_VARARGS or len(args) < first:
+        return args, kwargs
+    left = {key: value for key, value in kwargs.items() if key not in names[len(args) :]}
+    given = [
+        kwargs[name] if name in kwargs else defaults[k - first]
+        for k, name in enumerate(names)
+        if k >= len(args)
+    ]
+    return (*args, *given), left
