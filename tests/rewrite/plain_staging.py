@@ -113,6 +113,9 @@ class PlainStaging:
     def cause(self, error):
         return error
 
+    def first(self, found, *default):
+        return next(iter(found), *default)
+
     def unary(self, sign, value):
         return UNARY[sign](value)
 

@@ -18,7 +18,7 @@ import ast
 from collections.abc import Callable
 
 from stator.rewrite.job import Job
-from stator.rewrite.template import quote
+from stator.rewrite.template import quote, staged
 from stator.rewrite.walk import Walk
 from stator.source.nodes import Comprehension, Search
 from stator.source.scopes import bound_names
@@ -75,6 +75,8 @@ class _Taker(ast.NodeTransformer):
         name = "" if name in self.bound else name
         if name in SEARCHES and only:
             return Search.of(taken, found=SEARCHES[name])
+        if name == "next" and len(node.args) <= 2 and not node.keywords:
+            return staged("first", Search.of(taken, found=None), *node.args[1:], at=node)
         if name in TAKES_ALL or (isinstance(node.func, ast.Attribute) and only):
             node.args[0] = ast.copy_location(ast.ListComp(taken.elt, taken.generators), taken)
         return node
@@ -106,6 +108,8 @@ class _Comprehensions(Walk):
         return self.function(node, COLLECT, add)
 
     def visit_Search(self, node: Search) -> ast.AST:
+        if node.found is None:
+            return self.function(node, SEARCH, quote("return [ITEM]", at=node.elt, ITEM=node.elt))
         found = ast.Constant(node.found)
         text = "if TEST: return FOUND" if node.found else "if not TEST: return FOUND"
         return self.function(node, SEARCH, quote(text, at=node.elt, TEST=node.elt, FOUND=found))
@@ -121,7 +125,8 @@ class _Comprehensions(Walk):
         holes: dict[str, str | ast.expr | Block] = {"NAME": name, "LOOP": body}
         holes["DECLARED"] = self.job.declare(written)
         if isinstance(node, Search):
-            holes["MISSED"] = ast.Constant(not node.found)
+            missed = ast.List([], ast.Load()) if node.found is None else None
+            holes["MISSED"] = missed or ast.Constant(not node.found)
         else:
             holes["START"] = ast.parse(START[type(node)], mode="eval").body
         (new,) = quote(template, at=node, **holes)

@@ -1,7 +1,7 @@
 """Two node kinds of our own, alive only between passes.
 
 TestedFor    for TARGET in ITER while TEST: BODY      (a `for` that can be left early)
-Search       any(ELT for ...), all(ELT for ...)       (a comprehension that can stop early)
+Search       any(ELT for ...), all(...), next(...)    (a comprehension that can stop early)
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ class TestedFor(ast.For):
 
 @final
 class Search(ast.ListComp):
-    """`any` (`found` is true) or `all` (`found` is false) over a generator expression."""
+    """`any` (`found` is true), `all` (false) or `next` (None) over a generator expression."""
 
     _fields = (*ast.ListComp._fields, "found")
     _field_types: ClassVar[dict[str, Any]] = {  # read by Python 3.13 and later
         **getattr(ast.ListComp, "_field_types", {}),
         "found": bool,
     }
-    found: bool
+    found: bool | None
 
     @classmethod
-    def of(cls, taken: ast.GeneratorExp, *, found: bool) -> Search:
+    def of(cls, taken: ast.GeneratorExp, *, found: bool | None) -> Search:
         """The search through `taken` that ends at the first item whose truth is `found`."""
         fields: dict[str, Any] = {"elt": taken.elt, "generators": taken.generators, "found": found}
         new = cls(**fields)

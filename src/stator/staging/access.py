@@ -318,6 +318,8 @@ def _note_container(session: Session, obj: Any) -> None:
 
 def _tensor_index(session: Session, key: Any) -> Any:
     """An index torch can record: 0-d integer tensors become numbers, as eager reads them."""
+    if isinstance(key, CapturedArray):
+        key = key.tensor
     if isinstance(key, tuple):
         return tuple(_tensor_index(session, part) for part in key)
     if isinstance(key, slice):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import string
 import types
 from collections.abc import Callable
@@ -31,6 +32,7 @@ from stator.staging.arithmetic import arithmetic
 from stator.staging.attempts import error_names
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
+from stator.staging.iterators import StagedIterator, new_iterator, next_item
 from stator.staging.number_calls import absolute, complex_of
 from stator.staging.partial import for_each_way, is_partial, maybe_absent
 from stator.staging.protocols import user_method
@@ -49,6 +51,7 @@ PYTHON_TYPES = {
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
     builtins.all: definitions.all_of, builtins.filter: definitions.filtered,
+    functools.reduce: definitions.reduced,
 }  # fmt: skip
 Handler = Callable[..., Any]
 ABOUT_THE_OBJECT = frozenset({isinstance, type, getattr, hasattr, setattr, callable, id, dict})
@@ -69,7 +72,8 @@ class BuiltinCalls:
             max: self._max, min: self._min, round: self._round, divmod: self._divmod,
             sorted: self._sorted, next: self._next, iter: self._iter, dict: self._dict,
             sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
-            filter: self._defined(filter), callable: self._callable, id: self._refuse_identity,
+            filter: self._defined(filter), functools.reduce: self._defined(functools.reduce),
+            callable: self._callable, id: self._refuse_identity,
             issubclass: self._issubclass, pow: self._pow, set: self._plain(set),
             frozenset: self._plain(frozenset),
         }  # fmt: skip
@@ -241,6 +245,8 @@ class BuiltinCalls:
         return StagedDict(dict(*args, **kwargs))
 
     def _next(self, iterator: Any, *default: Any) -> Any:
+        if isinstance(iterator, StagedIterator):
+            return next_item(self.session, iterator, *default)
         if self.recorder.depth and not isinstance(iterator, Indexed):
             raise UnsupportedCall("`next` inside a branch or a loop of the program",
                                   at=current_place(), fix="use a `for` loop")  # fmt: skip
@@ -250,6 +256,9 @@ class BuiltinCalls:
         if len(args) == 1 and (isinstance(args[0], torch.Tensor | Variant) or self._indexed(args)):
             if isinstance(args[0], torch.Tensor) and isinstance(args[0].shape[0], int):
                 return iter(self._rows(args[0]))
+            found = self._indexed(args)
+            if found:
+                return new_iterator(self.session, found[0])
             raise UnsupportedCall("`iter` of a captured value", at=current_place(),
                                   fix="use a `for` loop")  # fmt: skip
         return iter(*args)

@@ -11,6 +11,7 @@ from stator.capture.numbers import both
 from stator.capture.values import Locals, StagedList, Variant
 from stator.staging.generators import StagedGenerator, for_each_yielded
 from stator.staging.iteration import Indexed, indexed
+from stator.staging.iterators import StagedIterator
 from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
@@ -137,6 +138,8 @@ def for_stmt(
         session.decide("for", "converted", f"the generator {iterable.name} runs the loop's body")
         for_each_yielded(session, iterable, body, goes_on, Locals(names, read, write))
         return
+    if isinstance(iterable, StagedIterator):
+        iterable = iterable.rest(session)
     items = indexed(session.recorder, iterable)
     if items is None:
         _for_python(session, iterable, body, goes_on, read, write, names)

@@ -80,6 +80,18 @@ def filtered(function: Any, items: Any) -> Any:
     return result
 
 
+def reduced(function: Any, items: Any, initial: Any = _NO_DEFAULT) -> Any:
+    """`functools.reduce(function, items, initial)`."""
+    found = initial is not _NO_DEFAULT
+    result = initial if found else None
+    for item in items:
+        result = function(result, item) if found else item
+        found = True
+    if not found:
+        raise TypeError("reduce() of empty iterable with no initial value")
+    return result
+
+
 def contains(items: Any, wanted: Any) -> Any:
     """`wanted in items`."""
     for item in items:

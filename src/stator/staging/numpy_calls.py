@@ -23,6 +23,10 @@ from stator.capture.values import StagedList
 from stator.errors import UnsupportedCall
 from stator.staging.session import Session
 
+TAKES_DATA = frozenset({
+    "prod", "sum", "mean", "max", "min", "amax", "amin", "array", "asarray", "cumsum", "cumprod",
+    "median", "var", "std",
+})  # fmt: skip
 ARRAY_KINDS = "biufc"  # bool, int, unsigned, float, complex
 
 
@@ -50,8 +54,20 @@ def call_numpy(session: Session, function: Any, args: Any, kwargs: dict[str, Any
     if not _is_captured((args, tuple(kwargs.values()))):
         return captured_array(session, function(*args, **kwargs))
     counterpart = _counterpart(function, module)
+    if isinstance(function, numpy.ufunc) or function.__name__ in TAKES_DATA:
+        args = tuple(_numbers_as_array(session, arg) for arg in args)
     args, kwargs = _for_torch((args, kwargs))
     return counterpart(*args, **kwargs)
+
+
+def _numbers_as_array(session: Session, value: Any) -> Any:
+    """Captured numbers, alone or in a sequence, as an array of the dtype that numpy gives them."""
+    parts = value if isinstance(value, list | tuple) else (value,)
+    if not any(isinstance(part, Number) for part in parts):
+        return value
+    plain = list(value) if isinstance(value, tuple) else value
+    made = session.call(torch.tensor, plain)
+    return CapturedArray(made.double() if made.is_floating_point() else made)
 
 
 def _counterpart(function: Any, module: str) -> Any:

@@ -24,6 +24,7 @@ from stator.staging import (
     contexts,
     control_flow,
     displays,
+    iterators,
     lists,
     logic,
     patterns,
@@ -78,6 +79,10 @@ class Staging:
     def if_expr(self, test: Any, body: Code, orelse: Code) -> Any:
         """`body() if test else orelse()`."""
         return control_flow.if_expr(self.session, test, body, orelse)
+
+    def first(self, found: Any, *default: Any) -> Any:
+        """`next(... for ... in ...)`: `found` has the first item, or nothing."""
+        return iterators.first(self.session, found, *default)
 
     def yielded(self, consumer: Any, item: Any) -> Any:
         """`yield item`: does the consumer want no more?"""

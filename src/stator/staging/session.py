@@ -177,6 +177,10 @@ class Session:
         """`item in container`, item by item."""
         return self.staging.call.builtins.contains(container, item)
 
+    def getitem(self, obj: Any, key: Any) -> Any:
+        """`obj[key]`, as converted code would write it."""
+        return self.staging.getitem(obj, key)
+
     def compare(self, left: Any, sign: str, right: Any) -> Any:
         """`left SIGN right`, as converted code would write it."""
         return self.staging.compare(left, sign, right)
