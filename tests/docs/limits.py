@@ -43,11 +43,6 @@ def python_random(x):
     return x * random.random()
 
 
-def starred(x):
-    first, *_ = x.nonzero()
-    return first
-
-
 def coroutine(x):
     async def later():
         return x
@@ -55,12 +50,12 @@ def coroutine(x):
     return later()
 
 
-def keys_from_data(x):
-    table, count = {}, 0
+def set_in_order(x):
+    items, count = set(), 0
     while x.sum() > count:
-        table[str(count)] = count
+        items.add(count)
         count += 1
-    return table
+    return list(items)
 
 
 def add(x, y):
@@ -107,10 +102,8 @@ LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "ST204", convert_and_call(python_random, ONES)),
     "`async`": (
         "ST102", convert_and_call(coroutine, ONES)),
-    "`first, *rest = tensor` where only a run knows how many there are": (
-        "ST204", convert_and_call(starred, ONES)),
-    "dict keys made from data": (
-        "ST204", convert_and_call(keys_from_data, ONES)),
+    "the order of a set whose items only a run knows": (
+        "ST204", convert_and_call(set_in_order, ONES)),
     "a size that an `InputSpec` calls open, and that broadcasts as 1 against another: the two are "
     "taken to be equal": (
         "ST302", broadcast_any_sizes),

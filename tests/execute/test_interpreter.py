@@ -232,6 +232,9 @@ def test_a_function_that_never_stops_calling_itself_is_a_recursion_error():
         ("list_insert", ((1, 2), 1, 9), [1, 9, 2]), ("list_set", ((1, 2), 0, 9), [9, 2]),
         ("list_delete", ((1, 2), 0), [2]), ("list_extend", ((1,), (2,)), [1, 2]),
         ("list_repeat", ((1, 2), 2), [1, 2, 1, 2]), ("list_reverse", ((1, 2),), [2, 1]),
+        ("list_pop", ((1, 2, 3), 0), [2, 3]), ("list_take", ((5, 6, 7), (2, 0)), [7, 5]),
+        ("list_order", (False, (3, 1, 2)), [1, 2, 0]),
+        ("list_order", (True, (1, 1), (1, 2)), [1, 0]),
     ],
 )  # fmt: skip
 def test_number_text_and_list_ops_mean_what_python_means(name, args, expected):

@@ -120,7 +120,7 @@ for _ in range(200):
         (
             changed("output_structure", to={"set": []}),
             "p.output_structure must be one of leaf, fixed, list, tuple, dict, namedtuple, "
-            "dataclass, variant, columns, not 'set'",
+            "dataclass, variant, columns, tuple_columns, dict_columns, not 'set'",
         ),
         (
             changed("output_structure", to={"dict": {"keys": [1], "items": []}}),

@@ -164,9 +164,20 @@ class PlainStaging:
     def yielded(self, consumer, item):
         return consumer(item)
 
+    def gathered(self, values):
+        return values
+
     def unpack(self, value, before, after):
-        assert after is None or before >= 0 <= after
-        return value
+        if after is None:
+            return value
+        (*items,) = value
+        end = len(items) - after
+        if end < before:
+            raise ValueError(
+                "not enough values to unpack "
+                f"(expected at least {before + after}, got {len(items)})"
+            )
+        return (*items[:before], items[before:end], *items[end:])
 
     def augmented(self, sign, old, value):
         return INPLACE[sign](old, value)

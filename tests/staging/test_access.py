@@ -106,9 +106,9 @@ def test_setting_an_attribute_of_a_class_is_refused():
     assert Box.k == 1
 
 
-def test_a_dict_written_by_a_captured_key_is_refused():
+def test_a_dict_of_a_library_written_by_a_captured_key_is_refused():
     def f(x):
-        table = {0: 1}
+        table = collections.OrderedDict([(0, 1)])
         table[int(x.sum())] = 2
         return table
 

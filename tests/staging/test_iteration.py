@@ -5,7 +5,10 @@ import torch
 
 from stator import InputSpec
 from stator.staging.iteration import CapturedRange, enumerated, mapped, of_python, zipped
+from stator.staging.session import Session
 from tests.capture.oracle import check
+
+RECORDER = Session().recorder
 
 
 @pytest.mark.parametrize("bounds", [(0, 5, 1), (2, 9, 3), (5, 0, -2), (3, 3, 1), (0, -1, 1)])
@@ -44,12 +47,12 @@ def test_a_range_of_step_zero_raises():
 
 
 def test_zip_stops_at_the_shortest():
-    rows = zipped([of_python(None, [1, 2, 3]), of_python(None, "ab")])
+    rows = zipped([of_python(RECORDER, [1, 2, 3]), of_python(RECORDER, "ab")])
     assert [rows.item(k) for k in range(5) if rows.more(k)] == [(1, "a"), (2, "b")]
 
 
 def test_enumerate_and_map_read_by_number():
-    items = enumerated(mapped(str, of_python(None, [5, 6])), 1)
+    items = enumerated(mapped(str, of_python(RECORDER, [5, 6])), 1)
     assert [items.item(k) for k in range(items.length())] == [(1, "5"), (2, "6")]
 
 
@@ -69,3 +72,13 @@ def test_more_rows_than_are_unrolled_give_the_same():
         return total
 
     check(f, (torch.arange(64.0),), (torch.arange(65.0),), spec=[InputSpec([None])])
+
+
+def test_a_python_list_beside_a_captured_one_is_read_by_the_number_of_the_trip():
+    def f(x):
+        grown = []
+        for k in range(int(x)):
+            grown.append(k)
+        return [(a, b) for a, b in zip(grown, [1.5, None, "c"], strict=False)]
+
+    check(f, (torch.tensor(2),), (torch.tensor(0),), (torch.tensor(5),))

@@ -39,7 +39,6 @@ def stack_of_an_empty_list(n):
     (f([5.0]),),
     (f([]),),
     dynamic=({0},),
-    pending="refused: ST204 `sorted` of a number of items that only a run knows",
 )
 def sorted_by_value(x):
     """`sorted` of a tensor's numbers, reversed too."""
@@ -62,7 +61,6 @@ def insert_pop_and_index(x):
     (i(3),),
     (i(0),),
     may_raise=True,
-    pending="wrong: the text is 'list index out of range', not 'pop from empty list'",
 )
 def pop_from_an_empty_list(n):
     """`pop` of an empty list raises IndexError with Python's text."""
@@ -116,7 +114,7 @@ def list_of_tuples(n):
     return out, total
 
 
-@program((i(3),), (i(0),), (i(2),), pending="refused: ST202 a list of lists that grow in a loop")
+@program((i(3),), (i(0),), (i(2),))
 def nested_lists(n):
     """A list of lists, each with its own length."""
     out = []
@@ -235,7 +233,6 @@ def list_extended_and_repeated(n):
     (f([1.0]),),
     (f([]),),
     dynamic=({0},),
-    pending="refused: ST204 a slice of a list whose length only a run knows is assigned",
 )
 def slice_assignment(x):
     """A slice of a list replaced by another of another length."""
@@ -300,7 +297,7 @@ def iterating_a_dict_with_a_maybe_absent_key(x):
     return trips
 
 
-@program((f(1.0),), (f(-1.0),), pending="refused: ST201, the number of keys")
+@program((f(1.0),), (f(-1.0),))
 def unpacking_a_dict_with_a_maybe_absent_key(x):
     """`first, *rest = table` has the keys that are there."""
     table = {"a": x}

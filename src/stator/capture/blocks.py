@@ -11,12 +11,14 @@ from typing import Any
 import torch
 
 from stator.capture.carry import NOTHING, flatten
-from stator.capture.journal import Journal, restore, state_of
+from stator.capture.journal import STAGED, Journal, restore, state_of
 from stator.capture.kinds import (
     BOTTOM,
     Fresh,
     Kind,
+    ListKind,
     MapKind,
+    as_pairs,
     describe,
     describe_state,
     merge_maps,
@@ -29,10 +31,11 @@ from stator.capture.values import (
     CapturedText,
     Columns,
     Diverged,
-    StagedList,
+    StagedSet,
     Symbolic,
     Undefined,
     Variant,
+    refuse_frozen,
 )
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.program.ir import Arg
@@ -185,6 +188,8 @@ def describe_value(value: Any, fresh: Fresh = never) -> Kind:
 def describe_states(states: list[Any], fresh: Fresh) -> list[Kind]:
     """The kinds of one object's state after each of several blocks, keys made equal."""
     kinds = [BOTTOM if state is NOTHING else describe_state(state, fresh) for state in states]
+    if any(isinstance(kind, ListKind) and kind.form is dict for kind in kinds):
+        return [as_pairs(kind) for kind in kinds]
     maps = [kind for kind in kinds if isinstance(kind, MapKind)]
     whole = iter(merge_maps(maps))
     return [next(whole) if isinstance(kind, MapKind) else kind for kind in kinds]
@@ -200,10 +205,11 @@ def refuse_aliases(values: list[Any], fresh: Fresh) -> None:
             waiting.extend(value.alternatives)
         elif isinstance(value, tuple):
             waiting.extend(value)
-        elif isinstance(value, list | dict) and fresh(value):
+        elif isinstance(value, list | dict | StagedSet) and fresh(value):
             if id(value) in seen:
+                name = next(c.__name__ for c in (list, dict, set) if isinstance(value, c))
                 raise UnsupportedCall(
-                    f"a {'list' if isinstance(value, list) else 'dict'} made in a branch or a loop "
+                    f"a {name} made in a branch or a loop "
                     "of the program is kept under two names",
                     at=current_place(), fix="make it before the branch or the loop",
                 )  # fmt: skip
@@ -228,15 +234,18 @@ def with_keys(state: Any, kind: Kind) -> Any:
 
 def put_state(recorder: Recorder, obj: Any, state: Any) -> None:
     """Give `obj` the contents that the blocks have left it with."""
+    refuse_frozen(obj)
     recorder.journal.note(obj)
-    if isinstance(state, StagedList) and state.columns is not None and type(obj) is not StagedList:
+    held = state.columns if isinstance(state, STAGED) else None
+    if (held is not None and type(obj) not in STAGED) or isinstance(state, Variant):
         raise UnsupportedCall(
             f"the length of a {type(obj).__name__} depends on the path taken", at=current_place(),
             fix="use a list",
         )  # fmt: skip
-    if isinstance(state, dict):
+    if isinstance(state, dict) and held is None:
         state = {key: item for key, item in state.items() if not isinstance(item, Undefined)}
-    restore(obj, state if isinstance(state, dict | tuple | frozenset) else state_of(state))
+    is_state = held is None and isinstance(state, dict | tuple | frozenset)
+    restore(obj, state if is_state else state_of(state))
 
 
 def outputs(recorder: Recorder, scope: Scope, values: list[Any], kinds: list[Kind]) -> list[Arg]:

@@ -30,17 +30,25 @@ from stator.capture.kinds import (
     always,
     column_types,
     describe,
+    in_order,
     leaf_types,
     signature,
     widen,
 )
 from stator.capture.numbers import Number
-from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import CapturedComplex, CapturedText, Columns, StagedList, Variant
-from stator.errors import LoopStateChanged
-from stator.program.ir import Arg, Value
-from stator.program.types import ListType
+from stator.capture.values import (
+    CapturedComplex,
+    CapturedText,
+    Columns,
+    StagedDict,
+    StagedList,
+    StagedSet,
+    Undefined,
+    Variant,
+)
+from stator.program.ir import Arg, Block, Value
+from stator.program.types import ListType, NumberType, OptionalType, Type
 
 NOTHING = object()  # the value of a path that never gets here
 
@@ -62,9 +70,7 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
         case TextKind():
             return [value.value]
         case SequenceKind():
-            return _flatten_items(
-                recorder, tuple(list.__iter__(value) if isinstance(value, list) else value), kind
-            )
+            return _flatten_items(recorder, _items_of(value), kind)
         case MapKind():
             return _flatten_items(recorder, tuple(value[key] for key in kind.keys), kind)
         case ObjectKind():
@@ -84,31 +90,65 @@ def _flatten_items(
 def _flatten_union(recorder: Recorder, value: Any, kind: UnionKind) -> list[Arg]:
     """The tag, then the leaves of every alternative, absent but for the one that holds."""
     slots = {signature(alternative): k for k, alternative in enumerate(kind.alternatives)}
-    tag, held = _tag_and_alternatives(recorder, value, slots)
-    args: list[Arg] = [tag]
-    for index, alternative in enumerate(kind.alternatives):
-        args += flatten(recorder, held.get(index, NOTHING), alternative)
-    return args
-
-
-def _tag_and_alternatives(
-    recorder: Recorder, value: Any, slots: dict[tuple[Any, ...], int]
-) -> tuple[Arg, dict[int, Any]]:
     if not isinstance(value, Variant):
         slot = _slot(value, slots)
-        return slot, {slot: value}
+        return [slot, *_one_slot(recorder, kind, {slot: value})]
     table = tuple(_slot(item, slots) for item in value.alternatives)
-    held = dict(zip(table, value.alternatives, strict=True))
     tag = recorder.arg(value.tag)
     if table != tuple(range(len(table))):
         tag = recorder.emit_number("stator::select", (tag, table), "int")
-    return tag, held
+    args: list[Arg] = [tag]
+    for index, alternative in enumerate(kind.alternatives):
+        held = [(k, value.alternatives[k]) for k, slot in enumerate(table) if slot == index]
+        args += _flatten_held(recorder, value.tag, held, alternative)
+    return args
+
+
+def _one_slot(recorder: Recorder, kind: UnionKind, held: dict[int, Any]) -> list[Arg]:
+    """The leaves of a value that is known to be this alternative."""
+    return [
+        arg
+        for index, alternative in enumerate(kind.alternatives)
+        for arg in flatten(recorder, held.get(index, NOTHING), alternative)
+    ]
+
+
+def _flatten_held(
+    recorder: Recorder, tag: Any, held: list[tuple[int, Any]], kind: Kind
+) -> list[Arg]:
+    """The leaves of one alternative, as one of several values: where `tag` says none, absent.
+
+    Two lists that were told apart where they were made may share an alternative outside. What has
+    to be built is built only where the run has that value: the leaves of any other are absent.
+    """
+    if not held:
+        return flatten(recorder, NOTHING, kind)
+    (index, value), *rest = held
+    with recorder.open() as scope:
+        scope.block.outputs = tuple(flatten(recorder, value, kind))
+    if not rest and not scope.block.ops:
+        return list(scope.block.outputs)
+    with recorder.open() as other:
+        other.block.outputs = tuple(_flatten_held(recorder, tag, rest, kind))
+    results: list[Value] = [recorder.new_value(_optional(leaf)) for leaf in leaf_types(kind)]
+    condition = recorder.arg(tag == index)
+    recorder.emit("stator::if", (condition,), results, blocks=[scope.block, other.block])
+    return list(results)
+
+
+def _optional(leaf: Type) -> Type:
+    return leaf if isinstance(leaf, OptionalType) else OptionalType(leaf)
 
 
 def _slot(value: Any, slots: dict[tuple[Any, ...], int]) -> int:
     """The alternative that `value` is: itself where it is known as an object, else by its form."""
     found = slots.get(signature(describe(value)))
-    return found if found is not None else slots[signature(describe(value, always))]
+    if found is not None:
+        return found
+    form = signature(describe(value, always))
+    if form not in slots:  # one of unknown length covers it
+        form = ("sequence", dict if form[0] == "map" else form[1], None)
+    return slots[form]
 
 
 def settle(recorder: Recorder, kind: Kind) -> Kind:
@@ -150,25 +190,108 @@ def make_columns(recorder: Recorder, items: Sequence[Any], kind: Kind) -> Column
 
 def _columns_of(recorder: Recorder, value: Any, kind: ListKind) -> tuple[Arg, ...]:
     columns = value if isinstance(value, Columns) else getattr(value, "columns", None)
+    if columns is None and isinstance(value, dict) and any(map(_may_be_absent, value.values())):
+        return _present_pairs(recorder, value, kind.item)
     if columns is None:
-        return make_columns(
-            recorder, tuple(list.__iter__(value) if isinstance(value, list) else value), kind.item
-        ).values
-    if not _same_layout(columns.item, kind.item):
-        if isinstance(columns.item, Bottom):
-            return make_columns(recorder, (), kind.item).values
-        raise LoopStateChanged(
-            "a list gets items of another form after it has become a list of the program",
-            at=current_place(), fix="put items of one form into it from the start",
-        )  # fmt: skip
-    values: tuple[Arg, ...] = columns.values
-    return values
+        return make_columns(recorder, _items_of(value), kind.item).values
+    if _same_layout(columns.item, kind.item):
+        values: tuple[Arg, ...] = columns.values
+        return values
+    if isinstance(columns.item, Bottom):
+        return make_columns(recorder, (), kind.item).values
+    return _rebuilt(recorder, columns, kind.item)
+
+
+def _items_of(value: Any) -> tuple[Any, ...]:
+    """The items of a list, tuple or set; the pairs of a dict."""
+    if isinstance(value, set | frozenset):
+        return tuple(in_order(value))
+    if isinstance(value, dict):
+        return tuple(value.items())
+    return tuple(list.__iter__(value) if isinstance(value, list) else value)
+
+
+def _may_be_absent(item: Any) -> bool:
+    parts = item.alternatives if isinstance(item, Variant) else (item,)
+    return any(isinstance(part, Undefined) for part in parts)
+
+
+def _present_pairs(recorder: Recorder, table: Any, kind: Kind) -> tuple[Arg, ...]:
+    """The pairs of a dict with keys that may be absent: those that are there."""
+    columns = make_columns(recorder, (), kind).values
+    for key, item in table.items():
+        if not isinstance(item, Variant):
+            ways = [] if isinstance(item, Undefined) else [(None, item)]
+        else:
+            ways = [(item.tag == k, one) for k, one in enumerate(item.alternatives)
+                    if not isinstance(one, Undefined)]  # fmt: skip
+        for condition, one in ways:
+            columns = _appended(recorder, columns, (key, one), kind, condition)
+    return columns
+
+
+def _appended(
+    recorder: Recorder, columns: tuple[Value, ...], item: Any, kind: Kind, condition: Any
+) -> tuple[Value, ...]:
+    """`columns` with `item` at the end, where `condition` holds."""
+    with recorder.open() as scope:
+        longer = []
+        for column, leaf in zip(columns, flatten(recorder, item, kind) or [0], strict=True):
+            longer.append(recorder.new_value(column.type))
+            recorder.emit("stator::list_append", (column, leaf), [longer[-1]])
+    scope.block.outputs = tuple(longer)
+    results = [recorder.new_value(column.type) for column in columns]
+    test = True if condition is None else recorder.arg(condition)
+    blocks = [scope.block, Block(outputs=columns)]
+    recorder.emit("stator::if", (test,), results, blocks=blocks)
+    return tuple(results)
+
+
+def _rebuilt(recorder: Recorder, columns: Columns, kind: Kind) -> tuple[Arg, ...]:
+    """The same list with items of the wider `kind`: a loop of the program takes each over."""
+    length = recorder.new_value(NumberType("int"))
+    recorder.emit("stator::list_length", (columns.values[0],), [length])
+    made = make_columns(recorder, (), kind).values
+    at = recorder.new_value(NumberType("int"))
+    inputs = [recorder.new_value(value.type) for value in made]
+    with recorder.open() as scope:
+        leaves = [_item_leaf(recorder, column, at) for column in columns.values]
+        item = instantiate(recorder, columns.item, iter(leaves))
+        outputs = []
+        for column, leaf in zip(inputs, flatten(recorder, item, kind) or [0], strict=True):
+            outputs.append(recorder.new_value(column.type))
+            recorder.emit("stator::list_append", (column, leaf), [outputs[-1]])
+        following = recorder.emit_number("stator::add", (at, 1), "int")
+        again = recorder.emit_number("stator::lt", (following, length), "bool")
+    scope.block.inputs = (at, *inputs)
+    scope.block.outputs = (again, following, *outputs)
+    results = [recorder.new_value(value.type) for value in (at, *made)]
+    begins = recorder.emit_number("stator::gt", (length, 0), "bool")
+    recorder.emit("stator::while", (begins, 0, *made), results, blocks=[scope.block])
+    return tuple(results[1:])
+
+
+def list_type(column: Value) -> ListType:
+    """The type of a list value; one that may be absent is there where it is used."""
+    kind = column.type.element if isinstance(column.type, OptionalType) else column.type
+    assert isinstance(kind, ListType)
+    return kind
+
+
+def _item_leaf(recorder: Recorder, column: Value, at: Value) -> Value:
+    leaf = recorder.new_value(list_type(column).element)
+    recorder.emit("stator::list_get", (column, at), [leaf])
+    return leaf
 
 
 def _same_layout(a: Kind, b: Kind) -> bool:
     """Do items of `a` and of `b` have the same leaves in the same places?"""
     if isinstance(a, UnionKind) and isinstance(b, UnionKind):
-        return [signature(x) for x in a.alternatives] == [signature(y) for y in b.alternatives]
+        pairs = list(zip(a.alternatives, b.alternatives, strict=False))
+        return len(a.alternatives) == len(b.alternatives) and all(
+            signature(x) == signature(y) and (isinstance(x, Exact) or _same_layout(x, y))
+            for x, y in pairs
+        )
     if isinstance(a, SequenceKind | MapKind | ObjectKind) and isinstance(b, type(a)):
         return len(a.items) == len(b.items) and all(map(_same_layout, a.items, b.items))
     if isinstance(a, ListKind) and isinstance(b, ListKind):
@@ -190,10 +313,11 @@ def instantiate(recorder: Recorder, kind: Kind, leaves: Iterator[Value]) -> Any:
         case TextKind():
             return CapturedText(next(leaves))
         case SequenceKind():
-            return _new_sequence(kind, [instantiate(recorder, k, leaves) for k in kind.items])
+            items = [instantiate(recorder, k, leaves) for k in kind.items]
+            return _frozen(_new_sequence(kind, items), kind)
         case MapKind():
             items = [instantiate(recorder, k, leaves) for k in kind.items]
-            return _new_map(kind, items)
+            return _frozen(_new_map(kind, items), kind)
         case ObjectKind():
             new: Any = object.__new__(kind.type)
             items = [instantiate(recorder, k, leaves) for k in kind.items]
@@ -201,12 +325,20 @@ def instantiate(recorder: Recorder, kind: Kind, leaves: Iterator[Value]) -> Any:
             recorder.born(new)
             return new
         case ListKind():
-            return list_of(Columns(kind.item, tuple(next(leaves) for _ in column_types(kind.item))))
+            values = tuple(next(leaves) for _ in column_types(kind.item))
+            return _frozen(container_of(Columns(kind.item, values, kind.form)), kind)
         case UnionKind():
             tag = recorder.number("int", next(leaves))
             alternatives = tuple(instantiate(recorder, k, leaves) for k in kind.alternatives)
             return Variant(tag, alternatives, recorder.apply)
     return NOTHING
+
+
+def _frozen(new: Any, kind: SequenceKind | MapKind | ListKind) -> Any:
+    """`new`, which may be changed only where what it stands for may."""
+    if kind.frozen is not None:
+        new.frozen = kind.frozen
+    return new
 
 
 def _new_map(kind: MapKind, items: list[Any]) -> Any:
@@ -218,14 +350,25 @@ def _new_map(kind: MapKind, items: list[Any]) -> Any:
 def _new_sequence(kind: SequenceKind, items: list[Any]) -> Any:
     if kind.type is list:
         return StagedList(items)
+    if kind.type is set:
+        return StagedSet(items)
     if hasattr(kind.type, "_fields"):
         return kind.type(*items)
     return kind.type(items)
 
 
 def list_of(columns: Columns) -> StagedList:
-    """A list of the program that holds `columns`."""
+    """A list, or a tuple, of the program that holds `columns`."""
     new = StagedList()
+    new.columns = columns
+    return new
+
+
+def container_of(columns: Columns) -> StagedList | StagedDict | StagedSet:
+    """The list, tuple, set or dict of the program that holds `columns`."""
+    if columns.form in (list, tuple):
+        return list_of(columns)
+    new: StagedDict | StagedSet = StagedDict() if columns.form is dict else StagedSet()
     new.columns = columns
     return new
 

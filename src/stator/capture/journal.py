@@ -12,7 +12,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from stator.capture.values import Columns, Locals, StagedList
+from stator.capture.values import Columns, Locals, StagedDict, StagedList, StagedSet
+
+STAGED = (StagedList, StagedDict, StagedSet)
 
 
 class Journal:
@@ -59,7 +61,7 @@ def state_of(obj: Any) -> Any:
     """The contents of a mutable object: a tuple for a sequence, a dict for anything with names."""
     if isinstance(obj, Locals):
         return obj.state()
-    if isinstance(obj, StagedList) and obj.columns is not None:
+    if isinstance(obj, STAGED) and obj.columns is not None:
         return obj.columns
     if isinstance(obj, list | collections.deque):
         return tuple(list.__iter__(obj)) if isinstance(obj, list) else tuple(obj)
@@ -76,11 +78,11 @@ def restore(obj: Any, state: Any) -> None:
     """Make `state` the contents of `obj` again."""
     if isinstance(obj, Locals):
         obj.restore(state)
-    elif isinstance(obj, StagedList):
+    elif isinstance(obj, STAGED):
         obj.columns = state if isinstance(state, Columns) else None
-        list.clear(obj)
+        obj.clear()
         if obj.columns is None:
-            list.extend(obj, state)
+            obj.extend(state) if isinstance(obj, list) else obj.update(state)
     elif isinstance(obj, dict):
         _refill(obj, state)
     elif isinstance(obj, list | set | collections.deque):

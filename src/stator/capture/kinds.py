@@ -31,11 +31,14 @@ from stator.capture.values import (
     CapturedComplex,
     CapturedText,
     Columns,
+    StagedDict,
     StagedList,
+    StagedSet,
     Undefined,
     Variant,
+    freeze,
 )
-from stator.errors import BranchMismatch
+from stator.errors import BranchMismatch, UnsupportedCall
 from stator.program.types import (
     ListType,
     NumberType,
@@ -105,6 +108,7 @@ class SequenceKind:
 
     type: type
     items: tuple[Kind, ...]
+    frozen: str | None = None  # why it must not be changed any more
 
 
 @dataclass(frozen=True)
@@ -114,6 +118,7 @@ class MapKind:
     type: type
     keys: tuple[Any, ...]
     items: tuple[Kind, ...]
+    frozen: str | None = None
 
 
 @dataclass(frozen=True)
@@ -127,9 +132,11 @@ class ObjectKind:
 
 @dataclass(frozen=True)
 class ListKind:
-    """A list of unknown length."""
+    """A list of unknown length; or a tuple, a set (its items), a dict (its pairs)."""
 
     item: Kind
+    form: type = list
+    frozen: str | None = None
 
 
 @dataclass(frozen=True)
@@ -152,6 +159,7 @@ Kind = (
 NEVER_PLAIN = (
     torch.nn.Module, type, Undefined, torch.Tensor, Number, CapturedText, CapturedComplex,
 )  # fmt: skip
+STAGED = (StagedList, StagedDict)
 SCALARS = (bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device)
 
 
@@ -178,13 +186,20 @@ def describe(value: Any, fresh: Fresh = never) -> Kind:
 def describe_state(state: Any, fresh: Fresh = never) -> Kind:
     """The kind of a mutable object's contents (see `journal.state_of`)."""
     if isinstance(state, Columns):
-        return ListKind(state.item)
+        return ListKind(state.item, state.form)
+    if isinstance(state, frozenset) and not any(isinstance(i, torch.Tensor) for i in state):
+        return SequenceKind(set, tuple(Exact(item) for item in in_order(state)))
     if isinstance(state, dict):
         items = tuple(describe(item, fresh) for item in state.values())
         return MapKind(dict, tuple(state), items)
     if isinstance(state, tuple):
         return SequenceKind(list, tuple(describe(item, fresh) for item in state))
     return Exact(state)
+
+
+def in_order(items: Any) -> list[Any]:
+    """The items of a set in an order that does not depend on their hashes."""
+    return sorted(items, key=lambda item: (type(item).__name__, repr(item)))
 
 
 def widen(kind: Kind) -> Kind:
@@ -210,12 +225,16 @@ def widen(kind: Kind) -> Kind:
 def _widen_container(kind: Exact) -> Kind:
     """A list, dict or object that nobody else knows, opened one level."""
     value, fresh = kind.value, kind.fresh
-    if isinstance(value, StagedList) and value.columns is not None:
-        return ListKind(value.columns.item)
+    if isinstance(value, (*STAGED, StagedSet)) and value.columns is not None:
+        return ListKind(value.columns.item, value.columns.form, value.frozen)
+    if isinstance(value, StagedSet):
+        return SequenceKind(set, tuple(Exact(item) for item in in_order(value)))
+    frozen = value.frozen if isinstance(value, STAGED) else None
     if isinstance(value, list):
-        return SequenceKind(list, tuple(describe(item, fresh) for item in value))
+        return SequenceKind(list, tuple(describe(item, fresh) for item in value), frozen)
     if isinstance(value, dict):
-        return MapKind(type(value), tuple(value), tuple(describe(v, fresh) for v in value.values()))
+        items = tuple(describe(v, fresh) for v in value.values())
+        return MapKind(type(value), tuple(value), items, frozen)
     if is_plain_object(value):
         items = tuple(describe(item, fresh) for item in vars(value).values())
         return ObjectKind(type(value), tuple(vars(value)), items)
@@ -265,9 +284,10 @@ def signature(kind: Kind) -> tuple[Any, ...]:
         case NumberKind():
             return ("number", wide.name)
         case ListKind():
-            return ("sequence", list, None)
+            return ("sequence", wide.form, None)
         case SequenceKind():
-            return ("sequence", wide.type, None if wide.type is list else len(wide.items))
+            one = wide.type in (list, set, dict)
+            return ("sequence", wide.type, None if one else len(wide.items))
         case MapKind() | ObjectKind():
             return ("map", wide.type, wide.keys)
         case Exact(value) if isinstance(value, Undefined):
@@ -289,9 +309,59 @@ def merge(a: Kind, b: Kind) -> Kind:
     for alternative in (*_alternatives(a), *_alternatives(b)):
         key = signature(alternative)
         found[key] = _merge_alike(found[key], alternative) if key in found else alternative
+    for form in (tuple, dict):
+        _absorb(found, form)
     if len(found) == 1:
         return next(iter(found.values()))
     return UnionKind(tuple(generalise(kind) for kind in found.values()))
+
+
+def _absorb(found: dict[tuple[Any, ...], Kind], form: type) -> None:
+    """A tuple, or a dict, of unknown length covers those whose length is known."""
+    whole = ("sequence", form, None)
+    if whole not in found:
+        return
+    for key in [key for key in found if key != whole and _is_one_of(key, form)]:
+        found[whole] = _merge_lists(found[whole], as_pairs(widen(found.pop(key))))
+
+
+def _is_one_of(key: tuple[Any, ...], form: type) -> bool:
+    if form is tuple:
+        return key[0] == "sequence" and key[1] is tuple
+    return key[0] == "map" and key[1] in (dict, StagedDict)
+
+
+def opened(kind: Kind) -> Kind:
+    """`kind` with one tuple of unknown length for tuples of three lengths: a loop makes them."""
+    if isinstance(kind, SequenceKind | MapKind | ObjectKind):
+        return dataclasses.replace(kind, items=tuple(map(opened, kind.items)))
+    if not isinstance(kind, UnionKind):
+        return kind
+    tuples = [one for one in kind.alternatives if _is_one_of(signature(one), tuple)]
+    if len(tuples) < 3:
+        return kind
+    whole: Kind = ListKind(BOTTOM, tuple)
+    for one in kind.alternatives:
+        whole = merge(whole, one)
+    return whole
+
+
+def as_pairs(kind: Kind) -> Kind:
+    """A dict with known keys as the sequence of its pairs; any other kind as it is."""
+    if not isinstance(kind, MapKind):
+        return kind
+    pairs = [(key, _present(item)) for key, item in zip(kind.keys, kind.items, strict=True)]
+    items = tuple(SequenceKind(tuple, (Exact(k), item)) for k, item in pairs if item is not BOTTOM)
+    return SequenceKind(dict, items)
+
+
+def _present(kind: Kind) -> Kind:
+    """`kind` of a value that is there: a key that is absent has no pair."""
+    left = [one for one in _alternatives(kind) if signature(one) != ("undefined",)]
+    found: Kind = BOTTOM
+    for one in left:
+        found = merge(found, one)
+    return found
 
 
 def _alternatives(kind: Kind) -> tuple[Kind, ...]:
@@ -310,7 +380,7 @@ def _merge_alike(a: Kind, b: Kind) -> Kind:
             return TensorKind(a.dtype, a.device, sizes, a.requires_grad or b.requires_grad)
         case (ListKind(), _) | (_, ListKind()):
             return _merge_lists(a, b)
-        case SequenceKind(), SequenceKind() if len(a.items) != len(b.items):
+        case SequenceKind(), SequenceKind() if len(a.items) != len(b.items) or a.type is set:
             return _merge_lists(a, b)
         case (
             (SequenceKind(), SequenceKind()) | (MapKind(), MapKind()) | (ObjectKind(), ObjectKind())
@@ -322,14 +392,25 @@ def _merge_alike(a: Kind, b: Kind) -> Kind:
 def _merge_items(a: Any, b: Any) -> Kind:
     """The join of two containers with as many items, one by one."""
     items = tuple(merge(x, y) for x, y in zip(a.items, b.items, strict=True))
-    return dataclasses.replace(a, items=items)
+    new: Kind = dataclasses.replace(a, items=items)
+    return new if isinstance(a, ObjectKind) else _frozen_as(new, a, b)
+
+
+def _frozen_as(kind: Any, a: Any, b: Any) -> Kind:
+    """`kind`, which may not be changed where `a` or `b` may not."""
+    new: Kind = dataclasses.replace(kind, frozen=a.frozen or b.frozen)
+    return new
 
 
 def listed(kind: Kind) -> Kind:
     """The kind of a list's items: a number in a list is any number."""
     if isinstance(kind, Exact) and isinstance(kind.value, bool | int | float):
         return widen(kind)
-    if isinstance(kind, SequenceKind | MapKind | ObjectKind):
+    if isinstance(kind, ListKind):  # reading an item freezes what is read
+        return dataclasses.replace(kind, frozen=None)
+    if isinstance(kind, SequenceKind | MapKind):
+        return dataclasses.replace(kind, items=tuple(map(listed, kind.items)), frozen=None)
+    if isinstance(kind, ObjectKind):
         return dataclasses.replace(kind, items=tuple(map(listed, kind.items)))
     if isinstance(kind, UnionKind):
         return UnionKind(tuple(map(listed, kind.alternatives)))
@@ -338,11 +419,31 @@ def listed(kind: Kind) -> Kind:
 
 def _merge_lists(a: Kind, b: Kind) -> ListKind:
     item: Kind = BOTTOM
+    forms = [part.form if isinstance(part, ListKind) else part.type for part in (a, b)]  # type: ignore[union-attr]
+    form = forms[0] if isinstance(a, ListKind) else forms[1]
     for part in (a, b):
         items = (part.item,) if isinstance(part, ListKind) else part.items  # type: ignore[union-attr]
         for kind in items:
-            item = generalise(merge(item, kind))
-    return ListKind(listed(item))
+            item = generalise(merge(item, _given_away(kind)))
+    return _frozen_as(ListKind(listed(item), form), a, b)  # type: ignore[return-value]
+
+
+def _given_away(kind: Kind) -> Kind:
+    """`kind` for an item of a list of the program, which holds a copy of any list or dict."""
+    if isinstance(kind, SequenceKind | MapKind):
+        return dataclasses.replace(kind, items=tuple(map(_given_away, kind.items)))
+    if isinstance(kind, UnionKind):
+        return UnionKind(tuple(map(_given_away, kind.alternatives)))
+    if not isinstance(kind, Exact):
+        return kind
+    freeze(kind.value)
+    before = kind.fresh
+    if is_plain_object(kind.value) and before(kind.value):
+        raise UnsupportedCall(
+            f"a {type(kind.value).__name__} is put into a list whose length only a run knows",
+            at=current_place(), fix="put tensors, numbers, tuples or lists into it",
+        )  # fmt: skip
+    return Exact(kind.value, lambda value: isinstance(value, STAGED) or before(value))
 
 
 def merge_maps(kinds: Sequence[MapKind]) -> tuple[MapKind, ...]:
@@ -376,7 +477,7 @@ def _merge_order(first: list[Any], second: list[Any]) -> list[Any]:
 def _with_keys(kind: MapKind, keys: tuple[Any, ...]) -> MapKind:
     present = dict(zip(kind.keys, kind.items, strict=True))
     items = tuple(present.get(key, Exact(Undefined(str(key)))) for key in keys)
-    return MapKind(kind.type, keys, items)
+    return MapKind(kind.type, keys, items, kind.frozen)
 
 
 def leaf_types(kind: Kind) -> Iterator[Type]:
@@ -426,7 +527,7 @@ def name_of(kind: Kind) -> str:
     if isinstance(wide, TensorKind | NumberKind):
         return str(next(leaf_types(wide)))
     if isinstance(wide, ListKind):
-        return f"list of {name_of(wide.item)}"
+        return f"{wide.form.__name__} of {name_of(wide.item)}"
     if isinstance(wide, SequenceKind):
         return f"{wide.type.__name__} of {len(wide.items)}"
     return getattr(getattr(wide, "type", None), "__name__", "nothing")

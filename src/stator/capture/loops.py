@@ -23,7 +23,17 @@ from stator.capture.blocks import (
 )
 from stator.capture.carry import NOTHING, flatten, instantiate, new_leaves
 from stator.capture.journal import state_of
-from stator.capture.kinds import Fresh, Kind, MapKind, describe_state, merge, merge_maps, name_of
+from stator.capture.kinds import (
+    Fresh,
+    Kind,
+    MapKind,
+    as_pairs,
+    describe_state,
+    merge,
+    merge_maps,
+    name_of,
+    opened,
+)
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
 from stator.errors import LoopStateChanged
@@ -126,7 +136,7 @@ def _widen(kinds: list[Kind], after: list[Any], count: int, fresh: Fresh) -> lis
     widened = []
     for index, (kind, value) in enumerate(zip(kinds, after, strict=True)):
         if index < count:
-            widened.append(merge(kind, describe_value(value, fresh)))
+            widened.append(opened(merge(kind, describe_value(value, fresh))))
         else:
             widened.append(_widen_state(kind, value, fresh))
     return widened
@@ -138,7 +148,9 @@ def _widen_state(kind: Kind, state: Any, fresh: Fresh) -> Kind:
     new = describe_state(state, fresh)
     if isinstance(kind, MapKind) and isinstance(new, MapKind):
         kind, new = merge_maps((kind, new))
-    return merge(kind, new)
+    elif isinstance(kind, MapKind) or isinstance(new, MapKind):
+        kind, new = as_pairs(kind), as_pairs(new)
+    return opened(merge(kind, new))
 
 
 def _emit_while(

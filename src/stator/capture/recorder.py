@@ -40,7 +40,7 @@ from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_w
 from stator.capture.places import current_place
 from stator.capture.scope import Attempt, Mark, Scope, may_raise
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
-from stator.capture.values import CapturedComplex, StagedDict, StagedList, Variant, now
+from stator.capture.values import CapturedComplex, StagedDict, StagedList, StagedSet, Variant, now
 from stator.errors import (
     CaptureError,
     DataDependent,
@@ -109,7 +109,7 @@ class Recorder(ProxyTorchDispatchMode):
         """Tells the containers that were made since `scope` was opened."""
 
         def fresh(value: Any) -> bool:
-            if isinstance(value, StagedList | StagedDict):
+            if isinstance(value, StagedList | StagedDict | StagedSet):
                 return value.stamp >= scope.start
             return id(value) in self._births and self._births[id(value)][1] >= scope.start
 

@@ -35,8 +35,10 @@ from stator.capture.values import (
     CaughtError,
     Columns,
     StagedList,
+    StagedSet,
     Undefined,
     Variant,
+    is_table,
 )
 from stator.errors import CaptureError
 from stator.program import structure as shape
@@ -45,6 +47,10 @@ from stator.program.structure import Structure
 
 SCALARS = (bool, int, float, complex, str, type(None))
 REFERENCES = (torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType)
+
+
+def _name(value: Any) -> str:
+    return "set" if isinstance(value, StagedSet) else type(value).__name__
 
 
 def _maybe_absent(value: Any) -> bool:
@@ -80,10 +86,9 @@ class Results:
         if isinstance(value, SCALARS):
             return shape.Fixed(value)
         if isinstance(value, StagedList) and value.columns is not None:
-            if value.is_tuple:
-                raise CaptureError("a tuple whose length only a run knows leaves the program",
-                                   at=current_place(), fix="return `list(...)` of it")  # fmt: skip
-            return shape.Columns(self._column_structure(value.columns))
+            return self._columns(value.columns.form, self._column_structure(value.columns))
+        if is_table(value):
+            return self._columns(value.columns.form, self._column_structure(value.columns))
         if isinstance(value, REFERENCES) or self.is_outside(value):
             return shape.Fixed(self.plain(value))  # the very object; a file cannot hold it
         return self._container(value)
@@ -115,7 +120,7 @@ class Results:
             attributes = vars(value)
             return self._record("object", value, tuple(attributes), list(attributes.values()))
         raise CaptureError(
-            f"a {type(value).__name__} leaves the program, which can give tensors, numbers, "
+            f"a {_name(value)} leaves the program, which can give tensors, numbers, "
             "strings, None, and containers of these",
             at=current_place(), fix="return the tensors and numbers in it",
         )  # fmt: skip
@@ -169,7 +174,7 @@ class Results:
                 record: Any = "dataclass" if dataclasses.is_dataclass(kind.type) else "object"
                 return shape.Record(record, name, kind.keys, items)
             case ListKind():
-                return shape.Columns(self._kind_structure(kind.item, leaves))
+                return self._columns(kind.form, self._kind_structure(kind.item, leaves))
             case UnionKind():
                 tag = next(leaves).position
                 return shape.Variant(
@@ -177,6 +182,13 @@ class Results:
                 )
             case Bottom():
                 return shape.Fixed(None)
+
+    def _columns(self, form: type, item: Structure) -> Structure:
+        if form is set:
+            raise CaptureError("a set leaves the program, which can give lists and dicts",
+                               at=current_place(), fix="return `sorted(...)` of it")  # fmt: skip
+        kind: Any = form.__name__
+        return shape.Columns(item, kind)
 
     def _kind_sequence(self, kind: SequenceKind, items: tuple[Structure, ...]) -> Structure:
         fields = getattr(kind.type, "_fields", None)

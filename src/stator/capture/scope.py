@@ -47,7 +47,8 @@ MAY_RAISE = (
     "aten::linalg_", "aten::cholesky", "aten::inverse", "aten::index", "aten::select",
     "aten::gather", "aten::embedding", "aten::take", "aten::scatter", "aten::multinomial",
     "aten::stack", "aten::cat", "stator::raise", "stator::reraise", "stator::list_get",
-    "stator::list_delete", "stator::list_set", "stator::call", "stator::truediv",
+    "stator::list_delete", "stator::list_set", "stator::list_pop", "stator::list_order",
+    "stator::list_tensor", "stator::call", "stator::truediv",
     "stator::floordiv", "stator::mod", "stator::pow", "stator::lshift", "stator::rshift",
     "stator::int", "stator::format", *(f"stator::{name}" for name in MATH_OPS),
 )  # fmt: skip

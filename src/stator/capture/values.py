@@ -2,6 +2,8 @@
 
 Undefined      a name that is not bound
 Variant        one of several Python values; a run decides which
+StagedDict     a dict; once it has a key that only a run knows, one of the program
+StagedSet      a set; likewise
 StagedList     a list; once a recorded block changes its length, a list of the program
 CapturedText   a string made when the program runs
 CaughtError    the exception that a recorded handler has caught
@@ -111,13 +113,18 @@ def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> A
     return variant.apply(variant, with_alternative)
 
 
+def is_table(value: Any) -> bool:
+    """Is `value` a dict or a set whose items only a run knows?"""
+    return isinstance(value, StagedDict | StagedSet) and value.columns is not None
+
+
 def first_variant(tree: Any) -> Variant | None:
     """The first Variant in `tree`, containers opened; None where there is none."""
     if isinstance(tree, Variant):
         return tree
     if type(tree) in (list, tuple) or (type(tree) is StagedList and tree.columns is None):
         items: Any = tree
-    elif type(tree) in (dict, StagedDict):
+    elif type(tree) in (dict, StagedDict) and not is_table(tree):
         items = tree.values()
     else:
         return None
@@ -131,7 +138,7 @@ def replace(old: Variant, new: Any, tree: Any) -> Any:
     if type(tree) in (list, tuple) or (type(tree) is StagedList and tree.columns is None):
         items = [replace(old, new, item) for item in tree]
         return tree if _same_items(items, tree) else type(tree)(items)
-    if type(tree) in (dict, StagedDict):
+    if type(tree) in (dict, StagedDict) and not is_table(tree):
         values = [replace(old, new, item) for item in tree.values()]
         if _same_items(values, tree.values()):
             return tree
@@ -248,10 +255,13 @@ class CaughtType:
 
 
 class Columns:
-    """A list of the program: one list value for each leaf of an item."""
+    """A list of the program: one list value for each leaf of an item.
 
-    def __init__(self, item: Kind, values: tuple[Value, ...]) -> None:
-        self.item, self.values = item, values
+    It may stand for a tuple, a set (its items, each once) or a dict (its pairs, in order).
+    """
+
+    def __init__(self, item: Kind, values: tuple[Value, ...], form: type = list) -> None:
+        self.item, self.values, self.form = item, values, form
 
 
 _stamps = itertools.count(1)
@@ -271,7 +281,11 @@ class StagedList(list[Any]):
 
     columns: Columns | None = None
     frozen: str | None = None  # why it must not be changed any more
-    is_tuple = False  # does it stand for a tuple of unknown length?
+
+    @property
+    def is_tuple(self) -> bool:
+        """Does it stand for a tuple of unknown length?"""
+        return self.columns is not None and self.columns.form is tuple
 
     def __init__(self, items: Any = ()) -> None:
         super().__init__(items)
@@ -309,6 +323,28 @@ class StagedList(list[Any]):
         return list, (list(self),)
 
 
+class StagedSet(set[Any]):
+    """A set made by converted code; with `columns`, one whose items only a run knows."""
+
+    columns: Columns | None = None
+    frozen: str | None = None
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+        self.stamp = now()
+
+    def _check(self) -> None:
+        if self.columns is not None:
+            raise _needs_a_value("the items of a set that only a run knows")
+
+    def __repr__(self) -> str:
+        return set.__repr__(set(self)) if self.columns is None else "<set of the program>"
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        self._check()
+        return set, (list(self),)
+
+
 class Locals:
     """The names of a running function that code elsewhere changes: a loop over a generator."""
 
@@ -325,16 +361,56 @@ class Locals:
 
 
 class StagedDict(dict[Any, Any]):
-    """A dict made by converted code."""
+    """A dict made by converted code.
 
+    Once it gets a key that only a run knows, its pairs are those of `columns`, and only staging
+    knows how to use it.
+    """
+
+    columns: Columns | None = None
     frozen: str | None = None
 
     def __init__(self, items: Any = ()) -> None:
         super().__init__(items)
         self.stamp = now()
 
+    def _check(self) -> None:
+        if self.columns is not None:
+            raise _needs_a_value("the items of a dict whose keys only a run knows")
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.columns is None else "<dict of the program>"
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         return dict, (dict(self),)
+
+
+def freeze(item: Any) -> None:
+    """A list of the program holds copies: what was put into it must not change any more."""
+    if isinstance(item, StagedList | StagedDict | StagedSet):
+        item.frozen = "it was put into a list of the program, which holds a copy"
+    parts: Any = ()
+    if isinstance(item, Variant):
+        parts = item.alternatives
+    elif isinstance(item, tuple) or (isinstance(item, StagedList) and item.columns is None):
+        parts = item
+    elif isinstance(item, StagedDict) and not is_table(item):
+        parts = item.values()
+    for part in parts:
+        freeze(part)
+
+
+def _python_name(obj: Any) -> str:
+    return type(obj).__name__.removeprefix("Staged").lower()
+
+
+def refuse_frozen(obj: Any) -> None:
+    """An error where `obj` must not be changed any more."""
+    if isinstance(obj, StagedList | StagedDict | StagedSet) and obj.frozen:
+        raise UnsupportedCall(
+            f"a {_python_name(obj)} cannot be changed here: {obj.frozen}",
+            at=current_place(), fix="finish it before putting it into the list",
+        )  # fmt: skip
 
 
 def _needs_a_value(what: str) -> Exception:
@@ -343,6 +419,28 @@ def _needs_a_value(what: str) -> Exception:
         fix="let converted code use it (an `if`, a loop, a comparison), or use tensors",
     )  # fmt: skip
 
+
+def _checked(cls: Any, name: str) -> None:
+    """Let the method `name` of a container work as long as its items are known."""
+    plain = getattr(cls.__mro__[1], name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for one in (self, *args):
+            if isinstance(one, StagedDict | StagedSet):
+                one._check()
+        return plain(self, *args, **kwargs)
+
+    method.__name__ = name
+    setattr(cls, name, method)
+
+
+for _name in ("__iter__", "__len__", "__contains__", "__eq__", "__ne__"):
+    _checked(StagedDict, _name)
+    _checked(StagedSet, _name)
+for _name in ("__getitem__", "keys", "values", "items", "get", "__or__", "__ror__"):
+    _checked(StagedDict, _name)
+for _name in ("__or__", "__and__", "__sub__", "__xor__", "__le__", "__lt__", "__ge__", "__gt__"):
+    _checked(StagedSet, _name)
 
 Symbolic = (
     torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool | Variant | CapturedText

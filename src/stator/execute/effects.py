@@ -161,6 +161,29 @@ def run_list_reverse(items: list[Any]) -> list[Any]:
     return items[::-1]
 
 
+def run_list_pop(items: list[Any], index: int) -> list[Any]:
+    """What `items.pop(index)` leaves."""
+    changed = list(items)
+    changed.pop(index)
+    return changed
+
+
+def run_list_take(items: list[Any], indexes: list[int]) -> list[Any]:
+    """The items at `indexes`."""
+    return [items[index] for index in indexes]
+
+
+def run_list_order(reverse: bool, *columns: list[Any]) -> list[int]:
+    """The places of the items, in the order that `sorted` gives them."""
+    keys: Any = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
+    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+
+
+def run_list_tensor(items: list[Any], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
+    """`torch.tensor(items)`."""
+    return torch.tensor(items, dtype=dtype, device=device)
+
+
 EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "stator::assert": run_assert,
@@ -182,5 +205,10 @@ EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "stator::list_extend": run_list_extend,
         "stator::list_repeat": run_list_repeat,
         "stator::list_reverse": run_list_reverse,
+        "stator::list_pop": run_list_pop,
+        "stator::list_take": run_list_take,
+        "stator::list_order": run_list_order,
+        "stator::list_tensor": run_list_tensor,
+        "stator::tensor_list": torch.Tensor.tolist,
     }
 )

@@ -78,10 +78,11 @@ def _build_columns(structure: Columns, leaves: Leaves, classes: Classes) -> Any:
     if len({len(column) for column in columns.values()}) != 1:
         raise ProgramError("the columns of a list have no common length")
     rows = zip(*columns.values(), strict=True)
-    return [
+    built = [
         unflatten(structure.item, dict(zip(columns, row, strict=True)), classes=classes)
         for row in rows
     ]
+    return {"list": list, "tuple": tuple, "dict": dict}[structure.kind](built)
 
 
 BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes], Any]] = MappingProxyType(

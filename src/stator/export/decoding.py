@@ -22,7 +22,7 @@ from stator.export.checking import (
     optional,
     texts,
 )
-from stator.export.encoding import INT_LIMIT, Json
+from stator.export.encoding import COLUMNS, INT_LIMIT, Json
 from stator.location import Location
 from stator.program import structure as shape
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
@@ -300,8 +300,9 @@ def _variant(_: str, data: Json, at: str, depth: int) -> shape.Structure:
     return shape.Variant(field(data, "tag", int, at), alternatives)
 
 
-def _columns(_: str, data: Json, at: str, depth: int) -> shape.Structure:
-    return shape.Columns(decode_structure(data, at, depth))
+def _columns(kind: str, data: Json, at: str, depth: int) -> shape.Structure:
+    kinds = {name: one for one, name in COLUMNS.items()}
+    return shape.Columns(decode_structure(data, at, depth), kinds[kind])
 
 
 STRUCTURES: Mapping[str, Callable[[str, Json, str, int], shape.Structure]] = MappingProxyType(
@@ -314,6 +315,6 @@ STRUCTURES: Mapping[str, Callable[[str, Json, str, int], shape.Structure]] = Map
         "namedtuple": _record,
         "dataclass": _record,
         "variant": _variant,
-        "columns": _columns,
+        **dict.fromkeys(COLUMNS.values(), _columns),
     }
 )

@@ -21,6 +21,9 @@ from stator.program.types import ListType, NumberType, TensorType, TextType, Typ
 Json = Any  # None, bool, int, float, str, lists and dicts of these
 MAX_NESTING = 100  # blocks in blocks; also lists in lists, structures in structures
 INT_LIMIT = 2**63
+COLUMNS: dict[shape.ColumnsKind, str] = {
+    "list": "columns", "tuple": "tuple_columns", "dict": "dict_columns",
+}  # fmt: skip
 
 
 class Files:
@@ -169,7 +172,9 @@ STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
         shape.Mapping: _mapping,
         shape.Record: _record,
         shape.Variant: _variant,
-        shape.Columns: lambda columns, depth: {"columns": encode_structure(columns.item, depth)},
+        shape.Columns: lambda columns, depth: {
+            COLUMNS[columns.kind]: encode_structure(columns.item, depth)
+        },
     }
 )
 

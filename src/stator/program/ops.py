@@ -45,7 +45,13 @@ Lists (of a length that is known only when the program runs; a list is a value, 
     stator::list_make(*items)  list_length(list)  list_get(list, index)
     stator::list_slice(list, start, stop, step)  list_append(list, item)
     stator::list_insert(list, index, item)  list_set(list, index, item)  list_delete(list, index)
+    stator::list_pop(list, index)           the list without that item, as `pop` leaves it
     stator::list_extend(list, other)  list_repeat(list, times)  list_reverse(list)
+    stator::list_take(list, indexes)        the items at these places
+    stator::list_order(reverse, *columns)   the places of the items in order, as `sorted` has them;
+                                            items of several columns are compared as tuples
+    stator::list_tensor(list) dtype= device=   torch.tensor(list)
+    stator::tensor_list(tensor)             tensor.tolist()
 
 An op that only picks between values (`if` with empty blocks, `select`) evaluates nothing else.
 """
@@ -69,7 +75,8 @@ EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_autocast")
 TEXT_OPS = ("format", "join", "text_length")
 LIST_OPS = (
     "list_make", "list_length", "list_get", "list_slice", "list_append", "list_insert",
-    "list_set", "list_delete", "list_extend", "list_repeat", "list_reverse",
+    "list_set", "list_delete", "list_pop", "list_extend", "list_repeat", "list_reverse",
+    "list_take", "list_order", "list_tensor", "tensor_list",
 )  # fmt: skip
 
 STATOR_OPS = frozenset(

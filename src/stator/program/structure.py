@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
 
+ColumnsKind = OneOf["list", "tuple", "dict"]
+
 
 @dataclass(frozen=True)
 class Leaf:
@@ -66,9 +68,10 @@ class Variant:
 
 @dataclass(frozen=True)
 class Columns:
-    """A list whose length is known only when the program runs."""
+    """A list whose length is known only when the program runs; or a tuple, or a dict's pairs."""
 
     item: Structure
+    kind: ColumnsKind = "list"
 
 
 Structure = Leaf | Fixed | Sequence | Mapping | Record | Variant | Columns

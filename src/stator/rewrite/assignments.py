@@ -2,7 +2,7 @@
 
     a[i] = v             stator__.setitem(a, i, v)
     obj.name = v         stator__.set(obj, "name", v)
-    a, *b = v            a, *b = stator__.unpack(v, 1, 0)
+    a, *b = v            a, b = stator__.unpack(v, 1, 0)
     x += v               x = stator__.augmented("+", x, v)
     del a[i]             stator__.delitem(a, i)
 
@@ -126,8 +126,7 @@ class _Assignments(Walk):
                 held = self.temporary(inner)
                 pending.append((inner, held))
                 inner = ast.copy_location(ast.Name(held.id, ast.Store()), inner)
-            starred = isinstance(item, ast.Starred)
-            slots.append(ast.Starred(inner, ast.Store()) if starred else inner)
+            slots.append(inner)
         slot = ast.copy_location(ast.Tuple(slots, ast.Store()), target)
         new: Block = [ast.copy_location(ast.Assign([slot], _unpacked(target, value, at)), at)]
         for inner, held in pending:

@@ -128,11 +128,19 @@ def rewrite(source: Source, *, is_generator: bool = False) -> ast.FunctionDef:
     job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
     if is_generator:
         tree = rewrite_yields(tree, job)
-    return ast.fix_missing_locations(_with_own_keywords(_run_passes(tree, job)))
+    return ast.fix_missing_locations(_with_gathered(_run_passes(tree, job)))
 
 
-def _with_own_keywords(tree: ast.FunctionDef) -> ast.FunctionDef:
-    """The dict of `**kwargs` is made by the call: staging is to know that it is nobody else's."""
+def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:
+    """`*args` and `**kwargs` as staging knows them.
+
+    A call may give `*args` a number of arguments that only a run knows. The dict of `**kwargs` is
+    made by the call: staging is to know that it is nobody else's.
+    """
+    if tree.args.vararg is not None:
+        name = tree.args.vararg.arg
+        start = preamble(tree.body)
+        tree.body[start:start] = quote("NAME = stator__.gathered(NAME)", at=tree, NAME=name)
     if tree.args.kwarg is not None:
         name = tree.args.kwarg.arg
         own = quote("NAME = stator__.new_dict((NAME,))", at=tree, NAME=name)

@@ -21,12 +21,14 @@ from stator.capture.values import (
     Undefined,
     Variant,
     distribute,
+    is_table,
 )
 from stator.errors import UnsupportedCall
-from stator.staging import lists
+from stator.staging import definitions, lists, tables
 from stator.staging.dict_calls import is_captured_key, lookup, refused_key, set_key
 from stator.staging.number_calls import number_attribute
 from stator.staging.numpy_calls import live_array
+from stator.staging.partial import is_partial
 from stator.staging.protocols import user_method, user_property, user_setter
 from stator.staging.session import Session
 from stator.staging.tensor_index import read_tensor, write_tensor
@@ -151,6 +153,8 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
         return read_tensor(obj, _tensor_index(session, key))
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
+    if is_table(obj) or (is_captured_key(key) and is_partial(obj)):
+        return tables.get_key(session, obj, key)
     if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and (
         is_captured_key(key)
     ):
@@ -238,8 +242,11 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
     elif isinstance(obj, torch.Tensor):
         _set_tensor_item(session, obj, key, value)
     elif isinstance(obj, StagedList):
+        _refuse_tuple(obj, "assignment")
         session.note(obj)
         _set_list_item(session, obj, key, value)
+    elif is_table(obj) or (is_captured_key(key) and tables.can_become_table(obj)):
+        tables.set_key(session, obj, key, value)
     elif is_captured_key(key) or isinstance(key, torch.Tensor):
         raise refused_key(obj, "an item is set by")
     elif type(obj) in (dict, StagedDict):
@@ -256,15 +263,16 @@ def _set_tensor_item(session: Session, obj: torch.Tensor, key: Any, value: Any) 
     write_tensor(obj, _tensor_index(session, key), value)
 
 
+def _refuse_tuple(obj: StagedList, what: str) -> None:
+    if obj.is_tuple:
+        verb = "doesn't" if what == "deletion" else "does not"
+        raise TypeError(f"'tuple' object {verb} support item {what}")
+
+
 def _set_list_item(session: Session, obj: StagedList, key: Any, value: Any) -> None:
     recorder = session.recorder
     if isinstance(key, slice):
-        if lists.is_captured(obj) or lists.is_captured(value):
-            raise UnsupportedCall(
-                "a slice of a list whose length only a run knows is assigned", at=current_place(),
-                fix="build a new list with a loop",
-            )  # fmt: skip
-        list.__setitem__(obj, key, value)
+        _set_slice(session, obj, _slice_of(session, key), session.call(list, value))
         return
     key = as_index(recorder, key)
     if lists.is_captured(obj):
@@ -273,6 +281,43 @@ def _set_list_item(session: Session, obj: StagedList, key: Any, value: Any) -> N
         _set_chosen_item(session, obj, key, value)
     else:
         list.__setitem__(obj, key, value)
+
+
+def _slice_of(session: Session, key: slice) -> slice:
+    return slice(*(as_index(session.recorder, b) for b in (key.start, key.stop, key.step)))
+
+
+def _is_open(obj: StagedList, key: slice) -> bool:
+    """Does only a run know which items of `obj` the slice has?"""
+    return lists.is_captured(obj) or any(map(_is_symbolic, (key.start, key.stop, key.step)))
+
+
+def _set_slice(session: Session, obj: StagedList, key: slice, value: Any) -> None:
+    """`obj[start:stop:step] = value`."""
+    if not _is_open(obj, key) and not lists.is_captured(value):
+        list.__setitem__(obj, key, value)
+        return
+    if key.step not in (None, 1):
+        raise UnsupportedCall(
+            "a slice with a step, of a list whose length only a run knows, is assigned",
+            at=current_place(), fix="assign the items in a loop",
+        )  # fmt: skip
+    new = session.run(definitions.with_slice, obj, key.start, key.stop, value)
+    lists.take_over(obj, new)
+
+
+def _delete_slice(session: Session, obj: StagedList, key: slice) -> None:
+    """`del obj[start:stop:step]`."""
+    if not _is_open(obj, key):
+        list.__delitem__(obj, key)
+        return
+    if key.step is not None and not (isinstance(key.step, int) and key.step > 0):
+        raise UnsupportedCall(
+            "a slice with a captured or negative step is deleted", at=current_place(),
+            fix="delete it forwards, or build a new list",
+        )  # fmt: skip
+    step = 1 if key.step is None else key.step
+    lists.take_over(obj, session.run(definitions.without_slice, obj, key.start, key.stop, step))
 
 
 def _set_chosen_item(session: Session, obj: StagedList, key: torch.SymInt, value: Any) -> None:
@@ -295,13 +340,22 @@ def delitem(session: Session, obj: Any, key: Any) -> None:
         session.call(method, obj, key)
         return
     if isinstance(obj, StagedList):
+        _refuse_tuple(obj, "deletion")
         session.note(obj)
+        if isinstance(key, slice):
+            _delete_slice(session, obj, _slice_of(session, key))
+            return
         key = as_index(session.recorder, key)
         if lists.is_captured(obj) or isinstance(key, torch.SymInt):
             lists.delete_item(session.recorder, obj, key)
         else:
             list.__delitem__(obj, key)
         return
+    if is_table(obj) or (is_captured_key(key) and tables.can_become_table(obj)):
+        tables.delete_key(session, obj, key)
+        return
+    if is_captured_key(key):
+        raise refused_key(obj, "an item is deleted by")
     _note_container(session, obj)
     del obj[key]
 

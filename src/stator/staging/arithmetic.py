@@ -19,7 +19,7 @@ from stator.capture.numbers import Number, both, kind_of_number
 from stator.capture.values import CapturedComplex, CapturedText, StagedList, Variant, distribute
 from stator.staging import definitions
 from stator.staging.dict_calls import union
-from stator.staging.lists import concatenated, is_captured, repeated
+from stator.staging.lists import concatenated, is_captured, is_tuple, repeated
 from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
@@ -163,6 +163,10 @@ def _lists(session: Session, left: Any, sign: str, right: Any) -> Any:
     """`+` and `*` of lists, whose lengths or numbers may be captured."""
     recorder = session.recorder
     if sign == "+" and (is_captured(left) or is_captured(right)):
+        names = ["tuple" if is_tuple(one) else type(one).__name__ for one in (left, right)]
+        names = ["list" if name == "StagedList" else name for name in names]
+        if names[0] != names[1]:
+            raise TypeError(f'can only concatenate {names[0]} (not "{names[1]}") to {names[0]}')
         return list_of(concatenated(recorder, left, right))
     if sign == "*":
         items, times = (left, right) if isinstance(left, list) else (right, left)

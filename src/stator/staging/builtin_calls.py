@@ -21,13 +21,15 @@ from stator.capture.values import (
     CaughtType,
     StagedDict,
     StagedList,
+    StagedSet,
     Undefined,
     Variant,
     distribute,
     first_variant,
+    is_table,
 )
 from stator.errors import UnsupportedCall
-from stator.staging import access, definitions, iteration, lists
+from stator.staging import access, definitions, iteration, lists, tables
 from stator.staging.arithmetic import arithmetic
 from stator.staging.attempts import error_names
 from stator.staging.generators import StagedGenerator
@@ -46,7 +48,7 @@ if TYPE_CHECKING:  # the caller makes these
 
 PYTHON_TYPES = {
     torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
-    CapturedText: str, StagedList: list, StagedDict: dict,
+    CapturedText: str, StagedList: list, StagedDict: dict, StagedSet: set,
 }  # fmt: skip
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
@@ -74,7 +76,7 @@ class BuiltinCalls:
             sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
             filter: self._defined(filter), functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity,
-            issubclass: self._issubclass, pow: self._pow, set: self._plain(set),
+            issubclass: self._issubclass, pow: self._pow, set: self._set,
             frozenset: self._plain(frozenset),
         }  # fmt: skip
 
@@ -93,7 +95,8 @@ class BuiltinCalls:
                     function, tuple(whole if arg is partial else arg for arg in args), kwargs
                 ),
             )
-        """`function(*args, **kwargs)` for a builtin that `knows` knows."""
+        if args and is_table(args[0]) and isinstance(args[0], StagedSet):
+            args = (self._items_of_set(function, args[0], kwargs), *args[1:])
         return self.handlers[function](*args, **kwargs)
 
     # ---- casts
@@ -150,7 +153,7 @@ class BuiltinCalls:
             return value.length()
         if isinstance(value, CapturedText):
             return text_length(self.session, value)
-        if lists.is_captured(value):
+        if lists.is_captured(value) or is_table(value):
             return lists.list_length(self.recorder, value)
         return len(value)
 
@@ -201,7 +204,7 @@ class BuiltinCalls:
 
     def _zip(self, *values: Any, **kwargs: Any) -> Any:
         found = self._indexed(values)
-        if found and not kwargs:
+        if found and not kwargs.get("strict"):
             return iteration.zipped(found)
         return zip(*map(self._rows, values), **kwargs)  # noqa: B905 (the caller says)
 
@@ -224,24 +227,32 @@ class BuiltinCalls:
     def _list(self, *args: Any) -> Any:
         if args and isinstance(args[0], Variant):
             return self.recorder.apply(args[0], self._list)
+        if args and lists.is_captured(args[0]):
+            return lists.as_list(args[0])
         if args and self._is_sequence_of_the_program(args[0]):
             return self._run(definitions.list_of, args[0])
         return StagedList(self._rows(args[0])) if args else StagedList()
 
     def _is_sequence_of_the_program(self, value: Any) -> bool:
-        return isinstance(value, StagedGenerator) or indexed(self.recorder, value) is not None
+        return isinstance(value, StagedGenerator) or is_table(value) or (
+            indexed(self.recorder, value) is not None
+        )  # fmt: skip
 
     def _tuple(self, *args: Any) -> Any:
-        if args and isinstance(args[0], StagedGenerator):
-            made = self._list(args[0])
-            return self._tuple(made)
-        if args and indexed(self.recorder, args[0]) is not None:
-            raise UnsupportedCall(
-                "a tuple whose length only a run knows", at=current_place(), fix="use a list"
-            )
+        if args and isinstance(args[0], Variant):
+            return self.recorder.apply(args[0], self._tuple)
+        if args and self._is_sequence_of_the_program(args[0]):
+            return lists.as_tuple(self.recorder, self._list(args[0]))
         return tuple(self._rows(args[0])) if args else ()
 
     def _dict(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
+        if args and (is_table(args[0]) or self._is_sequence_of_the_program(args[0])):
+            made = StagedDict()
+            given = args[0] if is_table(args[0]) else self._list(args[0])
+            tables.fill(self.session, made, given)
+            if kwargs:
+                self.caller(made.update, **kwargs)
+            return made
         return StagedDict(dict(*args, **kwargs))
 
     def _next(self, iterator: Any, *default: Any) -> Any:
@@ -270,6 +281,8 @@ class BuiltinCalls:
             return self.recorder.apply_all(value, lambda one: self._isinstance(one, classes))
         if isinstance(value, Undefined):
             raise value.error()
+        if lists.is_captured(value) and value.is_tuple:
+            value = ()
         wanted = _flat_classes(classes)
         if isinstance(value, CaughtError):
             return value.is_a(error_names(wanted))
@@ -295,6 +308,8 @@ class BuiltinCalls:
             return CaughtType(value)
         if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
             return torch.Tensor
+        if lists.is_captured(value) and value.is_tuple:
+            return tuple
         return next((p for c, p in PYTHON_TYPES.items() if isinstance(value, c)), type(value))
 
     def _getattr(self, obj: Any, name: Any, *default: Any) -> Any:
@@ -381,16 +396,34 @@ class BuiltinCalls:
         """`sorted`: by exchanges that the program makes, where it compares captured values."""
         if isinstance(items, Variant):
             return self.recorder.apply(items, lambda one: self._sorted(one, **options))
-        key, reverse = options.get("key"), bool(options.get("reverse", False))
+        key, reverse = options.get("key"), self.session.truth(options.get("reverse", False))
         if self._is_sequence_of_the_program(items):
-            raise UnsupportedCall("`sorted` of a number of items that only a run knows",
-                                  at=current_place(), fix="use `torch.sort`")  # fmt: skip
+            return self._sorted_by_the_run(items, key, reverse)
+        if not isinstance(reverse, bool):
+            return self.session.choose(
+                reverse,
+                lambda: self._sorted(items, key=key, reverse=True),
+                lambda: self._sorted(items, key=key, reverse=False),
+            )
         values = list(self._rows(items))
         keys = values if key is None else [self.caller(key, value) for value in values]
         if self._is_captured(keys):
             return self._run(definitions.sorted_of, StagedList(values), key, reverse)
         order = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
         return StagedList(values[k] for k in order)
+
+    def _sorted_by_the_run(self, items: Any, key: Any, reverse: Any) -> Any:
+        """`sorted` of a number of items that only a run knows."""
+        if isinstance(items, StagedSet) and key is not None:
+            raise UnsupportedCall("a set of the program is sorted by a key", at=current_place(),
+                                  fix="sort it without one: equal keys have no order")  # fmt: skip
+        values = tables.entries(self.session, items) if isinstance(items, StagedSet) else (
+            self._list(items))  # fmt: skip
+        keys = values if key is None else self._run(definitions.keys_of, values, key)
+        order = lists.order_of(self.recorder, keys, reverse)
+        if order is None:
+            return self._run(definitions.sorted_of, values, key, reverse)
+        return lists.taken(self.recorder, values, order)
 
     def _defined(self, python: Any) -> Handler:
         """A builtin that has a definition in Python, for captured items."""
@@ -415,10 +448,34 @@ class BuiltinCalls:
 
         return call
 
+    def _items_of_set(self, function: Any, items: StagedSet, options: Any) -> Any:
+        """A set of the program as a list, where the order of its items makes no difference."""
+        assert items.columns is not None
+        whole = getattr(items.columns.item, "name", "") in ("int", "bool")
+        if function in (max, min, sorted) and options.get("key") is None:
+            return tables.entries(self.session, items)
+        if function in (any, all) or (function is sum and whole):
+            return tables.entries(self.session, items)
+        return items
+
+    def _set(self, *args: Any) -> Any:
+        """`set(items)`: of the program where only a run knows which of them are equal."""
+        if args and isinstance(args[0], Variant):
+            return self.recorder.apply(args[0], self._set)
+        if is_table(args[0] if args else None) and isinstance(args[0], StagedSet):
+            return tables.call_table_method(self.session, args[0], "copy", (), {})
+        if not args or not (self._is_captured(args[0]) or is_table(args[0])):
+            return StagedSet(*args)
+        made = StagedSet()
+        tables.call_table_method(self.session, made, "update", (self._list(args[0]),), {})
+        return made
+
     def _is_captured(self, items: Any) -> bool:
-        if isinstance(
-            items, torch.Tensor | Indexed | CapturedRange | Variant | StagedGenerator
-        ) or lists.is_captured(items):
+        if (
+            isinstance(items, torch.Tensor | Indexed | CapturedRange | Variant | StagedGenerator)
+            or lists.is_captured(items)
+            or is_table(items)
+        ):
             return True
         if isinstance(items, dict):
             items = list(items.values())

@@ -26,7 +26,9 @@ from stator.capture.numbers import Number
 from stator.capture.places import current_place, is_library_file
 from stator.capture.values import (
     CapturedText,
+    StagedDict,
     StagedList,
+    StagedSet,
     Undefined,
     Variant,
     distribute,
@@ -40,12 +42,15 @@ from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.library_objects import refuse_unfollowed
+from stator.staging.logic import same
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module, watch_tree
 from stator.staging.number_calls import MATH_FUNCTIONS
 from stator.staging.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.staging.recursion import Recursion
 from stator.staging.session import Session
+from stator.staging.spreading import Rest, spread_rest
+from stator.staging.tables import call_set_method
 from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUNCTIONS
 
 Args = tuple[Any, ...]
@@ -54,8 +59,11 @@ MUTABLE = (list, dict, set, collections.deque)
 MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
-COMPARING: dict[str, Any] = {"index": definitions.index_of, "count": definitions.count_of}
-FUNCTIONS = {**TORCH_FUNCTIONS, **MATH_FUNCTIONS}
+COMPARING: dict[str, Any] = {
+    "index": definitions.index_of, "count": definitions.count_of,
+    "remove": definitions.remove_from,
+}  # fmt: skip
+FUNCTIONS = {**TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: same}
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
 
 
@@ -107,6 +115,8 @@ class Caller:
             chosen = self._choose_arguments(function, args, kwargs)
             if chosen is not None:
                 return chosen[0]
+        if any(type(arg) is Rest for arg in args):
+            args = spread_rest(self.session, function, args)
         args = tuple(map(self.session.seen, args))
         for holds, handle in self.rules:
             if holds(function):
@@ -159,6 +169,8 @@ class Caller:
             return self._call_tensor_method(method, args, kwargs)
         if isinstance(owner, CapturedArray):
             return self._call_array_method(method, args, kwargs)
+        if isinstance(owner, StagedDict | StagedSet):
+            return self._call_builtin_method(method, args, kwargs)
         function = method.__func__
         if function is torch.nn.Module.__call__:
             return call_module(self.session, self, owner, args, kwargs)
@@ -280,15 +292,16 @@ class Caller:
             note_object(self.session, owner)
             return method(*args, **kwargs)
         if isinstance(owner, StagedList):
+            if owner.is_tuple and name not in ("index", "count"):
+                raise AttributeError(f"'tuple' object has no attribute '{name}'")
             self.session.note(owner)
             return self._call_list_method(owner, name, args, kwargs)
         if isinstance(owner, torch.Tensor):
             return self._call_tensor_method(method, args, kwargs)
         if isinstance(owner, dict):
             return call_dict_method(self.session, owner, name, method, args, kwargs)
-        if isinstance(owner, set) and any(map(_is_captured, args)):
-            raise UnsupportedCall("a set is asked about, or given, a captured value",
-                                  at=current_place(), fix="use a list")  # fmt: skip
+        if isinstance(owner, set):
+            return call_set_method(self.session, owner, method, args, kwargs)
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
         if isinstance(owner, str | bytes) and any(map(_is_captured, args)):
@@ -307,14 +320,14 @@ class Caller:
         return self.library(method, args, {k: numpy_dtype(v) for k, v in kwargs.items()})
 
     def _call_list_method(self, owner: StagedList, name: str, args: Args, kwargs: Keywords) -> Any:
-        compares = lists.is_captured(owner) or any(map(_is_captured, (*owner, *args)))
-        if name in ("index", "count") and compares and len(args) == 1:
+        compares = name in COMPARING and (
+            lists.is_captured(owner) or any(map(_is_captured, (*owner, *args)))
+        )
+        if compares and len(args) == 1:
             return self.run(COMPARING[name], (owner, *args), {})
         if name == "sort":
-            owner[:] = self.builtins.call(sorted, (owner,), kwargs)
+            lists.take_over(owner, self.builtins.call(sorted, (owner,), kwargs))
             return None
-        if name == "remove" and compares:
-            return self.run(definitions.remove_from, (owner, *args), {})
         if kwargs:
             return getattr(list, name)(owner, *args, **kwargs)
         args = tuple(self.session.index(arg) if name in ("insert", "pop") and k == 0 else arg

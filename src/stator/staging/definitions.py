@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-_NO_DEFAULT = object()
+NO_DEFAULT = object()
 
 
 def sum_of(items: Any, start: Any = 0) -> Any:
@@ -31,7 +31,7 @@ def all_of(items: Any) -> Any:
     return True
 
 
-def max_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
+def max_of(items: Any, key: Any = None, default: Any = NO_DEFAULT) -> Any:
     """`max(items, key=key, default=default)`."""
     found = False
     best = best_key = None
@@ -41,13 +41,13 @@ def max_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
             best, best_key = item, item_key
             found = True
     if not found:
-        if default is _NO_DEFAULT:
+        if default is NO_DEFAULT:
             raise ValueError("max() iterable argument is empty")
         best = default
     return best
 
 
-def min_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
+def min_of(items: Any, key: Any = None, default: Any = NO_DEFAULT) -> Any:
     """`min(items, key=key, default=default)`."""
     found = False
     best = best_key = None
@@ -57,7 +57,7 @@ def min_of(items: Any, key: Any = None, default: Any = _NO_DEFAULT) -> Any:
             best, best_key = item, item_key
             found = True
     if not found:
-        if default is _NO_DEFAULT:
+        if default is NO_DEFAULT:
             raise ValueError("min() iterable argument is empty")
         best = default
     return best
@@ -80,9 +80,9 @@ def filtered(function: Any, items: Any) -> Any:
     return result
 
 
-def reduced(function: Any, items: Any, initial: Any = _NO_DEFAULT) -> Any:
+def reduced(function: Any, items: Any, initial: Any = NO_DEFAULT) -> Any:
     """`functools.reduce(function, items, initial)`."""
-    found = initial is not _NO_DEFAULT
+    found = initial is not NO_DEFAULT
     result = initial if found else None
     for item in items:
         result = function(result, item) if found else item
@@ -92,12 +92,60 @@ def reduced(function: Any, items: Any, initial: Any = _NO_DEFAULT) -> Any:
     return result
 
 
+def same(item: Any, wanted: Any) -> Any:
+    """`item is wanted or item == wanted`: staging has a handler for it (`logic.same`)."""
+    return item is wanted or item == wanted
+
+
 def contains(items: Any, wanted: Any) -> Any:
     """`wanted in items`."""
     for item in items:
-        if item == wanted:
+        if same(item, wanted):
             return True
     return False
+
+
+def are_equal(left: Any, right: Any) -> Any:
+    """`left == right` of two lists or two tuples."""
+    if len(left) != len(right):
+        return False
+    for one, other in zip(left, right):  # noqa: B905 (they are of one length)
+        if not same(one, other):
+            return False
+    return True
+
+
+def keys_of(items: Any, key: Any) -> Any:
+    """The keys by which `items` are sorted."""
+    return [key(item) for item in items]
+
+
+def clipped(bound: Any, missing: Any, length: Any) -> Any:
+    """The place that a bound of a slice stands for, in a list of `length` items."""
+    if bound is None:
+        return missing
+    if bound < 0:
+        bound = bound + length
+    return min(max(bound, 0), length)
+
+
+def with_slice(items: Any, start: Any, stop: Any, others: Any) -> Any:
+    """`items` after `items[start:stop] = others`."""
+    length = len(items)
+    first = clipped(start, 0, length)
+    last = max(clipped(stop, length, length), first)
+    return items[:first] + others + items[last:]
+
+
+def without_slice(items: Any, start: Any, stop: Any, step: Any) -> Any:
+    """`items` after `del items[start:stop:step]`, for a step forwards."""
+    first = clipped(start, 0, len(items))
+    last = clipped(stop, len(items), len(items))
+    kept = []
+    for place, item in enumerate(items):
+        if place < first or place >= last or (place - first) % step != 0:
+            kept.append(item)
+    return kept
 
 
 def enumerated(items: Any, start: Any = 0) -> Any:
@@ -122,7 +170,7 @@ def sorted_of(items: Any, key: Any = None, reverse: Any = False) -> Any:
 def index_of(items: Any, wanted: Any) -> Any:
     """`items.index(wanted)`."""
     for position, item in enumerate(items):
-        if item is wanted or item == wanted:
+        if same(item, wanted):
             return position
     raise ValueError("list.index(x): x not in list")
 
@@ -131,7 +179,7 @@ def count_of(items: Any, wanted: Any) -> Any:
     """`items.count(wanted)`."""
     count = 0
     for item in items:
-        if item is wanted or item == wanted:
+        if same(item, wanted):
             count = count + 1
     return count
 
@@ -139,16 +187,113 @@ def count_of(items: Any, wanted: Any) -> Any:
 def remove_from(items: Any, wanted: Any) -> None:
     """`items.remove(wanted)`."""
     for position, item in enumerate(items):
-        if item is wanted or item == wanted:
+        if same(item, wanted):
             del items[position]
             return
     raise ValueError("list.remove(x): x not in list")
 
 
+# ---- dicts (lists of pairs) and sets (lists of items) of the program
+
+
+def place_in(pairs: Any, key: Any) -> Any:
+    """Where `key` stands among `pairs`; -1 where it does not."""
+    for place, pair in enumerate(pairs):
+        if same(pair[0], key):
+            return place
+    return -1
+
+
+def table_has(pairs: Any, key: Any) -> Any:
+    """`key in table`."""
+    return place_in(pairs, key) >= 0
+
+
+def table_get(pairs: Any, key: Any, default: Any = NO_DEFAULT) -> Any:
+    """`table[key]`, or `table.get(key, default)`."""
+    place = place_in(pairs, key)
+    if place < 0:
+        if default is NO_DEFAULT:
+            raise KeyError(key)
+        return default
+    return pairs[place][1]
+
+
+def table_set(pairs: Any, key: Any, value: Any) -> None:
+    """`table[key] = value`."""
+    place = place_in(pairs, key)
+    if place < 0:
+        pairs.append((key, value))
+    else:
+        pairs[place] = (pairs[place][0], value)
+
+
+def table_setdefault(pairs: Any, key: Any, default: Any) -> Any:
+    """`table.setdefault(key, default)`."""
+    place = place_in(pairs, key)
+    if place < 0:
+        pairs.append((key, default))
+        return default
+    return pairs[place][1]
+
+
+def table_pop(pairs: Any, key: Any, default: Any = NO_DEFAULT) -> Any:
+    """`table.pop(key, default)`."""
+    place = place_in(pairs, key)
+    if place < 0:
+        if default is NO_DEFAULT:
+            raise KeyError(key)
+        return default
+    return pairs.pop(place)[1]
+
+
+def table_update(pairs: Any, others: Any) -> None:
+    """`table.update(other)`."""
+    for key, value in others:
+        table_set(pairs, key, value)
+
+
+def table_keys(pairs: Any) -> Any:
+    """`list(table)`."""
+    return [pair[0] for pair in pairs]
+
+
+def table_values(pairs: Any) -> Any:
+    """`list(table.values())`."""
+    return [pair[1] for pair in pairs]
+
+
+def set_add(items: Any, item: Any) -> None:
+    """`a_set.add(item)`."""
+    if not contains(items, item):
+        items.append(item)
+
+
+def set_discard(items: Any, item: Any) -> None:
+    """`a_set.discard(item)`."""
+    for position, one in enumerate(items):
+        if same(one, item):
+            del items[position]
+            return
+
+
+def set_remove(items: Any, item: Any) -> None:
+    """`a_set.remove(item)`."""
+    if not contains(items, item):
+        raise KeyError(item)
+    set_discard(items, item)
+
+
+def set_update(items: Any, others: Any) -> None:
+    """`a_set.update(others)`."""
+    for other in others:
+        set_add(items, other)
+
+
 def is_less(left: Any, right: Any) -> Any:
     """`left < right` of two tuples or two lists."""
     for one, other in zip(left, right):  # noqa: B905 (the shorter one decides)
-        if one != other:
+        if not same(one, other):
             return one < other
     return len(left) < len(right)
 

@@ -20,8 +20,10 @@ from stator.capture.values import (
     Variant,
     distribute,
     first_variant,
+    is_table,
 )
 from stator.errors import UnsupportedCall
+from stator.staging import tables
 from stator.staging.partial import for_each_way, is_partial, maybe_absent
 from stator.staging.session import Session
 
@@ -30,7 +32,7 @@ Table = dict[Any, Any]
 
 
 def call_dict_method(
-    session: Session, owner: Table, name: str, method: Any, args: Any, kwargs: Any
+    session: Session, owner: Any, name: str, method: Any, args: Any, kwargs: Any
 ) -> Any:
     """`owner.name(*args, **kwargs)`."""
     if first_variant(args[:1]) is not None and name in KEYED:
@@ -38,6 +40,13 @@ def call_dict_method(
             lambda key: call_dict_method(session, owner, name, method, (key, *args[1:]), kwargs),
             args[:1], {},
         )  # fmt: skip
+    if name == "update" and any(map(is_table, args)) and tables.can_become_table(owner):
+        return tables.call_table_method(session, owner, name, args, kwargs)
+    if is_table(owner) or (
+        args and name in KEYED and is_captured_key(args[0]) and tables.can_become_table(owner)
+        and (name in ("pop", "setdefault") or is_partial(owner))
+    ):  # fmt: skip
+        return tables.call_table_method(session, owner, name, args, kwargs)
     session.note(owner)
     if name in KEYED and is_captured_key(args[0]):
         return _by_captured_key(session, owner, name, *args)

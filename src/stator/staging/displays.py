@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from stator.capture.places import current_place
-from stator.capture.values import StagedDict, StagedList, Variant
+from stator.capture.values import StagedDict, StagedList, StagedSet, Variant, is_table
 from stator.errors import UnsupportedCall
-from stator.staging import dict_calls, lists
+from stator.staging import dict_calls, lists, tables
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import indexed
 from stator.staging.partial import for_each_way, is_partial
@@ -47,8 +47,7 @@ def new_tuple(session: Session, items: Sequence[Any]) -> Any:
     if chosen is not None:
         return chosen[0]
     if any(_is_counted_by_the_run(session, item) for item in items):
-        raise UnsupportedCall("a tuple whose length only a run knows", at=current_place(),
-                              fix="use a list")  # fmt: skip
+        return session.call(tuple, new_list(session, items))
     return tuple(_flat(items))
 
 
@@ -57,10 +56,12 @@ def new_set(session: Session, items: Sequence[Any]) -> Any:
     chosen = _in_each_way(session, items, new_set)
     if chosen is not None:
         return chosen[0]
-    whole = new_tuple(session, items)
-    dict_calls.refuse_captured_items(whole, "a set")
-    made = set(whole)
-    session.recorder.born(made)
+    if not any(_is_counted_by_the_run(session, item) for item in items):
+        whole = new_tuple(session, items)
+        if not any(map(tables.is_captured_item, whole)):
+            return StagedSet(whole)
+    made = StagedSet()
+    tables.call_table_method(session, made, "update", (new_list(session, items),), {})
     return made
 
 
@@ -72,8 +73,7 @@ def new_dict(session: Session, *entries: tuple[Any, ...]) -> Any:
             _spread_dict(session, result, entry[0])
             continue
         key, value = entry
-        dict_calls.refuse_captured_items((key,), "a dict with keys")
-        result[key] = value
+        session.staging.setitem(result, key, value)
     return result
 
 
@@ -81,6 +81,9 @@ def _spread_dict(session: Session, result: StagedDict, table: Any) -> None:
     if isinstance(table, Variant):
         raise UnsupportedCall("`**` spreads a dict that depends on the path taken",
                               at=current_place(), fix="give it one form on every path")  # fmt: skip
+    if is_table(table) or is_table(result):
+        tables.call_table_method(session, result, "update", (table,), {})
+        return
     whole = table if isinstance(table, dict) else dict(table)
     dict_calls.update(session, result, session.seen(whole))
 

@@ -10,9 +10,12 @@ from typing import Any
 import torch
 
 from stator.capture.arrays import CapturedArray
+from stator.capture.carry import list_of
 from stator.capture.numbers import both, either
+from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import StagedList
+from stator.capture.values import Columns, StagedList, StagedSet, is_table
+from stator.errors import UnsupportedCall
 from stator.staging.lists import list_get, list_length
 from stator.staging.tensor_index import read_tensor
 
@@ -77,7 +80,21 @@ def indexed(recorder: Recorder, value: Any, *, recorded: bool = False) -> Indexe
         return _rows(value)
     if isinstance(value, StagedList) and value.columns is not None:
         return _captured_list(recorder, value)
+    if is_table(value):
+        return _keys(recorder, value)
     return None
+
+
+def _keys(recorder: Recorder, table: Any) -> Indexed:
+    """The keys of a dict of the program, in their order; a set has none that a run could have."""
+    if isinstance(table, StagedSet):
+        raise UnsupportedCall(
+            "the order of a set that only a run knows is not that of Python", at=current_place(),
+            fix="loop over `sorted(...)` of it, or use a list",
+        )  # fmt: skip
+    assert table.columns is not None
+    pairs = list_of(Columns(table.columns.item, table.columns.values))
+    return mapped(lambda pair: pair[0], _captured_list(recorder, pairs))
 
 
 def _rows(tensor: torch.Tensor) -> Indexed | None:

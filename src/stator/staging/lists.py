@@ -10,11 +10,16 @@ from typing import Any
 
 import torch
 
-from stator.capture.carry import flatten, instantiate, list_of, make_columns
+from stator.capture.carry import flatten, instantiate, list_of, list_type, make_columns
+from stator.capture.journal import state_of
 from stator.capture.kinds import (
     Bottom,
     Kind,
     ListKind,
+    NumberKind,
+    SequenceKind,
+    TensorKind,
+    TextKind,
     always,
     column_types,
     describe,
@@ -25,7 +30,7 @@ from stator.capture.kinds import (
 )
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import Columns, StagedDict, StagedList, Variant
+from stator.capture.values import Columns, StagedDict, StagedList, Variant, freeze
 from stator.errors import UnsupportedCall
 from stator.program.ir import Arg
 from stator.program.types import ListType, NumberType
@@ -36,6 +41,11 @@ def is_captured(value: Any) -> bool:
     return isinstance(value, StagedList) and value.columns is not None
 
 
+def is_tuple(value: Any) -> bool:
+    """Is `value` a tuple to converted code?"""
+    return isinstance(value, tuple) or (isinstance(value, StagedList) and value.is_tuple)
+
+
 def columns_of(recorder: Recorder, items: Any) -> Columns:
     """`items` as a list of the program."""
     if is_captured(items):
@@ -44,7 +54,9 @@ def columns_of(recorder: Recorder, items: Any) -> Columns:
     kind: Kind = Bottom()
     for value in list(items):
         kind = merge_item(kind, value)
-    return make_columns(recorder, tuple(items), kind)
+    made = make_columns(recorder, tuple(items), kind)
+    made.form = tuple if isinstance(items, tuple) else list
+    return made
 
 
 def merge_item(kind: Kind, item: Any) -> Kind:
@@ -54,9 +66,13 @@ def merge_item(kind: Kind, item: Any) -> Kind:
 
 
 def give_away(item: Any) -> None:
-    """A list of the program holds copies: what was put into it must not change any more."""
-    if isinstance(item, StagedList | StagedDict):
-        item.frozen = "it was put into a list of the program, which holds a copy"
+    """A list of the program holds a copy of `item`, which must not change any more."""
+    _refuse_objects(item)
+    freeze(item)
+
+
+def _refuse_objects(item: Any) -> None:
+    """Objects that others may change, and that a copy would not see."""
     parts: Any = ()
     if isinstance(item, Variant):
         parts = item.alternatives
@@ -70,21 +86,38 @@ def give_away(item: Any) -> None:
             at=current_place(), fix="put tensors, numbers, tuples or lists into it",
         )  # fmt: skip
     for part in parts:
-        give_away(part)
+        _refuse_objects(part)
 
 
 def borrowed(item: Any) -> Any:
     """An item read from a list of the program is a copy: writing to it would be lost."""
+    parts: Any = ()
     if isinstance(item, StagedList | StagedDict):
         item.frozen = "it is an item of a list of the program, which would not see the change"
-    if isinstance(item, tuple):
-        for part in item:
-            borrowed(part)
+        parts = () if item.columns is not None else state_of(item)
+    elif isinstance(item, tuple):
+        parts = item
+    elif isinstance(item, Variant):
+        parts = item.alternatives
+    for part in parts.values() if isinstance(parts, dict) else parts:
+        borrowed(part)
     return item
 
 
-def list_length(recorder: Recorder, items: StagedList) -> Any:
-    """`len(items)` of a list of the program."""
+def as_tuple(recorder: Recorder, items: Any) -> StagedList:
+    """`tuple(items)`."""
+    columns = columns_of(recorder, items)
+    return list_of(Columns(columns.item, columns.values, tuple))
+
+
+def as_list(items: StagedList) -> StagedList:
+    """`list(items)` of a list or tuple of the program."""
+    assert items.columns is not None
+    return list_of(Columns(items.columns.item, items.columns.values))
+
+
+def list_length(recorder: Recorder, items: Any) -> Any:
+    """`len(items)` of a list, tuple, dict or set of the program."""
     assert items.columns is not None
     value = recorder.new_value(NumberType("int"))
     recorder.emit("stator::list_length", (items.columns.values[0],), [value])
@@ -96,8 +129,7 @@ def list_get(recorder: Recorder, items: Any, index: Any) -> Any:
     columns = columns_of(recorder, items)
     leaves = []
     for column in columns.values:
-        assert isinstance(column.type, ListType)
-        value = recorder.new_value(column.type.element)
+        value = recorder.new_value(list_type(column).element)
         recorder.emit("stator::list_get", (column, recorder.arg(index)), [value])
         leaves.append(value)
     return borrowed(instantiate(recorder, columns.item, iter(leaves)))
@@ -113,10 +145,10 @@ def _each(recorder: Recorder, columns: Columns, op: str, args: tuple[Arg, ...]) 
     """`op(column, *args)` for every column."""
     values = []
     for column in columns.values:
-        value = recorder.new_value(column.type)
+        value = recorder.new_value(list_type(column))
         recorder.emit(op, (column, *args), [value])
         values.append(value)
-    return Columns(columns.item, tuple(values))
+    return Columns(columns.item, tuple(values), columns.form)
 
 
 def _each_with_item(
@@ -128,7 +160,7 @@ def _each_with_item(
     leaves = flatten(recorder, item, kind) or [0]
     values = []
     for column, leaf in zip(columns.values, leaves, strict=True):
-        value = recorder.new_value(column.type)
+        value = recorder.new_value(list_type(column))
         recorder.emit(op, (column, *before, leaf), [value])
         values.append(value)
     return Columns(kind, tuple(values))
@@ -137,7 +169,7 @@ def _each_with_item(
 def _fit(columns: Columns, kind: Kind, recorder: Recorder) -> Columns:
     """The same list with items of `kind`."""
     values = flatten(recorder, list_of(columns), ListKind(kind))
-    return Columns(kind, tuple(values))  # type: ignore[arg-type]
+    return Columns(kind, tuple(values), columns.form)  # type: ignore[arg-type]
 
 
 def set_item(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None:
@@ -179,8 +211,10 @@ def insert(recorder: Recorder, items: StagedList, index: Any, item: Any) -> None
 
 def pop(recorder: Recorder, items: StagedList, index: Any = -1) -> Any:
     """`items.pop(index)`."""
-    taken = list_get(recorder, items, index)
-    delete_item(recorder, items, index)
+    columns = columns_of(recorder, items)
+    rest = _each(recorder, columns, "stator::list_pop", (recorder.arg(index),))
+    taken = list_get(recorder, list_of(columns), index)
+    _become(items, rest)
     return taken
 
 
@@ -192,14 +226,15 @@ def extend(recorder: Recorder, items: StagedList, others: Any) -> None:
 def concatenated(recorder: Recorder, first: Any, second: Any) -> Columns:
     """The items of `first`, then those of `second`."""
     left, right = columns_of(recorder, first), columns_of(recorder, second)
+    form = left.form
     kind = generalise(merge(left.item, right.item))
     left, right = _fit(left, kind, recorder), _fit(right, kind, recorder)
     values = []
     for one, two in zip(left.values, right.values, strict=True):
-        value = recorder.new_value(one.type)
+        value = recorder.new_value(list_type(one))
         recorder.emit("stator::list_extend", (one, two), [value])
         values.append(value)
-    return Columns(kind, tuple(values))
+    return Columns(kind, tuple(values), form)
 
 
 def repeated(recorder: Recorder, items: Any, times: Any) -> Columns:
@@ -222,6 +257,41 @@ def clear(_recorder: Recorder, items: StagedList) -> None:
 def copy(recorder: Recorder, items: StagedList) -> StagedList:
     """`items.copy()`."""
     return list_of(columns_of(recorder, items))
+
+
+def take_over(items: StagedList, other: StagedList) -> None:
+    """`items[:] = other`."""
+    if other.columns is None:
+        items.columns = None
+        list.__setitem__(items, slice(None), list(other))
+    else:
+        _become(items, other.columns)
+
+
+def order_of(recorder: Recorder, keys: StagedList, reverse: Any) -> StagedList | None:
+    """The places of `keys` in order, as `sorted` has them; None where no op can compare them."""
+    columns = columns_of(recorder, keys)
+    if not _is_ordered(columns.item):
+        return None
+    value = recorder.new_value(ListType(NumberType("int")))
+    recorder.emit("stator::list_order", (recorder.arg(reverse), *columns.values), [value])
+    return list_of(Columns(NumberKind("int"), (value,)))
+
+
+def _is_ordered(kind: Kind) -> bool:
+    """Can the items themselves be compared, with nothing but their columns at hand?"""
+    if isinstance(kind, SequenceKind):
+        return kind.type is tuple and bool(kind.items) and all(map(_is_ordered, kind.items))
+    return isinstance(kind, TensorKind | TextKind | Bottom) or (
+        isinstance(kind, NumberKind) and kind.name != "complex"
+    )
+
+
+def taken(recorder: Recorder, items: StagedList, places: StagedList) -> StagedList:
+    """`[items[place] for place in places]`."""
+    assert places.columns is not None
+    columns = columns_of(recorder, items)
+    return list_of(_each(recorder, columns, "stator::list_take", (places.columns.values[0],)))
 
 
 METHODS: dict[str, Callable[..., Any]] = {
@@ -248,12 +318,12 @@ def call_list_method(recorder: Recorder, items: StagedList, name: str, args: Any
 def sample(recorder: Recorder, items: StagedList, count: int) -> list[torch.Tensor]:
     """`count` tensors that stand for the items of a list of the program, for an op of lists."""
     columns = columns_of(recorder, items)
-    if len(columns.values) != 1 or not isinstance(columns.values[0].type, ListType):
+    if not isinstance(columns.item, TensorKind):
         raise UnsupportedCall(
             "torch functions take lists of tensors only", at=current_place(),
             fix="make a list of tensors, without None or tuples in it",
         )  # fmt: skip
-    element = columns.values[0].type.element
+    element = list_type(columns.values[0]).element
     tensors = []
     for _ in range(count):
         value = recorder.new_value(element)

@@ -9,24 +9,27 @@ from typing import Any
 import torch
 
 from stator.capture.branches import capture_if
-from stator.capture.numbers import Number
+from stator.capture.numbers import Number, both
 from stator.capture.places import current_place
 from stator.capture.values import (
     CapturedComplex,
     CapturedText,
     CaughtType,
     StagedList,
+    StagedSet,
     Symbolic,
     Undefined,
     Variant,
     distribute,
+    is_table,
 )
 from stator.errors import UnsupportedCall
 from stator.staging import definitions
-from stator.staging.lists import is_captured
+from stator.staging.lists import is_captured, is_tuple
 from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
+from stator.staging.tables import has, is_captured_item
 from stator.staging.text import compare_texts
 from stator.staging.truth import to_int, truth
 
@@ -84,6 +87,8 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
     if isinstance(left, CaughtType) or isinstance(right, CaughtType):
         return _is_class(session, left, sign, right)
     left, right = session.seen(left), session.seen(right)
+    if isinstance(left, Variant) or isinstance(right, Variant):
+        return distribute(lambda a, b: compare(session, a, sign, b), (left, right), {})
     if isinstance(left, Number) or isinstance(right, Number):
         left, right = plain_number(left), plain_number(right)
     if isinstance(left, CapturedText) or isinstance(right, CapturedText):
@@ -163,8 +168,6 @@ def _cannot_tell(left: Any, right: Any) -> bool:
 
 def _equal(session: Session, left: Any, right: Any, sign: str) -> Any:
     """`==` and `!=`: sequences are compared item by item, as captured items cannot be asked."""
-    if isinstance(left, Variant) or isinstance(right, Variant):
-        return distribute(lambda a, b: _equal(session, a, b, sign), (left, right), {})
     if _is_symbolic_sequence(left, right):
         same = _sequences_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
@@ -178,9 +181,7 @@ def _is_symbolic_sequence(left: Any, right: Any) -> bool:
     return (
         isinstance(left, SEQUENCES)
         and isinstance(right, SEQUENCES)
-        and not is_captured(left)
-        and not is_captured(right)
-        and any(_holds_captured(item) for item in (*left, *right))
+        and (_holds_captured(left) or _holds_captured(right))
     )
 
 
@@ -192,7 +193,11 @@ def _holds_captured(item: Any) -> bool:
 
 
 def _sequences_equal(session: Session, left: Any, right: Any) -> Any:
-    if len(left) != len(right) or isinstance(left, list) != isinstance(right, list):
+    if is_tuple(left) != is_tuple(right):
+        return False
+    if is_captured(left) or is_captured(right):
+        return truth(session.recorder, session.run(definitions.are_equal, left, right))
+    if len(left) != len(right):
         return False
     pairs = list(zip(left, right, strict=True))
     if not pairs:
@@ -203,7 +208,7 @@ def _sequences_equal(session: Session, left: Any, right: Any) -> Any:
 
 def _sequences_ordered(session: Session, left: Any, sign: str, right: Any) -> Any:
     """`<` and the like of two tuples or two lists: the first items that differ decide."""
-    if isinstance(left, list) != isinstance(right, list):
+    if is_tuple(left) != is_tuple(right):
         return ORDER[sign](left, right)  # a TypeError, as in Python
     if sign in (">", "<="):
         left, right = right, left
@@ -212,7 +217,20 @@ def _sequences_ordered(session: Session, left: Any, sign: str, right: Any) -> An
 
 
 def _item_test(session: Session, left: Any, right: Any) -> Code:
-    return lambda: truth(session.recorder, left is right or compare(session, left, "==", right))
+    return lambda: same(session, left, right)
+
+
+def same(session: Session, left: Any, right: Any) -> Any:
+    """`left is right or left == right`: how Python looks for an item."""
+    if left is right:
+        return True
+    if isinstance(left, torch.SymFloat) and isinstance(right, torch.SymFloat):
+        session.refuse_if(
+            both(number_op(session, "isnan", "bool", left),
+                 number_op(session, "isnan", "bool", right)),
+            "a list is searched for nan: only Python knows whether it is the same object",
+        )  # fmt: skip
+    return truth(session.recorder, compare(session, left, "==", right))
 
 
 def _contains(session: Session, container: Any, item: Any) -> Any:
@@ -222,6 +240,10 @@ def _contains(session: Session, container: Any, item: Any) -> Any:
         return distribute(lambda c, i: _contains(session, c, i), (container, item), {})
     if isinstance(container, torch.Tensor):
         return truth(session.recorder, (container == item).any())
+    if is_table(container) or (
+        is_captured_item(item) and isinstance(container, StagedSet) and not isinstance(item, Number)
+    ):
+        return has(session, container, item)
     if isinstance(container, dict) and isinstance(container.get(_key(item)), Variant):
         return _is_defined(session, container[item])
     if _is_searched(container, item):

@@ -16,6 +16,7 @@ from stator.capture.values import (
     StagedList,
     Undefined,
     Variant,
+    is_table,
 )
 from stator.errors import UnsupportedCall
 from stator.staging import (
@@ -35,6 +36,7 @@ from stator.staging.calls import SPREAD, Caller, Spread
 from stator.staging.partial import for_each_way, is_partial
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
+from stator.staging.spreading import Rest
 from stator.staging.tensor_calls import unbind
 from stator.staging.truth import index, truth
 
@@ -129,11 +131,15 @@ class Staging:
         if isinstance(values, torch.Tensor):
             return self.unpack_all(values)
         if lists.is_captured(values):
-            raise UnsupportedCall(
-                "`*` spreads a list whose length only a run knows", at=current_place(),
-                fix="pass the list itself",
-            )  # fmt: skip
+            return (Rest(values),)
         return values
+
+    def gathered(self, values: tuple[Any, ...]) -> Any:
+        """`*args` of a converted function."""
+        if not any(type(value) is Rest for value in values):
+            return values
+        spread = [displays.Spread(v.items) if type(v) is Rest else v for v in values]
+        return displays.new_tuple(self.session, spread)
 
     def unpack_all(self, tensor: torch.Tensor) -> Any:
         """The rows of a tensor, as arguments."""
@@ -206,7 +212,15 @@ class Staging:
         if isinstance(left, dict) and isinstance(right, dict) and sign == "|":
             self.call(left.update, right)
             return left
+        if isinstance(left, set) and sign == "|":
+            self.call(left.update, right)
+            return left
         if isinstance(left, torch.Tensor | dict | set):
+            if is_table(left) or is_table(right):
+                raise UnsupportedCall(
+                    f"`{sign}=` of a set whose items only a run knows", at=current_place(),
+                    fix="use `add` and `discard`",
+                )  # fmt: skip
             if not isinstance(left, torch.Tensor):
                 self.session.note(left)
             return IN_PLACE[sign](left, right)
@@ -214,18 +228,16 @@ class Staging:
 
     def _augmented_list(self, sign: str, left: StagedList, right: Any) -> Any:
         self.session.note(left)
-        if sign == "+":
+        if sign == "+" and not left.is_tuple:
             self.call(left.extend, right)
             return left
-        if lists.is_captured(left):
-            raise UnsupportedCall(f"`list {sign}=` of a list of the program", at=current_place(),
-                                  fix="use a loop with `append`")  # fmt: skip
-        items = IN_PLACE[sign](list(left), right)
-        left[:] = items
+        if left.is_tuple:
+            return arithmetic(self.session, left, sign, right)
+        lists.take_over(left, arithmetic(self.session, left, sign, right))
         return left
 
     def unpack(self, value: Any, before: int, after: int | None) -> Any:
-        """What `a, b = value` or `a, *b, c = value` assigns, as a sequence Python can unpack."""
+        """What `a, b = value` or `a, *b, c = value` assigns: one value for each target."""
         if is_partial(value):
             value = for_each_way(self.session, value, tuple)
         if isinstance(value, Variant):
@@ -234,11 +246,21 @@ class Staging:
             return self._unpack_tensor(value, before, after)
         if lists.is_captured(value):
             return self._unpack_list(value, before, after)
-        return value
+        return value if after is None else self._unpack_items(value, before, after)
+
+    def _unpack_items(self, value: Any, before: int, after: int) -> Any:
+        (*items,) = value
+        end = len(items) - after
+        if end < before:
+            raise ValueError(
+                "not enough values to unpack "
+                f"(expected at least {before + after}, got {len(items)})"
+            )
+        return (*items[:before], StagedList(items[before:end]), *items[end:])
 
     def _unpack_tensor(self, value: torch.Tensor, before: int, after: int | None) -> Any:
         if isinstance(value.shape[0], int):
-            return unbind(self.session, value)
+            return self.unpack(unbind(self.session, value), before, after)
         if after is None:
             self._demand_length(value.shape[0], before)
             return tuple(value[k] for k in range(before))
@@ -249,16 +271,25 @@ class Staging:
         if after is None:
             self._demand_length(length, before)
             return tuple(lists.list_get(self.recorder, value, k) for k in range(before))
-        raise UnsupportedCall(
-            "`*name` takes a number of items that only a run knows", at=current_place(),
-            fix="index the list or tensor instead",
-        )  # fmt: skip
+        self._demand_enough(length, f"at least {before + after}", before + after)
+        end = length - after
+        return (
+            *(lists.list_get(self.recorder, value, k) for k in range(before)),
+            lists.list_slice(self.recorder, value, slice(before, end)),
+            *(lists.list_get(self.recorder, value, end + k) for k in range(after)),
+        )
 
     def _demand_length(self, length: Any, wanted: int) -> None:
         self.session.raise_if(length > wanted, ValueError(
             f"too many values to unpack (expected {wanted})"))  # fmt: skip
-        self.session.raise_if(length < wanted, ValueError(
-            f"not enough values to unpack (expected {wanted})"))  # fmt: skip
+        self._demand_enough(length, str(wanted), wanted)
+
+    def _demand_enough(self, length: Any, words: str, wanted: int) -> None:
+        too_few = text.fstring(
+            self.session, f"not enough values to unpack (expected {words}, got ",
+            text.format_value(self.session, length, None, None), ")",
+        )  # fmt: skip
+        self.session.raise_if(length < wanted, ValueError(too_few))
 
     # ---- displays and text
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stator.capture.values import StagedDict, Undefined, Variant
+from stator.capture.values import StagedDict, Undefined, Variant, is_table
 from stator.staging.session import Session
 
 
@@ -22,7 +22,9 @@ def maybe_absent(value: Any) -> bool:
 
 def is_partial(value: Any) -> bool:
     """Is `value` a dict with a key that may be absent?"""
-    return isinstance(value, dict) and any(maybe_absent(item) for item in value.values())
+    if not isinstance(value, dict) or is_table(value):
+        return False
+    return any(maybe_absent(item) for item in value.values())
 
 
 def for_each_way(session: Session, table: Any, function: Callable[[Any], Any]) -> Any:

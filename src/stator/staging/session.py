@@ -12,8 +12,7 @@ from stator.capture.branches import apply_to_all, apply_variant, capture_if
 from stator.capture.journal import Journal
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import Locals, StagedDict, StagedList, Variant
-from stator.errors import UnsupportedCall
+from stator.capture.values import Locals, StagedList, Variant, refuse_frozen
 from stator.location import Location
 from stator.staging.guards import Guards
 from stator.staging.protocols import user_method
@@ -65,12 +64,7 @@ class Session:
 
     def note(self, obj: Any) -> None:
         """`obj` is about to be changed by user code."""
-        frozen = getattr(obj, "frozen", None) if isinstance(obj, StagedList | StagedDict) else None
-        if frozen:
-            raise UnsupportedCall(
-                f"a {'list' if isinstance(obj, list) else 'dict'} cannot be changed here: {frozen}",
-                at=current_place(), fix="finish it before putting it into the list",
-            )  # fmt: skip
+        refuse_frozen(obj)
         self.journal.note(obj)
 
     def seen(self, value: Any) -> Any:

@@ -9,7 +9,7 @@ import torch
 
 from stator.capture.arrays import CapturedArray
 from stator.capture.carry import list_of
-from stator.capture.kinds import TensorKind
+from stator.capture.kinds import Kind, ListKind, NumberKind, TensorKind, column_types
 from stator.capture.numbers import Number, kind_of_number
 from stator.capture.places import current_place
 from stator.capture.values import Columns, StagedList, Variant, distribute, first_variant
@@ -19,7 +19,7 @@ from stator.program.types import ListType, NumberType
 from stator.staging import lists
 from stator.staging.numpy_calls import array_of, tensor_of
 from stator.staging.session import Session
-from stator.staging.truth import item
+from stator.staging.truth import item, number_kind
 
 
 def tensor_item(session: Session, tensor: torch.Tensor) -> Any:
@@ -33,17 +33,14 @@ def tolist(session: Session, tensor: torch.Tensor) -> Any:
         return item(session.recorder, tensor)
     if isinstance(tensor.shape[0], int):
         return StagedList(tolist(session, tensor[k]) for k in range(tensor.shape[0]))
-    if tensor.dim() > 1:
-        raise UnsupportedCall("`tolist` of a tensor with several sizes that only a run knows",
-                              at=current_place(), fix="loop over its rows")  # fmt: skip
-    return _numbers(session, tensor)
-
-
-def _numbers(session: Session, tensor: torch.Tensor) -> StagedList:
-    """The numbers of a vector of unknown length: made by a loop of the program."""
-    result = StagedList()
-    session.for_each(tensor, lambda row: session.append(result, item(session.recorder, row)))
-    return result
+    recorder = session.recorder
+    kind: Kind = NumberKind(number_kind(tensor.dtype))
+    for _ in range(tensor.dim() - 1):
+        kind = ListKind(kind)
+    (column,) = column_types(kind)
+    value = recorder.new_value(ListType(column))
+    recorder.emit("stator::tensor_list", (recorder.arg(tensor),), [value])
+    return list_of(Columns(kind, (value,)))
 
 
 def unbind(session: Session, tensor: torch.Tensor, dim: int = 0) -> Any:
@@ -81,9 +78,7 @@ def _list_op(session: Session, name: str, tensor: torch.Tensor, args: Any, shape
     value = recorder.new_value(ListType(element))
     program_args = tuple(recorder.arg(arg) for arg in (tensor, *args))
     recorder.emit(name, program_args, [value])
-    made = list_of(Columns(kind, (value,)))
-    made.is_tuple = True
-    return made
+    return list_of(Columns(kind, (value,), tuple))
 
 
 def squeeze(session: Session, tensor: torch.Tensor, dim: Any = None) -> Any:
@@ -148,6 +143,8 @@ def new_tensor(session: Session, data: Any, *args: Any, **kwargs: Any) -> torch.
         return _stacked(session, data.tensor, kwargs.get("dtype") or data.tensor.dtype, None)
     if first_variant(data) is not None:
         return distribute(lambda d: new_tensor(session, d, *args, **kwargs), (data,), {})
+    if lists.is_captured(data):
+        return _tensor_of_list(session, data, *args, **kwargs)
     if not _has_number(data):
         return torch.tensor(data, *args, **kwargs)
     dtype = kwargs.get("dtype") or _default_dtype(data)
@@ -159,15 +156,67 @@ def as_tensor(session: Session, data: Any, *args: Any, **kwargs: Any) -> torch.T
     """`torch.as_tensor(data)`."""
     if isinstance(data, CapturedArray):
         return torch.as_tensor(data.tensor, *args, **kwargs)
-    if _has_number(data) or isinstance(data, Variant):
+    if isinstance(data, Variant) or lists.is_captured(data) or _has_number(data):
         return new_tensor(session, data, *args, **kwargs)
     return torch.as_tensor(data, *args, **kwargs)
 
 
+def _tensor_of_list(session: Session, items: StagedList, **kwargs: Any) -> Any:
+    """`torch.tensor` of a list of the program; an empty one has torch's default dtype."""
+    assert items.columns is not None
+    rank, found = 1, items.columns.item
+    while isinstance(found, ListKind):
+        rank, found = rank + 1, found.item
+    inferred = _dtype_of(found)
+    if inferred is None:
+        raise UnsupportedCall("`torch.tensor` of a list of items that are not numbers",
+                              at=current_place(), fix="use `torch.stack` of tensors")  # fmt: skip
+    dtype, default = kwargs.get("dtype"), torch.get_default_dtype()
+    sizes = [session.recorder.fresh_size() for _ in range(rank)]
+
+    def made(shape: list[Any], of: torch.dtype) -> torch.Tensor:
+        tensor = _list_tensor(session, items, shape, of, kwargs.get("device"))
+        return tensor.requires_grad_() if kwargs.get("requires_grad") else tensor
+
+    if rank > 1:  # torch gives an empty one fewer dimensions
+        session.refuse_if(
+            lists.list_length(session.recorder, items) == 0,
+            "this needs a list of lists that is not empty",
+        )
+    if dtype is not None or inferred == default or rank > 1:
+        return made(sizes, dtype or inferred)
+    length = lists.list_length(session.recorder, items)
+    return session.choose(length == 0, lambda: made([0], default), lambda: made(sizes, inferred))
+
+
+def _list_tensor(
+    session: Session, items: StagedList, sizes: list[Any], dtype: torch.dtype, device: Any
+) -> torch.Tensor:
+    recorder = session.recorder
+    assert items.columns is not None
+    where = torch.device(device or torch.get_default_device())
+    tensor = recorder.new_tensor(dtype, sizes, where, False)
+    value = recorder.new_value(recorder.tensor_type(tensor))
+    attributes = {"dtype": recorder.arg(dtype), "device": Literal("device", str(where))}
+    recorder.emit("stator::list_tensor", items.columns.values, [value], attributes=attributes)
+    recorder.bind(tensor, value)
+    return tensor
+
+
+def _dtype_of(kind: Kind) -> torch.dtype | None:
+    """The dtype that torch gives to a tensor of such items; None where they are no numbers."""
+    if isinstance(kind, NumberKind):
+        found = {"bool": torch.bool, "int": torch.int64, "float": torch.get_default_dtype()}
+        return found.get(kind.name)
+    return kind.dtype if isinstance(kind, TensorKind) and not kind.sizes else None
+
+
 def _has_number(data: Any) -> bool:
     if lists.is_captured(data):
-        raise UnsupportedCall("`torch.tensor` of a list whose length only a run knows",
-                              at=current_place(), fix="use `torch.stack` of tensors")  # fmt: skip
+        raise UnsupportedCall(
+            "`torch.tensor` of a list that holds a list whose length only a run knows",
+            at=current_place(), fix="use `torch.stack` of tensors",
+        )  # fmt: skip
     if isinstance(data, list | tuple):
         return any(_has_number(part) for part in data)
     return isinstance(data, Number | torch.Tensor)

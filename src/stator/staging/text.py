@@ -12,7 +12,14 @@ from stator.capture.kinds import is_plain_object
 from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import CapturedComplex, CapturedText, CaughtError, Symbolic, Variant
+from stator.capture.values import (
+    CapturedComplex,
+    CapturedText,
+    CaughtError,
+    Symbolic,
+    Variant,
+    is_table,
+)
 from stator.errors import UnsupportedCall
 from stator.program.ir import Arg
 from stator.program.types import TextType
@@ -28,6 +35,8 @@ CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 def is_text_symbolic(value: Any) -> bool:
     """Does the text of `value` depend on the run?"""
+    if is_table(value):
+        return True
     if isinstance(value, list | tuple | set) and not is_captured(value):
         return any(is_text_symbolic(item) for item in value)
     if isinstance(value, dict):

@@ -10,7 +10,7 @@ import torch
 from stator.capture.arrays import CapturedArray
 from stator.capture.numbers import Number
 from stator.capture.recorder import Recorder
-from stator.capture.values import CapturedComplex, StagedList, Variant
+from stator.capture.values import CapturedComplex, StagedList, Variant, is_table
 from stator.program.types import NumberKind, NumberType
 from stator.staging.lists import list_length
 
@@ -34,7 +34,7 @@ def truth(recorder: Recorder, value: Any) -> Condition:
         return recorder.number("bool", zero)
     if isinstance(value, Variant):
         return truth(recorder, recorder.apply(value, lambda one: truth(recorder, one)))
-    if isinstance(value, StagedList) and value.columns is not None:
+    if (isinstance(value, StagedList) and value.columns is not None) or is_table(value):
         return known(recorder, list_length(recorder, value) != 0)
     return bool(value)
 
@@ -52,7 +52,7 @@ def known(recorder: Recorder, value: Any) -> Condition:
 def item(recorder: Recorder, tensor: torch.Tensor) -> Any:
     """`tensor.item()`: a symbolic number."""
     _one_element(tensor, "a Tensor with {} cannot be converted to Scalar")
-    return _number_op(recorder, "aten::item", tensor, _kind(tensor.dtype))
+    return _number_op(recorder, "aten::item", tensor, number_kind(tensor.dtype))
 
 
 def index(recorder: Recorder, value: Any) -> Any:
@@ -105,7 +105,8 @@ def _one_element(tensor: torch.Tensor, message: str) -> None:
         raise RuntimeError(message.format(elements))
 
 
-def _kind(dtype: torch.dtype) -> NumberKind:
+def number_kind(dtype: torch.dtype) -> NumberKind:
+    """The kind of Python number that an item of a tensor is."""
     if dtype == torch.bool:
         return "bool"
     if dtype.is_complex:

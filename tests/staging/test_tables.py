@@ -1,0 +1,159 @@
+"""Dicts and sets whose keys or items only a run knows."""
+
+import pytest
+import torch
+
+import stator
+from stator.errors import CaptureError, DataDependent, UnsupportedCall
+from tests.capture.oracle import check, refusal
+
+COUNTS = tuple((torch.tensor(k),) for k in (3, 0, 1, 6))
+ONE = torch.tensor(3)
+
+
+def squares(n):
+    table = {}
+    for k in range(n):
+        table[k * k] = k
+    return table
+
+
+def seen(n):
+    items = set()
+    for k in range(n):
+        items.add(k % 4)
+    return items
+
+
+def test_a_key_that_is_set_again_keeps_its_place():
+    def f(n):
+        table = {"a": 1, "b": 2}
+        for k in range(n):
+            table["a" if k % 2 else "b"] = k
+        table[str(int(n))] = 9
+        table["a"] = 5
+        return table, list(table), list(table.items())
+
+    check(f, *COUNTS)
+
+
+def test_a_dict_is_updated_copied_and_cleared():
+    def f(n):
+        table = squares(n)
+        copied = table.copy()
+        table.update({4: 40, 100: 1})
+        table |= {1: 10}
+        merged = {**copied, 1: 7}
+        copied.clear()
+        return table, copied, merged, dict(table), len(copied)
+
+    check(f, *COUNTS)
+
+
+def test_a_known_dict_takes_over_the_pairs_of_a_captured_one():
+    def f(n):
+        table = {0: 5, 7: 1}
+        table.update(squares(n))
+        return table
+
+    check(f, *COUNTS)
+
+
+def test_a_loop_over_a_captured_dict_is_over_its_keys():
+    def f(n):
+        total = 0
+        for key in squares(n):
+            total = total * 3 + key
+        return total, max(squares(n), default=-1), sorted(squares(n), reverse=True)
+
+    check(f, *COUNTS)
+
+
+def test_a_set_loses_and_finds_items():
+    def f(n):
+        items = seen(n)
+        items.discard(1)
+        items.discard(77)
+        items.update([5, 5, 6])
+        if 0 in items:
+            items.remove(0)
+        copied = items.copy()
+        items.clear()
+        return sorted(copied), len(items), bool(copied), sum(copied)
+
+    check(f, *COUNTS)
+
+
+def test_removing_what_is_not_there_raises_key_error():
+    def f(n):
+        items = seen(n)
+        items.remove(2)
+        return len(items)
+
+    check(f, *COUNTS)
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda s: s | {1}, lambda s: {1} | s, lambda s: {1} - s, lambda s: s == {1},
+     lambda s: {0} <= s, lambda s: s.union({1}), lambda s: {1}.union(s),
+     lambda s: {1}.isdisjoint(s),
+     lambda s: frozenset(s), lambda s: [*s], lambda s: "".join(s), lambda s: s.pop()],
+)  # fmt: skip
+def test_other_uses_of_a_captured_set_are_refused(use):
+    with pytest.raises((DataDependent, UnsupportedCall)):
+        stator.to_static(lambda n: use(seen(n)))(ONE)
+
+
+@pytest.mark.parametrize("use", [lambda d: d == {0: 0}, lambda d: d.popitem(), lambda d: f"{d}"])
+def test_other_uses_of_a_captured_dict_are_refused(use):
+    with pytest.raises((DataDependent, UnsupportedCall)):
+        stator.to_static(lambda n: use(squares(n)))(ONE)
+
+
+def test_the_order_of_a_captured_set_is_refused_by_its_text():
+    error = refusal(UnsupportedCall, lambda n: list(seen(n)), ONE)
+    assert error.problem == "the order of a set that only a run knows is not that of Python"
+    assert error.fix == "loop over `sorted(...)` of it, or use a list"
+
+
+def test_a_captured_set_does_not_leave_the_program():
+    error = refusal(CaptureError, seen, ONE)
+    assert error.problem == "a set leaves the program, which can give lists and dicts"
+    assert error.fix == "return `sorted(...)` of it"
+
+
+def test_a_list_in_a_captured_dict_cannot_be_changed():
+    def f(n):
+        table = {}
+        for k in range(n):
+            table[k % 2] = [k]
+        table[0].append(1)
+        return table
+
+    error = refusal(UnsupportedCall, f, ONE)
+    assert error.problem.startswith("a list cannot be changed here: it is an item of a list")
+
+
+def test_a_tensor_is_no_key_of_a_captured_dict():
+    def f(n):
+        table = squares(n)
+        table[n] = 1
+        return table
+
+    error = refusal(UnsupportedCall, f, ONE)
+    assert error.problem == "a tensor is a key of a dict, or an item of a set, of the program"
+
+
+def test_one_set_under_two_names_does_not_leave_a_branch():
+    def f(x):
+        a = b = {0}
+        if x.sum() > 0:
+            a = b = {1}
+        b.add(2)
+        return sorted(a)
+
+    error = refusal(UnsupportedCall, f, ONE)
+    assert error.problem == (
+        "a set made in a branch or a loop of the program is kept under two names"
+    )

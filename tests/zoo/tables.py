@@ -1,0 +1,172 @@
+"""Tuples, dicts and sets whose length, keys or items only a run knows."""
+
+from __future__ import annotations
+
+import torch
+
+from tests.zoo.programs import f, i, program
+
+COUNTS = ((i(3),), (i(0),), (i(1),), (i(6),))
+XN = ((f(1.0, 2.0), i(3)), (f(-1.0, -2.0), i(0)), (f(3.0, 2.0), i(5)), (f(1.0, -2.0), i(1)))
+VECTORS = ((f(1.0, 3.0, 2.0),), (f([5.0]),), (f([]),), (f(5.0, 7.0, 1.0, 9.0, 7.0),))
+SIGNS = ((f(1.0, 2.0),), (f(-1.0, -2.0),))
+ANY = ({0},)
+
+
+@program(*XN)
+def tuple_that_grows(x, n):
+    """`t = t + (v,)`, the length, items and slices of it, and the tuple itself."""
+    t = ()
+    for k in range(n):
+        t = t + (x * k,)
+    return len(t), t, t[:1], isinstance(t, tuple), (torch.stack(t).sum(0) if len(t) else x)
+
+
+@program(*COUNTS)
+def tuple_of_numbers(n):
+    """A tuple made of a grown list; compared, searched, spread and added to."""
+    grown = []
+    for k in range(n):
+        grown.append(k)
+    t = tuple(grown)
+    return t == (0, 1, 2), t == grown, 2 in t, t.count(1), [*t, 5], (*t, 7), t + (9,), t * 2
+
+
+@program(*COUNTS, may_raise=True)
+def tuple_is_not_changed(n):
+    """A tuple has no `append`."""
+    t = ()
+    for k in range(n):
+        t += (k,)
+    if len(t) > 1:
+        t.append(3)
+    return t
+
+
+@program(*SIGNS)
+def set_changed_in_a_branch(x):
+    """Items added on one path and discarded on the other; membership and length after it."""
+    s = {1, 2}
+    if x.sum() > 0:
+        s |= {3, 4}
+    else:
+        s.discard(1)
+    return x * (4 if 3 in s else 5), len(s), 1 in s, sorted(s), max(s)
+
+
+@program(*COUNTS)
+def set_of_what_was_seen(n):
+    """Captured numbers added in a loop."""
+    seen = set()
+    for k in range(n):
+        seen.add(k * k % 4)
+    return len(seen), 1 in seen, int(n) in seen, sorted(seen)
+
+
+@program(*VECTORS, dynamic=ANY)
+def set_of_numbers_from_data(x):
+    """`set` of a list, a set display and a set comprehension of captured numbers."""
+    values = [int(v) for v in x.tolist()]
+    odd = {v % 2 for v in values}
+    sizes = {t.shape[0] for t in (x, x[1:], x)}
+    return len(set(values)), len(odd), 1 in odd, len({len(values), 3}), len(sizes)
+
+
+@program(*SIGNS)
+def set_of_names(x):
+    """Strings in a set that depends on the path."""
+    names = {"a"}
+    if x.sum() > 0:
+        names.add("b")
+    return len(names), "b" in names, "a" in names
+
+
+@program(*COUNTS, refused="ST204")
+def set_in_its_order(n):
+    """The order of a set is Python's affair."""
+    seen = set()
+    for k in range(n):
+        seen.add(k)
+    return [k for k in seen]
+
+
+@program(*XN)
+def dict_with_keys_from_a_loop(x, n):
+    """Keys that only a run knows; the dict, its length, values, items and a lookup."""
+    d = {}
+    for k in range(n):
+        d[k * k] = x * k
+    total = sum(d.values(), torch.zeros(2))
+    for key, value in d.items():
+        total = total + key * value
+    return d, len(d), total, 4 in d, d.get(1), d.get(7, x), list(d), bool(d)
+
+
+@program(*VECTORS, dynamic=ANY)
+def histogram(x):
+    """A dict with known keys, written at a key that the data chooses."""
+    hist = {0: 0, 1: 0, 2: 0}
+    for v in x.tolist():
+        hist[int(v) % 3] += 1
+    return torch.tensor([hist[0], hist[1], hist[2]]), hist
+
+
+@program(*COUNTS, may_raise=True)
+def captured_key_that_is_missing(n):
+    """KeyError with the key, `del` and `pop` too."""
+    d = {}
+    for k in range(n):
+        d[k] = k * 10
+    del d[1]
+    return d.pop(0), d.pop(99, None), d, d[int(n) - 1]
+
+
+@program(*COUNTS)
+def dict_of_counts(n):
+    """`get` with a default, `setdefault` and `in`, by captured keys."""
+    d = {}
+    for k in range(n):
+        key = k * k % 5
+        d[key] = d.get(key, 0) + 1
+        if key not in d:
+            d[key] = 100
+        d.setdefault(k + 10, k)
+    return d
+
+
+@program(*XN)
+def key_chosen_among_known_ones(x, n):
+    """A string key that the data chooses."""
+    d = {"even": x * 0, "odd": x * 0}
+    for k in range(n):
+        key = "even" if k % 2 == 0 else "odd"
+        d[key] = d[key] + x * k
+    return d
+
+
+@program(*COUNTS)
+def dict_comprehension_with_captured_keys(n):
+    """A dict comprehension over a captured range."""
+    return {k: k * 2 for k in range(n) if k != 2}
+
+
+@program(*SIGNS)
+def table_on_one_path(x):
+    """A captured key that one path sets."""
+    d = {0: 1.5}
+    if x.sum() > 0:
+        d[int(x[0])] = 2.5
+    return d, len(d)
+
+
+@program(*XN)
+def spread_into_a_call(x, n):
+    """`f(*grown)` where f takes `*args`; a display with a star."""
+
+    def total(scale, *parts):
+        return sum(parts) * scale + len(parts)
+
+    a = [x]
+    for k in range(n):
+        a.append(x * k)
+    return total(2.0, *a), torch.stack([*a, x])
