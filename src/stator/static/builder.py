@@ -27,12 +27,12 @@ from stator.capture.inputs import TensorSpec
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder, op_name
 from stator.capture.sizes import Sizes
-from stator.errors import DataDependent, InputError, UnsupportedCall
+from stator.errors import DataDependent, InputError, StatorError, UnsupportedCall
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.naming import SymbolNames
 from stator.program.types import TensorType, Type
-from stator.static.watching import refuse_foreign_code
+from stator.static.watching import Refusals, refuse_foreign_code
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 TRAINING_CHECKS = ("_verify_batch_size", "_verify_spatial_size")  # of torch.nn.functional
@@ -60,6 +60,7 @@ class Builder(Recorder):
         self.sizes = BuildSizes()
         self.sizes.recorder = self
         self.fake.shape_env = self.sizes
+        self.refusals = Refusals()
         self.inputs: list[Value] = []
         self.literals: set[str] = set()  # stored tensors that the code itself wrote down
         self.path_checks: list[Op] = []  # what Python asked about sizes
@@ -151,6 +152,12 @@ class Builder(Recorder):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        try:
+            return self._dispatched(func, types, args, kwargs or {})
+        except StatorError as error:
+            raise self.refusals.keep(error) from error.__cause__
+
+    def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         refuse_foreign_code()
         name = op_name(func) if isinstance(func, torch._ops.OpOverload) else ""
         if name == "aten::is_nonzero":
@@ -175,7 +182,7 @@ class Builder(Recorder):
     def refuse_question(self, question: sympy.Basic) -> Exception:
         """The error for Python code that asks for a value."""
         del question
-        return self._needs_value("a number")
+        return self.refusals.keep(self._needs_value("a number"))
 
     def _needs_value(self, what: str) -> DataDependent:
         problem = f"Python code needs {what}, which only a run of the program has"

@@ -32,7 +32,7 @@ from stator.capture.recorder import Recorder, op_name
 from stator.errors import CaptureError, DataDependent, StatorError, UnsupportedCall
 from stator.program.ir import Op
 from stator.static.example_sizes import ExampleSizes
-from stator.static.watching import refuse_foreign_code
+from stator.static.watching import Refusals, refuse_foreign_code
 
 TO_STATIC = "convert the layer with `stator.to_static`, which captures both paths"
 # Views whose size torch may not be able to tell from the sizes it is made of.
@@ -49,6 +49,7 @@ class ExampleRun(Recorder):
         self.sizes = ExampleSizes()
         self.sizes.recorder = self
         self.fake.shape_env = self.sizes
+        self.refusals = Refusals()
         self.reals: Any = WeakTensorKeyDictionary()
         self.numbers: dict[sympy.Symbol, Any] = {}  # what the numbers that came from data are
         self.literals: set[str] = set()  # stored tensors that the code itself wrote down
@@ -82,11 +83,17 @@ class ExampleRun(Recorder):
     def __torch_dispatch__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
+        try:
+            return self._dispatched(func, types, args, kwargs or {})
+        except StatorError as error:
+            raise self.refusals.keep(error) from error.__cause__
+
+    def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         refuse_foreign_code()
         is_op = isinstance(func, torch._ops.OpOverload)
         if is_op and op_name(func) == "aten::is_nonzero":
             raise self._needs_value("the truth of a tensor")
-        real = self._run_real(func, args, kwargs or {}) if is_op else None
+        real = self._run_real(func, args, kwargs) if is_op else None
         result = super().__torch_dispatch__(func, types, args, kwargs)
         if is_op and op_name(func) == "aten::lift_fresh":
             self.literals.add(self._stored_name(args[0]))
@@ -153,7 +160,7 @@ class ExampleRun(Recorder):
     def refuse_question(self, question: sympy.Basic) -> Exception:
         """The error for Python code that asks for a value."""
         del question
-        return self._needs_value("a number that comes from data")
+        return self.refusals.keep(self._needs_value("a number that comes from data"))
 
     def _needs_value(self, what: str) -> DataDependent:
         return DataDependent(

@@ -198,10 +198,11 @@ def _stack() -> list[Program]:
 @contextmanager
 def _recording(builder: Builder) -> Iterator[None]:
     grad = torch.is_grad_enabled()
-    watch = Watch(CONTROL, recorder=builder)
+    watch = Watch(CONTROL, recorder=builder, refusals=builder.refusals)
     try:
         with modules_named(builder), watch, builder.fake, enable_python_dispatcher(), builder:
             yield
+        builder.refusals.raise_first()
     except StatorError:
         raise
     except Exception as error:

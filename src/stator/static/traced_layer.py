@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from stator.capture.modes import Modes
-from stator.errors import InputError, UnsupportedCall
+from stator.errors import InputError, SpecMismatch, UnsupportedCall
 from stator.execute.arguments import check_type, flatten_inputs
 from stator.optimize.pipeline import optimize
 from stator.program.ir import Op, Stored
@@ -18,7 +18,7 @@ from stator.static.executor import check_strategy
 from stator.static.inference_model import select, write_inference_model
 from stator.static.plan import Plan
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
-from stator.static.tracing import Traced, trace_layer
+from stator.static.tracing import Traced, tensors_in, trace_layer
 
 
 class TracedLayer:
@@ -48,7 +48,7 @@ class TracedLayer:
     def _set_up(self, layer: torch.nn.Module, traced: Traced) -> None:
         self._layer, self._recorded, self._modes = layer, traced.program, traced.modes
         self._tensors, self._literals = traced.tensors, traced.literals
-        self._path_checks: tuple[Op, ...] = traced.path_checks
+        self._path_checks, self._repeats = traced.path_checks, traced.repeats
         self._program = optimize(traced.program)
         self.set_strategy()
 
@@ -73,9 +73,10 @@ class TracedLayer:
     def __call__(self, inputs: Any) -> list[Any]:
         """Run the program: a list of the output tensors, in the order the layer gave them."""
         self._check_modes()
-        program = self._program
+        program, args = self._program, _arguments(inputs)
         types = [value.type for value in program.inputs]
-        leaves = flatten_inputs(program.input_structure, _arguments(inputs), {}, types=types)
+        leaves = flatten_inputs(program.input_structure, args, {}, types=types)
+        self._check_repeats(args)
         stored = {item.name: self._tensor(item) for item in program.stored}
         return list(self._plan.run(leaves, stored, self._execution))
 
@@ -87,6 +88,15 @@ class TracedLayer:
                 f"and is called {_autocast_in_words(now)}",
                 fix="call it as it was traced, or trace it again",
             )
+
+    def _check_repeats(self, args: tuple[Any, ...]) -> None:
+        tensors = tensors_in(args)
+        for index, first in enumerate(self._repeats):
+            if tensors[index] is not tensors[first]:
+                raise SpecMismatch(
+                    f"inputs {first} and {index} were one tensor when the layer was traced",
+                    fix="give one tensor for both, or trace it with two",
+                )
 
     def _tensor(self, stored: Stored) -> torch.Tensor:
         """The tensor that the layer has under this name now."""

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import inspect
+import random
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch._subclasses.fake_tensor import FakeTensor
@@ -41,6 +43,7 @@ class Traced:
     tensors: dict[str, torch.Tensor]  # the stored ones, live
     literals: frozenset[str]  # those among them that the code itself wrote down
     path_checks: tuple[Op, ...]  # what Python asked about sizes, as checks
+    repeats: tuple[int, ...]  # for each input, where the same tensor was given first
     modes: Modes
 
 
@@ -63,7 +66,10 @@ def _trace(layer: torch.nn.Module, args: tuple[Any, ...], before: list[Any]) -> 
     inputs = _inputs(run, layer, args)
     given = [(held, state_of(held)) for held, _ in inputs.containers.values()]
     with _recording(run):
+        drawn = _python_random()
         value = layer(*inputs.args)
+        run.refusals.raise_first()
+        _refuse_random(drawn)
         _refuse_changes(before, given)
         results = _Outputs(run)
         structure = results.structure_of(value)
@@ -73,7 +79,7 @@ def _trace(layer: torch.nn.Module, args: tuple[Any, ...], before: list[Any]) -> 
     _refuse_kept(run, program)
     return Traced(
         outputs, verify(renumber(program)), run.stored_tensors, frozenset(run.literals),
-        tuple(run.path_checks), modes,
+        tuple(run.path_checks), repeats_in(tensors_in(args)), modes,
     )  # fmt: skip
 
 
@@ -89,13 +95,14 @@ def _program(
 def _recording(run: ExampleRun) -> Iterator[None]:
     grad = torch.is_grad_enabled()
     try:
-        watch = Watch(TO_STATIC, recorder=run, real_of=run.real_of)
+        watch = Watch(TO_STATIC, recorder=run, refusals=run.refusals, real_of=run.real_of)
         with watch, run.fake, enable_python_dispatcher(), run:
             yield
+        run.refusals.raise_first()
     except StatorError:
         raise
     except Exception as error:
-        if type(error).__module__.startswith("torch.fx") or "FakeTensor" in str(error):
+        if _is_of_the_recorder(error):
             first = next(line for line in f"{error}\n-".splitlines() if line.strip())
             raise CaptureError(
                 f"torch cannot trace this: {type(error).__name__}: {first}",
@@ -104,6 +111,13 @@ def _recording(run: ExampleRun) -> Iterator[None]:
         raise
     finally:
         torch.set_grad_enabled(grad)
+
+
+def _is_of_the_recorder(error: Exception) -> bool:
+    """Does the code fail because it was given symbolic tensors, not real ones?"""
+    signs = ("FakeTensor", "SymInt", "SymFloat", "meta tensor")
+    torch_own = type(error).__module__.startswith(("torch.fx", "torch._subclasses"))
+    return torch_own or any(sign in str(error) for sign in signs)
 
 
 def _name_tensors(run: ExampleRun, layer: torch.nn.Module) -> None:
@@ -122,10 +136,33 @@ def _inputs(run: ExampleRun, layer: torch.nn.Module, args: tuple[Any, ...]) -> I
     specs = _specs(args, _argument_names(layer), leaves)
     with run.quiet():
         inputs = InputReader(run).read(specs, {})
-    for symbolic, real in zip(_tensors(inputs.args), leaves, strict=True):
-        run.stands_for(symbolic, real)
-        run.sizes.add_sizes(symbolic)
-    return inputs
+    symbolic = tensors_in(inputs.args)
+    for one, real in zip(symbolic, leaves, strict=True):
+        run.stands_for(one, real)
+        run.sizes.add_sizes(one)
+    first = {id(real): one for one, real in reversed(list(zip(symbolic, leaves, strict=True)))}
+    same = {id(one): first[id(real)] for one, real in zip(symbolic, leaves, strict=True)}
+    return replace(inputs, args=tuple(_replaced(arg, same) for arg in inputs.args))
+
+
+def _replaced(tree: Any, same: dict[int, torch.Tensor]) -> Any:
+    """`tree` with one tensor wherever the caller gave one: code may ask whether two are one."""
+    if isinstance(tree, torch.Tensor):
+        return same[id(tree)]
+    if isinstance(tree, list):
+        tree[:] = [_replaced(item, same) for item in tree]
+    elif isinstance(tree, dict):
+        tree.update({key: _replaced(item, same) for key, item in tree.items()})
+    elif isinstance(tree, tuple):
+        items = [_replaced(item, same) for item in tree]
+        return type(tree)(*items) if hasattr(tree, "_fields") else tuple(items)
+    return tree
+
+
+def repeats_in(tensors: list[torch.Tensor]) -> tuple[int, ...]:
+    """For each tensor, the position where it stands first: code may ask whether two are one."""
+    first: dict[int, int] = {}
+    return tuple(first.setdefault(id(tensor), index) for index, tensor in enumerate(tensors))
 
 
 def _argument_names(layer: torch.nn.Module) -> list[str]:
@@ -145,8 +182,10 @@ def _spec(value: Any, name: str | None, leaves: list[torch.Tensor]) -> Any:
     """`value` with each tensor replaced by its spec."""
     if isinstance(value, torch.Tensor):
         leaves.append(value)
-        open_sizes = tuple(int(size) if size < 2 else None for size in value.shape)
-        return TensorSpec(open_sizes, value.dtype, value.device, value.requires_grad, name)
+        sizes, strides = tuple(int(s) if s < 2 else None for s in value.shape), None
+        if not value.is_contiguous():  # strides are known of fixed sizes alone
+            sizes, strides = tuple(value.shape), value.stride()
+        return TensorSpec(sizes, value.dtype, value.device, value.requires_grad, name, strides)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
         return type(value)(*[_spec(item, None, leaves) for item in value])
     if isinstance(value, list | tuple):
@@ -161,12 +200,13 @@ def _spec(value: Any, name: str | None, leaves: list[torch.Tensor]) -> Any:
     )
 
 
-def _tensors(tree: Any) -> list[torch.Tensor]:
+def tensors_in(tree: Any) -> list[torch.Tensor]:
+    """The tensors of nested arguments, in order."""
     if isinstance(tree, torch.Tensor):
         return [tree]
     if isinstance(tree, dict):
         tree = tuple(tree.values())
-    return [t for item in tree for t in _tensors(item)] if isinstance(tree, list | tuple) else []
+    return [t for item in tree for t in tensors_in(item)] if isinstance(tree, list | tuple) else []
 
 
 # ---- results
@@ -220,6 +260,18 @@ def _refuse_changes(before: list[Any], given: list[Any]) -> None:
                 "given, which a traced program would not do",
                 fix="return the new value, or use `stator.to_static`",
             )
+
+
+def _python_random() -> tuple[Any, ...]:
+    return random.getstate(), numpy.random.get_state()[1].tobytes()  # type: ignore[index]
+
+
+def _refuse_random(before: tuple[Any, ...]) -> None:
+    if _python_random() != before:
+        raise UnsupportedCall(
+            "the layer draws random numbers of Python or numpy, which a traced program would not",
+            fix="draw them with torch",
+        )
 
 
 def _differs(key: Any, contents: dict[Any, Any], after: dict[Any, Any]) -> bool:

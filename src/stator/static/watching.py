@@ -12,7 +12,8 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from stator.capture.places import current_place
-from stator.errors import DataDependent, UnsupportedCall
+from stator.capture.recorder import Recorder
+from stator.errors import DataDependent, StatorError, UnsupportedCall
 from stator.staging.tensor_index import read_tensor, write_tensor
 
 Tensor = torch.Tensor
@@ -49,14 +50,36 @@ FOREIGN_NAMES = frozenset(function for _, function in FOREIGN)
 TEXTS: tuple[Callable[..., Any], ...] = (Tensor.__repr__, Tensor.__format__)
 
 
+class Refusals:
+    """What was refused: user code may catch an error, but not what it says of the program."""
+
+    def __init__(self) -> None:
+        self.first: StatorError | None = None
+
+    def keep(self, error: StatorError) -> StatorError:
+        """`error`, remembered if it is the first."""
+        self.first = self.first or error
+        return error
+
+    def raise_first(self) -> None:
+        """Raise what was refused, if anything was."""
+        if self.first is not None:
+            raise self.first
+
+
 class Watch(TorchFunctionMode):
     """Refuses, with the line, what a program cannot do; `real_of` gives what a tensor prints as."""
 
     def __init__(
-        self, fix: str, *, recorder: Any, real_of: Callable[[Any], Any] | None = None
+        self,
+        fix: str,
+        *,
+        recorder: Recorder,
+        refusals: Refusals,
+        real_of: Callable[[Any], Any] | None = None,
     ) -> None:
         super().__init__()
-        self.fix, self.recorder, self.real_of = fix, recorder, real_of
+        self.fix, self.recorder, self.refusals, self.real_of = fix, recorder, refusals, real_of
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -65,9 +88,9 @@ class Watch(TorchFunctionMode):
         kwargs = kwargs or {}
         if func in READS:
             problem = f"Python code needs {READS[func]}, which only a run of the program has"
-            raise DataDependent(problem, at=current_place(), fix=self.fix)
+            raise self.refusals.keep(DataDependent(problem, at=current_place(), fix=self.fix))
         if func in GRAPH:
-            raise _not_recorded(GRAPH[func])
+            raise self.refusals.keep(_not_recorded(GRAPH[func]))
         if func in TEXTS and self.real_of is not None:
             with self.recorder.real():
                 return func(self.real_of(args[0]), *args[1:], **kwargs)
