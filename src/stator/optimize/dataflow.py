@@ -17,9 +17,7 @@ from stator.optimize.prune import drop_unused_stored, prune
 from stator.optimize.purity import is_pure
 from stator.optimize.restrict import with_outputs
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
-from stator.program.ops import EFFECTS
 from stator.program.program import Program
-from stator.program.types import NumberType, TextType
 from stator.program.verifier import verify
 
 MODES = ("stator::set_grad", "stator::set_autocast")
@@ -29,17 +27,25 @@ def needed_for(
     program: Program, outputs: Sequence[Arg], *, must_stay: Callable[[Op], bool]
 ) -> Program:
     """The part of `program` that `outputs` need, giving them as a list."""
-    memory, ops = Memory(program), program.body.ops
-    needed = set(values_in(tuple(outputs)))
-    kept: list[Op] = []
-    for op in reversed(ops):
-        if _is_needed(op, needed, memory) or must_stay(op):
-            kept.insert(0, op)
-            needed.update(used_by(op))
-    kept = _with_checks(program, kept, needed)
+    kept, needed = _backwards(program, outputs, must_stay)
+    checks = _checks_in_reach(program, kept, needed)
+    kept, _ = _backwards(program, outputs, lambda op: must_stay(op) or id(op) in checks)
     body = Block(program.body.inputs, kept, ())
     whole = with_outputs(replace(program, body=body), outputs)
     return verify(drop_unused_stored(prune(whole)))
+
+
+def _backwards(
+    program: Program, outputs: Sequence[Arg], must_stay: Callable[[Op], bool]
+) -> tuple[list[Op], set[Value]]:
+    """The ops that are needed, in their order, and every value that they or the outputs name."""
+    memory = Memory(program)
+    needed, kept = set(values_in(tuple(outputs))), list[Op]()
+    for op in reversed(program.body.ops):
+        if _is_needed(op, needed, memory) or must_stay(op):
+            kept.append(op)
+            needed.update(used_by(op))
+    return kept[::-1], needed
 
 
 def _is_needed(op: Op, needed: set[Value], memory: Memory) -> bool:
@@ -49,17 +55,17 @@ def _is_needed(op: Op, needed: set[Value], memory: Memory) -> bool:
     return any(memory.share(one, other) for one in written for other in needed)
 
 
-def _with_checks(program: Program, kept: list[Op], needed: set[Value]) -> list[Op]:
-    """`kept`, and the effects that look at nothing but what is there, with the numbers they use."""
-    there = set(map(id, kept))
+def _checks_in_reach(program: Program, kept: list[Op], needed: set[Value]) -> set[int]:
+    """The ids of the effects that look at nothing but what is there, or can be made from it."""
+    there, checks = set(map(id, kept)), set[int]()
     seen = {value for value in program.inputs if value in needed}
     seen.update(stored.value for stored in program.stored)
-    ops = []
     for op in program.body.ops:
-        if id(op) in there or (_is_check_or_number(op) and _looked_at(op) <= seen):
+        if id(op) in there or (_looked_at(op) <= seen and (is_pure(op) or _is_check(op))):
             seen.update(op.results)
-            ops.append(op)
-    return ops
+            if _is_check(op):
+                checks.add(id(op))
+    return checks
 
 
 def _looked_at(op: Op) -> set[Value]:
@@ -69,10 +75,8 @@ def _looked_at(op: Op) -> set[Value]:
     return set(used_by(op)) - made
 
 
-def _is_check_or_number(op: Op) -> bool:
-    if op.results:
-        return is_pure(op) and all(isinstance(v.type, NumberType | TextType) for v in op.results)
-    return all(
-        inner.name in EFFECTS or inner.name.startswith("stator::") or is_pure(inner)
-        for inner in ops_in(Block((), [op]))
+def _is_check(op: Op) -> bool:
+    """An op that gives nothing, and prints or raises."""
+    return not op.results and all(
+        inner.name.startswith("stator::") or is_pure(inner) for inner in ops_in(Block((), [op]))
     )
