@@ -1,6 +1,7 @@
 """TracedLayer: one real run, and the program that does it again."""
 
 import copy
+import random
 
 import pytest
 import torch
@@ -384,8 +385,6 @@ def test_a_tensor_kept_outside_is_refused_with_the_line_that_made_it():
 
 
 def test_random_numbers_of_python_are_refused():
-    import random
-
     with pytest.raises(UnsupportedCall) as refusal:
         TracedLayer.trace(Calls(lambda _, x: x * random.random()), [torch.ones(3)])
     assert str(refusal.value) == (

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+import torch.utils._pytree as pytree
 
 from stator.capture.branches import capture_if
 from stator.capture.loops import capture_while
@@ -23,6 +24,7 @@ from stator.static.builder import Builder
 from stator.static.program import current_builder
 
 Code = Callable[[], Any]
+ONE_FORM = "give the same dtype, rank and structure on every path"
 
 
 def cond(pred: Any, true_fn: Code | None = None, false_fn: Code | None = None) -> Any:
@@ -33,7 +35,34 @@ def cond(pred: Any, true_fn: Code | None = None, false_fn: Code | None = None) -
     if isinstance(condition, bool):
         return then() if condition else orelse()
     assert builder is not None
-    return _same_form(capture_if(builder, condition, then, orelse))
+    sides = _Sides()
+    leaves = capture_if(builder, condition, sides.flat(then), sides.flat(orelse))
+    return sides.whole(leaves)
+
+
+class _Sides:
+    """What the functions of a branch give, taken apart: they must be put together alike."""
+
+    def __init__(self) -> None:
+        self.forms: list[pytree.TreeSpec] = []
+
+    def flat(self, function: Code) -> Code:
+        """`function`, giving the parts of what it gives."""
+
+        def run() -> tuple[Any, ...]:
+            leaves, form = pytree.tree_flatten(function())
+            self.forms.append(form)
+            return tuple(leaves)
+
+        return run
+
+    def whole(self, leaves: Any) -> Any:
+        """The value after the branch."""
+        if any(form != self.forms[0] for form in self.forms):
+            raise BranchMismatch("the branches give values of another structure",
+                                 at=current_place(), fix=ONE_FORM)  # fmt: skip
+        _refuse_mixed(leaves, "the branches give {}")
+        return pytree.tree_unflatten(leaves, self.forms[0])
 
 
 def case(pred_fn_pairs: Sequence[tuple[Any, Code]], default: Code | None = None) -> Any:
@@ -106,14 +135,16 @@ def while_loop(
     if not isinstance(loop_vars, list | tuple) or not loop_vars:
         raise InputError("`while_loop` needs a list of loop variables", at=current_place(),
                          fix="give the tensors that the body changes")  # fmt: skip
-    builder, variables = current_builder(), _LoopVariables(loop_vars)
+    leaves, form = pytree.tree_flatten(list(loop_vars))
+    builder, variables = current_builder(), _LoopVariables(leaves)
 
     def again() -> Any:
-        answer = cond(*variables.values)
+        answer = cond(*pytree.tree_unflatten(variables.values, form))
         return bool(answer) if builder is None else truth(builder, answer)
 
     def one_trip() -> Any:
-        variables.write(_next(body(*variables.values), len(variables.values)))
+        given = body(*pytree.tree_unflatten(variables.values, form))
+        variables.write(_next(given, form))
         return again()
 
     condition = again()
@@ -122,42 +153,31 @@ def while_loop(
     if condition is not False:
         assert builder is not None
         capture_while(builder, variables, condition, one_trip)
-    return [_one_type(name, v) for name, v in zip(variables.names, variables.values, strict=True)]
+    _refuse_mixed(variables.values, "a loop variable is {} in one loop")
+    after: list[Any] = pytree.tree_unflatten(variables.values, form)
+    return after
 
 
-def _next(given: Any, count: int) -> tuple[Any, ...]:
-    values = tuple(given) if isinstance(given, list | tuple) else (given,)
-    if len(values) != count:
-        raise InputError(f"the body of a loop gives {len(values)} values for {count} variables",
-                         at=current_place(), fix="return one for each")  # fmt: skip
-    return values
+def _next(given: Any, form: pytree.TreeSpec) -> tuple[Any, ...]:
+    values = list(given) if isinstance(given, list | tuple) else [given]
+    if len(values) != form.num_children:
+        raise InputError(
+            f"the body of a loop gives {len(values)} values for {form.num_children} variables",
+            at=current_place(), fix="return one for each",
+        )  # fmt: skip
+    leaves, its = pytree.tree_flatten(values)
+    if its != form:
+        raise LoopStateChanged("the body of a loop gives values of another structure",
+                               at=current_place(), fix=ONE_FORM)  # fmt: skip
+    return tuple(leaves)
 
 
-def _same_form(value: Any) -> Any:
-    """`value`, unless its parts are of one form on one path and of another on the other."""
-    for part in _parts(value):
-        if isinstance(part, Variant):
-            forms = " and ".join(_in_words(one) for one in part.alternatives)
-            raise BranchMismatch(f"the branches give {forms}", at=current_place(),
-                                 fix="give the same dtype, rank and structure in both")  # fmt: skip
-    return value
-
-
-def _one_type(name: str, value: Any) -> Any:
-    for part in _parts(value):
-        if isinstance(part, Variant):
-            forms = " and ".join(_in_words(one) for one in part.alternatives)
-            raise LoopStateChanged(f"`{name}` is {forms} in one loop", at=current_place(),
-                                   fix="keep its dtype, rank and structure")  # fmt: skip
-    return value
-
-
-def _parts(value: Any) -> list[Any]:
-    if isinstance(value, dict):
-        value = tuple(value.values())
-    if isinstance(value, list | tuple):
-        return [part for item in value for part in _parts(item)]
-    return [value]
+def _refuse_mixed(leaves: Any, problem: str) -> None:
+    """BranchMismatch where a path decides what a value is, not only how large."""
+    for leaf in leaves:
+        if isinstance(leaf, Variant):
+            forms = " and ".join(_in_words(one) for one in leaf.alternatives)
+            raise BranchMismatch(problem.format(forms), at=current_place(), fix=ONE_FORM)
 
 
 def _in_words(value: Any) -> str:
@@ -191,8 +211,11 @@ def Assert(cond: Any, data: Sequence[Any] | None = None) -> None:  # noqa: N802 
 
     if condition is False:
         fail()
-    if condition is not True:
-        assert builder is not None
+    if builder is None or condition is True:
+        return
+    if data is None:
+        builder.emit("stator::assert", (builder.arg(condition), None))
+    else:
         capture_if(builder, condition, _nothing, fail)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -63,7 +64,7 @@ class Executor:
         except (RuntimeError, TypeError):
             raise InputError(f"{device!r} is not a device",
                              fix='give one such as "cpu" or "cuda:0"') from None  # fmt: skip
-        self._plans: dict[int, tuple[Program, Plans]] = {}
+        self._plans: weakref.WeakKeyDictionary[Program, Plans] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
     def run(
@@ -109,9 +110,7 @@ class Executor:
         strategy = compiled.build_strategy if compiled else None
         key = (program.version, pruned, repr(strategy), *map(id, fetches))
         with self._lock:
-            plans = self._plans.setdefault(id(program), (program, {}))[1]
-            if compiled:
-                plans = compiled._plans
+            plans = compiled._plans if compiled else self._plans.setdefault(program, {})
             if key not in plans:
                 plans[key] = self._made(program, strategy, fetches, pruned)
             return plans[key]
