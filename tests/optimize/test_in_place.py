@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import stator
 from stator.optimize.in_place import in_place
 from tests.optimize.captured import capture, count, names, outputs, same
 
@@ -113,6 +114,26 @@ def test_what_a_list_holds_is_not_overwritten():
 
     captured = capture(function, X)
     assert count(in_place(captured.program), "aten::relu_") == 0
+
+
+def test_what_a_handler_may_still_get_is_not_overwritten():
+    def function(x, place):
+        y = x * 2
+        try:
+            y = y.relu()
+            y = y + x[place]
+            y = y.exp()
+        except IndexError:
+            y = y + 1
+        return y
+
+    static = stator.to_static(function)
+    for place in (torch.tensor([1]), torch.tensor([9])):
+        captured = static.capture([X, place])
+        program = in_place(captured.program)
+        with torch.no_grad():
+            given = outputs(program, captured.tensors, X, place)
+        assert torch.equal(given[0], function(X, place))
 
 
 @pytest.mark.parametrize("op", ["relu", "exp", "sigmoid", "tanh", "neg", "abs", "silu", "sqrt"])

@@ -243,6 +243,14 @@ def test_a_wrong_call_is_refused(call, text):
     assert str(refusal.value) == text
 
 
+def test_a_run_inside_a_guard_is_refused():
+    program, _, _, _, y, _ = written()
+    with pytest.raises(InputError) as refusal, static.program_guard(static.Program()):
+        EXECUTOR.run(program, GOOD, [y])
+    assert refusal.value.problem == "a program is run inside `program_guard`"
+    assert refusal.value.fix == "run it after the `with`"
+
+
 def test_another_device_than_that_of_the_program_is_refused():
     program, _, _, _, y, _ = written()
     with pytest.raises((InputError, SpecMismatch)) as refusal:

@@ -77,8 +77,11 @@ class Memory:
                 group.add(mine)
 
     def _root(self, value: Value) -> Value:
+        path = []
         while value in self._parent:
+            path.append(value)
             value = self._parent[value]
+        self._parent.update(dict.fromkeys(path, value))  # the next walk is one step
         return value
 
     def _share(self, values: Iterable[Value]) -> None:
@@ -93,6 +96,7 @@ class Memory:
     def _join(self, op: Op, program: Program) -> None:
         if op.name in ("stator::if", "stator::try"):
             self._share_pairs(op.results, *(block.outputs for block in op.blocks))
+            self._join_kept(op)
         elif op.name == "stator::while":
             (body,) = op.blocks
             self._share_pairs(op.args[1:], body.inputs, body.outputs[1:], op.results)
@@ -104,6 +108,13 @@ class Memory:
             self._share(values_in(op.args) + op.results)
         else:
             self._share([*op.results, *_viewed_by(op)] if _viewed_by(op) else ())
+
+    def _join_kept(self, op: Op) -> None:
+        """What a `try` keeps for its handlers: before it, on the way, and as they take it."""
+        kept = [inner for inner in ops_in(Block((), [op])) if inner.name == "stator::keep"]
+        rows = [one.args for one in kept if one.attributes == {"number": op.attributes["number"]}]
+        for handler in op.blocks[1:] if op.name == "stator::try" else ():
+            self._share_pairs(op.args, handler.inputs[2 : 2 + len(op.args)], *rows)
 
 
 def _ops(program: Program) -> Iterator[Op]:

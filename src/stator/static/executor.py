@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.places import current_place
 from stator.errors import InputError
 from stator.execute.arguments import check_type
 from stator.optimize.dataflow import needed_for
@@ -18,7 +19,7 @@ from stator.program.ir import Value
 from stator.program.types import TensorType
 from stator.static.feeds import as_array, feed_values
 from stator.static.plan import Plan
-from stator.static.program import Program
+from stator.static.program import Program, current_program
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
 
 Plans = dict[tuple[object, ...], Plan]
@@ -81,6 +82,9 @@ class Executor:
         written. The whole program runs, its effects included; with `use_prune`, only what the
         fetches need. Without a `fetch_list`, a loaded program gives what it was saved to give.
         """
+        if current_program() is not None:
+            raise InputError("a program is run inside `program_guard`", at=current_place(),
+                             fix="run it after the `with`")  # fmt: skip
         compiled = program if isinstance(program, CompiledProgram) else None
         whole = compiled.program if compiled else program
         if not isinstance(whole, Program):

@@ -62,9 +62,9 @@ def _not_fed(
                 f"{name} needs the input `{value.name}`, which is not among the feeds ({names})",
                 fix=f"add `{value.name}` to the feeds, or leave {name} out",
             )
-    for op in program.body.ops:
+    for op in filter(must_stay, program.body.ops):
         alone = needed_for(program, [], must_stay=lambda one, check=op: one is check)  # type: ignore[misc]
-        if must_stay(op) and value in used_inputs(alone):
+        if value in used_inputs(alone):
             return InputError(
                 f"a check of the program needs the input `{value.name}`, which is not among the "
                 f"feeds ({names})",

@@ -204,6 +204,7 @@ def _recording(builder: Builder) -> Iterator[None]:
             yield
         builder.refusals.raise_first()
     except StatorError:
+        builder.refusals.first = None  # it is on its way to the user
         raise
     except Exception as error:
         if type(error).__module__.startswith("torch."):
