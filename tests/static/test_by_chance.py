@@ -1,4 +1,4 @@
-"""Programs written by chance: views, writes, repeats; under every strategy they give eager's values."""
+"""Programs written by chance: views, writes, repeats; every strategy gives what eager code gives."""
 
 import pytest
 import torch
