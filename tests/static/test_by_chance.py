@@ -1,4 +1,4 @@
-"""Programs written by chance: views, writes, repeats; every strategy gives what eager code gives."""
+"""Programs written by chance: views, writes, repeats. Every strategy gives what eager gives."""
 
 import pytest
 import torch

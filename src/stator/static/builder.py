@@ -185,8 +185,10 @@ class Builder(Recorder):
         return self.refusals.keep(self._needs_value("a number"))
 
     def _needs_value(self, what: str) -> DataDependent:
-        problem = f"Python code needs {what}, which only a run of the program has"
-        return DataDependent(problem, at=current_place(), fix=CONTROL)
+        return DataDependent(
+            f"Python code needs {what}, which only a run of the program has",
+            at=current_place(), fix=CONTROL,
+        )  # fmt: skip
 
 
 def _is_training_check() -> bool:

@@ -61,7 +61,8 @@ class _Sides:
         if any(form != self.forms[0] for form in self.forms):
             raise BranchMismatch("the branches give values of another structure",
                                  at=current_place(), fix=ONE_FORM)  # fmt: skip
-        _refuse_mixed(leaves, "the branches give {}")
+        if (forms := _mixed(leaves)) is not None:
+            raise BranchMismatch(f"the branches give {forms}", at=current_place(), fix=ONE_FORM)
         return pytree.tree_unflatten(leaves, self.forms[0])
 
 
@@ -153,7 +154,9 @@ def while_loop(
     if condition is not False:
         assert builder is not None
         capture_while(builder, variables, condition, one_trip)
-    _refuse_mixed(variables.values, "a loop variable is {} in one loop")
+    if (forms := _mixed(variables.values)) is not None:
+        raise BranchMismatch(f"a loop variable is {forms} in one loop", at=current_place(),
+                             fix=ONE_FORM)  # fmt: skip
     after: list[Any] = pytree.tree_unflatten(variables.values, form)
     return after
 
@@ -172,12 +175,12 @@ def _next(given: Any, form: pytree.TreeSpec) -> tuple[Any, ...]:
     return tuple(leaves)
 
 
-def _refuse_mixed(leaves: Any, problem: str) -> None:
-    """BranchMismatch where a path decides what a value is, not only how large."""
+def _mixed(leaves: Any) -> str | None:
+    """The forms of the first value that a path gives one of several; None if there is no such."""
     for leaf in leaves:
         if isinstance(leaf, Variant):
-            forms = " and ".join(_in_words(one) for one in leaf.alternatives)
-            raise BranchMismatch(problem.format(forms), at=current_place(), fix=ONE_FORM)
+            return " and ".join(_in_words(one) for one in leaf.alternatives)
+    return None
 
 
 def _in_words(value: Any) -> str:

@@ -20,7 +20,7 @@ from stator.program.printer import print_program
 from stator.program.program import Program as Recorded
 from stator.program.verifier import verify
 from stator.staging.trace import ONE_AT_A_TIME
-from stator.static.builder import CONTROL, Builder, modules_named
+from stator.static.builder import Builder, modules_named
 from stator.static.watching import Watch
 
 _open = threading.local()  # the programs that this thread is writing, the innermost last
@@ -198,7 +198,7 @@ def _stack() -> list[Program]:
 @contextmanager
 def _recording(builder: Builder) -> Iterator[None]:
     grad = torch.is_grad_enabled()
-    watch = Watch(CONTROL, recorder=builder, refusals=builder.refusals)
+    watch = Watch(builder, builder.refusals)
     try:
         with modules_named(builder), watch, builder.fake, enable_python_dispatcher(), builder:
             yield
@@ -222,14 +222,16 @@ def _no_such_value(program: Program, wanted: Any, role: str) -> InputError:
     inner = {value.name for value in program.list_vars()}
     name = wanted.name if isinstance(wanted, Value) else wanted
     if isinstance(wanted, torch.Tensor):
-        problem = f"a tensor to {role} is not one of the program `{program.name}`"
-        return InputError(problem, fix="give a tensor made under its `program_guard`, or a name")
+        return InputError(
+            f"a tensor to {role} is not one of the program `{program.name}`",
+            fix="give a tensor made under its `program_guard`, or a name",
+        )
     if not isinstance(name, str):
-        problem = f"a {type(wanted).__name__} cannot be a {role}"
-        return InputError(problem, fix="give a name, a Value or a tensor of the program")
+        return InputError(f"a {type(wanted).__name__} cannot be a {role}",
+                          fix="give a name, a Value or a tensor of the program")  # fmt: skip
     if name in inner:
-        problem = f"`{name}` is made inside a branch or a loop, and is gone after it"
-        return InputError(problem, fix="return it from there")
+        return InputError(f"`{name}` is made inside a branch or a loop, and is gone after it",
+                          fix="return it from there")  # fmt: skip
     return InputError(
         f"the program `{program.name}` has no value `{name}` to {role}",
         fix="`program.list_vars()` lists them",

@@ -30,7 +30,7 @@ from stator.program.program import Program
 from stator.program.structure import Structure
 from stator.program.verifier import verify
 from stator.staging.trace import ONE_AT_A_TIME
-from stator.static.example_run import TO_STATIC, ExampleRun
+from stator.static.example_run import ExampleRun
 from stator.static.watching import Watch
 
 
@@ -95,7 +95,7 @@ def _program(
 def _recording(run: ExampleRun) -> Iterator[None]:
     grad = torch.is_grad_enabled()
     try:
-        watch = Watch(TO_STATIC, recorder=run, refusals=run.refusals, real_of=run.real_of)
+        watch = Watch(run, run.refusals, run.real_of)
         with watch, run.fake, enable_python_dispatcher(), run:
             yield
         run.refusals.raise_first()

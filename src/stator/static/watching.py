@@ -71,15 +71,10 @@ class Watch(TorchFunctionMode):
     """Refuses, with the line, what a program cannot do; `real_of` gives what a tensor prints as."""
 
     def __init__(
-        self,
-        fix: str,
-        *,
-        recorder: Recorder,
-        refusals: Refusals,
-        real_of: Callable[[Any], Any] | None = None,
+        self, recorder: Recorder, refusals: Refusals, real_of: Callable[[Any], Any] | None = None
     ) -> None:
         super().__init__()
-        self.fix, self.recorder, self.refusals, self.real_of = fix, recorder, refusals, real_of
+        self.recorder, self.refusals, self.real_of = recorder, refusals, real_of
 
     def __torch_function__(
         self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
@@ -87,8 +82,10 @@ class Watch(TorchFunctionMode):
         """`func`, unless it asks for a value or for the graph."""
         kwargs = kwargs or {}
         if func in READS:
-            problem = f"Python code needs {READS[func]}, which only a run of the program has"
-            raise self.refusals.keep(DataDependent(problem, at=current_place(), fix=self.fix))
+            raise self.refusals.keep(DataDependent(
+                f"Python code needs {READS[func]}, which only a run of the program has",
+                at=current_place(), fix="compute it with torch, or use `stator.to_static`",
+            ))  # fmt: skip
         if func in GRAPH:
             raise self.refusals.keep(_not_recorded(GRAPH[func]))
         if func in TEXTS and self.real_of is not None:
