@@ -17,7 +17,7 @@ MAY_IMPORT = {
     "execute": {"program"} | GROUND,
     "export": {"program"} | GROUND,
     "staging": {"capture", "rewrite", "source", "program"} | GROUND,
-    "static": {"execute", "export", "program"} | GROUND,
+    "static": {"staging", "capture", "program", "optimize", "execute", "export"} | GROUND,
     "debug": STAGES | {"static"} | GROUND,
     "api": STAGES | {"static", "debug"} | GROUND,
     "cli": STAGES | {"static", "debug", "api"} | GROUND,

@@ -12,6 +12,7 @@ PUBLIC = [
     "Program",
     "StaticFunction",
     "StatorError",
+    "TracedLayer",
     "TranslatedLayer",
     "enable_to_static",
     "errors",
@@ -19,6 +20,7 @@ PUBLIC = [
     "load",
     "not_to_static",
     "save",
+    "static",
     "to_static",
 ]
 

@@ -9,7 +9,7 @@ def f(x):
     return x
 """
 
-from stator import errors
+from stator import errors, static
 from stator.api.concrete import ConcreteProgram
 from stator.api.conversion import to_static
 from stator.api.input_spec import InputSpec
@@ -18,6 +18,7 @@ from stator.api.static_function import StaticFunction
 from stator.api.switches import enable_to_static, ignore_module, not_to_static
 from stator.errors import StatorError
 from stator.program.program import Program
+from stator.static.traced_layer import TracedLayer
 
 __version__ = "0.1.0"
 
@@ -27,6 +28,7 @@ __all__ = [
     "Program",
     "StaticFunction",
     "StatorError",
+    "TracedLayer",
     "TranslatedLayer",
     "enable_to_static",
     "errors",
@@ -34,5 +36,6 @@ __all__ = [
     "load",
     "not_to_static",
     "save",
+    "static",
     "to_static",
 ]

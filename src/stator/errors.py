@@ -13,6 +13,7 @@
       InputError               ST300  a call does not fit the program
         SpecMismatch           ST301  an argument does not fit its InputSpec
         DemandViolated         ST302  sizes that the program was captured for do not hold
+        UnknownOption          ST303  a strategy is given an option, or a value, that it lacks
       FormatError              ST400  a saved model is missing, damaged or from elsewhere
       ProgramError             ST900  a Program broke a rule: always a bug in Stator
 
@@ -111,6 +112,12 @@ class DemandViolated(InputError, ValueError):
 
     code = "ST302"
     before_running = False  # True where nothing of the program had run yet
+
+
+class UnknownOption(InputError, AttributeError, ValueError):
+    """A strategy has no such option, or the option cannot have such a value."""
+
+    code = "ST303"
 
 
 class FormatError(StatorError, ValueError):

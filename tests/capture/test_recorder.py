@@ -124,6 +124,11 @@ def test_a_result_that_is_its_argument_is_the_argument():
     assert static(x).data_ptr() == x.data_ptr()
 
 
+def test_an_argument_that_is_given_back_in_a_list_stays_itself():
+    static = check(lambda x, y: (torch.broadcast_tensors(x, y)[0] + y, x), (ONE, ONE.clone()))
+    assert static.program.body.outputs[1] is static.program.inputs[0]
+
+
 def test_views_write_through():
     def f(x):
         x = x.clone()

@@ -84,6 +84,27 @@ WITHOUT_EXAMPLE = frozenset({
     "a tensor was made in a block that has ended, or by code the recorder cannot see",
 })  # fmt: skip
 
+# texts of traced layers and of programs by hand: tests/static meets them, not by `to_static`
+OF_THE_STATIC_SIDE = frozenset({
+    "torch cannot trace `…` with open sizes: …",
+    "torch cannot record this: …: …",
+    "a loop variable is … in one loop",
+    "the branches give values of another structure",
+    "the branches give …",
+    "the body of a loop gives values of another structure",
+    "Python code needs …, which only a run of the program has",
+    "the path through the layer depends on data: Python code needs …",
+    "a … is made inside `program_guard`: its `…` would be no real tensor",
+    "a tensor was made by code that the recorder cannot see",
+    "… is converted by `to_static`, and has programs of its own",
+    "a layer cannot be traced with a …",
+    "the call changes … of the layer, which a traced program would not do",
+    "the layer draws random numbers of Python or numpy, which a traced program would not",
+    "the call changes a … that it is given, which a traced program would not do",
+    "a tensor that the call makes is kept outside of it, which a traced program would not do",
+    "… here, which cannot be recorded",
+})  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Refusal:
@@ -122,7 +143,7 @@ def _source_refusals() -> Iterator[Refusal]:
     for where, call in error_calls():
         problem = text_of(call.args[0])
         if problem is not None:
-            yield Refusal(_code(call), problem, _fix_of(call))
+            yield Refusal(_code(call), problem, _fix_of(where, call))
         else:
             known = (where, ast.unparse(call.args[0]))
             assert known in TABLES | MADE_AT_RUN_TIME, f"a text that is not read: {known}"
@@ -142,9 +163,22 @@ def _code(call: ast.Call) -> str:
     return CLASSES[call.func.id].code
 
 
-def _fix_of(call: ast.Call) -> str:
+def _fix_of(where: str, call: ast.Call) -> str:
     given = [item.value for item in call.keywords if item.arg == "fix"]
+    if given and isinstance(given[0], ast.Name):
+        return _constants(where).get(given[0].id, "")
     return (text_of(given[0]) or "") if given else ""
+
+
+@functools.cache
+def _constants(where: str) -> dict[str, str]:
+    """The texts that a file gives names to."""
+    assigned = [
+        (node.targets[0].id, text_of(node.value))
+        for node in ast.parse((SOURCE / where).read_text()).body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    ]
+    return {name: text for name, text in assigned if text is not None}
 
 
 def text_of(node: ast.expr) -> str | None:

@@ -6,7 +6,15 @@ import pytest
 
 from stator import StatorError
 from tests.docs import refusals
-from tests.docs.refusals import WITHOUT_EXAMPLE, Refusal, error_of, examples, met_by, page
+from tests.docs.refusals import (
+    OF_THE_STATIC_SIDE,
+    WITHOUT_EXAMPLE,
+    Refusal,
+    error_of,
+    examples,
+    met_by,
+    page,
+)
 from tests.docs.regenerate import REFUSALS
 
 ALL = refusals.refusals()
@@ -28,7 +36,8 @@ def test_every_example_has_its_text_on_the_page(tried):
 
 def test_every_refusal_of_a_program_has_an_example_or_is_listed_as_having_none(tried):
     met = {met_by(error) for _, error in tried}
-    assert {one.problem for one in OF_PROGRAMS if one not in met} == WITHOUT_EXAMPLE
+    without = {one.problem for one in OF_PROGRAMS if one not in met}
+    assert without == WITHOUT_EXAMPLE | OF_THE_STATIC_SIDE
 
 
 def test_every_refusal_of_a_program_names_a_way_out():

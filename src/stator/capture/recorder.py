@@ -553,11 +553,18 @@ class Recorder(ProxyTorchDispatchMode):
                 self.bind_number(output, value)
 
     def _unaliased(self, func: Any, args: Any, result: Any) -> Any:
-        """A functional op that gave back its own input (`contiguous`) may not do so at run time."""
-        if func._schema.is_mutable or not any(result is arg for arg in args):
+        """A functional op that gave back its own input (`contiguous`) may not do so at run time.
+
+        `broadcast_tensors` gives back several, in a list.
+        """
+        if func._schema.is_mutable:
+            return result
+        if isinstance(result, list | tuple):
+            return type(result)(self._unaliased(func, args, one) for one in result)
+        if not any(result is arg for arg in torch.utils._pytree.tree_leaves(args)):
             return result
         with self.quiet():
-            return torch.ops.aten.alias(result)
+            return torch.ops.aten.alias(result) if isinstance(result, torch.Tensor) else result
 
     # ---- what the sizes ask
 

@@ -21,11 +21,11 @@ from stator.errors import DemandViolated, InputError, ProgramError, StatorError
 from stator.execute.arguments import describe
 from stator.execute.checks import split_checks
 from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored, type_name
-from stator.program.ir import Arg, Block, Literal, Op, Value, ops_in, used_by, values_in
+from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
 from stator.program.ops import EFFECTS
 from stator.program.program import Program
-from stator.program.registry import resolve
+from stator.program.registry import constant_of, resolve
 from stator.program.types import ListType, OptionalType, Type
 
 Values = dict[Value, Any]
@@ -265,35 +265,41 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
 FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})
 
 
-def prepare(program: Program) -> Runner:
-    """A runner of `program`; the program must not be changed afterwards."""
+def prepare(program: Program, *, release: bool = True) -> Runner:
+    """A runner of `program`; the program must not be changed afterwards.
+
+    Without `release`, each block keeps what it makes until it ends.
+    """
     blocks = (program.body, *program.functions.values())
     ops = [op for block in blocks for op in ops_in(block)]
     casts = [op.args[0] for op in ops if op.name == "stator::set_autocast"]
     checks, body = split_checks(program)
     return Runner(
         program,
-        _prepare_block(checks),
-        _prepare_block(body),
-        {name: _prepare_block(block) for name, block in program.functions.items()},
+        _prepare_block(checks, release),
+        _prepare_block(body, release),
+        {name: _prepare_block(block, release) for name, block in program.functions.items()},
         any(op.name in ("stator::set_grad", "stator::set_autocast") for op in ops),
-        tuple(sorted({torch.device(_constant(device)).type for device in casts})),
+        tuple(sorted({torch.device(constant_of(device)).type for device in casts})),
     )
 
 
-def _prepare_block(block: Block) -> Steps:
+def _prepare_block(block: Block, release: bool) -> Steps:
     released = _last_uses(block)
-    steps = tuple(_prepare_op(op, values) for op, values in zip(block.ops, released, strict=False))
+    if not release:
+        released = [()] * len(block.ops) + [tuple(value for part in released for value in part)]
+    pairs = zip(block.ops, released, strict=False)
+    steps = tuple(_prepare_op(op, values, release) for op, values in pairs)
     return Steps(block.inputs, steps, tuple(map(_reader, block.outputs)), released[-1])
 
 
-def _prepare_op(op: Op, released: tuple[Value, ...]) -> Step:
+def _prepare_op(op: Op, released: tuple[Value, ...], release: bool) -> Step:
     handler, function = HANDLERS.get(op.name), None
     if handler is None:
         function = FUNCTIONS.get(op.name) or _resolve(op)
         handler = run_function if op.name in FUNCTIONS else run_torch
     attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
-    blocks = tuple(map(_prepare_block, op.blocks))
+    blocks = tuple(_prepare_block(block, release) for block in op.blocks)
     return Step(op, handler, function, tuple(map(_reader, op.args)), attributes, blocks, released)
 
 
@@ -325,14 +331,8 @@ def _reader(arg: Arg) -> Reader:
     if isinstance(arg, tuple):
         readers = tuple(map(_reader, arg))
         return lambda values: [read(values) for read in readers]
-    constant = _constant(arg)
+    constant = constant_of(arg)
     return lambda _: constant
-
-
-def _constant(arg: Arg) -> Any:
-    if not isinstance(arg, Literal):
-        return arg
-    return torch.device(arg.text) if arg.kind == "device" else getattr(torch, arg.text)
 
 
 def _check_inputs(program: Program, inputs: Sequence[object]) -> None:

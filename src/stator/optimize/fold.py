@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from stator.optimize.substitution import substituted_all, substituted_op
 from stator.program.ir import Arg, Block, Op, Value, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
 from stator.program.program import Program
@@ -31,13 +32,12 @@ def fold(program: Program) -> Program:
 
 def _fold_block(block: Block, known: Known) -> Block:
     ops = [folded for op in block.ops for folded in _fold_op(op, known)]
-    return Block(block.inputs, ops, _replace_all(block.outputs, known))
+    return Block(block.inputs, ops, substituted_all(block.outputs, known))
 
 
 def _fold_op(op: Op, known: Known) -> list[Op]:
     """What `op` becomes: itself, nothing, or the ops of one of its blocks."""
-    attributes = {name: _replace(arg, known) for name, arg in op.attributes.items()}
-    op = replace(op, args=_replace_all(op.args, known), attributes=attributes)
+    op = substituted_op(op, known)
     if op.name in NUMBER_FUNCTIONS:
         return _fold_number(op, known)
     return FOLDS.get(op.name, _fold_nothing)(op, known)
@@ -112,13 +112,3 @@ FOLDS: dict[str, Callable[[Op, Known], list[Op]]] = {
     "stator::assert": _fold_check,
     "stator::demand": _fold_check,
 }
-
-
-def _replace_all(args: tuple[Arg, ...], known: Known) -> tuple[Arg, ...]:
-    return tuple(_replace(arg, known) for arg in args)
-
-
-def _replace(arg: Arg, known: Known) -> Arg:
-    if isinstance(arg, tuple):
-        return _replace_all(arg, known)
-    return known.get(arg, arg) if isinstance(arg, Value) else arg

@@ -12,10 +12,33 @@ from stator.program.types import ListType, OptionalType, TensorType, Type
 SYMBOL = re.compile(r"\bu\d+\b")
 
 
+class SymbolNames:
+    """Names for size symbols, `s0`, `s1` and so on, in the order they are met."""
+
+    def __init__(self) -> None:
+        self.symbols: dict[str, str] = {}
+
+    def of(self, old: Type) -> Type:
+        """`old` with its symbols renamed."""
+        if isinstance(old, TensorType):
+            return replace(old, shape=tuple(map(self._size, old.shape)))
+        if isinstance(old, ListType):
+            return ListType(self.of(old.element))
+        return OptionalType(self.of(old.element)) if isinstance(old, OptionalType) else old
+
+    def _size(self, size: int | str) -> int | str:
+        if isinstance(size, int):
+            return size
+        return SYMBOL.sub(lambda found: self._symbol(found.group()), size)
+
+    def _symbol(self, name: str) -> str:
+        return self.symbols.setdefault(name, f"s{len(self.symbols)}")
+
+
 class _Names:
     def __init__(self, program: Program) -> None:
         self.taken = {value.name for value in program.inputs}
-        self.symbols: dict[str, str] = {}
+        self.symbols = SymbolNames()
         self.count = 0
 
     def rename(self, value: Value) -> None:
@@ -26,22 +49,7 @@ class _Names:
         value.name = str(self.count)
 
     def retype(self, value: Value) -> None:
-        value.type = self._type(value.type)
-
-    def _type(self, old: Type) -> Type:
-        if isinstance(old, TensorType):
-            return replace(old, shape=tuple(map(self._size, old.shape)))
-        if isinstance(old, ListType):
-            return ListType(self._type(old.element))
-        return OptionalType(self._type(old.element)) if isinstance(old, OptionalType) else old
-
-    def _size(self, size: int | str) -> int | str:
-        if isinstance(size, int):
-            return size
-        return SYMBOL.sub(lambda found: self._symbol(found.group()), size)
-
-    def _symbol(self, name: str) -> str:
-        return self.symbols.setdefault(name, f"s{len(self.symbols)}")
+        value.type = self.symbols.of(value.type)
 
 
 def renumber(program: Program) -> Program:

@@ -17,11 +17,11 @@ def print_program(program: Program, *, places: bool = True) -> str:
     for stored in program.stored:
         lines.append(f'  %{stored.value.name}: {stored.value.type} = {stored.kind} "{stored.name}"')
     lines += _block_lines(program.body, 1, places)
-    lines += ["  return " + _arguments(program.body.outputs), "}"]
+    lines += [("  return " + _arguments(program.body.outputs)).rstrip(), "}"]
     for name, function in program.functions.items():
         lines.append(f"function {name}({_typed(function.inputs)}) {{")
         lines += _block_lines(function, 1, places)
-        lines += ["  return " + _arguments(function.outputs), "}"]
+        lines += [("  return " + _arguments(function.outputs)).rstrip(), "}"]
     return "\n".join(lines)
 
 

@@ -1,4 +1,6 @@
-"""resolve(): the torch op that an op's name names; what execute, optimize and export ask of torch.
+"""resolve(): the torch op that an op's name names; constant_of(): the object that a constant is.
+
+What execute, optimize and export ask of torch.
 
 Only ops of torch's dispatcher are found: those of ATen, and custom ops that the process has already
 registered. TorchScript's own (`aten::save`, `prim::Print`) are not: some of them reach files.
@@ -8,10 +10,12 @@ from __future__ import annotations
 
 import functools
 import re
-from typing import cast
+from typing import Any, cast
 
 import torch
 from torch._ops import OpOverload
+
+from stator.program.ir import Arg, Literal
 
 NAME = re.compile(r"(?P<space>[A-Za-z_]\w*)::(?P<base>[A-Za-z_]\w*)(\.(?P<overload>\w+))?")
 
@@ -29,3 +33,10 @@ def resolve(name: str) -> OpOverload:
         raise LookupError(f"there is no op {name}") from None
     packet = getattr(getattr(torch.ops, space), base)
     return cast(OpOverload, getattr(packet, overload or "default"))
+
+
+def constant_of(arg: Arg) -> Any:
+    """The Python object that `arg`, which is no value, stands for."""
+    if not isinstance(arg, Literal):
+        return arg
+    return torch.device(arg.text) if arg.kind == "device" else getattr(torch, arg.text)

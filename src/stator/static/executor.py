@@ -1,0 +1,163 @@
+"""Executor and CompiledProgram: programs run by the names of what goes in and what comes out."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from stator.capture.places import current_place
+from stator.errors import InputError
+from stator.execute.arguments import check_type
+from stator.optimize.dataflow import needed_for
+from stator.optimize.pipeline import optimize
+from stator.optimize.restrict import restrict, used_inputs
+from stator.program.ir import Value
+from stator.program.types import TensorType
+from stator.static.feeds import as_array, feed_values
+from stator.static.plan import Plan
+from stator.static.program import Program, current_program
+from stator.static.strategy import BuildStrategy, ExecutionStrategy
+
+Plans = dict[tuple[object, ...], Plan]
+
+
+class CompiledProgram:
+    """A program with the strategies to build and to run it by."""
+
+    def __init__(
+        self,
+        program: Program,
+        build_strategy: BuildStrategy | None = None,
+        exec_strategy: ExecutionStrategy | None = None,
+    ) -> None:
+        if not isinstance(program, Program):
+            raise InputError(f"a {type(program).__name__} cannot be compiled",
+                             fix="give a `stator.static.Program`")  # fmt: skip
+        check_strategy("build_strategy", build_strategy, BuildStrategy)
+        check_strategy("exec_strategy", exec_strategy, ExecutionStrategy)
+        self.program = program
+        self.build_strategy = build_strategy or BuildStrategy()
+        self.exec_strategy = exec_strategy or ExecutionStrategy()
+        self._plans: Plans = {}
+
+    def __str__(self) -> str:
+        return str(self.program)
+
+
+def check_strategy(name: str, given: Any, kind: type) -> None:
+    """InputError unless `given` is None or a strategy of this kind."""
+    if given is not None and not isinstance(given, kind):
+        raise InputError(
+            f"{name} is a {type(given).__name__}", fix=f"give a `stator.static.{kind.__name__}`"
+        )
+
+
+class Executor:
+    """Runs programs on one device."""
+
+    def __init__(self, device: str | torch.device = "cpu") -> None:
+        try:
+            self.device = torch.device(device)
+        except (RuntimeError, TypeError):
+            raise InputError(f"{device!r} is not a device",
+                             fix='give one such as "cpu" or "cuda:0"') from None  # fmt: skip
+        self._plans: weakref.WeakKeyDictionary[Program, Plans] = weakref.WeakKeyDictionary()
+        self._lock = threading.Lock()
+
+    def run(
+        self,
+        program: Program | CompiledProgram,
+        feed: Mapping[Any, Any] | None = None,
+        fetch_list: Sequence[Any] | None = None,
+        return_numpy: bool = True,
+        use_prune: bool = False,
+    ) -> list[Any]:
+        """What the values of `fetch_list` are when the inputs are those of `feed`.
+
+        Feeds and fetches are names, Values, or the tensors that stood for them when the program was
+        written. The whole program runs, its effects included; with `use_prune`, only what the
+        fetches need. Without a `fetch_list`, a loaded program gives what it was saved to give.
+        """
+        if current_program() is not None:
+            raise InputError("a program is run inside `program_guard`", at=current_place(),
+                             fix="run it after the `with`")  # fmt: skip
+        compiled = program if isinstance(program, CompiledProgram) else None
+        whole = compiled.program if compiled else program
+        if not isinstance(whole, Program):
+            raise InputError(f"a {type(program).__name__} cannot be run",
+                             fix="give a Program or a CompiledProgram")  # fmt: skip
+        fetches = self._fetches(whole, fetch_list)
+        plan = self._plan(whole, compiled, fetches, use_prune)
+        execution = compiled.exec_strategy if compiled else ExecutionStrategy()
+        given = {_name(whole, key): value for key, value in _items(feed)}
+        inputs = feed_values(plan.program.inputs, used_inputs(plan.program), given, self.device)
+        outputs = plan.run(inputs, self._stored(whole, plan), execution)
+        if not return_numpy:
+            return list(outputs)
+        return [as_array(v.name, out) for v, out in zip(fetches, outputs, strict=True)]
+
+    def _fetches(self, program: Program, fetch_list: Sequence[Any] | None) -> list[Value]:
+        if fetch_list is None:
+            return program.fetches
+        if isinstance(fetch_list, str | Value | torch.Tensor):
+            fetch_list = [fetch_list]
+        return [program.value_of(wanted, "fetch") for wanted in fetch_list]
+
+    def _plan(
+        self, program: Program, compiled: CompiledProgram | None, fetches: list[Value], pruned: bool
+    ) -> Plan:
+        """The plan for these fetches, made once for each state of the program."""
+        strategy = compiled.build_strategy if compiled else None
+        key = (program.version, pruned, repr(strategy), *map(id, fetches))
+        with self._lock:
+            plans = compiled._plans if compiled else self._plans.setdefault(program, {})
+            if key not in plans:
+                plans[key] = self._made(program, strategy, fetches, pruned)
+            return plans[key]
+
+    def _made(
+        self, program: Program, strategy: BuildStrategy | None, fetches: list[Value], pruned: bool
+    ) -> Plan:
+        recorded = program.recorded
+        if pruned:
+            chosen = needed_for(recorded, fetches, must_stay=program.is_path_check)
+        else:
+            chosen = restrict(recorded, fetches)
+        return Plan(
+            optimize(chosen), program.tensors, strategy, private=program.private,
+            modes=program.modes,
+        )  # fmt: skip
+
+    def _stored(self, program: Program, plan: Plan) -> dict[str, torch.Tensor]:
+        stored = {item.name: program.tensors[item.name] for item in plan.program.stored}
+        for item in plan.program.stored:
+            check_type(item.value.type, stored[item.name], f"the {item.kind} `{item.name}`", {})
+            self._check_device(item.name, item.value)
+        for value in plan.program.inputs:
+            self._check_device(value.name, value)
+        return stored
+
+    def _check_device(self, name: str, value: Value) -> None:
+        kind = value.type
+        if isinstance(kind, TensorType) and torch.device(kind.device) != self.device:
+            raise InputError(
+                f"`{name}` of the program is on {kind.device}, and the executor on {self.device}",
+                fix=f"use Executor({kind.device!r}), or write the program for {self.device}",
+            )
+
+
+def _name(program: Program, key: Any) -> str:
+    return key if isinstance(key, str) else program.value_of(key, "feed").name
+
+
+def _items(feed: Mapping[Any, Any] | None) -> list[tuple[Any, Any]]:
+    if feed is None:
+        return []
+    if not isinstance(feed, Mapping):
+        raise InputError(f"feed is a {type(feed).__name__}",
+                         fix="give a dict: {name: array or tensor}")  # fmt: skip
+    return list(feed.items())
