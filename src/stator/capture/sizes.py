@@ -138,9 +138,13 @@ class Sizes(ShapeEnv):
 
     def _demand(self, fact: Any) -> None:
         self.facts[-1].add(fact)
-        if self.recorder is None or _is_size_check(fact):
+        if self.recorder is None:
             return
-        if not self._is_zero_one(fact) or self.recorder.dispatching in RANK_DEPENDS_ON_ONE:
+        if self.recorder.dispatching is None:  # Python code of a library asks: it takes a path
+            self.recorder.demand(fact)
+        elif _is_size_check(fact):
+            return
+        elif not self._is_zero_one(fact) or self.recorder.dispatching in RANK_DEPENDS_ON_ONE:
             self.recorder.demand(fact)
         self._to_learn.append(fact)
         if self.recorder.dispatching is None:

@@ -105,10 +105,13 @@ def set_attribute(session: Session, obj: Any, name: str, value: Any) -> None:
     if isinstance(obj, Variant):
         session.recorder.apply(obj, lambda one: set_attribute(session, one, name, value))
         return
+    own = user_method(obj, "__setattr__")
+    if own is not None:
+        session.call(own, obj, name, value)
+        return
     setter = user_setter(obj, name)
     if setter is not None:
-        session.call(setter, *((obj, name, value) if setter.__name__ == "__setattr__" else (
-            obj, value)))  # fmt: skip
+        session.call(setter, obj, value)
         return
     note_object(session, obj)
     setattr(obj, name, value)

@@ -37,13 +37,7 @@ def _is_data(descriptor: Any) -> bool:
 
 
 def user_setter(obj: Any, name: str) -> Any:
-    """What runs where `obj.name` is set, if a user wrote it: `__setattr__`, a property, `__set__`.
-
-    `__setattr__` takes the object, the name and the value; the others the object and the value.
-    """
-    own = user_method(obj, "__setattr__")
-    if own is not None:
-        return own
+    """The setter of a property, or the `__set__` of a descriptor, if a user wrote it."""
     for cls in type(obj).__mro__:
         if name in vars(cls):
             found = vars(cls)[name]
