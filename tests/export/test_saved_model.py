@@ -7,14 +7,16 @@ import math
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 import torch
 
 from stator.errors import FormatError
 from stator.execute.interpreter import run
-from stator.export import saved_model
+from stator.export import files, saved_model
 from stator.export.files import Paths
+from stator.export.methods import Method
 from stator.export.saved_model import HEAD, read_model, write_model
 from tests.program.zoo import everything, linear
 
@@ -49,7 +51,7 @@ def rewrite(path, change):
     rest = json.dumps({k: v for k, v in data.items() if k not in ("format", "version", "digest")})
     text = rest[1:].encode()
     digest = hashlib.sha256(text).hexdigest()
-    file.write_bytes(f'{{"format":"stator","version":1,"digest":"{digest}",'.encode() + text)
+    file.write_bytes(f'{{"format":"stator","version":2,"digest":"{digest}",'.encode() + text)
 
 
 def test_a_model_that_was_read_runs_as_the_one_written(model, weights):
@@ -212,9 +214,9 @@ def test_a_file_of_another_kind_is_no_model(model, text):
 
 def test_a_later_version_is_refused(model):
     file = Paths.of(model).text
-    file.write_bytes(file.read_bytes().replace(b'"version":1', b'"version":2'))
+    file.write_bytes(file.read_bytes().replace(b'"version":2', b'"version":3'))
     assert refusal(model) == (
-        f"[ST400] {model}.stator has format version 2; this Stator reads version 1\n"
+        f"[ST400] {model}.stator has format version 3; this Stator reads versions 1 to 2\n"
         "  fix: load it with the Stator that wrote it, or a newer one"
     )
 
@@ -236,7 +238,7 @@ def test_changed_or_exchanged_weights_are_refused(model, weights):
     file.write_bytes(data)
     text = (
         f"[ST400] {model}.safetensors is damaged, or belongs to another model than "
-        f"{model}.stator: it does not have the digest named there"
+        f"{model}.stator: its bytes 0 to {len(data) - 1} do not have the digest named there"
     )
     assert refusal(model) == text
     write_model(
@@ -288,7 +290,7 @@ def test_changed_or_exchanged_weights_are_refused(model, weights):
         ),
         (
             lambda data: data["programs"]["forward"].update(output_structure={"leaf": 7}),
-            "the output structure names leaf 7 of 1",
+            "programs.forward: the output structure names leaf 7 of 1",
         ),
         (
             lambda data: data["programs"]["forward"]["body"]["ops"][0].update(
@@ -305,7 +307,7 @@ def test_a_forged_file_is_refused_with_the_place(model, change, problem):
 
 def forged(model, rest):
     digest = hashlib.sha256(rest).hexdigest()
-    head = f'{{"format":"stator","version":1,"digest":"{digest}",'.encode()
+    head = f'{{"format":"stator","version":2,"digest":"{digest}",'.encode()
     Paths.of(model).text.write_bytes(head + rest)
 
 
@@ -329,7 +331,7 @@ def test_weights_that_are_no_safetensors_are_refused(model):
     file = Paths.of(model).weights
     file.write_bytes(b"\xff" * 64)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    rewrite(model, lambda data: data["weights"].update(sha256=digest))
+    rewrite(model, lambda data: data["weights"].update(bytes=64, sha256=[digest]))
     assert refusal(model).startswith(f"[ST400] {model}.safetensors is damaged: ")
 
 
@@ -396,3 +398,109 @@ def test_a_reader_never_sees_a_mix_while_models_are_written(model, weights):
         write_model(model, {"forward": linear()}, full)
     assert reader.returncode == 0
     assert count > 10
+
+
+def test_a_hostile_text_is_refused_before_it_takes_memory(model):
+    rest = b'"programs":[' + b"[]," * 2_000_000 + b"1]}"
+    forged(model, rest)
+    size = Paths.of(model).text.stat().st_size
+    tracemalloc.start()
+    text = refusal(model)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert text == (
+        f"[ST400] {model}.stator is damaged: its data would take 264000756 bytes of memory, "
+        "more than 67108864"
+    )
+    assert peak < 1.1 * size
+
+
+def test_an_op_set_of_a_newer_stator_is_refused(model):
+    rewrite(model, lambda data: data["op_sets"].update(stator=99))
+    assert refusal(model) == (
+        f"[ST400] {model}.stator is damaged: op_sets.stator is 99, and this Stator has 1: "
+        "a newer one is needed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda data: data["ops"].clear(), "ops has no schema of aten::linear"),
+        (
+            lambda data: data["ops"].update({"aten::relu": "x"}),
+            "ops.aten::relu is no schema",
+        ),
+        (
+            lambda data: data["methods"]["forward"]["programs"].update(train="x"),
+            "methods.forward.train names the program 'x', which is not there",
+        ),
+        (
+            lambda data: data["programs"]["forward"]["stored"][1]["value"]["type"]["tensor"].update(
+                dtype="int64"
+            ),
+            "programs.forward.stored takes `fc.bias` for i64[4]",
+        ),
+        (
+            lambda data: data["programs"]["forward"]["stored"][1]["value"]["type"]["tensor"].update(
+                shape=[5]
+            ),
+            "programs.forward.stored takes `fc.bias` for f32[5]",
+        ),
+    ],
+)
+def test_a_forged_table_is_refused_with_the_place(model, change, problem):
+    rewrite(model, change)
+    assert refusal(model) == f"[ST400] {model}.stator is damaged: {problem}"
+
+
+def test_gradients_of_an_integer_and_names_too_deep_are_refused(tmp_path):
+    write_model(tmp_path / "m", {}, {"steps": torch.tensor(3)})
+    rewrite(tmp_path / "m", lambda data: data["tensors"]["steps"].update(requires_grad=True))
+    assert refusal(tmp_path / "m").endswith(
+        "tensors.steps is i64[], which cannot require gradients"
+    )
+    name = ".".join("a" * 150)
+    write_model(tmp_path / "m", {}, {name: torch.tensor(3)})
+    assert refusal(tmp_path / "m").endswith(" is nested more than 100 deep")
+
+
+def test_a_text_that_no_reader_would_allow_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(saved_model, "TEXT_LIMIT", 100)
+    with pytest.raises(FormatError) as caught:
+        write_model(tmp_path / "m", {}, {})
+    assert caught.value.problem.endswith(" bytes, more than a reader allows for")
+    assert caught.value.fix == (
+        "save fewer methods in one model, or loop where the same code is repeated"
+    )
+    assert os.listdir(tmp_path) == []
+
+
+def test_leftovers_of_a_writer_that_was_killed_are_removed(model, weights):
+    stale = [f".model.stator.{'0' * 16}.tmp", f".model.safetensors.{'f' * 16}.tmp"]
+    other = [".model.stator.tmp", ".another.stator." + "0" * 16 + ".tmp"]
+    for name in stale + other:
+        (model.parent / name).touch()
+    write_model(model, {"forward": linear()}, weights)
+    assert sorted(os.listdir(model.parent)) == sorted([*other, "model.safetensors", "model.stator"])
+
+
+def test_a_model_that_is_always_replaced_is_given_up(model, monkeypatch):
+    monkeypatch.setattr(files, "_is_at", lambda *_: False)
+    assert refusal(model) == f"[ST400] {model}.stator was replaced 100 times while it was read"
+
+
+def test_a_folder_in_place_of_the_text_is_named(model):
+    Paths.of(model).text.unlink()
+    Paths.of(model).text.mkdir()
+    assert refusal(model) == f"[ST400] {model}.stator cannot be read: Is a directory"
+
+
+def test_the_program_of_a_method_is_found_by_its_mode(tmp_path, weights):
+    programs = {"forward": linear(), "other": linear()}
+    methods = {"forward": Method({"train": "forward", "eval": "other"}), "f": Method({})}
+    write_model(tmp_path / "m", programs, weights, methods=methods)
+    saved = read_model(tmp_path / "m")
+    assert saved.program_of("forward") is saved.programs["other"]
+    assert saved.program_of("forward", training=True) is saved.programs["forward"]
+    assert saved.program_of("f") is saved.program_of("none") is None

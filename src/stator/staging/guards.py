@@ -201,6 +201,15 @@ class Guards:
             )
             self.own(value)
 
+    def read_slot(self, obj: Any, key: Any, value: Any) -> None:
+        """What `obj`, of whatever kind, has under `key`."""
+        if isinstance(obj, types.CellType):
+            self.read_cell(obj, str(key))
+        elif isinstance(obj, dict):
+            self.read_item(obj, key, value)
+        else:
+            self.read_attribute(obj, key, value)
+
     def read_tensors(self, tensors: Mapping[str, torch.Tensor]) -> None:
         """The program keeps these, and was recorded for their dtypes, sizes and so on."""
         for name, tensor in tensors.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -18,10 +18,19 @@ from torch._subclasses.fake_tensor import FakeTensor
 from stator.capture.blocks import record_raise, says_captured
 from stator.capture.inputs import InputReader, Inputs
 from stator.capture.journal import same_state, state_of
+from stator.capture.numbers import Number
 from stator.capture.places import place_of
 from stator.capture.results import Results
-from stator.capture.values import Columns, Diverged, StagedList, Undefined, Variant
+from stator.capture.values import (
+    Columns,
+    Diverged,
+    StagedList,
+    Symbolic,
+    Undefined,
+    Variant,
+)
 from stator.errors import CaptureError, StatorError, UnsupportedCall
+from stator.location import Location
 from stator.program.ir import Block
 from stator.program.naming import renumber
 from stator.program.ops import EFFECTS
@@ -45,6 +54,7 @@ class Effect:
     is_argument: bool
     state: Structure
     deleted: tuple[Any, ...] = ()
+    place: Location | None = None  # the line that first wrote to it
 
 
 @dataclass(frozen=True)
@@ -199,8 +209,35 @@ def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect
             target = inputs.containers[id(obj)][1]
         elif session.is_own(obj):
             continue
-        effects.append(_effect(obj, target, is_argument, before, results))
+        else:
+            _watch_kept(session, obj, before)
+        effect = _effect(obj, target, is_argument, before, results)
+        effects.append(replace(effect, place=session.journal.place_of(obj)))
     return tuple(effects)
+
+
+def _watch_kept(session: Session, obj: Any, before: Any) -> None:
+    """What some paths leave as it was is read: the program gives it back on those paths."""
+    state = state_of(obj)
+    if not isinstance(state, dict):
+        return
+    for key, value in state.items():
+        old = before.get(key, value)
+        if same_state((value,), (old,)) or isinstance(old, Number | FakeTensor):
+            continue  # as it was; or every run reads it anew
+        if _is_joined(session, value):
+            session.guards.read_slot(obj, key, old)
+
+
+def _is_joined(session: Session, value: Any) -> bool:
+    """Does `value` come out of a branch or a loop, so that it may be what it was before?"""
+    if not isinstance(value, torch.Tensor):
+        return isinstance(value, Symbolic)
+    found = session.recorder.find(value)
+    return any(
+        op.blocks and any(result is found for result in op.results)
+        for op in session.recorder.scope.block.ops
+    )
 
 
 def _written(session: Session) -> tuple[Slot, ...]:

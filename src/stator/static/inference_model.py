@@ -146,12 +146,17 @@ def load_inference_model(
         raise InputError(f"the executor is a {type(executor).__name__}",
                          fix="give a `stator.static.Executor`")  # fmt: skip
     saved = read_model(path)
-    recorded = saved.programs["eval"] if "eval" in saved.programs else saved.programs["forward"]
+    recorded = saved.program_of() or _no_forward(path)
     tensors = {item.name: _live(item, saved) for item in recorded.stored}
     recorded, fetches = _with_values(recorded)
     private = frozenset(item.name for item in recorded.stored if item.kind == "constant")
     program = Program.of(recorded, tensors, private=private, fetches=fetches)
     return program, [value.name for value in recorded.inputs], fetches
+
+
+def _no_forward(path: str | os.PathLike[str]) -> RecordedProgram:
+    raise InputError(f"the model at {os.fspath(path)} has no method `forward`",
+                     fix="load it with `stator.load`")  # fmt: skip
 
 
 def _live(item: Stored, saved: SavedModel) -> torch.Tensor:
