@@ -4,6 +4,7 @@ import copy
 import functools
 import pickle
 import random
+import sys
 import threading
 import types
 import warnings
@@ -473,7 +474,6 @@ def test_a_shallow_copy_runs_its_own_method():
     assert other(torch.ones(2)).tolist() == [5, 5]
 
 
-@pytest.mark.xfail(strict=True, reason="guards hold lambdas, the function a lock")
 def test_a_module_with_a_static_forward_can_be_pickled_after_a_call():
     model = Weighted()
     model(torch.ones(2))
@@ -627,3 +627,48 @@ def test_a_global_that_a_thread_changes_is_followed_by_the_other():
     thread.start()
     thread.join()
     assert static(torch.ones(1)).item() == 11
+
+
+class Kept(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(2, 2)
+
+    @stator.to_static(input_spec=[stator.InputSpec([None, 2])])
+    def forward(self, x):
+        return self.linear(x)
+
+
+@stator.to_static
+def plus_one(x):
+    return x + 1
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, copy.copy, lambda model: pickle.loads(pickle.dumps(model))]
+)
+@pytest.mark.parametrize("make", [Kept, lambda: stator.to_static(torch.nn.Linear(2, 2))])
+def test_a_module_with_a_static_forward_is_copied_with_it(make, copied):
+    model, x = make(), torch.randn(3, 2)
+    want = model(x)
+    other = copied(model)
+    assert torch.equal(other(x), want)
+    assert isinstance(other.forward, stator.StaticFunction)
+    assert other.forward.input_spec == model.forward.input_spec
+
+
+def test_a_copy_of_a_module_runs_on_weights_of_its_own():
+    for model in (Kept(), stator.to_static(torch.nn.Linear(2, 2))):
+        x = torch.randn(3, 2)
+        want = model(x)
+        for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):
+            with torch.no_grad():
+                for parameter in other.parameters():
+                    parameter.zero_()
+            assert torch.equal(other(x), torch.zeros(3, 2))
+            assert torch.equal(model(x), want)
+
+
+def test_a_static_function_of_a_module_is_pickled_by_its_name():
+    sys.modules.setdefault(plus_one.__module__, sys.modules[__name__])
+    assert pickle.loads(pickle.dumps(plus_one)) is plus_one

@@ -33,6 +33,7 @@ class ConcreteProgram:
     reason: str
     key: tuple[Any, ...] = ()  # of the signature that it was made for
     mends: bool = False  # made for sizes that break a demand of an earlier one
+    specs: tuple[Any, ...] = ((), {})  # the arguments, by position and by name, of the capture
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{value.name}: {value.type}" for value in self.program.inputs)
@@ -79,7 +80,7 @@ def concrete_program(
     program = optimize(captured.program)
     sizes = tuple(spec.shape for spec in _tensor_specs(specs))
     run = prepare(program).bind(captured.tensors)
-    return ConcreteProgram(program, captured, sizes, run, reason, key, mends)
+    return ConcreteProgram(program, captured, sizes, run, reason, key, mends, specs)
 
 
 def _tensor_specs(tree: Any) -> list[TensorSpec]:

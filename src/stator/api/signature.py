@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -102,7 +104,21 @@ def specs_from(value: Any) -> Any:
         return value.tensor_spec()
     if isinstance(value, torch.Tensor):
         return InputSpec.from_tensor(value).tensor_spec(value.device)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return _rebuild_dataclass(value, specs_from)
     return _rebuild(value, specs_from)
+
+
+def _rebuild_dataclass(value: Any, function: Any) -> Any:
+    """`value` itself, or a copy where the function changes a field."""
+    fields = {name: getattr(value, name) for name in (f.name for f in dataclasses.fields(value))}
+    changed = {name: function(item) for name, item in fields.items()}
+    if all(changed[name] is fields[name] for name in fields):
+        return value
+    made = copy.copy(value)
+    for name, item in changed.items():
+        object.__setattr__(made, name, item)  # also where the class is frozen
+    return made
 
 
 def _rebuild(value: Any, function: Any) -> Any:
@@ -132,6 +148,11 @@ def fit(spec: Any, value: Any, path: str) -> Any:
             raise SpecMismatch(f"{path} has the keys {list(value)}, its spec has {list(spec)}",
                                fix="call it with what the spec says")  # fmt: skip
         return {key: fit(spec[key], value[key], f"{path}[{key!r}]") for key in spec}
+    if dataclasses.is_dataclass(spec) and not isinstance(spec, type) and spec is not value:
+        raise SpecMismatch(
+            f"{path} is a dataclass in the input_spec, which only `save` can take",
+            fix="give the spec to `stator.save`, or pass its fields one by one",
+        )
     if spec is not value and spec != value:
         raise SpecMismatch(
             f"{path} is {value!r}, its spec says {spec!r}",

@@ -98,7 +98,16 @@ class StaticFunction:
         return StaticFunction(function, self._input_spec, full_graph=self._full_graph)
 
     def __reduce__(self) -> Any:
-        return _restored, (self._function, self._input_spec, self._full_graph)
+        """By its name where it has one; the captures are left out."""
+        options = (self._input_spec, self._full_graph)
+        if isinstance(self._function, types.MethodType):
+            name, owner = self._function.__name__, self._function.__self__
+            found = inspect.getattr_static(type(owner), name, None)
+            if _original(found) is self._function.__func__:
+                return _restored_method, (owner, name, *options)
+        elif _named(self.__module__, self.__qualname__) is self:
+            return self.__qualname__
+        return _restored, (self._function, *options)
 
     # ---- calls
 
@@ -321,8 +330,7 @@ class StaticFunction:
 
     def capture(self, input_spec: Any) -> Captured:
         """A capture for `input_spec`, kept nowhere."""
-        specs = tuple(specs_from(spec) for spec in input_spec)
-        named = _with_names(specs, _parameter_names(self._function))
+        named = named_specs(self._function, tuple(specs_from(spec) for spec in input_spec))
         return trace(self._function, named, {}, name=self.__name__, owner=_owner_of(self._function))
 
     def rollback(self) -> Any:
@@ -342,6 +350,24 @@ def warn_caller(message: str) -> None:
     while frame.f_back is not None and is_library_file(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)
+
+
+def _original(function: Any) -> Any:
+    return function.dygraph_function if isinstance(function, StaticFunction) else function
+
+
+def _named(module: str, qualname: str) -> Any:
+    """What stands under that name in that module, which is there."""
+    found: Any = sys.modules.get(module)
+    for part in qualname.split("."):
+        found = vars(found).get(part) if hasattr(found, "__dict__") else None
+    return found
+
+
+def _restored_method(owner: Any, name: str, input_spec: Any, full_graph: bool) -> StaticFunction:
+    """A static method; `owner` may still be empty, so only its class is asked."""
+    function = _original(inspect.getattr_static(type(owner), name))
+    return StaticFunction(types.MethodType(function, owner), input_spec, full_graph=full_graph)
 
 
 def _restored(function: Any, input_spec: Any, full_graph: bool) -> StaticFunction:
@@ -373,6 +399,11 @@ def _parameter_names(function: Any) -> list[str]:
     target = function.forward if isinstance(function, torch.nn.Module) else function
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     return [p.name for p in inspect.signature(target).parameters.values() if p.kind in kinds]
+
+
+def named_specs(function: Any, specs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """`specs`, each tensor of them with a name."""
+    return _with_names(specs, _parameter_names(function))
 
 
 def _with_names(specs: tuple[Any, ...], names: list[str]) -> tuple[Any, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import dataclasses
 from dataclasses import dataclass
 from typing import Any
 
@@ -88,8 +90,19 @@ class InputReader:
             return shape.Mapping(tuple(value), structures), copy
         if value is None or isinstance(value, bool | int | float | complex | str):
             return shape.Fixed(value), value
+        if dataclasses.is_dataclass(value) and _holds_specs(value):
+            return self._dataclass(value, path)
         self.objects.append(value)  # an object of the caller's: the cache key watches it
         return shape.Fixed(value), value
+
+    def _dataclass(self, value: Any, path: tuple[Any, ...]) -> tuple[Structure, Any]:
+        names = tuple(field.name for field in dataclasses.fields(value))
+        structures, items = self._items(tuple(getattr(value, name) for name in names), path, names)
+        made = copy.copy(value)
+        for name, item in zip(names, items, strict=True):
+            object.__setattr__(made, name, item)  # also where the class is frozen
+        kind = f"{type(value).__module__}:{type(value).__qualname__}"
+        return shape.Record("dataclass", kind, names, structures), made
 
     def _owned(self, copy: Any, path: tuple[Any, ...]) -> Any:
         self.containers[id(copy)] = (copy, path)
@@ -114,3 +127,12 @@ class InputReader:
         while name in taken:
             name += "_"
         return name
+
+
+def _holds_specs(tree: Any) -> bool:
+    if isinstance(tree, TensorSpec):
+        return True
+    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
+        return any(_holds_specs(getattr(tree, f.name)) for f in dataclasses.fields(tree))
+    items = tree.values() if isinstance(tree, dict) else tree
+    return isinstance(tree, list | tuple | dict) and any(map(_holds_specs, items))

@@ -12,7 +12,9 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from stator.capture.places import current_place
 from stator.capture.values import Columns, Locals, StagedDict, StagedList, StagedSet
+from stator.location import Location
 
 STAGED = (StagedList, StagedDict, StagedSet)
 
@@ -23,11 +25,19 @@ class Journal:
     def __init__(self, parent: Journal | None) -> None:
         self.parent = parent
         self._before: dict[int, tuple[Any, Any]] = {}
+        # where each object was first written to, in any block; the object keeps its id its own
+        self._places: dict[int, tuple[Any, Location | None]] = parent._places if parent else {}
 
     def note(self, obj: Any) -> None:
         """`obj` is about to be changed."""
         if id(obj) not in self._before:
             self._before[id(obj)] = (obj, state_of(obj))
+            if id(obj) not in self._places:
+                self._places[id(obj)] = (obj, current_place())
+
+    def place_of(self, obj: Any) -> Location | None:
+        """The line that wrote to `obj` first."""
+        return self._places[id(obj)][1] if id(obj) in self._places else None
 
     def forget(self, fresh: Callable[[Any], bool]) -> None:
         """What the block itself made is not changed by it: it is part of what the block gives."""

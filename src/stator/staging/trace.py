@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -22,6 +22,7 @@ from stator.capture.places import place_of
 from stator.capture.results import Results
 from stator.capture.values import Columns, Diverged, StagedList, Undefined, Variant
 from stator.errors import CaptureError, StatorError, UnsupportedCall
+from stator.location import Location
 from stator.program.ir import Block
 from stator.program.naming import renumber
 from stator.program.ops import EFFECTS
@@ -45,6 +46,7 @@ class Effect:
     is_argument: bool
     state: Structure
     deleted: tuple[Any, ...] = ()
+    place: Location | None = None  # the line that first wrote to it
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect
             target = inputs.containers[id(obj)][1]
         elif session.is_own(obj):
             continue
-        effects.append(_effect(obj, target, is_argument, before, results))
+        effect = _effect(obj, target, is_argument, before, results)
+        effects.append(replace(effect, place=session.journal.place_of(obj)))
     return tuple(effects)
 
 
