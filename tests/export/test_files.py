@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from stator.export.files import Paths, digest_of, put_in_place, temporary
+from stator.export.digests import digests_of
+from stator.export.files import Paths, put_in_place, temporary
 
 
 @pytest.mark.parametrize("given", ["out/my.model", "out/my.model.stator", Path("out/my.model")])
@@ -35,7 +36,7 @@ def write_pair(tmp_path, content, expected=None):
 
 def test_both_files_are_replaced_and_nothing_else_is_left(tmp_path):
     paths = write_pair(tmp_path, "old")
-    write_pair(tmp_path, "new", expected=digest_of(paths.weights))
+    write_pair(tmp_path, "new", expected=digests_of(paths.weights))
     assert (paths.text.read_text(), paths.weights.read_text()) == ("new", "new")
     assert sorted(os.listdir(tmp_path)) == ["m.safetensors", "m.stator"]
 
@@ -46,7 +47,7 @@ def test_a_file_system_without_hard_links_is_served_by_a_copy(tmp_path, monkeypa
 
     paths = write_pair(tmp_path, "old")
     monkeypatch.setattr(os, "link", link)
-    write_pair(tmp_path, "new", expected=digest_of(paths.weights))
+    write_pair(tmp_path, "new", expected=digests_of(paths.weights))
     assert paths.weights.read_text() == "new"
 
 

@@ -8,8 +8,13 @@ import torch
 
 from stator.execute.interpreter import run
 from stator.export.decoding import STRUCTURES, decode_program
+from stator.export.digests import CHUNK
 from stator.export.encoding import MAX_NESTING, encode_program
+from stator.export.json_text import COSTS, MEMORY_FLOOR
+from stator.export.op_table import STATOR_OP_SET
 from stator.export.saved_model import TEXT_LIMIT, VERSION
+from stator.export.tensor_file import HEADER_LIMIT, MAX_DIMENSIONS
+from stator.program.ops import STATOR_OPS
 from stator.program.verifier import verify
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "format.md").read_text()
@@ -32,3 +37,17 @@ def test_the_version_and_the_limits_are_those_of_the_code():
 def test_every_structure_is_described():
     for name in STRUCTURES:
         assert f'{{"{name}": ' in DOCUMENT
+
+
+def test_every_op_of_stator_is_described():
+    for name in STATOR_OPS:
+        assert f"`{name}`" in DOCUMENT or f"`{name}(" in DOCUMENT, name
+
+
+def test_the_costs_of_json_and_the_version_of_the_op_set_are_those_of_the_code():
+    for mark, cost in COSTS:
+        assert re.search(rf"\b{cost}( bytes)? for (each )?`{re.escape(mark.decode())}`", DOCUMENT)
+    assert MEMORY_FLOOR == HEADER_LIMIT == 2**26
+    assert f"Version {STATOR_OP_SET} of the op set" in DOCUMENT
+    assert f"chunks of 2^{CHUNK.bit_length() - 1} bytes" in DOCUMENT
+    assert f"at most {MAX_DIMENSIONS} dimensions" in DOCUMENT

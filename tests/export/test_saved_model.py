@@ -49,7 +49,7 @@ def rewrite(path, change):
     rest = json.dumps({k: v for k, v in data.items() if k not in ("format", "version", "digest")})
     text = rest[1:].encode()
     digest = hashlib.sha256(text).hexdigest()
-    file.write_bytes(f'{{"format":"stator","version":1,"digest":"{digest}",'.encode() + text)
+    file.write_bytes(f'{{"format":"stator","version":2,"digest":"{digest}",'.encode() + text)
 
 
 def test_a_model_that_was_read_runs_as_the_one_written(model, weights):
@@ -212,9 +212,9 @@ def test_a_file_of_another_kind_is_no_model(model, text):
 
 def test_a_later_version_is_refused(model):
     file = Paths.of(model).text
-    file.write_bytes(file.read_bytes().replace(b'"version":1', b'"version":2'))
+    file.write_bytes(file.read_bytes().replace(b'"version":2', b'"version":3'))
     assert refusal(model) == (
-        f"[ST400] {model}.stator has format version 2; this Stator reads version 1\n"
+        f"[ST400] {model}.stator has format version 3; this Stator reads versions 1 to 2\n"
         "  fix: load it with the Stator that wrote it, or a newer one"
     )
 
@@ -236,7 +236,7 @@ def test_changed_or_exchanged_weights_are_refused(model, weights):
     file.write_bytes(data)
     text = (
         f"[ST400] {model}.safetensors is damaged, or belongs to another model than "
-        f"{model}.stator: it does not have the digest named there"
+        f"{model}.stator: its bytes 0 to {len(data) - 1} do not have the digest named there"
     )
     assert refusal(model) == text
     write_model(
@@ -288,7 +288,7 @@ def test_changed_or_exchanged_weights_are_refused(model, weights):
         ),
         (
             lambda data: data["programs"]["forward"].update(output_structure={"leaf": 7}),
-            "the output structure names leaf 7 of 1",
+            "programs.forward: the output structure names leaf 7 of 1",
         ),
         (
             lambda data: data["programs"]["forward"]["body"]["ops"][0].update(
@@ -305,7 +305,7 @@ def test_a_forged_file_is_refused_with_the_place(model, change, problem):
 
 def forged(model, rest):
     digest = hashlib.sha256(rest).hexdigest()
-    head = f'{{"format":"stator","version":1,"digest":"{digest}",'.encode()
+    head = f'{{"format":"stator","version":2,"digest":"{digest}",'.encode()
     Paths.of(model).text.write_bytes(head + rest)
 
 
@@ -329,7 +329,7 @@ def test_weights_that_are_no_safetensors_are_refused(model):
     file = Paths.of(model).weights
     file.write_bytes(b"\xff" * 64)
     digest = hashlib.sha256(file.read_bytes()).hexdigest()
-    rewrite(model, lambda data: data["weights"].update(sha256=digest))
+    rewrite(model, lambda data: data["weights"].update(bytes=64, sha256=[digest]))
     assert refusal(model).startswith(f"[ST400] {model}.safetensors is damaged: ")
 
 

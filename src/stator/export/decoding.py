@@ -12,6 +12,7 @@ from typing import cast
 
 import torch
 
+from stator.export.allowed_ops import known_op
 from stator.export.checking import (
     Damage,
     check_depth,
@@ -23,12 +24,12 @@ from stator.export.checking import (
     texts,
 )
 from stator.export.encoding import COLUMNS, INT_LIMIT, Json
+from stator.export.op_calls import check_call
 from stator.location import Location
 from stator.program import structure as shape
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
 from stator.program.ops import STATOR_OPS
 from stator.program.program import Program
-from stator.program.registry import resolve
 from stator.program.types import (
     ListType,
     NumberType,
@@ -38,7 +39,6 @@ from stator.program.types import (
     Type,
 )
 
-REACHES_FILES = frozenset({"aten::from_file"})  # a model opens no files
 LITERALS: Mapping[str, type] = MappingProxyType(
     {
         "dtype": torch.dtype,
@@ -125,7 +125,10 @@ class ProgramReader:
         )
         results = self.definitions(optional(data, "results", list, at), f"{at}.results")
         place = self.place(data["place"], f"{at}.place") if "place" in data else None
-        return Op(name, args, attributes, results, blocks, place)
+        op = Op(name, args, attributes, results, blocks, place)
+        if name not in STATOR_OPS:
+            check_call(op, at)
+        return op
 
     def args(self, items: list[Json], at: str) -> tuple[Arg, ...]:
         """What an op is given, or what a block yields."""
@@ -157,19 +160,6 @@ class ProgramReader:
                 if 0 <= index < len(self.files):
                     return Location(self.files[index], line, column, function)
         raise Damage(at, "must be [file, line, column, function]")
-
-
-def known_op(name: str, at: str) -> str:
-    """`name`, which must be Stator's own or registered with torch already: nothing is imported."""
-    if name in STATOR_OPS:
-        return name
-    if name in REACHES_FILES:
-        raise Damage(at, f"calls {name}, which a saved model may not")
-    try:
-        resolve(name)
-    except LookupError:
-        raise Damage(at, f"calls {name}, which is no op of this torch") from None
-    return name
 
 
 def decode_literal(kind: str, text: str, at: str) -> Literal:

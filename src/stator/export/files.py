@@ -1,21 +1,27 @@
-"""The files of a saved model: their names, their digests, and putting both in place at once.
+"""The files of a saved model: their names, and how both are replaced, or opened, as one.
 
 NOTE: why `NAME.safetensors.old` exists. Two files cannot be replaced in one step. So the old
 weights keep a second name (a hard link) while the new ones are put in place, and lose it when the
-new text is there too. A reader takes the weights whose digest the text names, under either name:
-a crash between any two steps leaves the old model or the new one.
+new text is there too. A reader opens the text, then the weights under both names, then looks
+whether the text is still the same: if so, one of the two is the text's own, whatever a writer does
+from then on. A crash between any two steps leaves the old model or the new one.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
+import fcntl
 import os
 import secrets
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from stator.errors import FormatError
+from stator.export.digests import Digests
+
+TRIES = 100  # of a reader, while writers put other models in place
 
 
 @dataclass(frozen=True)
@@ -34,20 +40,92 @@ class Paths:
         return cls(Path(stem + ".stator"), Path(weights), Path(weights + ".old"))
 
 
-def digest_of(file: Path) -> str:
-    """The SHA-256 of what `file` holds."""
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
+@dataclass(frozen=True)
+class Opened:
+    """A model's files, open: the weights are among `weights`, each with the name it has."""
+
+    text: int
+    weights: tuple[tuple[Path, int], ...]
+
+
+@contextlib.contextmanager
+def opened(paths: Paths) -> Iterator[Opened]:
+    """The files of one model, never of two."""
+    for _ in range(TRIES):
+        with contextlib.ExitStack() as stack:
+            text = _open(paths.text, stack)
+            weights = [
+                (file, descriptor)
+                for file in (paths.weights, paths.old_weights)
+                if (descriptor := _open_if_there(file, stack)) is not None
+            ]
+            if _is_at(text, paths.text):
+                yield Opened(text, tuple(weights))
+                return
+    raise FormatError(f"{paths.text} was replaced {TRIES} times while it was read")
+
+
+def _open(file: Path, stack: contextlib.ExitStack) -> int:
+    try:
+        descriptor = os.open(file, os.O_RDONLY)
+    except FileNotFoundError:
+        raise FormatError(f"{file} does not exist", fix="check the path") from None
+    except OSError as error:
+        raise FormatError(f"{file} cannot be read: {error.strerror}") from None
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _open_if_there(file: Path, stack: contextlib.ExitStack) -> int | None:
+    try:
+        descriptor = os.open(file, os.O_RDONLY)
+    except OSError:
+        return None
+    stack.callback(os.close, descriptor)
+    return descriptor
+
+
+def _is_at(descriptor: int, path: Path) -> bool:
+    """Is the open file still the one of that name?"""
+    try:
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Writers of one folder wait for each other; the lock is the process's and dies with it."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        with contextlib.suppress(OSError):  # a file system without locks: one writer at a time
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @contextlib.contextmanager
 def temporary(beside: Path) -> Iterator[Path]:
     """A name for a new file in the folder of `beside`; what is left of it is removed."""
-    path = beside.with_name(f".{beside.name}.{secrets.token_hex(8)}.tmp")
+    path = beside.with_name(f"{_prefix(beside)}{secrets.token_hex(8)}.tmp")
     try:
         yield path
     finally:
         path.unlink(missing_ok=True)
+
+
+def _prefix(beside: Path) -> str:
+    return f".{beside.name}."
+
+
+def remove_leftovers(paths: Paths) -> None:
+    """Temporary files of writers that were killed go; the folder must be locked."""
+    for file in (paths.text, paths.weights, paths.old_weights):
+        length = len(_prefix(file)) + 16 + len(".tmp")
+        for name in os.listdir(file.parent):
+            if name.startswith(_prefix(file)) and name.endswith(".tmp") and len(name) == length:
+                file.with_name(name).unlink(missing_ok=True)
 
 
 def flush(path: Path) -> None:
@@ -59,8 +137,10 @@ def flush(path: Path) -> None:
         os.close(descriptor)
 
 
-def put_in_place(new_text: Path, new_weights: Path, paths: Paths, *, expected: str | None) -> None:
-    """Both new files take their places; `expected` is the digest of the weights in use till now."""
+def put_in_place(
+    new_text: Path, new_weights: Path, paths: Paths, *, expected: Digests | None
+) -> None:
+    """Both new files take their places; `expected` is what the weights in use till now are."""
     flush(new_text)
     flush(new_weights)
     if expected is not None:
@@ -72,15 +152,22 @@ def put_in_place(new_text: Path, new_weights: Path, paths: Paths, *, expected: s
     paths.old_weights.unlink(missing_ok=True)
 
 
-def _keep_old_weights(paths: Paths, expected: str) -> None:
+def _keep_old_weights(paths: Paths, expected: Digests) -> None:
     """The weights in use get their second name, unless a crash has left them there."""
     if not paths.weights.exists():
         return
-    if paths.old_weights.exists() and digest_of(paths.weights) != expected:
+    if paths.old_weights.exists() and _differs(paths.weights, expected):
         return
     with temporary(paths.old_weights) as link:
         try:
             os.link(paths.weights, link)
         except OSError:  # a file system without hard links
             shutil.copyfile(paths.weights, link)
+            flush(link)
         os.replace(link, paths.old_weights)
+    flush(paths.weights.parent)
+
+
+def _differs(file: Path, expected: Digests) -> bool:
+    with file.open("rb") as stream:
+        return expected.fault(stream.fileno()) is not None

@@ -15,16 +15,28 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NoReturn
+from typing import Any
 
 import torch
 
 from stator.errors import FormatError, ProgramError
 from stator.export.checking import Damage, checked, field
 from stator.export.decoding import decode_plain, decode_program
+from stator.export.digests import Digests, decode_digests, digests_of, encode_digests
 from stator.export.encoding import Json, encode_plain, encode_program
-from stator.export.files import Paths, digest_of, put_in_place, temporary
-from stator.export.tensor_file import keys_of, read_tensors, write_tensors
+from stator.export.files import (
+    Opened,
+    Paths,
+    locked,
+    opened,
+    put_in_place,
+    remove_leftovers,
+    temporary,
+)
+from stator.export.json_text import MEMORY_FLOOR, NotJson, memory_needed, parse
+from stator.export.methods import Method, decode_methods, encode_methods, methods_of
+from stator.export.op_table import STATOR_OP_SET, check_ops, encode_ops
+from stator.export.tensor_file import keys_of, map_tensors, write_tensors
 from stator.export.tensor_table import (
     Entry,
     check_stored,
@@ -36,10 +48,9 @@ from stator.export.tensor_table import (
 from stator.program.program import Program
 from stator.program.verifier import verify
 
-VERSION = 1
+VERSION = 2
 HEAD = re.compile(rb'\{"format":"stator","version":(\d{1,9}),"digest":"([0-9a-f]{64})",')
 TEXT_LIMIT = 2**28  # bytes; room for a million ops
-TRIES = 5  # of a reader, while a writer puts other models in place
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -53,6 +64,8 @@ class SavedModel:
     training: bool
     metadata: Mapping[str, object]
     producer: Mapping[str, object]  # the versions of `stator` and `torch` that wrote it
+    methods: Mapping[str, Method]
+    properties: Mapping[str, object]
 
 
 def write_model(
@@ -64,29 +77,39 @@ def write_model(
     transient: Collection[str] = (),
     training: bool = False,
     metadata: Mapping[str, object] = NOTHING,
+    methods: Mapping[str, Method] | None = None,
+    properties: Mapping[str, object] = NOTHING,
 ) -> None:
     """Writes `path`.stator and `path`.safetensors: both are replaced, or neither.
 
-    `requires_grad` defaults to that of each tensor; `transient` names what no state_dict holds.
+    `requires_grad` defaults to that of each tensor; `transient` names what no state_dict holds;
+    without `methods` every program is a method, the same in both modes.
     """
     paths, keys = Paths.of(path), keys_of(tensors)
     entries = entries_of(programs, tensors, requires_grad, transient)
+    versions = {"stator": _stator_version(), "torch": torch.__version__.partition("+")[0]}
     rest = {
-        "producer": {"stator": _stator_version(), "torch": torch.__version__.partition("+")[0]},
+        "producer": versions,
+        "op_sets": {"aten": versions["torch"], "stator": STATOR_OP_SET},
+        "ops": encode_ops(programs),
         "training": training,
+        "properties": encode_plain(dict(properties)),
         "metadata": encode_plain(dict(metadata)),
+        "methods": encode_methods(methods_of(programs) if methods is None else methods),
         "tensors": encode_table(entries, tensors, keys),
         "programs": {name: encode_program(programs[name]) for name in sorted(programs)},
     }
     paths.text.parent.mkdir(parents=True, exist_ok=True)
-    with temporary(paths.weights) as weights, temporary(paths.text) as text:
+    with (
+        locked(paths.text.parent),
+        temporary(paths.weights) as weights,
+        temporary(paths.text) as text,
+    ):
+        remove_leftovers(paths)
         write_tensors(weights, {key: tensors[key] for key in keys.values()})
-        text.write_bytes(_text({"weights": _weights_part(weights), **rest}))
+        digests = digests_of(weights)
+        text.write_bytes(_text({"weights": encode_digests(digests), **rest}, digests.size))
         put_in_place(text, weights, paths, expected=_weights_in_use(paths))
-
-
-def _weights_part(file: Path) -> Json:
-    return {"bytes": file.stat().st_size, "sha256": digest_of(file)}
 
 
 def _stator_version() -> str:
@@ -96,113 +119,143 @@ def _stator_version() -> str:
         return "unknown"
 
 
-def _text(rest: Mapping[str, Json]) -> bytes:
+def _text(rest: Mapping[str, Json], weights: int) -> bytes:
     """The file: its head, which names the digest of all bytes after it, and the rest."""
     text = json.dumps(rest, separators=(",", ":"), allow_nan=False).encode("ascii")[1:] + b"\n"
+    if len(text) > TEXT_LIMIT or memory_needed(text) > max(len(text) + weights, MEMORY_FLOOR):
+        raise FormatError(
+            f"the programs take {len(text)} bytes, more than a reader allows for",
+            fix="save fewer methods in one model, or loop where the same code is repeated",
+        )
     digest = hashlib.sha256(text).hexdigest()
     return f'{{"format":"stator","version":{VERSION},"digest":"{digest}",'.encode() + text
 
 
-def _weights_in_use(paths: Paths) -> str | None:
-    """The digest of the weights that the model now at `paths` needs; None if there is no model."""
+def _weights_in_use(paths: Paths) -> Digests | None:
+    """What the weights of the model now at `paths` are; None if there is no model."""
     try:
-        weights = field(_parse(paths.text, _read_text(paths.text)), "weights", dict, "the model")
-        return field(weights, "sha256", str, "weights")
+        with opened(paths) as files:
+            version, data = _parse(paths.text, files)
+        return _decode_weights(data, version)
     except (FormatError, Damage):  # nothing there that could be loaded
         return None
+
+
+def _decode_weights(data: Json, version: int) -> Digests:
+    return decode_digests(field(data, "weights", dict, "the model"), "weights", version=version)
 
 
 def read_model(path: str | os.PathLike[str]) -> SavedModel:
     """The model at `path`, checked; FormatError names the file and the place of what is wrong."""
     paths = Paths.of(path)
-    text = _read_text(paths.text)
-    for _ in range(TRIES):
+    with opened(paths) as files:
+        version, data = _parse(paths.text, files)
         try:
-            return _read(paths, text)
-        except FormatError:
-            before, text = text, _read_text(paths.text)
-            if text == before:  # no other model has come in between
-                raise
-    raise FormatError(f"{paths.text} was replaced {TRIES} times while it was read")
+            return _decode(data, version, paths, files)
+        except Damage as error:
+            raise FormatError(f"{paths.text} is damaged: {error}") from None
+        except RecursionError:
+            raise FormatError(f"{paths.text} is damaged: it is nested too deeply") from None
 
 
-def _read_text(file: Path) -> bytes:
+def _read_text(file: Path, descriptor: int) -> bytes:
+    """The whole text, in one piece of memory of just its size."""
+    if (size := os.fstat(descriptor).st_size) > TEXT_LIMIT:
+        raise FormatError(f"{file} is larger than {TEXT_LIMIT} bytes")
     try:
-        with file.open("rb") as stream:
-            text = stream.read(TEXT_LIMIT + 1)
-    except FileNotFoundError:
-        raise FormatError(f"{file} does not exist", fix="check the path") from None
+        return os.pread(descriptor, size, 0)
     except OSError as error:
         raise FormatError(f"{file} cannot be read: {error.strerror}") from None
-    if len(text) > TEXT_LIMIT:
-        raise FormatError(f"{file} is larger than {TEXT_LIMIT} bytes")
-    return text
 
 
-def _parse(file: Path, text: bytes) -> dict[str, Json]:
-    """The JSON of a file of ours, whose bytes are those that were written."""
+def _parse(file: Path, files: Opened) -> tuple[int, dict[str, Json]]:
+    """The version and the JSON of a file of ours, whose bytes are those that were written."""
+    text = _read_text(file, files.text)
+    version = _check_head(file, text)
+    sizes = [os.fstat(descriptor).st_size for _, descriptor in files.weights]
+    try:
+        return version, checked(parse(text, size=len(text) + max(sizes, default=0)), dict, "it")
+    except NotJson as error:
+        raise FormatError(f"{file} is damaged: {error}") from None
+
+
+def _check_head(file: Path, text: bytes) -> int:
+    """The version; FormatError unless this is a text that we can read, whole."""
     head = HEAD.match(text)
     if head is None:
         raise FormatError(f"{file} is not a Stator model", fix="give a file written by `save`")
     version, digest = int(head[1]), head[2].decode()
-    if version != VERSION:
-        problem = f"{file} has format version {version}; this Stator reads version {VERSION}"
+    if not 1 <= version <= VERSION:
+        problem = f"{file} has format version {version}; this Stator reads versions 1 to {VERSION}"
         raise FormatError(problem, fix="load it with the Stator that wrote it, or a newer one")
-    if hashlib.sha256(text[head.end() :]).hexdigest() != digest:
+    if hashlib.sha256(memoryview(text)[head.end() :]).hexdigest() != digest:
         raise FormatError(f"{file} is damaged: its text does not have the digest it names")
-    try:
-        return checked(json.loads(text, parse_constant=_no_constant), dict, "the model")
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"{file} is damaged: {error}") from None
+    return version
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not JSON")
-
-
-def _read(paths: Paths, text: bytes) -> SavedModel:
-    data = _parse(paths.text, text)
-    try:
-        return _decode(data, paths)
-    except Damage as error:
-        raise FormatError(f"{paths.text} is damaged: {error}") from None
-    except ProgramError as error:
-        raise FormatError(f"{paths.text} is damaged: {error.problem}") from None
-    except RecursionError:
-        raise FormatError(f"{paths.text} is damaged: it is nested too deeply") from None
-
-
-def _decode(data: dict[str, Json], paths: Paths) -> SavedModel:
+def _decode(data: dict[str, Json], version: int, paths: Paths, files: Opened) -> SavedModel:
     at = "the model"
+    if version > 1:
+        _check_op_set(data)
     programs = {
-        name: verify(decode_program(program, f"programs.{name}"))
+        name: _decode_program(program, f"programs.{name}")
         for name, program in field(data, "programs", dict, at).items()
     }
+    if version > 1:
+        check_ops(field(data, "ops", dict, at), programs, "ops")
+    training = field(data, "training", bool, at)
+    metadata = _decode_plain(data, "metadata")
+    methods = decode_methods(data, programs, version=version, training=training, metadata=metadata)
     table = field(data, "tensors", dict, at)
     entries = {name: decode_entry(item, f"tensors.{name}") for name, item in table.items()}
-    tensors = decode_tensors(table, _read_weights(paths, field(data, "weights", dict, at)))
+    tensors = decode_tensors(table, _read_weights(paths, files, _decode_weights(data, version)))
     check_stored(programs, tensors)
-    metadata = decode_plain(field(data, "metadata", dict, at), "metadata")
     return SavedModel(
         MappingProxyType(programs),
         MappingProxyType(tensors),
         MappingProxyType(entries),
-        field(data, "training", bool, at),
-        MappingProxyType(checked(metadata, dict, "metadata")),
+        training,
+        MappingProxyType(metadata),
         MappingProxyType(field(data, "producer", dict, at)),
+        MappingProxyType(methods),
+        MappingProxyType(_decode_plain(data, "properties") if version > 1 else {}),
     )
 
 
-def _read_weights(paths: Paths, part: Json) -> dict[str, torch.Tensor]:
+def _decode_program(data: Json, at: str) -> Program:
+    program = decode_program(data, at)
+    try:
+        return verify(program)
+    except ProgramError as error:
+        raise Damage(f"{at}:", error.problem) from None
+
+
+def _check_op_set(data: Json) -> None:
+    version = field(field(data, "op_sets", dict, "the model"), "stator", int, "op_sets")
+    if version > STATOR_OP_SET:
+        own = f"this Stator has {STATOR_OP_SET}"
+        raise Damage("op_sets.stator", f"is {version}, and {own}: a newer one is needed")
+
+
+def _decode_plain(data: Json, key: str) -> dict[str, object]:
+    return checked(decode_plain(field(data, key, dict, "the model"), key), dict, key)
+
+
+def _read_weights(paths: Paths, files: Opened, digests: Digests) -> dict[str, torch.Tensor]:
     """The weights that belong to the text, under either of their names."""
-    digest = field(part, "sha256", str, "weights")
-    for file in (paths.weights, paths.old_weights):
-        tensors = read_tensors(file, digest)
-        if tensors is not None:
-            return tensors
-    if not paths.weights.exists():
+    if not files.weights:
         raise FormatError(f"{paths.weights} does not exist", fix="keep it beside the .stator file")
-    raise FormatError(
-        f"{paths.weights} is damaged, or belongs to another model than {paths.text}: "
-        "it does not have the digest named there"
-    )
+    faults = []
+    for file, descriptor in files.weights:
+        fault = digests.fault(descriptor)
+        if fault is None:
+            return _map(file, descriptor)
+        faults.append(f"{file} is damaged, or belongs to another model than {paths.text}: {fault}")
+    raise FormatError(faults[0])
+
+
+def _map(file: Path, descriptor: int) -> dict[str, torch.Tensor]:
+    try:
+        return map_tensors(descriptor)
+    except Damage as error:
+        raise FormatError(f"{file} is damaged: {error}") from None

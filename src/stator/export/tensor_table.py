@@ -9,7 +9,7 @@ from typing import Literal
 import torch
 
 from stator.errors import FormatError
-from stator.export.checking import Damage, field, one_of
+from stator.export.checking import Damage, check_depth, field, one_of
 from stator.export.decoding import decode_literal, decode_shape
 from stator.export.encoding import Json
 from stator.export.tensor_file import restored
@@ -84,6 +84,7 @@ def decode_tensors(table: Json, stored: Mapping[str, torch.Tensor]) -> dict[str,
     tensors = {}
     for name, item in table.items():
         at = f"tensors.{name}"
+        check_depth(name.count("."), at[:200])
         key, dtype = field(item, "key", str, at), field(item, "dtype", str, at)
         if key not in stored:
             raise Damage(at, f"names the key {key!r}, which the weights lack")
@@ -100,6 +101,10 @@ def _check_tensor(tensor: torch.Tensor, item: Json, at: str) -> None:
     found = TensorType(dtype_name(tensor), tuple(tensor.shape))
     if declared != found:
         raise Damage(at, f"is {declared}, and in the weights {found}")
+    if field(item, "requires_grad", bool, at) and not (
+        tensor.is_floating_point() or tensor.is_complex()
+    ):
+        raise Damage(at, f"is {declared}, which cannot require gradients")
 
 
 def check_stored(programs: Mapping[str, Program], tensors: Mapping[str, torch.Tensor]) -> None:
@@ -110,5 +115,16 @@ def check_stored(programs: Mapping[str, Program], tensors: Mapping[str, torch.Te
             if stored.name not in tensors:
                 raise Damage(at, f"needs the {stored.kind} `{stored.name}`, which is not there")
             kind, tensor = stored.value.type, tensors[stored.name]
-            if not isinstance(kind, TensorType) or len(kind.shape) != tensor.dim():
+            if not isinstance(kind, TensorType) or not _is_of(tensor, kind):
                 raise Damage(at, f"takes `{stored.name}` for {kind}")
+
+
+def _is_of(tensor: torch.Tensor, kind: TensorType) -> bool:
+    return (
+        dtype_name(tensor) == kind.dtype
+        and tensor.dim() == len(kind.shape)
+        and all(
+            isinstance(size, str) or size == found
+            for size, found in zip(kind.shape, tensor.shape, strict=True)
+        )
+    )

@@ -1,0 +1,78 @@
+"""The table of ops in `NAME.stator`: the schema of each op of torch as its writer knew it.
+
+A reader in another language learns from it what arguments an op takes, and their defaults. Here it
+tells whether this torch still means the same by a name.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+
+from stator.errors import FormatError
+from stator.export.allowed_ops import may_be_called
+from stator.export.checking import Damage, checked
+from stator.export.encoding import Json
+from stator.program.ir import ops_in
+from stator.program.ops import STATOR_OPS
+from stator.program.program import Program
+from stator.program.registry import resolve
+
+STATOR_OP_SET = 1  # rises when an op of Stator is added, or changes its meaning
+SCHEMA = re.compile(r"[\w:.]+\([^()]*(\([^()]*\)[^()]*)*\) -> [^\n]*")  # brackets two deep
+SCHEMA_LIMIT = 4000  # characters
+
+
+def encode_ops(programs: Mapping[str, Program]) -> Json:
+    """The schemas of the ops of torch that `programs` use, by name."""
+    for name in sorted(_names(programs)):
+        if not may_be_called(name):
+            raise FormatError(
+                f"the program calls {name}, which a saved model may not",
+                fix="write it with public functions of torch",
+            )
+    return {name: schema_text(name) for name in sorted(_names(programs))}
+
+
+def _names(programs: Mapping[str, Program]) -> set[str]:
+    blocks = [b for p in programs.values() for b in (p.body, *p.functions.values())]
+    return {op.name for block in blocks for op in ops_in(block)} - STATOR_OPS
+
+
+@functools.cache
+def schema_text(name: str) -> str:
+    """The schema of an op that is registered."""
+    return str(resolve(name)._schema)
+
+
+def check_ops(data: Json, programs: Mapping[str, Program], at: str) -> None:
+    """Damage if a program uses an op without a schema, or one that this torch has changed."""
+    for name in sorted(_names(programs)):
+        if name not in data:
+            raise Damage(at, f"has no schema of {name}")
+        check_schema(name, checked(data[name], str, f"{at}.{name}"), f"{at}.{name}")
+
+
+def check_schema(name: str, saved: str, at: str) -> None:
+    """Damage unless calls that fit the `saved` schema fit the op that this torch has."""
+    own = schema_text(name)
+    if saved == own:
+        return
+    try:
+        current: Any = resolve(name)._schema  # torch does not annotate the method that is asked
+        holds = current.is_backward_compatible_with(_parsed(saved))
+    except (RuntimeError, ValueError):
+        raise Damage(at, "is no schema") from None
+    if not holds:
+        raise Damage(at, f"is {saved!r}, and this torch has {own!r}")
+
+
+def _parsed(text: str) -> torch._C.FunctionSchema:
+    """The schema that `text` says; torch's parser sees only what cannot take it far down."""
+    if len(text) > SCHEMA_LIMIT or text.count("[") > 64 or SCHEMA.fullmatch(text) is None:
+        raise ValueError("no schema")
+    return torch._C.parse_schema(text)
