@@ -4,8 +4,6 @@
 the functions are many and unlike on purpose: they are what a set would put in another order.
 """
 
-import json
-
 import pytest
 import torch
 
@@ -146,7 +144,6 @@ def test_a_function_gives_the_same_texts_under_any_seed(function, keep_text, tmp
         assert repr(static(x)) == repr(function(x))
     (concrete,) = static.concrete_programs
     stator.save(function, tmp_path / "saved", input_spec=[LENGTH])
-    saved = json.loads((tmp_path / "saved.stator").read_text())
     for text in (static.code, str(concrete.captured.program), str(static.program)):
         keep_text(text)
-    keep_text(json.dumps(saved["programs"]))
+    keep_text((tmp_path / "saved.stator").read_text())  # with the digest of all its bytes

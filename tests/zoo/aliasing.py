@@ -119,8 +119,6 @@ def augmented_assignment_writes_the_argument(x):
     watch=lambda: (TOTAL, list(SEEN)),
     reset=reset_totals,
     refused_saved="ST200",
-    pending="refused: ST200 as it must be, but the error has no place in the source",
-    pending_stages=("saved",),
 )
 def globals_written_in_a_branch(x):
     """A global number and a global list."""
@@ -219,8 +217,6 @@ def list_chosen_by_data(x):
     (f(1.0), [f(1.0)]),
     (f(-1.0), [f(2.0)]),
     refused_saved="ST200",
-    pending="refused: ST200 as it must be, but the error has no place in the source",
-    pending_stages=("saved",),
 )
 def appends_to_the_callers_list(x, items):
     """The caller's list grows on one path."""
@@ -233,8 +229,6 @@ def appends_to_the_callers_list(x, items):
     (f(1.0), {"a": f(1.0)}),
     (f(-1.0), {"a": f(2.0)}),
     refused_saved="ST200",
-    pending="refused: ST200 as it must be, but the error has no place in the source",
-    pending_stages=("saved",),
 )
 def writes_the_callers_dict(x, table):
     """The caller's dict gets a value on both paths."""

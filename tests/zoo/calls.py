@@ -223,8 +223,6 @@ class RunningState(nn.Module):
     (r(2, 3, seed=3),),
     (r(2, 3, seed=5),),
     refused_saved="ST200",
-    pending="refused: ST200 as it must be, but the error has no place in the source",
-    pending_stages=("saved",),
 )
 class PlainAttribute(nn.Module):
     """A Python number and a list kept on the module between calls."""

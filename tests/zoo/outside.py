@@ -50,8 +50,6 @@ def global_rebound_between_calls(x):
     (f(-1.0),),
     makes=True,
     refused_saved="ST200",
-    pending="refused: ST200 as it must be, but the error has no place in the source",
-    pending_stages=("saved",),
 )
 def closure_rebound_between_calls():
     """A cell that another function rebinds between calls."""

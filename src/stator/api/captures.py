@@ -1,0 +1,202 @@
+"""capture_all(): the programs of a model's methods, in both its modes, and their tensors.
+
+A program that two methods or two modes have in common is stored once, and so is a constant.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from stator.api.cells import find_cell
+from stator.api.outputs import select_outputs
+from stator.api.static_function import StaticFunction
+from stator.errors import CaptureError
+from stator.execute.structure import positions_in
+from stator.export.encoding import Json, encode_program
+from stator.export.methods import MODES, Method, mode_name
+from stator.optimize.pipeline import optimize
+from stator.program.ir import Op, Stored
+from stator.program.program import Program
+from stator.staging.trace import Captured, Effect, trace
+
+
+@dataclass(frozen=True)
+class Request:
+    """A method to save: its function, the arguments to capture it with, the outputs to keep."""
+
+    name: str
+    static: StaticFunction
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    output_spec: Any
+
+
+@dataclass
+class Capture:
+    """What is to be written: programs, tensors that the programs need, and the methods."""
+
+    taken: frozenset[str]  # names of the module's own tensors, which no constant may have
+    programs: dict[str, Program] = field(default_factory=dict)
+    tensors: dict[str, torch.Tensor] = field(default_factory=dict)
+    constants: dict[str, torch.Tensor] = field(default_factory=dict)
+    methods: dict[str, Method] = field(default_factory=dict)
+
+    def add(self, name: str, program: Program, tensors: dict[str, torch.Tensor]) -> str:
+        """The name under which `program` is stored: another's, if it says the same."""
+        for stored in program.stored:
+            stored.name = self._stored_name(stored, tensors[stored.name])
+        said = _said(program)
+        for other, known in self.programs.items():
+            if _said(known) == said:
+                return other
+        self.programs[name] = program
+        return name
+
+    def _stored_name(self, stored: Stored, tensor: torch.Tensor) -> str:
+        """A name for a tensor: its own, or for a constant that of one with the same bytes."""
+        if stored.kind != "constant":
+            self.tensors[stored.name] = tensor
+            return stored.name
+        for name, known in self.constants.items():
+            if _identical(known, tensor):
+                return name
+        name = f"constant_{len(self.constants)}"
+        while name in self.taken:
+            name += "_"
+        self.constants[name] = self.tensors[name] = tensor
+        return name
+
+
+def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
+    if one is other:
+        return True
+    if (one.dtype, one.shape, one.device) != (other.dtype, other.shape, other.device):
+        return False
+    if one.requires_grad or other.requires_grad or one.layout != torch.strided:
+        return False
+    left, right = (tensor.contiguous().reshape(-1).view(torch.uint8) for tensor in (one, other))
+    return torch.equal(left, right)
+
+
+def _said(program: Program) -> Json:
+    """All that `program` says, but not at which lines."""
+    return _without_places(encode_program(program) | {"files": []})
+
+
+def _without_places(data: Json) -> Json:
+    if isinstance(data, list):
+        return [_without_places(item) for item in data]
+    if not isinstance(data, dict):
+        return data
+    return {key: _without_places(item) for key, item in data.items() if key != "place"}
+
+
+def capture_all(requests: list[Request], owner: torch.nn.Module | None) -> Capture:
+    """Everything that is to be saved; the mode that the module is in comes first."""
+    made = Capture(frozenset(_names(owner)) if owner is not None else frozenset())
+    for request in requests:
+        first = made.add(request.name, *_captured(request, owner))
+        if owner is None:
+            made.methods[request.name] = Method(dict.fromkeys(MODES, first))
+            continue
+        chosen, refused = {mode_name(owner.training): first}, {}
+        other = mode_name(not owner.training)
+        with _other_mode(owner):
+            try:
+                program = _captured(request, owner)
+            except Exception as error:  # noqa: BLE001 (kept: the loaded model gives the reason)
+                refused[other] = str(error).strip().partition("\n")[0] or type(error).__name__
+            else:
+                chosen[other] = made.add(f"{request.name}.{other}", *program)
+        made.methods[request.name] = Method(chosen, refused)
+    return made
+
+
+def _names(owner: torch.nn.Module) -> Iterator[str]:
+    for name, _ in owner.named_parameters(remove_duplicate=False):
+        yield name
+    for name, _ in owner.named_buffers(remove_duplicate=False):
+        yield name
+
+
+@contextlib.contextmanager
+def _other_mode(owner: torch.nn.Module) -> Iterator[None]:
+    """`owner` in training mode if it is not, and the other way round; each part as before after."""
+    flags = {module: module.training for module in owner.modules()}
+    owner.train(not owner.training)
+    try:
+        yield
+    finally:
+        for module, training in flags.items():
+            module.training = training
+
+
+def _captured(
+    request: Request, owner: torch.nn.Module | None
+) -> tuple[Program, dict[str, torch.Tensor]]:
+    function = request.static.dygraph_function
+    with torch.set_grad_enabled(True):
+        captured = trace(
+            function, request.args, request.kwargs, name=request.static.__name__, owner=owner
+        )
+    program = _without_effects(captured, owner, function)
+    if request.output_spec is not None:
+        program = select_outputs(program, request.output_spec)
+    return optimize(program), captured.tensors
+
+
+def _without_effects(captured: Captured, owner: torch.nn.Module | None, function: Any) -> Program:
+    """The program alone: what it does to buffers is written into it, other effects are refused."""
+    program = captured.program
+    body = program.body
+    for effect in captured.effects:
+        for name, position in _buffer_writes(effect, owner, function):
+            stored = _stored(program, name, effect)
+            args = (stored.value, body.outputs[position])
+            body.ops.append(Op("aten::copy_", args, {}, (), place=effect.place))
+    count = 1 + max(positions_in(program.output_structure), default=-1)
+    body.outputs = body.outputs[:count]
+    return program
+
+
+def _buffer_writes(
+    effect: Effect, owner: torch.nn.Module | None, function: Any
+) -> list[tuple[str, int]]:
+    for prefix, module in owner.named_modules() if owner is not None else ():
+        if effect.target is module._buffers and not effect.deleted:
+            structure: Any = effect.state
+            return [
+                (f"{prefix}.{name}" if prefix else name, item.position)
+                for name, item in zip(structure.keys, structure.items, strict=True)
+            ]
+    cell = find_cell(effect.target, function)
+    raise CaptureError(
+        f"a call changes {cell.words if cell else _target(effect)}, "
+        "which a saved model does not have",
+        at=cell.place if cell else effect.place,
+        fix="return the new value, or keep it in a registered buffer",
+    )
+
+
+def _target(effect: Effect) -> str:
+    if effect.is_argument:
+        return "a list or dict that it is given"
+    keys = getattr(effect.state, "keys", ())
+    owner = type(effect.target).__name__
+    return f"`{keys[0]}` of a {owner}" if keys else f"a {owner}"
+
+
+def _stored(program: Program, name: str, effect: Effect) -> Stored:
+    for stored in program.stored:
+        if stored.name == name:
+            return stored
+    raise CaptureError(
+        f"the buffer `{name}` is written but never read",
+        at=effect.place,
+        fix="write it in place: `self.buffer.copy_(...)`",
+    )

@@ -1,0 +1,90 @@
+"""select_outputs(): a program that gives only some of its results; the rest can then be pruned.
+
+A key is a position, a dict key or the name of a field; a tuple of keys leads further in:
+`output_spec=["logits", ("hidden", 0)]`. What is chosen keeps its place in the structure around it,
+except that positions close up.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from stator.errors import SpecMismatch
+from stator.execute.structure import positions_in
+from stator.program import structure as shape
+from stator.program.program import Program
+
+
+def select_outputs(program: Program, output_spec: Iterable[Any]) -> Program:
+    """`program` with the results that `output_spec` names, and no others."""
+    wanted = [key if isinstance(key, tuple) else (key,) for key in output_spec]
+    if not wanted:
+        raise SpecMismatch("output_spec names no output", fix="name one, or leave it out")
+    structure = _selected(program.output_structure, wanted, "the result")
+    kept = sorted(set(positions_in(structure)))
+    made, body = copy.copy(program), copy.copy(program.body)
+    made.output_structure = renumbered(structure, kept)
+    body.outputs = tuple(body.outputs[position] for position in kept)
+    made.body = body
+    return made
+
+
+def _selected(structure: shape.Structure, wanted: list[tuple[Any, ...]], at: str) -> Any:
+    if () in wanted:
+        return structure
+    if isinstance(structure, shape.Sequence):
+        keys: Sequence[Any] = range(len(structure.items))
+    elif isinstance(structure, shape.Mapping):
+        keys = structure.keys
+    elif isinstance(structure, shape.Record):
+        keys = structure.fields
+    else:
+        raise SpecMismatch(f"{at} has no parts for {wanted[0][0]!r} of the output_spec to name",
+                           fix="name the whole of it")  # fmt: skip
+    chosen = _by_key(keys, wanted, at)
+    items = {
+        key: _selected(item, chosen[key], f"{at}[{key!r}]")
+        for key, item in zip(keys, structure.items, strict=True)
+        if key in chosen
+    }
+    return _with_items(structure, tuple(items), tuple(items.values()))
+
+
+def _by_key(
+    keys: Sequence[Any], wanted: list[tuple[Any, ...]], at: str
+) -> dict[Any, list[tuple[Any, ...]]]:
+    """For each key the rest of each path that begins with it."""
+    found: dict[Any, list[tuple[Any, ...]]] = {}
+    for key, *rest in wanted:
+        if key not in keys or isinstance(key, bool):
+            listed = ", ".join(map(repr, keys))
+            raise SpecMismatch(f"{at} has no {key!r}; it has {listed}",
+                               fix="name outputs that are there in output_spec")  # fmt: skip
+        found.setdefault(key, []).append(tuple(rest))
+    return found
+
+
+def _with_items(structure: Any, keys: tuple[Any, ...], items: tuple[Any, ...]) -> Any:
+    if isinstance(structure, shape.Sequence):
+        return shape.Sequence(structure.kind, items)
+    if isinstance(structure, shape.Mapping):
+        return shape.Mapping(keys, items)
+    return shape.Record(structure.kind, structure.type_name, keys, items)
+
+
+def renumbered(structure: Any, kept: Sequence[int]) -> Any:
+    """`structure` for leaves of which only those at the positions `kept` are left."""
+    if isinstance(structure, shape.Leaf):
+        return shape.Leaf(kept.index(structure.position))
+    if isinstance(structure, shape.Fixed):
+        return structure
+    if isinstance(structure, shape.Columns):
+        return shape.Columns(renumbered(structure.item, kept))
+    if isinstance(structure, shape.Variant):
+        items = tuple(renumbered(item, kept) for item in structure.alternatives)
+        return shape.Variant(kept.index(structure.tag), items)
+    items = tuple(renumbered(item, kept) for item in structure.items)
+    keys = getattr(structure, "keys", ()) or getattr(structure, "fields", ())
+    return _with_items(structure, keys, items)

@@ -1,0 +1,218 @@
+"""TranslatedLayer: a saved model as a module; its parameters train, its programs run.
+
+NOTE: why `program`, `properties` and the saved methods are found by `__getattr__`. A model's own
+children, parameters and buffers may have any name, `program` too, and theirs come first.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stator.api.moving import moved
+from stator.errors import SpecMismatch
+from stator.execute.arguments import flatten_inputs
+from stator.execute.interpreter import Runner, prepare
+from stator.execute.structure import unflatten
+from stator.export.methods import Method, mode_name
+from stator.export.saved_model import SavedModel
+from stator.export.tensor_table import Entry
+from stator.program.program import Program
+from stator.program.types import TensorType
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where the module keeps a tensor that a program needs, and what the program takes it for."""
+
+    name: str  # in the program
+    path: tuple[str, ...]  # the children that lead to it
+    last: str
+    dtype: torch.dtype
+    device: torch.device
+
+
+class TranslatedLayer(torch.nn.Module):
+    """What `stator.load` gives: call it, train it, move it, save it again.
+
+    `program(method="forward")` is the program that a method runs in the mode the module is in,
+    `properties` what was saved with the model; every saved method can be called by its name.
+    """
+
+    _stator_methods: Mapping[str, Method]
+    _stator_programs: Mapping[str, Program]
+    _stator_constants: dict[str, str]  # name in the programs -> name of the buffer
+    _stator_properties: dict[str, Any]
+    _stator_slots: dict[str, tuple[Slot, ...]]
+    _stator_runners: dict[tuple[str, str], Runner]
+
+    def __init__(self, saved: SavedModel) -> None:
+        super().__init__()
+        self._stator_methods = dict(saved.methods)
+        self._stator_programs = dict(saved.programs)
+        self._stator_properties = dict(saved.properties)
+        self._stator_constants = {
+            name: f"_stator_constant_{index}"
+            for index, name in enumerate(
+                n for n, e in saved.entries.items() if e.kind == "constant"
+            )
+        }
+        self._stator_runners = {}
+        made: dict[int, torch.Tensor] = {}
+        for name, tensor in saved.tensors.items():
+            _register(self, name, tensor, saved.entries[name], made)
+        self._stator_slots = {
+            name: _slots(self, program) for name, program in saved.programs.items()
+        }
+        self.train(saved.training)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program of `forward`."""
+        return run_method(self, "forward", *args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if name == "program":
+                return functools.partial(program_of, self)
+            if name == "properties":
+                return self._stator_properties
+            if name in vars(self).get("_stator_methods", ()):
+                return functools.partial(run_method, self, name)
+            raise
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), "program", "properties", *self._stator_methods]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Runners hold functions, which cannot be pickled: they are made again when needed."""
+        return {**vars(self), "_stator_runners": {}}
+
+
+def program_of(layer: TranslatedLayer, method: str = "forward") -> Program:
+    """The program that `method` runs in the mode that `layer` is in."""
+    return layer._stator_programs[_program_name(layer, method)]
+
+
+def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any) -> Any:
+    """What the method gives."""
+    name = _program_name(layer, method)
+    program = layer._stator_programs[name]
+    leaves = flatten_inputs(
+        program.input_structure, args, kwargs, types=[value.type for value in program.inputs]
+    )
+    stored = {slot.name: _tensor(layer, slot) for slot in layer._stator_slots[name]}
+    outputs = _runner(layer, name, _device(layer, name, stored, leaves))(leaves, stored)
+    return unflatten(program.output_structure, outputs)
+
+
+def _program_name(layer: TranslatedLayer, method: str) -> str:
+    if method not in layer._stator_methods:
+        listed = ", ".join(layer._stator_methods) or "none"
+        raise SpecMismatch(f"this model was saved without a method {method!r}; it has {listed}",
+                           fix="call one that it has, or save it with this one")  # fmt: skip
+    saved, mode = layer._stator_methods[method], mode_name(layer.training)
+    if mode not in saved.programs:
+        reason = f": {saved.refused[mode]}" if mode in saved.refused else ""
+        raise SpecMismatch(
+            f"`{method}` of this model could not be captured in {mode} mode{reason}",
+            fix=f"call `.{'train' if mode == 'eval' else 'eval'}()`, or save it again",
+        )
+    return saved.programs[mode]
+
+
+def _runner(layer: TranslatedLayer, name: str, device: str) -> Runner:
+    if (name, device) not in layer._stator_runners:
+        program = layer._stator_programs[name]
+        made = prepare(moved(program, device) if device else program)
+        layer._stator_runners[name, device] = made
+    return layer._stator_runners[name, device]
+
+
+def _device(
+    layer: TranslatedLayer, name: str, stored: Mapping[str, torch.Tensor], leaves: tuple[Any, ...]
+) -> str:
+    """The device to run on, if it is not the one of the capture: that of the tensors it has."""
+    slots = layer._stator_slots[name]
+    if slots:
+        pairs = [(slot.device, stored[slot.name].device, slot.name) for slot in slots]
+    else:
+        inputs = layer._stator_programs[name].inputs
+        pairs = [
+            (torch.device(value.type.device), leaf.device, value.name)
+            for value, leaf in zip(inputs, leaves, strict=True)
+            if isinstance(value.type, TensorType)
+        ]
+    if all(captured == found for captured, found, _ in pairs):
+        return ""
+    names = {str(found): tensor_name for _, found, tensor_name in pairs}
+    if len(names) > 1:
+        first, second = sorted(names.items())[:2]
+        problem = f"`{first[1]}` is on {first[0]}, and `{second[1]}` on {second[0]}"
+        raise SpecMismatch(problem, fix="move the whole model to one device")
+    return next(iter(names))
+
+
+def _tensor(layer: TranslatedLayer, slot: Slot) -> torch.Tensor:
+    owner: Any = layer
+    for part in slot.path:
+        owner = owner._modules[part]
+    tensor: torch.Tensor | None = owner._parameters.get(slot.last, owner._buffers.get(slot.last))
+    if tensor is None:  # a parametrization has taken its place
+        tensor = getattr(owner, slot.last)
+    if tensor.dtype is not slot.dtype:
+        now, then = (str(dtype).removeprefix("torch.") for dtype in (tensor.dtype, slot.dtype))
+        raise SpecMismatch(
+            f"`{slot.name}` is {now} now, and the program was captured for {then}",
+            fix="move the model that was saved to this dtype, and save it again",
+        )
+    return tensor
+
+
+def check_tensors(layer: TranslatedLayer) -> None:
+    """SpecMismatch if a program could not run with the tensors that `layer` has now."""
+    for slots in layer._stator_slots.values():
+        for slot in slots:
+            _tensor(layer, slot)
+
+
+def _slots(layer: TranslatedLayer, program: Program) -> tuple[Slot, ...]:
+    slots = []
+    for stored in program.stored:
+        kind = stored.value.type
+        assert isinstance(kind, TensorType)  # the reader has checked it
+        *path, last = layer._stator_constants.get(stored.name, stored.name).split(".")
+        dtype = getattr(torch, kind.dtype)
+        slots.append(Slot(stored.name, tuple(path), last, dtype, torch.device(kind.device)))
+    return tuple(slots)
+
+
+def _register(
+    layer: TranslatedLayer, name: str, tensor: torch.Tensor, entry: Entry, made: dict[int, Any]
+) -> None:
+    """Put a tensor where the original module had it, whatever its name is."""
+    *path, last = layer._stator_constants.get(name, name).split(".")
+    owner = _child(layer, path)
+    if entry.kind == "parameter":
+        if id(tensor) not in made:
+            made[id(tensor)] = torch.nn.Parameter(tensor, requires_grad=entry.requires_grad)
+        owner._parameters[last] = made[id(tensor)]
+        return
+    owner._buffers[last] = made.setdefault(id(tensor), tensor)
+    if not entry.persistent:
+        owner._non_persistent_buffers_set.add(last)
+
+
+def _child(module: torch.nn.Module, path: list[str]) -> torch.nn.Module:
+    for part in path:
+        if part not in module._modules:
+            module._modules[part] = torch.nn.Module()
+        found = module._modules[part]
+        assert found is not None
+        module = found
+    return module
