@@ -27,6 +27,8 @@ from pathlib import Path
 
 import torch
 
+import stator
+from stator import InputSpec
 from stator.api.translated import TranslatedLayer
 from stator.errors import FormatError
 from stator.execute.interpreter import run
@@ -86,6 +88,26 @@ class Model:
         return len(self.text) + len(self.weights)
 
 
+def careful(x):
+    """Handlers, texts, lists, prints and casts."""
+    kept, note = [], ""
+    for value in x:
+        try:
+            if value < 0:
+                raise ValueError(f"{value.item():.2f} is below zero")
+            kept.append(value * 2)
+        except (ValueError, KeyError) as error:
+            note = note + str(error)
+    print(len(kept), note)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        return kept, note, x[:, None] @ x[None]
+
+
+def depth(n):
+    """A function that calls itself."""
+    return 0 if n <= 1 else 1 + depth(n // 2)
+
+
 def models(folder):
     """What is mutated: programs of every form, and the models of every version."""
     tensors = {"fc.weight": torch.ones(4, 3), "fc.bias": torch.ones(4)}
@@ -93,8 +115,11 @@ def models(folder):
     tensors = {"table": torch.ones(2, dtype=torch.complex128), "steps": torch.tensor(3)}
     properties = {"classes": ["a", "b"], "deep": {"scale": 0.5, "none": None}}
     write_model(folder / "everything", {"forward": everything()}, tensors, properties=properties)
+    stator.save(careful, folder / "careful", [InputSpec([None])])
+    stator.save(depth, folder / "depth", [InputSpec([], "int64")])
+    made = [folder / name for name in ("linear", "everything", "careful", "depth")]
     kept = [str(file).removesuffix(".stator") for file in sorted(DATA.glob("*/*.stator"))]
-    return [Model.at(stem) for stem in (folder / "linear", folder / "everything", *kept)]
+    return [Model.at(stem) for stem in (*made, *kept)]
 
 
 # ---- mutations of bytes

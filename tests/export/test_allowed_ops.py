@@ -5,7 +5,7 @@ import pytest
 from stator.errors import FormatError
 from stator.export.allowed_ops import ALLOWED_PRIVATE, known_op
 from stator.export.checking import Damage
-from stator.export.op_calls import check_call
+from stator.export.op_calls import check_call, check_try
 from stator.export.op_table import check_schema, encode_ops, schema_text
 from stator.program.ir import Literal, Op
 from tests.program.builder import Builder, tensor
@@ -91,6 +91,32 @@ def test_a_call_that_the_schema_does_not_have_is_refused(call, problem):
 )
 def test_a_call_that_the_schema_has_is_right(call):
     check_call(call, "here")
+
+
+NAMES = (("ValueError",),)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "problem"),
+    [
+        ({}, "here.attributes must have a number for stator::try"),
+        ({"number": True}, "here.attributes must have a number for stator::try"),
+        ({"number": 0, "catches": 5}, "here.attributes.catches must be lists of names"),
+        ({"number": 0, "catches": ((1,),)}, "here.attributes.catches must be lists of names"),
+        ({"number": 0, "catches": NAMES, "asks": 5},
+         "here.attributes.asks must have a list for each handler"),
+        ({"number": 0, "catches": NAMES, "asks": ()},
+         "here.attributes.asks must have a list for each handler"),
+        ({"number": 0, "catches": NAMES, "asks": (5,)},
+         "here.attributes.asks must be lists of lists of names"),
+    ],
+)  # fmt: skip
+def test_a_try_without_names_for_its_handlers_is_refused(attributes, problem):
+    assert fault(check_try, op("stator::try", **attributes), "here") == problem
+
+
+def test_a_try_with_names_for_its_handlers_is_right():
+    check_try(op("stator::try", number=0, catches=NAMES, asks=(NAMES,)), "here")
 
 
 OWN = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"

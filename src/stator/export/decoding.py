@@ -24,7 +24,7 @@ from stator.export.checking import (
     texts,
 )
 from stator.export.encoding import COLUMNS, INT_LIMIT, Json
-from stator.export.op_calls import check_call
+from stator.export.op_calls import check_call, check_try
 from stator.location import Location
 from stator.program import structure as shape
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
@@ -126,7 +126,9 @@ class ProgramReader:
         results = self.definitions(optional(data, "results", list, at), f"{at}.results")
         place = self.place(data["place"], f"{at}.place") if "place" in data else None
         op = Op(name, args, attributes, results, blocks, place)
-        if name not in STATOR_OPS:
+        if name == "stator::try":
+            check_try(op, at)
+        elif name not in STATOR_OPS:
             check_call(op, at)
         return op
 

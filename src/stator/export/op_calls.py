@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from stator.export.checking import Damage
-from stator.program.ir import Literal, Op
+from stator.program.ir import Arg, Literal, Op
 from stator.program.registry import resolve
 
 
@@ -71,3 +71,20 @@ def check_call(op: Op, at: str) -> None:
     if op.results and len(op.results) != form.returns and not form.gives_list:
         problem = f"has {len(op.results)} items; {op.name} gives {form.returns}"
         raise Damage(f"{at}.results", problem)
+
+
+def check_try(op: Op, at: str) -> None:
+    """Damage unless a `stator::try` has names to catch, and questions, for each handler."""
+    catches, asks = op.attributes.get("catches"), op.attributes.get("asks")
+    if type(op.attributes.get("number")) is not int:
+        raise Damage(f"{at}.attributes", "must have a number for stator::try")
+    if not isinstance(catches, tuple) or not all(map(_is_names, catches)):
+        raise Damage(f"{at}.attributes.catches", "must be lists of names")
+    if not isinstance(asks, tuple) or len(asks) != len(catches):
+        raise Damage(f"{at}.attributes.asks", "must have a list for each handler")
+    if not all(isinstance(asked, tuple) and all(map(_is_names, asked)) for asked in asks):
+        raise Damage(f"{at}.attributes.asks", "must be lists of lists of names")
+
+
+def _is_names(names: Arg) -> bool:
+    return isinstance(names, tuple) and all(isinstance(name, str) for name in names)

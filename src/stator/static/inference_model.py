@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from stator.errors import InputError
+from stator.errors import FormatError, InputError
 from stator.export.saved_model import SavedModel, read_model, write_model
 from stator.optimize.dataflow import needed_for
 from stator.optimize.pipeline import optimize
@@ -146,7 +146,10 @@ def load_inference_model(
         raise InputError(f"the executor is a {type(executor).__name__}",
                          fix="give a `stator.static.Executor`")  # fmt: skip
     saved = read_model(path)
-    recorded = saved.programs["eval"] if "eval" in saved.programs else saved.programs["forward"]
+    recorded = saved.program_of("forward") or saved.program_of("forward", training=True)
+    if recorded is None:
+        raise FormatError(f"the model at {os.fspath(path)} has no method `forward`",
+                          fix="save it with one, or use `stator.load`")  # fmt: skip
     tensors = {item.name: _live(item, saved) for item in recorded.stored}
     recorded, fetches = _with_values(recorded)
     private = frozenset(item.name for item in recorded.stored if item.kind == "constant")
