@@ -7,13 +7,14 @@ import math
 import os
 import subprocess
 import sys
+import tracemalloc
 
 import pytest
 import torch
 
 from stator.errors import FormatError
 from stator.execute.interpreter import run
-from stator.export import saved_model
+from stator.export import files, saved_model
 from stator.export.files import Paths
 from stator.export.saved_model import HEAD, read_model, write_model
 from tests.program.zoo import everything, linear
@@ -396,3 +397,99 @@ def test_a_reader_never_sees_a_mix_while_models_are_written(model, weights):
         write_model(model, {"forward": linear()}, full)
     assert reader.returncode == 0
     assert count > 10
+
+
+def test_a_hostile_text_is_refused_before_it_takes_memory(model):
+    rest = b'"programs":[' + b"[]," * 2_000_000 + b"1]}"
+    forged(model, rest)
+    size = Paths.of(model).text.stat().st_size
+    tracemalloc.start()
+    text = refusal(model)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert text == (
+        f"[ST400] {model}.stator is damaged: its data would take 264000756 bytes of memory, "
+        "more than 67108864"
+    )
+    assert peak < 1.1 * size
+
+
+def test_an_op_set_of_a_newer_stator_is_refused(model):
+    rewrite(model, lambda data: data["op_sets"].update(stator=99))
+    assert refusal(model) == (
+        f"[ST400] {model}.stator is damaged: op_sets.stator is 99, and this Stator has 1: "
+        "a newer one is needed"
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        (lambda data: data["ops"].clear(), "ops has no schema of aten::linear"),
+        (
+            lambda data: data["ops"].update({"aten::relu": "x"}),
+            "ops.aten::relu is no schema",
+        ),
+        (
+            lambda data: data["methods"]["forward"]["programs"].update(train="x"),
+            "methods.forward.train names the program 'x', which is not there",
+        ),
+        (
+            lambda data: data["programs"]["forward"]["stored"][1]["value"]["type"]["tensor"].update(
+                dtype="int64"
+            ),
+            "programs.forward.stored takes `fc.bias` for i64[4]",
+        ),
+        (
+            lambda data: data["programs"]["forward"]["stored"][1]["value"]["type"]["tensor"].update(
+                shape=[5]
+            ),
+            "programs.forward.stored takes `fc.bias` for f32[5]",
+        ),
+    ],
+)
+def test_a_forged_table_is_refused_with_the_place(model, change, problem):
+    rewrite(model, change)
+    assert refusal(model) == f"[ST400] {model}.stator is damaged: {problem}"
+
+
+def test_gradients_of_an_integer_and_names_too_deep_are_refused(tmp_path):
+    write_model(tmp_path / "m", {}, {"steps": torch.tensor(3)})
+    rewrite(tmp_path / "m", lambda data: data["tensors"]["steps"].update(requires_grad=True))
+    assert refusal(tmp_path / "m").endswith(
+        "tensors.steps is i64[], which cannot require gradients"
+    )
+    name = ".".join("a" * 150)
+    write_model(tmp_path / "m", {}, {name: torch.tensor(3)})
+    assert refusal(tmp_path / "m").endswith(" is nested more than 100 deep")
+
+
+def test_a_text_that_no_reader_would_allow_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(saved_model, "TEXT_LIMIT", 100)
+    with pytest.raises(FormatError) as caught:
+        write_model(tmp_path / "m", {}, {})
+    assert caught.value.problem.endswith(" bytes, more than a reader allows for")
+    assert caught.value.fix == (
+        "save fewer methods in one model, or loop where the same code is repeated"
+    )
+    assert os.listdir(tmp_path) == []
+
+
+def test_leftovers_of_a_writer_that_was_killed_are_removed(model, weights):
+    stale = [f".model.stator.{'0' * 16}.tmp", f".model.safetensors.{'f' * 16}.tmp"]
+    other = [".model.stator.tmp", ".another.stator." + "0" * 16 + ".tmp"]
+    for name in stale + other:
+        (model.parent / name).touch()
+    write_model(model, {"forward": linear()}, weights)
+    assert sorted(os.listdir(model.parent)) == sorted([*other, "model.safetensors", "model.stator"])
+
+
+def test_a_model_that_is_always_replaced_is_given_up(model, monkeypatch):
+    monkeypatch.setattr(files, "_is_at", lambda *_: False)
+    assert refusal(model) == f"[ST400] {model}.stator was replaced 100 times while it was read"
+
+
+def test_a_folder_in_place_of_the_text_is_named(model):
+    Paths.of(model).text.unlink()
+    Paths.of(model).text.mkdir()
+    assert refusal(model) == f"[ST400] {model}.stator cannot be read: Is a directory"
