@@ -16,6 +16,7 @@ from stator.errors import FormatError
 from stator.execute.interpreter import run
 from stator.export import files, saved_model
 from stator.export.files import Paths
+from stator.export.methods import Method
 from stator.export.saved_model import HEAD, read_model, write_model
 from tests.program.zoo import everything, linear
 
@@ -493,3 +494,13 @@ def test_a_folder_in_place_of_the_text_is_named(model):
     Paths.of(model).text.unlink()
     Paths.of(model).text.mkdir()
     assert refusal(model) == f"[ST400] {model}.stator cannot be read: Is a directory"
+
+
+def test_the_program_of_a_method_is_found_by_its_mode(tmp_path, weights):
+    programs = {"forward": linear(), "other": linear()}
+    methods = {"forward": Method({"train": "forward", "eval": "other"}), "f": Method({})}
+    write_model(tmp_path / "m", programs, weights, methods=methods)
+    saved = read_model(tmp_path / "m")
+    assert saved.program_of("forward") is saved.programs["other"]
+    assert saved.program_of("forward", training=True) is saved.programs["forward"]
+    assert saved.program_of("f") is saved.program_of("none") is None

@@ -112,7 +112,8 @@ def capture_all(requests: list[Request], owner: torch.nn.Module | None) -> Captu
             except Exception as error:  # noqa: BLE001 (kept: the loaded model gives the reason)
                 refused[other] = str(error).strip().partition("\n")[0] or type(error).__name__
             else:
-                chosen[other] = made.add(f"{request.name}.{other}", *program)
+                name = other if request.name == "forward" else f"{request.name}.{other}"
+                chosen[other] = made.add(name, *program)
         made.methods[request.name] = Method(chosen, refused)
     return made
 

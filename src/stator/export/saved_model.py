@@ -34,7 +34,13 @@ from stator.export.files import (
     temporary,
 )
 from stator.export.json_text import MEMORY_FLOOR, NotJson, memory_needed, parse
-from stator.export.methods import Method, decode_methods, encode_methods, methods_of
+from stator.export.methods import (
+    Method,
+    decode_methods,
+    encode_methods,
+    methods_of,
+    mode_name,
+)
 from stator.export.op_table import STATOR_OP_SET, check_ops, encode_ops
 from stator.export.tensor_file import keys_of, map_tensors, write_tensors
 from stator.export.tensor_table import (
@@ -66,6 +72,12 @@ class SavedModel:
     producer: Mapping[str, object]  # the versions of `stator` and `torch` that wrote it
     methods: Mapping[str, Method]
     properties: Mapping[str, object]
+
+    def program_of(self, method: str = "forward", *, training: bool = False) -> Program | None:
+        """The program that a method runs in a mode; None if there is none."""
+        chosen = self.methods[method].programs if method in self.methods else {}
+        name = chosen.get(mode_name(training))
+        return None if name is None else self.programs[name]
 
 
 def write_model(
