@@ -153,8 +153,10 @@ def _device(
     names = {str(found): tensor_name for _, found, tensor_name in pairs}
     if len(names) > 1:
         first, second = sorted(names.items())[:2]
-        problem = f"`{first[1]}` is on {first[0]}, and `{second[1]}` on {second[0]}"
-        raise SpecMismatch(problem, fix="move the whole model to one device")
+        raise SpecMismatch(
+            f"`{first[1]}` is on {first[0]}, and `{second[1]}` on {second[0]}",
+            fix="move the whole model to one device",
+        )
     return next(iter(names))
 
 

@@ -262,8 +262,9 @@ def _read_weights(paths: Paths, files: Opened, digests: Digests) -> dict[str, to
         fault = digests.fault(descriptor)
         if fault is None:
             return _map(file, descriptor)
-        faults.append(f"{file} is damaged, or belongs to another model than {paths.text}: {fault}")
-    raise FormatError(faults[0])
+        faults.append((file, fault))
+    file, fault = faults[0]
+    raise FormatError(f"{file} is damaged, or belongs to another model than {paths.text}: {fault}")
 
 
 def _map(file: Path, descriptor: int) -> dict[str, torch.Tensor]:
