@@ -414,6 +414,8 @@ def fuzz(files, seed, folder):
             faults[index] = f"the process died (signal {number})"
             stop = index + 1
         start = stop
+        if sys.stderr.isatty():
+            print(f"\r{start} files, {len(faults)} faults", end="", file=sys.stderr, flush=True)
     return counts, faults
 
 
