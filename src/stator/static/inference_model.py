@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from stator.errors import InputError
+from stator.errors import FormatError, InputError
 from stator.export.saved_model import SavedModel, read_model, write_model
 from stator.optimize.dataflow import needed_for
 from stator.optimize.pipeline import optimize
@@ -146,17 +146,15 @@ def load_inference_model(
         raise InputError(f"the executor is a {type(executor).__name__}",
                          fix="give a `stator.static.Executor`")  # fmt: skip
     saved = read_model(path)
-    recorded = saved.program_of() or _no_forward(path)
+    recorded = saved.program_of("forward") or saved.program_of("forward", training=True)
+    if recorded is None:
+        raise FormatError(f"the model at {os.fspath(path)} has no method `forward`",
+                          fix="save it with one, or use `stator.load`")  # fmt: skip
     tensors = {item.name: _live(item, saved) for item in recorded.stored}
     recorded, fetches = _with_values(recorded)
     private = frozenset(item.name for item in recorded.stored if item.kind == "constant")
     program = Program.of(recorded, tensors, private=private, fetches=fetches)
     return program, [value.name for value in recorded.inputs], fetches
-
-
-def _no_forward(path: str | os.PathLike[str]) -> RecordedProgram:
-    raise InputError(f"the model at {os.fspath(path)} has no method `forward`",
-                     fix="load it with `stator.load`")  # fmt: skip
 
 
 def _live(item: Stored, saved: SavedModel) -> torch.Tensor:
