@@ -18,7 +18,6 @@ from torch._subclasses.fake_tensor import FakeTensor
 from stator.capture.blocks import record_raise, says_captured
 from stator.capture.inputs import InputReader, Inputs
 from stator.capture.journal import same_state, state_of
-from stator.capture.numbers import Number
 from stator.capture.places import place_of
 from stator.capture.results import Results
 from stator.capture.values import (
@@ -114,7 +113,7 @@ def _trace(
             value = staging.call(function, *inputs.args, **inputs.kwargs)
             results = Results(recorder, session.guards.is_outside, session.plain)
             structure = results.structure_of(value)
-            effects = _effects(session, inputs, results)
+            effects = _effects(session, inputs, results, live)
             written = _written(session)
         except StatorError:
             raise
@@ -199,7 +198,9 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
     return verify(renumber(program))
 
 
-def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect, ...]:
+def _effects(
+    session: Session, inputs: Inputs, results: Results, live: tuple[Slot, ...]
+) -> tuple[Effect, ...]:
     """What the call changed outside: attributes, cells, globals, lists and dicts it was given."""
     effects = []
     for obj, before in session.journal.changed():
@@ -210,22 +211,25 @@ def _effects(session: Session, inputs: Inputs, results: Results) -> tuple[Effect
         elif session.is_own(obj):
             continue
         else:
-            _watch_kept(session, obj, before)
+            anew = [slot.key for slot in live if slot.owner is obj]
+            _watch_kept(session, obj, before, anew)
         effect = _effect(obj, target, is_argument, before, results)
         effects.append(replace(effect, place=session.journal.place_of(obj)))
     return tuple(effects)
 
 
-def _watch_kept(session: Session, obj: Any, before: Any) -> None:
-    """What some paths leave as it was is read: the program gives it back on those paths."""
+def _watch_kept(session: Session, obj: Any, before: Any, anew: Sequence[Any]) -> None:
+    """What some paths leave as it was is read: the program gives it back on those paths.
+
+    What every run reads `anew` needs no watching.
+    """
     state = state_of(obj)
     if not isinstance(state, dict):
         return
     for key, value in state.items():
         old = before.get(key, value)
-        if same_state((value,), (old,)) or isinstance(old, Number | FakeTensor):
-            continue  # as it was; or every run reads it anew
-        if _is_joined(session, value):
+        changed = key not in anew and not same_state((value,), (old,))
+        if changed and _is_joined(session, value):
             session.guards.read_slot(obj, key, old)
 
 
