@@ -423,3 +423,28 @@ def bit_count(n: Any) -> Any:
     while n != 0:
         n, count = n >> 1, count + n % 2
     return count
+
+
+def result_after_hook(hook: Any, module: Any, *given: Any) -> Any:
+    """The result of `module`, the last of `given`, as a forward hook leaves it."""
+    result = given[-1]
+    changed = hook(module, *given)
+    if changed is not None:
+        result = changed
+    return result
+
+
+def positional_after_hook(hook: Any, module: Any, args: Any) -> Any:
+    """The arguments of `module` as a forward pre-hook leaves them."""
+    changed = hook(module, args)
+    if changed is not None:
+        args = changed if isinstance(changed, tuple) else (changed,)
+    return args
+
+
+def arguments_after_hook(hook: Any, module: Any, args: Any, kwargs: Any) -> Any:
+    """The same, keyword arguments included."""
+    changed = hook(module, args, kwargs)
+    if changed is not None:
+        args, kwargs = changed
+    return args, kwargs

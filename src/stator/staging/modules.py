@@ -10,6 +10,8 @@ from torch.nn.modules import module as torch_module
 
 from stator.capture.places import current_place, is_library_file
 from stator.errors import UnsupportedCall
+from stator.staging import definitions
+from stator.staging.guards import Contents
 from stator.staging.session import Session
 
 Call = Callable[..., Any]
@@ -95,23 +97,18 @@ def _run_pre_hooks(call: Call, module: torch.nn.Module, args: Any, kwargs: Any) 
     hooks = (*torch_module._global_forward_pre_hooks.items(), *module._forward_pre_hooks.items())
     for key, hook in hooks:
         if key in module._forward_pre_hooks_with_kwargs:
-            result = call(hook, module, args, kwargs)
-            if result is not None:
-                args, kwargs = result
+            run, given = definitions.arguments_after_hook, (hook, module, args, kwargs)
+            args, kwargs = call.run(run, given, {})  # type: ignore[attr-defined]
         else:
-            result = call(hook, module, args)
-            if result is not None:
-                args = result if isinstance(result, tuple) else (result,)
+            run, given = definitions.positional_after_hook, (hook, module, args)
+            args = call.run(run, given, {})  # type: ignore[attr-defined]
     return args, kwargs
 
 
 def _run_hooks(call: Call, module: torch.nn.Module, args: Any, kwargs: Any, result: Any) -> Any:
     hooks = (*torch_module._global_forward_hooks.items(), *module._forward_hooks.items())
     for key, hook in hooks:
-        if key in module._forward_hooks_with_kwargs:
-            changed = call(hook, module, args, kwargs, result)
-        else:
-            changed = call(hook, module, args, result)
-        if changed is not None:
-            result = changed
+        named = (kwargs,) if key in module._forward_hooks_with_kwargs else ()
+        given = (hook, module, args, *named, result)
+        result = call.run(definitions.result_after_hook, given, {})  # type: ignore[attr-defined]
     return result
