@@ -199,11 +199,12 @@ def test_a_full_backward_hook_in_a_loop_runs_for_each_trip():
 
 @pytest.mark.feature("hooks", "tensor hooks on parameters, also after-accumulation hooks")
 def test_hooks_on_parameters_run():
+    def tripled(parameter):
+        parameter.grad.mul_(3)
+
     def prepare(model):
         model.first.weight.register_hook(lambda gradient: gradient * 2)
-        model.second.weight.register_post_accumulate_grad_hook(
-            lambda parameter: parameter.grad.mul_(3) and None
-        )
+        model.second.weight.register_post_accumulate_grad_hook(tripled)
 
     compare_prepared(prepare)
 

@@ -21,6 +21,7 @@ from typing import Any
 
 import sympy
 import torch
+from torch._library.utils import has_fake_kernel
 from torch._subclasses.fake_tensor import (
     FakeTensor,
     FakeTensorMode,
@@ -137,7 +138,7 @@ class Recorder(ProxyTorchDispatchMode):
             name, tuple(args), attributes or {}, tuple(results), tuple(blocks),
             place or current_place(),
         )  # fmt: skip
-        self._follow_modes()
+        self.follow_modes()
         if self.attempts and may_raise(op):
             self._keep_names()
         self.scope.block.ops.append(op)
@@ -164,8 +165,8 @@ class Recorder(ProxyTorchDispatchMode):
             journal = journal.parent
         return found
 
-    def _follow_modes(self) -> None:
-        """Grad mode and autocast are part of the program: say so where they change."""
+    def follow_modes(self) -> None:
+        """Grad mode, inference mode and autocast are part of the program: say where they change."""
         now = Modes.current()
         if now != self.scope.modes:
             for name, args in now.changes_from(self.scope.modes):
@@ -216,11 +217,11 @@ class Recorder(ProxyTorchDispatchMode):
     def _leave_modes(self, scope: Scope) -> None:
         if Modes.current() != scope.entry_modes:
             raise UnsupportedCall(
-                "grad mode or autocast is changed in one branch or trip and not changed back",
+                "grad mode, inference mode or autocast is changed in one branch or trip and not changed back",
                 at=current_place(),
                 fix="use `with torch.no_grad():` or `with torch.autocast(...):`",
             )
-        self._follow_modes()
+        self.follow_modes()
 
     # ---- tensors
 
@@ -445,6 +446,11 @@ class Recorder(ProxyTorchDispatchMode):
         if name in REFUSED_OPS:
             problem, fix = REFUSED_OPS[name]
             raise UnsupportedCall(problem, at=current_place(), fix=fix)
+        if func.namespace != "aten" and not has_fake_kernel(func):
+            raise UnsupportedCall(
+                f"the custom op `{name}` has no fake kernel, so its result cannot be described",
+                at=current_place(), fix=f'register one: `@torch.library.register_fake("{name}")`',
+            )  # fmt: skip
         program_args = tuple(self.arg(arg) for arg in args)
         program_kwargs = {key: self.arg(value) for key, value in kwargs.items()}
         if name in RANK_DEPENDS_ON_ONE:
@@ -527,7 +533,7 @@ class Recorder(ProxyTorchDispatchMode):
 
     def _record(self, func: Any, name: str, args: Any, kwargs: dict[str, Arg], result: Any) -> None:
         outputs = result if isinstance(result, tuple | list) else (result,)
-        if isinstance(result, list) and not result:
+        if (isinstance(result, list) and not result) or not func._schema.returns:
             outputs = ()
         values = [self._result_value(output) for output in outputs if output is not None]
         kept = [output for output in outputs if output is not None]

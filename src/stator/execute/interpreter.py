@@ -159,9 +159,9 @@ def run_try(step: Step, frame: Frame) -> Sequence[Any]:
     body, *handlers = step.blocks
     number = int(step.op.attributes["number"])  # type: ignore[arg-type] # checked
     frame.kept[number] = tuple(read(frame.values) for read in step.args)
-    grad = torch.is_grad_enabled()
     try:
-        return run_block(body, (), frame)
+        with modes_restored(frame.runner.autocast_devices):
+            return run_block(body, (), frame)
     except StatorError:
         raise
     except Exception as error:
@@ -170,7 +170,6 @@ def run_try(step: Step, frame: Frame) -> Sequence[Any]:
         choices = zip(attributes["catches"], attributes["asks"], handlers, strict=True)
         for names, asks, handler in choices:
             if found & {*names}:
-                torch.set_grad_enabled(grad)
                 answers = (not found.isdisjoint(asked) for asked in asks)
                 given = (type_name(error), str(error), *frame.kept[number], *answers)
                 return _run_handler(handler, given, error, frame)
@@ -279,7 +278,7 @@ def prepare(program: Program, *, release: bool = True) -> Runner:
         _prepare_block(checks, release),
         _prepare_block(body, release),
         {name: _prepare_block(block, release) for name, block in program.functions.items()},
-        any(op.name in ("stator::set_grad", "stator::set_autocast") for op in ops),
+        any(op.name.startswith("stator::set_") for op in ops),
         tuple(sorted({torch.device(constant_of(device)).type for device in casts})),
     )
 

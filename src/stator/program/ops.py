@@ -33,7 +33,10 @@ Effects:
     stator::demand(condition, text)         raises DemandViolated
     stator::print(*parts) sep= end=
     stator::set_grad(enabled)               grad mode from here on, until the next one or the end
-    stator::set_autocast(device, enabled, dtype)
+    stator::set_inference(enabled)          inference mode, in the same way
+    stator::set_autocast(device, enabled, dtype, cache, deeper)
+                                            autocast, in the same way; `deeper` is the change in the
+                                            number of open contexts
 
 Text:
     stator::format(value, conversion, spec) one value as text
@@ -71,7 +74,7 @@ NUMBER_OPS = (
     *MATH_OPS,
 )  # fmt: skip
 CONTROL_OPS = ("if", "while", "call", "try", "keep", "reraise")
-EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_autocast")
+EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_inference", "set_autocast")
 TEXT_OPS = ("format", "join", "text_length")
 LIST_OPS = (
     "list_make", "list_length", "list_get", "list_slice", "list_append", "list_insert",

@@ -39,6 +39,7 @@ from stator.rewrite.convert import Converted, convert
 from stator.staging import definitions, lists
 from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
+from stator.staging.callbacks import WRITTEN_OUT, calls_back
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.library_objects import refuse_unfollowed
@@ -195,6 +196,7 @@ class Caller:
         return call_module(self.session, self, module, args, kwargs)
 
     def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
+        function = WRITTEN_OUT.get(function, function)
         if function in FUNCTIONS or self._is_library(function):
             return self.library(function, args, kwargs)
         return self.run(function, args, kwargs)
@@ -211,7 +213,7 @@ class Caller:
     def _is_library(self, function: types.FunctionType) -> bool:
         if function.__module__ == definitions.__name__:  # Python's builtins, written in Python
             return False
-        return is_library_file(function.__code__.co_filename)
+        return is_library_file(function.__code__.co_filename) and not calls_back(function)
 
     def converted(self, function: types.FunctionType) -> types.FunctionType:
         """The staged form of `function`; what it reads from outside is watched from now on."""

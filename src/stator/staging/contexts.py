@@ -11,6 +11,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from stator.capture.branches import capture_if
 from stator.capture.places import is_library_file
 from stator.capture.values import CaughtError, CaughtType
@@ -38,6 +40,8 @@ def with_stmt(
     else:
         with manager as value:
             body(value)
+        if isinstance(manager, torch.autocast):  # it has forgotten the weights that it cast
+            session.recorder.follow_modes()
 
 
 def _with_users(

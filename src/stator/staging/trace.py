@@ -13,7 +13,9 @@ from typing import Any
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.nn.utils import parametrize
 
 from stator.capture.blocks import record_raise, says_captured
 from stator.capture.inputs import InputReader, Inputs
@@ -75,7 +77,7 @@ def trace(
 
     What the slots `live` hold become further inputs, after those of the arguments.
     """
-    with ONE_AT_A_TIME:
+    with ONE_AT_A_TIME, _apart():
         return _trace(function, args, kwargs, name, owner, live)
 
 
@@ -152,6 +154,22 @@ def name_tensors(session: Session, owner: torch.nn.Module) -> None:
         known.setdefault(id(parameter), ("parameter", name))
     for name, buffer in owner.named_buffers():
         known.setdefault(id(buffer), ("buffer", name))
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Nothing that is going on around the call takes part in its capture.
+
+    Function transforms (`torch.func.grad`, `vmap`) apply when the program runs; a cached
+    parametrization would keep a symbolic tensor for the time after.
+    """
+    caching = parametrize._cache_enabled
+    parametrize._cache_enabled = 0
+    try:
+        with temporarily_clear_interpreter_stack():
+            yield
+    finally:
+        parametrize._cache_enabled = caching
 
 
 @contextmanager
