@@ -18,6 +18,7 @@ RECURRENT = {
 
 @pytest.mark.feature("layers", "`nn.LSTM`, `nn.GRU`, `nn.RNN`: layers, dropout, two directions")
 @pytest.mark.parametrize("name", RECURRENT)
+@pytest.mark.filterwarnings("ignore:LSTM with projections is not:UserWarning")  # torch's own
 def test_a_recurrent_layer_equals_eager(name):
     model = RECURRENT[name]()
     compare_module(model, *((torch.randn(b, n, 5),) for b, n in ((3, 7), (2, 4), (1, 1))))

@@ -35,6 +35,7 @@ from torch.fx.experimental.proxy_tensor import (
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from stator.capture.eager_errors import eager_error
+from stator.capture.fake_rules import FAKE_RULES
 from stator.capture.journal import Journal, state_of
 from stator.capture.modes import Modes
 from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_words, kind_of_number
@@ -480,7 +481,11 @@ class Recorder(ProxyTorchDispatchMode):
             args, kwargs = torch.utils._pytree.tree_map_only(
                 torch.Tensor, self._as_fake, (args, kwargs)
             )
-            result = self._ask_twice(lambda: func(*args, **kwargs))
+            rule = FAKE_RULES.get(name)
+            if rule is not None:
+                result = rule(self.fresh_size, *args, **kwargs)
+            else:
+                result = self._ask_twice(lambda: func(*args, **kwargs))
         except StatorError:
             raise
         except Exception as error:  # noqa: BLE001  # raised again, as eager has it

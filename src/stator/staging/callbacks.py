@@ -6,9 +6,12 @@ such a function: the wrapper is the library's, what it calls is the user's.
 
 from __future__ import annotations
 
+import os
 import types
+from typing import Any
 
 import torch
+import torch.distributions
 import torch.utils.checkpoint
 
 from stator.staging import definitions
@@ -26,9 +29,30 @@ CALL_BACK = frozenset(
     }
 )
 
-WRITTEN_OUT = {torch.utils.checkpoint.checkpoint: definitions.checkpoint}
+# Functions of torch whose Python cannot be converted as it stands, written anew.
+WRITTEN_OUT: dict[Any, types.FunctionType] = {
+    torch.utils.checkpoint.checkpoint: definitions.checkpoint,
+    torch.nn.utils.rnn.pad_packed_sequence: definitions.pad_packed_sequence,
+    torch.distributions.Distribution.__init__: definitions.distribution_init,
+    torch.distributions.Distribution._validate_sample: definitions.validate_sample,
+}
+TORCH = os.path.dirname(torch.__file__) + os.sep
 
 
 def calls_back(function: types.FunctionType) -> bool:
     """Does this library function call code that a user has written?"""
-    return function.__code__.co_qualname in CALL_BACK
+    return function in WRITTEN_OUT or function.__code__.co_qualname in CALL_BACK
+
+
+def python_of(function: Any) -> tuple[types.FunctionType, tuple[Any, ...]] | None:
+    """The Python function of torch behind a callable, and what it is given first; else None."""
+    first: tuple[Any, ...] = ()
+    if isinstance(function, torch.nn.Module):
+        function = function.forward
+    if isinstance(function, type):
+        function = function.__init__ if function.__new__ is object.__new__ else None
+    if isinstance(function, types.MethodType):
+        function, first = function.__func__, (function.__self__,)
+    if not isinstance(function, types.FunctionType):
+        return None
+    return (function, first) if function.__code__.co_filename.startswith(TORCH) else None

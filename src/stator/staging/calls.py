@@ -34,12 +34,12 @@ from stator.capture.values import (
     distribute,
     first_variant,
 )
-from stator.errors import UnsupportedCall
+from stator.errors import DataDependent, UnsupportedCall
 from stator.rewrite.convert import Converted, convert
 from stator.staging import definitions, lists
 from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
-from stator.staging.callbacks import WRITTEN_OUT, calls_back
+from stator.staging.callbacks import WRITTEN_OUT, calls_back, python_of
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.library_objects import refuse_unfollowed
@@ -196,13 +196,13 @@ class Caller:
         return call_module(self.session, self, module, args, kwargs)
 
     def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
-        function = WRITTEN_OUT.get(function, function)
         if function in FUNCTIONS or self._is_library(function):
             return self.library(function, args, kwargs)
         return self.run(function, args, kwargs)
 
     def run(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         """Run the staged form of `function`; a generator runs where its items are used."""
+        function = WRITTEN_OUT.get(function, function)
         if function.__code__.co_flags & inspect.CO_GENERATOR:
             new = self.converted(function)
             return StagedGenerator(
@@ -266,9 +266,14 @@ class Caller:
             if not isinstance(made, torch.Tensor | Variant):
                 self.session.recorder.born(made)
             return made
+        return self._new_object(cls, init, args, kwargs)
+
+    def _new_object(
+        self, cls: Any, init: types.FunctionType, args: Args, kwargs: Keywords
+    ) -> Any:
         new = object.__new__(cls)
         self.session.recorder.born(new)
-        self._call_function(init, (new, *args), kwargs)
+        self.run(init, (new, *args), kwargs)
         return new
 
     def _new_exception(self, cls: Any, init: Any, args: Args, kwargs: Keywords) -> Any:
@@ -358,10 +363,26 @@ class Caller:
         self._watch_arguments(args, kwargs)
         if isinstance(owner, torch.nn.Module):
             watch_tree(self.session, owner)
-        result = self._own_result(function(*args, **kwargs), (owner, *args))
+        result = self._own_result(self._run_library(function, args, kwargs), (owner, *args))
         if _is_hashable(function) and function in MAKES_OBJECTS:
             self.session.recorder.born(result)
         return result
+
+    def _run_library(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        """Library code runs as it is; Python code of torch that asks for data is converted too."""
+        recorder = self.session.recorder
+        mark, facts = recorder.mark(), set(recorder.sizes.facts[-1])
+        try:
+            return function(*args, **kwargs)
+        except DataDependent:
+            python = python_of(function)
+            if python is None:
+                raise
+            recorder.rewind(mark)
+            recorder.sizes.forget(facts)
+        if isinstance(function, type):
+            return self._new_object(function, python[0], args, kwargs)
+        return self.run(python[0], (*python[1], *args), kwargs)
 
     def _refuse(self, function: Any) -> None:
         found = REFUSED_CALLS.get(function) if _is_hashable(function) else None
