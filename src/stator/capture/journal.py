@@ -84,7 +84,7 @@ def restore(obj: Any, state: Any) -> None:
         if obj.columns is None:
             obj.extend(state) if isinstance(obj, list) else obj.update(state)
     elif isinstance(obj, dict):
-        _refill(obj, state)
+        refill(obj, state)
     elif isinstance(obj, list | set | collections.deque):
         obj.clear()
         obj.update(state) if isinstance(obj, set) else obj.extend(state)
@@ -98,8 +98,8 @@ def restore(obj: Any, state: Any) -> None:
         vars(obj).update(state)
 
 
-def _refill(obj: dict[Any, Any], state: dict[Any, Any]) -> None:
-    """By the plain methods: a subclass may forbid what `update` does."""
+def refill(obj: dict[Any, Any], state: dict[Any, Any]) -> None:
+    """Make `state` the contents of a dict, by the plain methods: a subclass may forbid its own."""
     plain = collections.OrderedDict if isinstance(obj, collections.OrderedDict) else dict
     plain.clear(obj)
     for key, value in state.items():
