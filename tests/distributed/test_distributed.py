@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
+import stator
 from tests.distributed import worker
 
 pytestmark = pytest.mark.slow
@@ -43,3 +46,20 @@ def test_two_processes_lose_what_eager_loses(way, tmp_path):
     assert second["eager"] == second["static"]
     assert len(first["eager"]) == worker.STEPS
     assert first["eager"] != second["eager"], "both ranks saw the same data"
+
+
+class FSDPModule:
+    """Named as the class that `fully_shard` mixes in."""
+
+
+class Sharded(FSDPModule, nn.Linear):
+    """Stands for a module that `fully_shard` has sharded: no process group is needed here."""
+
+
+@pytest.mark.feature(
+    "distributed", "a sharded or wrapped module inside a static one", refused="ST204"
+)
+def test_a_sharded_module_inside_a_program_is_refused():
+    model = stator.to_static(nn.Sequential(Sharded(3, 3)))
+    with pytest.raises(stator.StatorError, match="convert the module inside it"):
+        model(torch.ones(2, 3))

@@ -161,6 +161,7 @@ def test_gradients_taken_outside_equal_eager():
     assert_equal(*taken)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script`:DeprecationWarning")  # torch's own, in jvp
 @pytest.mark.feature("autograd", "`torch.autograd.functional.jacobian`, `torch.func.grad`, `vmap`")
 def test_function_transforms_of_a_static_function_equal_eager():
     def energy(x):
@@ -204,9 +205,26 @@ def descent(x):
 INSIDE = [force, force_in_a_branch, descent]
 
 
-@pytest.mark.feature("autograd", "`torch.autograd.grad` inside the function", refused="ST204")
+@pytest.mark.feature("autograd", "`torch.autograd.grad` inside the function, `create_graph` included")
 @pytest.mark.parametrize("function", INSIDE)
-def test_gradients_taken_inside_are_refused(function):
+def test_gradients_taken_inside_equal_eager(function):
+    compare_function(function, (X,), (Y,), (negated(X),))
+
+
+def backward_inside(x):
+    (x * x).sum().backward()
+    return x
+
+
+def gradient_that_may_be_none(x):
+    return torch.autograd.grad(x.sum(), [x, x.clone()], allow_unused=True)
+
+
+@pytest.mark.feature(
+    "autograd", "`backward()` and gradients that may be None inside", refused="ST204"
+)
+@pytest.mark.parametrize("function", [backward_inside, gradient_that_may_be_none])
+def test_a_backward_inside_is_refused(function):
     with pytest.raises(stator.StatorError, match="ST204"):
         stator.to_static(function)(X)
 
@@ -298,6 +316,89 @@ def custom_in_a_loop(x):
         x = Straight.apply(x * 2, 2.0) * 0.3
         trips += 1
     return x, trips
+
+
+class Doubtful(Function):
+    """Looks at what needs a gradient, and has a result without one."""
+
+    @staticmethod
+    def forward(ctx, a, b):
+        place = a.argmax()
+        ctx.mark_non_differentiable(place)
+        ctx.save_for_backward(a, b)
+        return (a * b).exp(), place
+
+    @staticmethod
+    def backward(ctx, gradient, _):
+        a, b = ctx.saved_tensors
+        one = gradient * b * (a * b).exp() if ctx.needs_input_grad[0] else None
+        other = gradient * a * (a * b).exp() if ctx.needs_input_grad[1] else None
+        return one, other
+
+
+def doubtful(x):
+    result, place = Doubtful.apply(x, torch.ones_like(x) * 0.5)
+    return result, place
+
+
+@pytest.mark.feature("autograd", "`needs_input_grad`, `mark_non_differentiable`")
+def test_a_custom_function_knows_what_needs_a_gradient():
+    compare_function(doubtful, (X,), (Y,))
+
+
+@pytest.mark.feature("autograd", "a custom function in a saved model, trained after loading")
+def test_a_saved_custom_function_keeps_its_gradient(tmp_path):
+    stator.save(rounded, tmp_path / "model", input_spec=[stator.InputSpec([None, 6], "float32")])
+    loaded = stator.load(tmp_path / "model")
+    for x in (X, Y):
+        compare = [x.detach().clone().requires_grad_() for _ in range(2)]
+        for function, leaf in zip((rounded, loaded), compare, strict=True):
+            function(leaf).sum().backward()
+        assert torch.equal(compare[0].grad, compare[1].grad)
+
+
+@pytest.mark.feature("autograd", "the second gradient of a custom function")
+def test_the_second_gradient_of_a_custom_function_equals_eager():
+    def penalty(function):
+        x = X.detach().clone().requires_grad_()
+        (first,) = torch.autograd.grad(function(x).square().sum(), x, create_graph=True)
+        first.square().sum().backward()
+        return first.detach(), x.grad
+
+    for function in (rounded, producing):
+        assert_equal(penalty(function), penalty(stator.to_static(function)))
+
+
+class Changing(Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient * 2
+
+
+seen = []
+
+
+class Telling(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        seen.append(gradient.sum())
+        return gradient * 2
+
+
+@pytest.mark.feature("autograd", "a backward that changes Python objects, `mark_dirty`", refused="ST204")
+@pytest.mark.parametrize("cls", [Changing, Telling])
+def test_a_custom_function_with_effects_is_refused(cls):
+    with pytest.raises(stator.StatorError, match="ST204"):
+        stator.to_static(lambda x: cls.apply(x * 1))(X)
 
 
 @pytest.mark.feature("autograd", "a custom `autograd.Function`")

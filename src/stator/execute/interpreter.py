@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from stator.errors import DemandViolated, InputError, ProgramError, StatorError
 from stator.execute.arguments import describe
 from stator.execute.checks import split_checks
 from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored, type_name
+from stator.execute.gradients import Backward, CustomGradient, add_hook, run_gradients
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
 from stator.program.ops import EFFECTS
@@ -206,6 +207,40 @@ def run_call(step: Step, frame: Frame) -> Sequence[Any]:
     return run_block(frame.runner.functions[name], given, inner)
 
 
+def run_custom_gradient(step: Step, frame: Frame) -> Sequence[Any]:
+    """The results are given the gradient that a block computes."""
+    results, inputs = (read(frame.values) for read in step.args)
+    backward, kept = _backward(step, frame)
+    return tuple(CustomGradient.apply(backward, kept, results, *inputs))
+
+
+def run_hook(step: Step, frame: Frame) -> Sequence[Any]:
+    """The gradient of a tensor goes through a block."""
+    add_hook(step.args[0](frame.values), *_backward(step, frame))
+    return ()
+
+
+def _backward(step: Step, frame: Frame) -> tuple[Backward, list[Any]]:
+    """A function that runs the block of `step` later, and the values of now that it needs."""
+    (block,) = step.blocks
+    names = tuple(dict.fromkeys(value for value in _seen_by(step.op) if value in frame.values))
+    kept = [frame.values[value] for value in names]
+
+    def backward(values: Sequence[Any], gradients: Sequence[Any]) -> list[Any]:
+        inner = Frame(dict(zip(names, values, strict=True)), frame.runner, frame.outer)
+        return run_block(block, gradients, inner)
+
+    return backward, kept
+
+
+def _seen_by(op: Op) -> Iterator[Value]:
+    """The values that the blocks of `op` name."""
+    for block in op.blocks:
+        yield from values_in(block.outputs)
+        for inner in block.ops:
+            yield from used_by(inner)
+
+
 def run_demand(step: Step, frame: Frame) -> Sequence[Any]:
     """What the capture relied on must hold."""
     condition, text = (read(frame.values) for read in step.args)
@@ -259,9 +294,12 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
         "stator::keep": run_keep,
         "stator::reraise": run_reraise,
         "stator::demand": run_demand,
+        "stator::custom_gradient": run_custom_gradient,
+        "stator::hook": run_hook,
     }
 )
 FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})
+GRADIENTS = MappingProxyType({"stator::gradients": run_gradients})
 
 
 def prepare(program: Program, *, release: bool = True) -> Runner:
@@ -295,7 +333,7 @@ def _prepare_block(block: Block, release: bool) -> Steps:
 def _prepare_op(op: Op, released: tuple[Value, ...], release: bool) -> Step:
     handler, function = HANDLERS.get(op.name), None
     if handler is None:
-        function = FUNCTIONS.get(op.name) or _resolve(op)
+        function = FUNCTIONS.get(op.name) or GRADIENTS.get(op.name) or _resolve(op)
         handler = run_function if op.name in FUNCTIONS else run_torch
     attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
     blocks = tuple(_prepare_block(block, release) for block in op.blocks)

@@ -41,6 +41,7 @@ from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.callbacks import WRITTEN_OUT, calls_back, python_of
 from stator.staging.dict_calls import call_dict_method
+from stator.staging.gradients import apply_function, is_function_apply
 from stator.staging.generators import StagedGenerator
 from stator.staging.library_objects import refuse_unfollowed
 from stator.staging.logic import same
@@ -97,6 +98,7 @@ class Caller:
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
             (lambda f: isinstance(f, Variant), self._call_variant),
             (is_left_alone, self.library),
+            (is_function_apply, lambda f, a, k: apply_function(session, f, a, k)),
             (lambda f: isinstance(f, functools.partial), self._call_partial),
             (lambda f: isinstance(f, functools._lru_cache_wrapper), self._call_cached),
             (self.builtins.knows, self.builtins.call),
@@ -390,14 +392,6 @@ class Caller:
         owner = getattr(function, "__self__", None)
         if found is None and isinstance(owner, torch.Tensor):
             found = REFUSED_CALLS.get(name)
-        if (
-            found is None
-            and name == "apply"
-            and isinstance(owner, type)
-            and issubclass(owner, torch.autograd.Function)
-        ):
-            found = ("a custom `autograd.Function` would lose its own backward",
-                     "write the backward with ordinary ops, or register a custom op")  # fmt: skip
         if found is None and name in ("manual_seed", "seed") and _is_from_torch(function):
             found = ("the random seed is set inside a program", "set it before the call")
         if found is None and _reads_the_world(function):

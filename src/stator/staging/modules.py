@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules import module as torch_module
+from torch.nn.parallel import DistributedDataParallel
 
 from stator.capture.places import current_place, is_library_file
 from stator.errors import UnsupportedCall
@@ -67,6 +68,12 @@ def call_module(
             f"{type(module).__name__} has backward hooks, which a program does not keep",
             at=current_place(), fix="remove them, or hook the parameters with `register_hook`",
         )  # fmt: skip
+    if isinstance(module, DistributedDataParallel) or _is_sharded(module):
+        raise UnsupportedCall(
+            f"{type(module).__name__} inside a program: what it exchanges with other processes "
+            "cannot be captured",
+            at=current_place(), fix="convert the module inside it, and wrap or shard the result",
+        )  # fmt: skip
     if is_library_module(session, module) and not _has_global_hooks():
         watch_tree(session, module)
         return call.library(module, args, kwargs)  # type: ignore[attr-defined]
@@ -74,6 +81,11 @@ def call_module(
     args, kwargs = _run_pre_hooks(call, module, args, kwargs)
     result = call(module.forward, *args, **kwargs)
     return _run_hooks(call, module, args, kwargs, result)
+
+
+def _is_sharded(module: torch.nn.Module) -> bool:
+    """Has `fully_shard` made it gather its parameters? By name: the import costs a second."""
+    return any(cls.__name__ == "FSDPModule" for cls in type(module).__mro__)
 
 
 def _has_global_hooks() -> bool:

@@ -17,6 +17,7 @@ from stator.errors import UnsupportedCall
 from stator.program.ir import Literal
 from stator.program.types import ListType, NumberType
 from stator.staging import lists
+from stator.staging.gradients import gradients_inside, register_hook
 from stator.staging.numpy_calls import array_of, tensor_of
 from stator.staging.session import Session
 from stator.staging.truth import item, number_kind
@@ -127,6 +128,7 @@ def _truth_op(name: str) -> Callable[..., Any]:
 
 
 TENSOR_METHODS: dict[str, Callable[..., Any]] = {
+    "register_hook": register_hook,
     "item": tensor_item, "tolist": tolist, "numpy": array_of,
     "unbind": unbind, "split": split, "chunk": chunk,
     "squeeze": squeeze,
@@ -264,6 +266,7 @@ def scalar_tensor(session: Session, number: Any, dtype: torch.dtype, device: Any
 
 
 TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.autograd.grad: gradients_inside,
     torch.tensor: new_tensor,
     torch.as_tensor: as_tensor,
     torch.unbind: unbind,
@@ -292,13 +295,8 @@ REFUSED_CALLS: dict[Any, tuple[str, str]] = {
         ),
         _TRANSFORM,
     ),
-    torch.autograd.grad: _GRADIENT,
     torch.autograd.backward: _GRADIENT,
     "backward": _GRADIENT,
-    "register_hook": (
-        "a hook on a captured tensor would be lost",
-        "hook the result or a parameter",
-    ),
     "retain_grad": ("`retain_grad` of a captured tensor would be lost", "return the tensor"),
     "register_post_accumulate_grad_hook": ("a hook on a tensor would be lost", "set it outside"),
     "data_ptr": ("the address of a tensor is not part of a program", "leave it out"),
