@@ -178,7 +178,9 @@ def calls_dynamic(x):
     return found.shape[0], found.sum(0)
 
 
-@pytest.mark.feature("custom ops", "`torch.library.custom_op`: own gradient, mutation, sizes from data")
+@pytest.mark.feature(
+    "custom ops", "`torch.library.custom_op`: own gradient, mutation, sizes from data"
+)
 @pytest.mark.parametrize("function", [calls_custom, calls_mutating, calls_dynamic])
 def test_a_custom_op_equals_eager(function):
     leaf = X.clone().requires_grad_()

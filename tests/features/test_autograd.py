@@ -99,8 +99,7 @@ def inferring(x):
 
 def made_in_inference(x):
     with torch.inference_mode():
-        y = x * 2
-    return y
+        return x * 2
 
 
 def inference_used(x):
@@ -146,7 +145,9 @@ def test_second_gradients_equal_eager():
         assert_equal(penalty(model, x), penalty(static, x))
 
 
-@pytest.mark.feature("autograd", "`torch.autograd.grad` of a static result; `grad_outputs`, `retain_graph`")
+@pytest.mark.feature(
+    "autograd", "`torch.autograd.grad` of a static result; `grad_outputs`, `retain_graph`"
+)
 def test_gradients_taken_outside_equal_eager():
     model = Model()
     static = stator.to_static(copy.deepcopy(model))
@@ -175,9 +176,7 @@ def test_function_transforms_of_a_static_function_equal_eager():
     assert_equal(torch.func.grad(energy)(x), torch.func.grad(static)(x))
     assert_equal(torch.func.vmap(energy)(x), torch.func.vmap(static)(x))
     tangent = torch.ones_like(x)
-    assert_equal(
-        torch.func.jvp(energy, (x,), (tangent,)), torch.func.jvp(static, (x,), (tangent,))
-    )
+    assert_equal(torch.func.jvp(energy, (x,), (tangent,)), torch.func.jvp(static, (x,), (tangent,)))
 
 
 def force(x):
@@ -205,7 +204,9 @@ def descent(x):
 INSIDE = [force, force_in_a_branch, descent]
 
 
-@pytest.mark.feature("autograd", "`torch.autograd.grad` inside the function, `create_graph` included")
+@pytest.mark.feature(
+    "autograd", "`torch.autograd.grad` inside the function, `create_graph` included"
+)
 @pytest.mark.parametrize("function", INSIDE)
 def test_gradients_taken_inside_equal_eager(function):
     compare_function(function, (X,), (Y,), (negated(X),))
@@ -394,7 +395,9 @@ class Telling(Function):
         return gradient * 2
 
 
-@pytest.mark.feature("autograd", "a backward that changes Python objects, `mark_dirty`", refused="ST204")
+@pytest.mark.feature(
+    "autograd", "a backward that changes Python objects, `mark_dirty`", refused="ST204"
+)
 @pytest.mark.parametrize("cls", [Changing, Telling])
 def test_a_custom_function_with_effects_is_refused(cls):
     with pytest.raises(stator.StatorError, match="ST204"):

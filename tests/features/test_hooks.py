@@ -1,4 +1,4 @@
-"""Hooks on modules and tensors: run as often, in the same order, with the same effect as in eager."""
+"""Hooks on modules and tensors: as often, in the same order, with the same effect as in eager."""
 
 import copy
 

@@ -149,7 +149,7 @@ class Tied(nn.Module):
 def test_tied_weights_stay_tied():
     tokens = torch.randint(7, (2, 5))
     static = compare_module(Tied(), (tokens,), (tokens[:, :3],))
-    assert len([one for one in static.forward.program.stored]) == 1
+    assert len(static.forward.program.stored) == 1
 
 
 @pytest.mark.feature("modules", "weights tied after the first call")

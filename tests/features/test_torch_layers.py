@@ -117,7 +117,9 @@ TRANSFORMERS = {
 }
 
 
-@pytest.mark.feature("layers", "`nn.TransformerEncoder`: both norms, train and eval, both grad modes")
+@pytest.mark.feature(
+    "layers", "`nn.TransformerEncoder`: both norms, train and eval, both grad modes"
+)
 @pytest.mark.parametrize("training", [True, False])
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_a_transformer_encoder_equals_eager(name, training):
@@ -184,7 +186,9 @@ LAYERS = {
 }
 
 
-@pytest.mark.feature("layers", "convolutions, norms, pooling, embeddings, activations of `torch.nn`")
+@pytest.mark.feature(
+    "layers", "convolutions, norms, pooling, embeddings, activations of `torch.nn`"
+)
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_layer_equals_eager(name):
     layer, x = LAYERS[name]

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def digits():
-    """Six epochs over a part of scikit-learn's digits, shuffled by torch; the last batch is smaller."""
+    """Six epochs over a part of scikit-learn's digits, shuffled; the last batch is smaller."""
     images, labels = load_digits(return_X_y=True)
     x = torch.tensor(images / 16, dtype=torch.float32)[:500]
     y = torch.tensor(labels, dtype=torch.int64)[:500]

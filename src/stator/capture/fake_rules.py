@@ -6,7 +6,7 @@ length for that. Each function here is given what the op is given, and a maker o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -80,7 +80,7 @@ def _packed_lstm(
 
 
 def _pack(
-    fresh: FreshSize, padded: torch.Tensor, lengths: torch.Tensor, _batch_first: bool
+    fresh: FreshSize, padded: torch.Tensor, _lengths: torch.Tensor, _batch_first: bool
 ) -> tuple[torch.Tensor, ...]:
     data = _like((fresh(), *padded.shape[2:]), padded)
     return data, torch.empty([fresh()], dtype=torch.int64)
@@ -100,7 +100,7 @@ def _pad(
     return _like((*sizes, *data.shape[1:]), data), torch.empty([batch], dtype=torch.int64)
 
 
-FAKE_RULES = MappingProxyType(
+FAKE_RULES: Mapping[str, Callable[..., tuple[torch.Tensor, ...]]] = MappingProxyType(
     {
         "aten::gru.input": _recurrent,
         "aten::rnn_tanh.input": _recurrent,

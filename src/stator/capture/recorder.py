@@ -218,7 +218,8 @@ class Recorder(ProxyTorchDispatchMode):
     def _leave_modes(self, scope: Scope) -> None:
         if Modes.current() != scope.entry_modes:
             raise UnsupportedCall(
-                "grad mode, inference mode or autocast is changed in one branch or trip and not changed back",
+                "grad mode, inference mode or autocast is changed in one branch or trip "
+                "and not changed back",
                 at=current_place(),
                 fix="use `with torch.no_grad():` or `with torch.autocast(...):`",
             )
@@ -547,16 +548,16 @@ class Recorder(ProxyTorchDispatchMode):
                                   at=current_place(), fix="report this op")  # fmt: skip
         self.emit(name, args, values, attributes=kwargs)
         for output, value in zip(kept, values, strict=True):
-            self._bind_result(func, output, value)
+            self._bind_result(output, value)
 
     def _result_value(self, output: Any) -> Value:
         if isinstance(output, torch.Tensor):
             return self.new_value(self.tensor_type(output))
         return self.new_value(NumberType(kind_of_number(output)))
 
-    def _bind_result(self, func: Any, output: Any, value: Value) -> None:
+    def _bind_result(self, output: Any, value: Value) -> None:
         if isinstance(output, torch.Tensor):
-            if not (func._schema.is_mutable and self.find(output) is not None):
+            if self.find(output) is None:  # else it is one of its own inputs
                 self.bind(output, value)
         elif isinstance(output, Number):
             expression = output.node.expr

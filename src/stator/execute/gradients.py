@@ -14,7 +14,7 @@ class CustomGradient(torch.autograd.Function):
     """Gives `results` a gradient of their own, with respect to `inputs`."""
 
     @staticmethod
-    def forward(  # type: ignore[override]  # torch types it as taking anything
+    def forward(
         ctx: Any, backward: Backward, kept: Sequence[Any], results: Sequence[Any], *_inputs: Any
     ) -> Any:
         """The results, as they are."""

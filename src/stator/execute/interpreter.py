@@ -214,6 +214,12 @@ def run_custom_gradient(step: Step, frame: Frame) -> Sequence[Any]:
     return tuple(CustomGradient.apply(backward, kept, results, *inputs))
 
 
+def run_autograd(step: Step, frame: Frame) -> Sequence[Any]:
+    """Gradients of values of the program, along the graph that this run has made."""
+    given = [read(frame.values) for read in step.args]
+    return run_gradients(*given, **{name: read(frame.values) for name, read in step.attributes})
+
+
 def run_hook(step: Step, frame: Frame) -> Sequence[Any]:
     """The gradient of a tensor goes through a block."""
     add_hook(step.args[0](frame.values), *_backward(step, frame))
@@ -295,11 +301,11 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
         "stator::reraise": run_reraise,
         "stator::demand": run_demand,
         "stator::custom_gradient": run_custom_gradient,
+        "stator::gradients": run_autograd,
         "stator::hook": run_hook,
     }
 )
 FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})
-GRADIENTS = MappingProxyType({"stator::gradients": run_gradients})
 
 
 def prepare(program: Program, *, release: bool = True) -> Runner:
@@ -333,7 +339,7 @@ def _prepare_block(block: Block, release: bool) -> Steps:
 def _prepare_op(op: Op, released: tuple[Value, ...], release: bool) -> Step:
     handler, function = HANDLERS.get(op.name), None
     if handler is None:
-        function = FUNCTIONS.get(op.name) or GRADIENTS.get(op.name) or _resolve(op)
+        function = FUNCTIONS.get(op.name) or _resolve(op)
         handler = run_function if op.name in FUNCTIONS else run_torch
     attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
     blocks = tuple(_prepare_block(block, release) for block in op.blocks)

@@ -1,7 +1,7 @@
 """Library functions that call what users give them: these are converted, not run as they are.
 
-A decorated function (`@torch.no_grad()`, `@torch.autocast(...)`, `@contextmanager` in use as one) is
-such a function: the wrapper is the library's, what it calls is the user's.
+A decorated function (`@torch.no_grad()`, `@torch.autocast(...)`, a `@contextmanager` used as one)
+is such a function: the wrapper is the library's, what it calls is the user's.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CALL_BACK = frozenset(
 )
 
 # Functions of torch whose Python cannot be converted as it stands, written anew.
-WRITTEN_OUT: dict[Any, types.FunctionType] = {
+WRITTEN_OUT: dict[Any, Any] = {
     torch.utils.checkpoint.checkpoint: definitions.checkpoint,
     torch.nn.utils.rnn.pad_packed_sequence: definitions.pad_packed_sequence,
     torch.distributions.Distribution.__init__: definitions.distribution_init,
@@ -50,7 +50,8 @@ def python_of(function: Any) -> tuple[types.FunctionType, tuple[Any, ...]] | Non
     if isinstance(function, torch.nn.Module):
         function = function.forward
     if isinstance(function, type):
-        function = function.__init__ if function.__new__ is object.__new__ else None
+        made: Any = function
+        function = made.__init__ if made.__new__ is object.__new__ else None
     if isinstance(function, types.MethodType):
         function, first = function.__func__, (function.__self__,)
     if not isinstance(function, types.FunctionType):

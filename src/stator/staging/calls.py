@@ -41,8 +41,8 @@ from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.callbacks import WRITTEN_OUT, calls_back, python_of
 from stator.staging.dict_calls import call_dict_method
-from stator.staging.gradients import apply_function, is_function_apply
 from stator.staging.generators import StagedGenerator
+from stator.staging.gradients import apply_function, is_function_apply
 from stator.staging.library_objects import refuse_unfollowed
 from stator.staging.logic import same
 from stator.staging.marks import is_left_alone, original_function
@@ -270,9 +270,7 @@ class Caller:
             return made
         return self._new_object(cls, init, args, kwargs)
 
-    def _new_object(
-        self, cls: Any, init: types.FunctionType, args: Args, kwargs: Keywords
-    ) -> Any:
+    def _new_object(self, cls: Any, init: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
         new = object.__new__(cls)
         self.session.recorder.born(new)
         self.run(init, (new, *args), kwargs)

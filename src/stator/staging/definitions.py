@@ -452,26 +452,22 @@ def arguments_after_hook(hook: Any, module: Any, args: Any, kwargs: Any) -> Any:
     return args, kwargs
 
 
-def checkpoint(
-    function: Any,
-    *args: Any,
-    use_reentrant: Any = None,
-    context_fn: Any = None,
-    determinism_check: Any = None,
-    debug: Any = False,
-    early_stop: Any = True,
-    preserve_rng_state: Any = True,
-    **kwargs: Any,
-) -> Any:
+CHECKPOINT_OPTIONS = (
+    "context_fn", "determinism_check", "debug", "early_stop", "preserve_rng_state",
+)  # fmt: skip
+
+
+def checkpoint(function: Any, *args: Any, use_reentrant: Any = None, **kwargs: Any) -> Any:
     """`torch.utils.checkpoint.checkpoint`: the same values and gradients; nothing is freed early.
 
     The reentrant form gives no gradient at all where no argument requires one.
     """
+    given = {name: value for name, value in kwargs.items() if name not in CHECKPOINT_OPTIONS}
     leaves = [arg for arg in args if isinstance(arg, torch.Tensor) and arg.requires_grad]
     if use_reentrant in (None, True) and not leaves:
         with torch.no_grad():
-            return function(*args, **kwargs)
-    return function(*args, **kwargs)
+            return function(*args, **given)
+    return function(*args, **given)
 
 
 def pad_packed_sequence(

@@ -21,7 +21,7 @@ from stator.capture.carry import NOTHING
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
 from stator.errors import UnsupportedCall
-from stator.program.ir import Value
+from stator.program.ir import Arg, Value
 from stator.staging.session import Session
 
 
@@ -79,7 +79,8 @@ def apply_function(
 ) -> Any:
     """`SomeFunction.apply(*args)`."""
     if kwargs:
-        raise TypeError(f"{function.__self__.__name__}.apply() takes no keyword arguments")
+        raise _refusal(f"`{function.__self__.__name__}.apply` is given keyword arguments",
+                       "pass them by position")  # fmt: skip
     cls, recorder = function.__self__, session.recorder
     context = Context(args)
     recorder.born(context)
@@ -128,8 +129,7 @@ def _with_gradient(
     def backward(grads: list[Any]) -> tuple[Any, ...]:
         given = iter(grads)
         every = [
-            next(given) if _has_gradient(out, context) else _absent_gradient(out)
-            for out in outputs
+            next(given) if _has_gradient(out, context) else _absent_gradient(out) for out in outputs
         ]
         return _gradients(session, cls, context, args, every)
 
@@ -209,6 +209,7 @@ class Handle:
 
 def register_hook(session: Session, tensor: torch.Tensor, hook: Any) -> Handle:
     """`tensor.register_hook(hook)`: the hook becomes a block of the program."""
+
     def changed(grads: list[Any]) -> tuple[Any, ...]:
         return (session.staging.call(hook, *grads),)
 
@@ -241,7 +242,11 @@ def gradients_inside(
     made = [recorder.new_tensor(t.dtype, t.shape, t.device, create_graph) for t in wanted]
     values = [recorder.new_value(recorder.tensor_type(tensor)) for tensor in made]
     retain = create_graph if retain_graph is None else retain_graph
-    options = {"retain": retain, "create": create_graph, "materialize": materialize_grads}
+    options: dict[str, Arg] = {
+        "retain": retain,
+        "create": create_graph,
+        "materialize": materialize_grads,
+    }
     recorder.emit("stator::gradients", given, values, attributes=options)
     for tensor, value in zip(made, values, strict=True):
         recorder.bind(tensor, value)

@@ -108,13 +108,13 @@ def watch_tree(session: Session, module: torch.nn.Module) -> None:
 
 def _run_pre_hooks(call: Call, module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
     hooks = (*torch_module._global_forward_pre_hooks.items(), *module._forward_pre_hooks.items())
+    run: Any = call.run  # type: ignore[attr-defined]
     for key, hook in hooks:
         if key in module._forward_pre_hooks_with_kwargs:
-            run, given = definitions.arguments_after_hook, (hook, module, args, kwargs)
-            args, kwargs = call.run(run, given, {})  # type: ignore[attr-defined]
+            given = (hook, module, args, kwargs)
+            args, kwargs = run(definitions.arguments_after_hook, given, {})
         else:
-            run, given = definitions.positional_after_hook, (hook, module, args)
-            args = call.run(run, given, {})  # type: ignore[attr-defined]
+            args = run(definitions.positional_after_hook, (hook, module, args), {})
     return args, kwargs
 
 
