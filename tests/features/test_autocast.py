@@ -102,6 +102,25 @@ def test_a_weight_that_is_cast_once_has_the_gradient_of_eager():
         compare_pair(eager, static, (X,), (Y,))
 
 
+class Twice(nn.Module):
+    """Between two contexts the weight is cast again: its gradients are summed as float32."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x):
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            x = self.layer(self.layer(x))
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            return self.layer(x)
+
+
+@pytest.mark.feature("autocast", "one autocast context after another")
+def test_each_autocast_context_casts_the_weights_anew():
+    compare_module(Twice(), (X,), (Y,))
+
+
 @pytest.mark.feature("autocast", "`model.half()` inputs cast inside by hand")
 def test_casts_by_hand_equal_eager():
     def cast(x):

@@ -430,6 +430,69 @@ def test_a_checkpointed_part_equals_eager(options):
     compare_module(Checkpointed(**options), (X,), (Y,), (negated(X),))
 
 
+@pytest.mark.feature("autograd", "a checkpoint around a static block")
+def test_a_checkpoint_around_a_static_block_equals_eager():
+    model = Model()
+    static = stator.to_static(copy.deepcopy(model))
+    for x in (X, Y, X):
+        for one in (model, static):
+            one.zero_grad()
+            checkpoint(one, x, use_reentrant=False).square().sum().backward()
+        for a, b in zip(model.parameters(), static.parameters(), strict=True):
+            assert torch.equal(a.grad, b.grad)
+
+
+def leaf_made_inside(x):
+    """Finds a step by gradient descent on a tensor of its own."""
+    with torch.enable_grad():
+        step = torch.zeros(6, requires_grad=True)
+        point = x.detach().clone().requires_grad_()
+        (down,) = torch.autograd.grad((point * point + step).sum(), step)
+        (slope,) = torch.autograd.grad((point**3).sum(), point)
+    if slope.sum() > 0:
+        slope = slope * 2
+    return slope + down, point.requires_grad
+
+
+@pytest.mark.feature("autograd", "leaves made inside: `requires_grad_()`, `requires_grad=True`")
+def test_a_leaf_made_inside_has_gradients():
+    compare_function(leaf_made_inside, (X.detach(),), (-X.detach(),))
+    with torch.no_grad():
+        compare_function(leaf_made_inside, (X.detach(),), (Y.detach(),))
+
+
+def saving_otherwise(x):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t * 2, lambda t: t):
+        return x * x
+
+
+def forking(x):
+    with torch.random.fork_rng():
+        noise = torch.rand(6)
+    return x + noise
+
+
+@pytest.mark.feature(
+    "autograd",
+    "`torch.func.grad`, `vmap` and `jvp` inside the function",
+    "`saved_tensors_hooks` inside, `fork_rng` inside",
+    refused="ST204",
+)
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.func.grad(lambda y: (y**2).sum())(x),
+        lambda x: torch.func.vmap(torch.sum)(x),
+        lambda x: torch.func.jvp(torch.sin, (x,), (x,)),
+        saving_otherwise,
+        forking,
+    ],
+)
+def test_what_a_program_would_lose_is_refused(function):
+    with pytest.raises(stator.StatorError, match="ST204"):
+        stator.to_static(function)(X.detach())
+
+
 @pytest.mark.feature("autograd", "`torch.func.functional_call` on and inside a static function")
 def test_functional_call_equals_eager():
     model, other = Model(), Model()

@@ -3,7 +3,6 @@
 import functools
 import operator
 
-import pytest
 import torch
 
 import stator

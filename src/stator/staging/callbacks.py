@@ -37,11 +37,20 @@ WRITTEN_OUT: dict[Any, Any] = {
     torch.distributions.Distribution._validate_sample: definitions.validate_sample,
 }
 TORCH = os.path.dirname(torch.__file__) + os.sep
+TRANSFORMS = tuple(
+    os.path.join(TORCH, "_functorch", file) for file in ("apis.py", "eager_transforms.py")
+)
 
 
 def calls_back(function: types.FunctionType) -> bool:
     """Does this library function call code that a user has written?"""
     return function in WRITTEN_OUT or function.__code__.co_qualname in CALL_BACK
+
+
+def is_transform(function: Any) -> bool:
+    """Is this `torch.func.grad`, `vmap` and the like, or a function that they have made?"""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename in TRANSFORMS
 
 
 def python_of(function: Any) -> tuple[types.FunctionType, tuple[Any, ...]] | None:

@@ -39,10 +39,11 @@ from stator.rewrite.convert import Converted, convert
 from stator.staging import definitions, lists
 from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
-from stator.staging.callbacks import WRITTEN_OUT, calls_back, python_of
+from stator.staging.callbacks import WRITTEN_OUT, calls_back, is_transform, python_of
+from stator.staging.contexts import FollowedAutocast
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
-from stator.staging.gradients import apply_function, is_function_apply
+from stator.staging.gradients import apply_function, is_function_apply, requires_grad
 from stator.staging.library_objects import refuse_unfollowed
 from stator.staging.logic import same
 from stator.staging.marks import is_left_alone, original_function
@@ -65,7 +66,9 @@ COMPARING: dict[str, Any] = {
     "index": definitions.index_of, "count": definitions.count_of,
     "remove": definitions.remove_from,
 }  # fmt: skip
-FUNCTIONS = {**TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: same}
+FUNCTIONS: dict[Any, Any] = {
+    **TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: same, torch.autocast: FollowedAutocast,
+}  # fmt: skip
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
 
 
@@ -344,6 +347,9 @@ class Caller:
     def library(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         """A call that is not converted; captured values are made into what it can take."""
         self._refuse(function)
+        if kwargs.get("requires_grad") is True and _is_from_torch(function):
+            rest = {name: value for name, value in kwargs.items() if name != "requires_grad"}
+            return requires_grad(self.session, self.library(function, args, rest))
         if function is object.__setattr__:
             note_object(self.session, args[0])
         owner = getattr(function, "__self__", None)
@@ -392,6 +398,9 @@ class Caller:
             found = REFUSED_CALLS.get(name)
         if found is None and name in ("manual_seed", "seed") and _is_from_torch(function):
             found = ("the random seed is set inside a program", "set it before the call")
+        if found is None and is_transform(function):
+            found = ("function transforms (`torch.func`) inside a program are not supported",
+                     "apply them to the static function, or use `torch.autograd.grad`")  # fmt: skip
         if found is None and _reads_the_world(function):
             found = (f"`{name}` gives another value each time, and a program would keep this one",
                      "call it outside and pass the value, or use torch's functions")  # fmt: skip

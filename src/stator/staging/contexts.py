@@ -40,8 +40,19 @@ def with_stmt(
     else:
         with manager as value:
             body(value)
-        if isinstance(manager, torch.autocast):  # it has forgotten the weights that it cast
-            session.recorder.follow_modes()
+
+
+class FollowedAutocast(torch.autocast):
+    """Autocast; at its end torch forgets the weights that it has cast, and so does the program."""
+
+    def __init__(self, session: Session, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.session = session
+
+    def __exit__(self, *error: Any) -> Any:
+        result = super().__exit__(*error)
+        self.session.recorder.follow_modes()
+        return result
 
 
 def _with_users(

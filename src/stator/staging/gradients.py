@@ -219,6 +219,18 @@ def register_hook(session: Session, tensor: torch.Tensor, hook: Any) -> Handle:
     return Handle()
 
 
+def requires_grad(
+    session: Session, tensor: torch.Tensor, requires_grad: bool = True
+) -> torch.Tensor:
+    """`tensor.requires_grad_()`: torch does not dispatch it, so it is recorded by hand."""
+    recorder = session.recorder
+    given = (recorder.arg(tensor), requires_grad)
+    with recorder.quiet():
+        tensor.requires_grad_(requires_grad)
+    recorder.emit("aten::requires_grad_", given, [recorder.new_value(recorder.tensor_type(tensor))])
+    return tensor
+
+
 def gradients_inside(
     session: Session,
     outputs: Any,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.utils import parametrize
 
 from stator.capture.blocks import record_raise, says_captured
@@ -156,17 +157,25 @@ def name_tensors(session: Session, owner: torch.nn.Module) -> None:
         known.setdefault(id(buffer), ("buffer", name))
 
 
+def _plain_saving() -> AbstractContextManager[Any]:
+    """Hooks on saved tensors that are set around the call do not see the capture's."""
+    if torch._C._autograd._top_saved_tensors_default_hooks(True) is None:
+        return nullcontext()
+    return saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
+
+
 @contextmanager
 def _apart() -> Iterator[None]:
     """Nothing that is going on around the call takes part in its capture.
 
-    Function transforms (`torch.func.grad`, `vmap`) apply when the program runs; a cached
-    parametrization would keep a symbolic tensor for the time after.
+    Function transforms (`torch.func.grad`, `vmap`) and hooks on saved tensors (a checkpoint around
+    the call) apply when the program runs; a cached parametrization would keep a symbolic tensor
+    for the time after.
     """
     caching = parametrize._cache_enabled
     parametrize._cache_enabled = 0
     try:
-        with temporarily_clear_interpreter_stack():
+        with temporarily_clear_interpreter_stack(), _plain_saving():
             yield
     finally:
         parametrize._cache_enabled = caching
