@@ -6,14 +6,12 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules import module as torch_module
 from torch.nn.parallel import DistributedDataParallel
 
 from stator.capture.places import current_place, is_library_file
 from stator.errors import UnsupportedCall
 from stator.staging import definitions
-from stator.staging.guards import Contents
 from stator.staging.session import Session
 
 Call = Callable[..., Any]
