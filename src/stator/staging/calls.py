@@ -399,8 +399,7 @@ class Caller:
         if found is None and name in ("manual_seed", "seed") and _is_from_torch(function):
             found = ("the random seed is set inside a program", "set it before the call")
         if found is None and is_transform(function):
-            found = ("function transforms (`torch.func`) inside a program are not supported",
-                     "apply them to the static function, or use `torch.autograd.grad`")  # fmt: skip
+            found = ("a function transform of `torch.func` inside a program", "call it outside")
         if found is None and _reads_the_world(function):
             found = (f"`{name}` gives another value each time, and a program would keep this one",
                      "call it outside and pass the value, or use torch's functions")  # fmt: skip

@@ -48,20 +48,23 @@ class Context:
 
     def mark_dirty(self, *_tensors: Any) -> None:
         """Refused: an input that is changed in place is a result as well."""
-        raise _refusal("`ctx.mark_dirty` is not supported", "give a new tensor as the result")
+        raise UnsupportedCall(
+            "`ctx.mark_dirty` is not supported",
+            at=current_place(),
+            fix="give a new tensor as the result",
+        )
 
     def set_materialize_grads(self, value: bool) -> None:
         """Refused where a gradient may be None: only a run knows."""
         if not value:
-            raise _refusal("`ctx.set_materialize_grads(False)` is not supported",
-                           "leave it out: a gradient that is absent is zeros then")  # fmt: skip
+            raise UnsupportedCall(
+                "`ctx.set_materialize_grads(False)` is not supported",
+                at=current_place(),
+                fix="leave it out: a gradient that is absent is zeros then",
+            )
 
     def save_for_forward(self, *_tensors: Any) -> None:
         """Forward mode has no part in a program."""
-
-
-def _refusal(what: str, fix: str) -> UnsupportedCall:
-    return UnsupportedCall(what, at=current_place(), fix=fix)
 
 
 def is_function_apply(function: Any) -> bool:
@@ -79,8 +82,11 @@ def apply_function(
 ) -> Any:
     """`SomeFunction.apply(*args)`."""
     if kwargs:
-        raise _refusal(f"`{function.__self__.__name__}.apply` is given keyword arguments",
-                       "pass them by position")  # fmt: skip
+        raise UnsupportedCall(
+            f"`{function.__self__.__name__}.apply` is given keyword arguments",
+            at=current_place(),
+            fix="pass them by position",
+        )
     cls, recorder = function.__self__, session.recorder
     context = Context(args)
     recorder.born(context)
@@ -181,11 +187,14 @@ def _backward_block(
     recorded = record_block(recorder, run)
     recorded.scope.block.inputs = tuple(inputs)
     if recorded.value is NOTHING:
-        raise _refusal("a backward that always raises is not supported", "leave it out")
+        raise UnsupportedCall(
+            "a backward that always raises is not supported", at=current_place(), fix="leave it out"
+        )
     if recorded.changed:
-        raise _refusal(
+        raise UnsupportedCall(
             "a backward or a gradient hook changes Python objects, which a program cannot do later",
-            "return what it computes, or hook the result of the static function",
+            at=current_place(),
+            fix="return what it computes, or hook the result of the static function",
         )
     return recorded
 
@@ -193,9 +202,10 @@ def _backward_block(
 def _leaf(recorder: Recorder, gradient: Any) -> Value | None:
     if gradient is None or isinstance(gradient, torch.Tensor):
         return None if gradient is None else recorder.tensor_arg(gradient)
-    raise _refusal(
+    raise UnsupportedCall(
         f"a backward gives a {type(gradient).__name__} as a gradient, or None on some paths",
-        "give a tensor on every path",
+        at=current_place(),
+        fix="give a tensor on every path",
     )
 
 
@@ -204,7 +214,11 @@ class Handle:
 
     def remove(self) -> None:
         """Refused: the hook is part of the program."""
-        raise _refusal("a hook is removed inside the program", "register it only where it is used")
+        raise UnsupportedCall(
+            "a hook is removed inside the program",
+            at=current_place(),
+            fix="register it only where it is used",
+        )
 
 
 def register_hook(session: Session, tensor: torch.Tensor, hook: Any) -> Handle:
@@ -244,8 +258,11 @@ def gradients_inside(
 ) -> Any:
     """`torch.autograd.grad`: an op of the program; a run has the graph that it walks."""
     if is_grads_batched or (allow_unused and not materialize_grads):
-        raise _refusal("`torch.autograd.grad` that may give None is not supported inside a program",
-                       "leave out allow_unused, or add materialize_grads=True")  # fmt: skip
+        raise UnsupportedCall(
+            "`torch.autograd.grad` that may give None is not supported inside a program",
+            at=current_place(),
+            fix="leave out allow_unused, or add materialize_grads=True",
+        )
     recorder, wanted = session.recorder, _tensors(inputs)
     given = tuple(
         None if part is None else tuple(map(recorder.arg, _tensors(part)))
