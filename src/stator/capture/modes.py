@@ -43,6 +43,11 @@ class Modes:
             torch.is_autocast_cache_enabled(), _nesting(),
         )  # fmt: skip
 
+    @property
+    def autocast(self) -> tuple[str, str] | None:
+        """The device and the dtype that autocast is on for; None where it is off."""
+        return next(((one.device, one.dtype) for one in self.casts if one.enabled), None)
+
     def changes_from(self, before: Modes) -> list[Change]:
         """The ops that turn `before` into this."""
         changes: list[Change] = []
