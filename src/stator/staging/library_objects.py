@@ -6,6 +6,7 @@ the other side too. A method of one is called in a recorded block only if nothin
 
 from __future__ import annotations
 
+import contextvars
 import datetime
 import enum
 import functools
@@ -39,7 +40,8 @@ LIBRARIES = ("torch", "numpy", "stator")
 
 def refuse_unfollowed(session: Session, owner: Any) -> None:
     """Raise where a method of `owner`, called in a recorded block, may change it unseen."""
-    if isinstance(owner, (*UNCHANGING, *FOLLOWED, logging.Logger)):
+    # a ContextVar is set and reset in pairs, as a `with` is entered and left: transformers does so
+    if isinstance(owner, (*UNCHANGING, *FOLLOWED, logging.Logger, contextvars.ContextVar)):
         return
     if type(owner).__module__.split(".")[0] in LIBRARIES:
         return
