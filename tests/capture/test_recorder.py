@@ -74,7 +74,8 @@ def test_a_mode_left_on_in_one_branch_is_refused():
 
     error = refusal(UnsupportedCall, f, ONE)
     assert error.problem == (
-        "grad mode or autocast is changed in one branch or trip and not changed back"
+        "grad mode, inference mode or autocast is changed in one branch or trip "
+        "and not changed back"
     )
 
 

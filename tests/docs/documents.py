@@ -5,6 +5,12 @@
 what the maker of NAME gave
 ```
 <!-- end -->
+
+A table is Markdown itself, so it stands without a fence:
+
+<!-- table: NAME -->
+what the maker of NAME gave
+<!-- end -->
 """
 
 import re
@@ -16,6 +22,7 @@ MADE = re.compile(
     r"<!-- made: (?P<name>[\w-]+) -->\n```(?P<language>\w+)\n(?P<text>.*?)\n```\n<!-- end -->",
     re.DOTALL,
 )
+TABLE = re.compile(r"<!-- table: (?P<name>[\w-]+) -->\n(?P<text>.*?)<!-- end -->", re.DOTALL)
 FENCED = re.compile(r"^```(?P<language>\w*)\n(?P<text>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 Makers = Mapping[str, Callable[[], str]]
@@ -37,6 +44,20 @@ def with_blocks(document: str, makers: Makers) -> str:
         return f"<!-- made: {name} -->\n```{language}\n{makers[name]()}\n```\n<!-- end -->"
 
     return MADE.sub(block, document)
+
+
+def made_tables(document: str) -> dict[str, str]:
+    """The tables between the markers of `document`, by name."""
+    return {match["name"]: match["text"].rstrip("\n") for match in TABLE.finditer(document)}
+
+
+def with_tables(document: str, makers: Makers) -> str:
+    """`document` with every table made anew."""
+
+    def table(match: re.Match[str]) -> str:
+        return f"<!-- table: {match['name']} -->\n{makers[match['name']]()}\n<!-- end -->"
+
+    return TABLE.sub(table, document)
 
 
 def fenced_blocks(document: str) -> list[tuple[str, str]]:

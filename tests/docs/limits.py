@@ -13,22 +13,15 @@ from stator import InputSpec
 ONES = torch.ones(3)
 
 
-class Doubled(torch.autograd.Function):
-    @staticmethod
-    def forward(_, x):
-        return x * 2
-
-    @staticmethod
-    def backward(_, gradient):
-        return gradient * 2
+def inner_backward(x):
+    (x * x).sum().backward()
+    return x.grad
 
 
-def custom_gradient(x):
-    return Doubled.apply(x)
-
-
-def inner_gradient(x):
-    return torch.autograd.grad((x * x).sum(), x)
+def with_backward_hook(x):
+    model = torch.nn.Linear(3, 3)
+    model.register_full_backward_hook(lambda *gradients: None)
+    return stator.to_static(lambda x: model(x))(x)
 
 
 def numpy_interpolation(x):
@@ -90,10 +83,10 @@ def another_backend() -> Any:
 
 
 LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
-    "a custom `torch.autograd.Function`": (
-        "ST204", convert_and_call(custom_gradient, ONES)),
-    "gradients taken inside the function (`torch.autograd.grad`, `.grad`)": (
-        "ST204", convert_and_call(inner_gradient, ONES.clone().requires_grad_())),
+    "`backward()` and `.grad` inside the function (`torch.autograd.grad` works)": (
+        "ST204", convert_and_call(inner_backward, ONES.clone().requires_grad_())),
+    "full backward hooks of modules inside the function": (
+        "ST204", lambda: with_backward_hook(ONES)),
     "numpy functions that torch's own numpy layer lacks, such as `numpy.interp`": (
         "ST204", convert_and_call(numpy_interpolation, ONES)),
     "numpy arrays as results": (

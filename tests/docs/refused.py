@@ -21,8 +21,9 @@ BOX = types.SimpleNamespace()
 
 class Doubled(torch.autograd.Function):
     @staticmethod
-    def forward(_, x):
-        return x * 2
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        return x.mul_(2)
 
     @staticmethod
     def backward(_, gradient):
@@ -86,7 +87,18 @@ def custom_gradient(x, y):
 
 def inner_gradient(x, y):
     x = x.requires_grad_()
-    return torch.autograd.grad((x * x).sum(), x)
+    (x * x).sum().backward()
+    return x
+
+
+def gradient_that_may_be_absent(x, y):
+    x = x.requires_grad_()
+    return torch.autograd.grad(x.sum(), [x, x.clone()], allow_unused=True)
+
+
+def random_state(x, y):
+    with torch.random.fork_rng():
+        return x + torch.rand(3)
 
 
 def drawn_by_python(x, y):
@@ -356,10 +368,25 @@ def choice_of_a_format(x, y):
     return format(x.sum().item(), ".2f" if y > 1 else ".3f")
 
 
-def hook_on_a_tensor(x, y):
-    double = x * 2
-    double.register_hook(lambda gradient: gradient * 2)
+def hook_with_effects(x, y):
+    double, seen = x.requires_grad_() * 2, []
+    double.register_hook(lambda gradient: seen.append(gradient))
+    return double, seen
+
+
+def hook_removed(x, y):
+    double = x.requires_grad_() * 2
+    double.register_hook(lambda gradient: gradient * 2).remove()
     return double
+
+
+def saved_otherwise(x, y):
+    with torch.autograd.graph.saved_tensors_hooks(lambda t: t, lambda t: t):
+        return x * x
+
+
+def mapped(x, y):
+    return torch.vmap(torch.sin)(x)
 
 
 def gradient_kept(x, y):

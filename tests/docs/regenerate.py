@@ -3,17 +3,21 @@
 from pathlib import Path
 
 from tests.docs import refusals, syntax
-from tests.docs.documents import ROOT, with_blocks
+from tests.docs.documents import ROOT, with_blocks, with_tables
+from tests.docs.features import table
 from tests.docs.stages import MAKERS
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+MODELS = ROOT / "docs" / "models.md"
 REFUSALS = ROOT / "docs" / "refusals.md"
 SYNTAX = ROOT / "docs" / "syntax.md"
+TABLES = {"features": table}
 
 
 def main() -> None:
     """Write each document that has changed."""
     write(ARCHITECTURE, with_blocks(ARCHITECTURE.read_text(), MAKERS))
+    write(MODELS, with_tables(MODELS.read_text(), TABLES))
     write(REFUSALS, refusals.page())
     write(SYNTAX, syntax.page())
 

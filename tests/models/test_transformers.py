@@ -166,6 +166,7 @@ def assert_equal_gradients(subject, eager, other):
             assert torch.equal(gradient, other[name]), name
 
 
+@pytest.mark.feature("models", "BERT", "GPT-2", "Llama with its cache", "T5", "ViT")
 def test_one_capture_equals_eager_at_every_size_without_gradients(subject):
     model = subject.make().eval()
     static = stator.to_static(copy.deepcopy(model), input_spec=subject.spec())

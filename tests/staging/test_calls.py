@@ -3,7 +3,6 @@
 import functools
 import operator
 
-import pytest
 import torch
 
 import stator
@@ -189,9 +188,6 @@ def test_a_users_decorator_is_converted():
     check(lambda x: inner(x), (ONE,), (NONE,))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="torch's wrapper is library code, and runs the callee as it is"
-)
 def test_a_helper_under_no_grad_as_a_decorator_is_converted():
     @torch.no_grad()
     def inner(x):

@@ -14,6 +14,7 @@ import sympy
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from stator.capture.journal import refill
 from stator.capture.kinds import (
     Bottom,
     Exact,
@@ -319,9 +320,7 @@ def instantiate(recorder: Recorder, kind: Kind, leaves: Iterator[Value]) -> Any:
             items = [instantiate(recorder, k, leaves) for k in kind.items]
             return _frozen(_new_map(kind, items), kind)
         case ObjectKind():
-            new: Any = object.__new__(kind.type)
-            items = [instantiate(recorder, k, leaves) for k in kind.items]
-            vars(new).update(zip(kind.keys, items, strict=True))
+            new = _new_object(kind, [instantiate(recorder, k, leaves) for k in kind.items])
             recorder.born(new)
             return new
         case ListKind():
@@ -341,9 +340,19 @@ def _frozen(new: Any, kind: SequenceKind | MapKind | ListKind) -> Any:
     return new
 
 
+def _new_object(kind: ObjectKind, items: list[Any]) -> Any:
+    """By the plain methods: a class may forbid its own (`ModelOutput.update`)."""
+    cls: Any = kind.type
+    new = cls.__new__(cls)
+    vars(new).update(zip(kind.keys, items, strict=True))
+    if isinstance(new, dict):
+        refill(new, {k: v for k, v in zip(kind.keys, items, strict=True) if v is not None})
+    return new
+
+
 def _new_map(kind: MapKind, items: list[Any]) -> Any:
     new = kind.type() if kind.type is not dict else {}
-    new.update(zip(kind.keys, items, strict=True))
+    refill(new, dict(zip(kind.keys, items, strict=True)))
     return new
 
 

@@ -8,6 +8,7 @@ state is noted; when the block ends, the state after it is taken and the state b
 from __future__ import annotations
 
 import collections
+import contextvars
 import types
 from collections.abc import Callable
 from typing import Any
@@ -81,6 +82,8 @@ def state_of(obj: Any) -> Any:
         return frozenset(obj)
     if isinstance(obj, types.CellType):
         return {"cell": obj.cell_contents} if _is_filled(obj) else {}
+    if isinstance(obj, contextvars.ContextVar):
+        return {"value": obj.get(None)}
     return dict(vars(obj))
 
 
@@ -94,7 +97,7 @@ def restore(obj: Any, state: Any) -> None:
         if obj.columns is None:
             obj.extend(state) if isinstance(obj, list) else obj.update(state)
     elif isinstance(obj, dict):
-        _refill(obj, state)
+        refill(obj, state)
     elif isinstance(obj, list | set | collections.deque):
         obj.clear()
         obj.update(state) if isinstance(obj, set) else obj.extend(state)
@@ -103,13 +106,15 @@ def restore(obj: Any, state: Any) -> None:
             obj.cell_contents = state["cell"]
         elif _is_filled(obj):
             del obj.cell_contents
+    elif isinstance(obj, contextvars.ContextVar):
+        obj.set(state["value"])
     else:
         vars(obj).clear()
         vars(obj).update(state)
 
 
-def _refill(obj: dict[Any, Any], state: dict[Any, Any]) -> None:
-    """By the plain methods: a subclass may forbid what `update` does."""
+def refill(obj: dict[Any, Any], state: dict[Any, Any]) -> None:
+    """Make `state` the contents of a dict, by the plain methods: a subclass may forbid its own."""
     plain = collections.OrderedDict if isinstance(obj, collections.OrderedDict) else dict
     plain.clear(obj)
     for key, value in state.items():

@@ -232,6 +232,10 @@ def _widen_container(kind: Exact) -> Kind:
     frozen = value.frozen if isinstance(value, STAGED) else None
     if isinstance(value, list):
         return SequenceKind(list, tuple(describe(item, fresh) for item in value), frozen)
+    if isinstance(value, dict) and dataclasses.is_dataclass(value):  # ModelOutput is both
+        names = tuple(field.name for field in dataclasses.fields(value))
+        items = tuple(describe(getattr(value, name), fresh) for name in names)
+        return ObjectKind(type(value), names, items)
     if isinstance(value, dict):
         items = tuple(describe(v, fresh) for v in value.values())
         return MapKind(type(value), tuple(value), items, frozen)

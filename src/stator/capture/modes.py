@@ -1,4 +1,4 @@
-"""Modes: grad mode and autocast, which change what an op means."""
+"""Modes: grad mode, inference mode and autocast, which change what an op means."""
 
 from __future__ import annotations
 
@@ -8,32 +8,71 @@ import torch
 
 from stator.program.ir import Arg, Literal
 
+DEVICES = ("cpu", "cuda")
+Change = tuple[str, tuple[Arg, ...]]
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Autocast for one kind of device."""
+
+    device: str
+    enabled: bool
+    dtype: str
+
 
 @dataclass(frozen=True)
 class Modes:
-    """The modes in force at one moment."""
+    """The modes in force at one moment.
+
+    `nesting` counts the autocast contexts around: torch keeps the weights it has cast until the
+    outermost ends, so a weight that is used twice is cast once, and its gradient summed before.
+    """
 
     grad: bool
-    autocast: tuple[str, str] | None  # (device, dtype)
+    inference: bool
+    casts: tuple[Cast, ...]
+    cache: bool
+    nesting: int
 
     @classmethod
     def current(cls) -> Modes:
         """The modes in force now."""
-        return cls(torch.is_grad_enabled(), _autocast("cpu") or _autocast("cuda"))
+        return cls(
+            torch.is_grad_enabled(), torch.is_inference_mode_enabled(), tuple(map(_cast, DEVICES)),
+            torch.is_autocast_cache_enabled(), _nesting(),
+        )  # fmt: skip
 
-    def changes_from(self, before: Modes) -> list[tuple[str, tuple[Arg, ...]]]:
+    @property
+    def autocast(self) -> tuple[str, str] | None:
+        """The device and the dtype that autocast is on for; None where it is off."""
+        return next(((one.device, one.dtype) for one in self.casts if one.enabled), None)
+
+    def changes_from(self, before: Modes) -> list[Change]:
         """The ops that turn `before` into this."""
-        changes: list[tuple[str, tuple[Arg, ...]]] = []
-        if self.grad != before.grad:
+        changes: list[Change] = []
+        if self.inference != before.inference:  # it sets grad mode, too
+            changes.append(("stator::set_inference", (self.inference,)))
+        if self.grad != before.grad or self.inference != before.inference:
             changes.append(("stator::set_grad", (self.grad,)))
-        if self.autocast != before.autocast:
-            device, dtype = self.autocast or before.autocast or ("cpu", "bfloat16")
-            enabled = self.autocast is not None
-            changes.append(("stator::set_autocast", (device, enabled, Literal("dtype", dtype))))
+        changed = [new for new, old in zip(self.casts, before.casts, strict=True) if new != old]
+        deeper, rest = self.nesting - before.nesting, (self.cache,)
+        if not changed and (deeper or self.cache != before.cache):
+            changed = [self.casts[0]]
+        for cast in changed:
+            dtype = Literal("dtype", cast.dtype)
+            args = (cast.device, cast.enabled, dtype, *rest, deeper)
+            changes.append(("stator::set_autocast", args))
+            deeper = 0
         return changes
 
 
-def _autocast(device: str) -> tuple[str, str] | None:
-    if not torch.is_autocast_enabled(device):
-        return None
-    return device, str(torch.get_autocast_dtype(device)).removeprefix("torch.")
+def _cast(device: str) -> Cast:
+    dtype = str(torch.get_autocast_dtype(device)).removeprefix("torch.")
+    return Cast(device, torch.is_autocast_enabled(device), dtype)
+
+
+def _nesting() -> int:
+    """How many autocast contexts are open."""
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()

@@ -21,6 +21,7 @@ from typing import Any
 
 import sympy
 import torch
+from torch._library.utils import has_fake_kernel
 from torch._subclasses.fake_tensor import (
     FakeTensor,
     FakeTensorMode,
@@ -34,6 +35,7 @@ from torch.fx.experimental.proxy_tensor import (
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from stator.capture.eager_errors import eager_error
+from stator.capture.fake_rules import FAKE_RULES
 from stator.capture.journal import Journal, state_of
 from stator.capture.modes import Modes
 from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_words, kind_of_number
@@ -137,7 +139,7 @@ class Recorder(ProxyTorchDispatchMode):
             name, tuple(args), attributes or {}, tuple(results), tuple(blocks),
             place or current_place(),
         )  # fmt: skip
-        self._follow_modes()
+        self.follow_modes()
         if self.attempts and may_raise(op):
             self._keep_names()
         self.scope.block.ops.append(op)
@@ -164,8 +166,8 @@ class Recorder(ProxyTorchDispatchMode):
             journal = journal.parent
         return found
 
-    def _follow_modes(self) -> None:
-        """Grad mode and autocast are part of the program: say so where they change."""
+    def follow_modes(self) -> None:
+        """Grad mode, inference mode and autocast are part of the program: say where they change."""
         now = Modes.current()
         if now != self.scope.modes:
             for name, args in now.changes_from(self.scope.modes):
@@ -216,11 +218,12 @@ class Recorder(ProxyTorchDispatchMode):
     def _leave_modes(self, scope: Scope) -> None:
         if Modes.current() != scope.entry_modes:
             raise UnsupportedCall(
-                "grad mode or autocast is changed in one branch or trip and not changed back",
+                "grad mode, inference mode or autocast is changed in one branch or trip "
+                "and not changed back",
                 at=current_place(),
                 fix="use `with torch.no_grad():` or `with torch.autocast(...):`",
             )
-        self._follow_modes()
+        self.follow_modes()
 
     # ---- tensors
 
@@ -445,6 +448,11 @@ class Recorder(ProxyTorchDispatchMode):
         if name in REFUSED_OPS:
             problem, fix = REFUSED_OPS[name]
             raise UnsupportedCall(problem, at=current_place(), fix=fix)
+        if func.namespace != "aten" and not has_fake_kernel(func):
+            raise UnsupportedCall(
+                f"the custom op `{name}` has no fake kernel, so its result cannot be described",
+                at=current_place(), fix=f'register one: `@torch.library.register_fake("{name}")`',
+            )  # fmt: skip
         program_args = tuple(self.arg(arg) for arg in args)
         program_kwargs = {key: self.arg(value) for key, value in kwargs.items()}
         if name in RANK_DEPENDS_ON_ONE:
@@ -474,7 +482,11 @@ class Recorder(ProxyTorchDispatchMode):
             args, kwargs = torch.utils._pytree.tree_map_only(
                 torch.Tensor, self._as_fake, (args, kwargs)
             )
-            result = self._ask_twice(lambda: func(*args, **kwargs))
+            rule = FAKE_RULES.get(name)
+            if rule is not None:
+                result = rule(self.fresh_size, *args, **kwargs)
+            else:
+                result = self._ask_twice(lambda: func(*args, **kwargs))
         except StatorError:
             raise
         except Exception as error:  # noqa: BLE001  # raised again, as eager has it
@@ -527,7 +539,7 @@ class Recorder(ProxyTorchDispatchMode):
 
     def _record(self, func: Any, name: str, args: Any, kwargs: dict[str, Arg], result: Any) -> None:
         outputs = result if isinstance(result, tuple | list) else (result,)
-        if isinstance(result, list) and not result:
+        if (isinstance(result, list) and not result) or not func._schema.returns:
             outputs = ()
         values = [self._result_value(output) for output in outputs if output is not None]
         kept = [output for output in outputs if output is not None]
@@ -536,16 +548,16 @@ class Recorder(ProxyTorchDispatchMode):
                                   at=current_place(), fix="report this op")  # fmt: skip
         self.emit(name, args, values, attributes=kwargs)
         for output, value in zip(kept, values, strict=True):
-            self._bind_result(func, output, value)
+            self._bind_result(output, value)
 
     def _result_value(self, output: Any) -> Value:
         if isinstance(output, torch.Tensor):
             return self.new_value(self.tensor_type(output))
         return self.new_value(NumberType(kind_of_number(output)))
 
-    def _bind_result(self, func: Any, output: Any, value: Value) -> None:
+    def _bind_result(self, output: Any, value: Value) -> None:
         if isinstance(output, torch.Tensor):
-            if not (func._schema.is_mutable and self.find(output) is not None):
+            if self.find(output) is None:  # else it is one of its own inputs
                 self.bind(output, value)
         elif isinstance(output, Number):
             expression = output.node.expr

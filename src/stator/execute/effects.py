@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import contextlib
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -62,30 +63,79 @@ def run_set_grad(enabled: bool) -> None:
     torch.set_grad_enabled(enabled)
 
 
+def run_set_inference(enabled: bool) -> None:
+    """Inference mode from here on: the context that was opened last ends, or a new one begins."""
+    if INFERENCE.open and INFERENCE.open[-1][0] == enabled:
+        INFERENCE.open.pop()[1].__exit__(None, None, None)
+    else:
+        before = torch.is_inference_mode_enabled()
+        context = torch.inference_mode(enabled)
+        context.__enter__()
+        INFERENCE.open.append((before, context))
+
+
+class Inference(threading.local):
+    """The inference contexts that programs have open in this thread, with the mode before each."""
+
+    def __init__(self) -> None:
+        self.open: list[tuple[bool, torch.inference_mode]] = []
+
+
+INFERENCE = Inference()
+
+
 def run_set_autocast(
-    device: str | torch.device, enabled: bool, dtype: torch.dtype | None = None
+    device: str | torch.device,
+    enabled: bool,
+    dtype: torch.dtype | None = None,
+    cache: bool = True,
+    deeper: int = 0,
 ) -> None:
-    """Autocast for one kind of device from here on; what was cast before is forgotten."""
+    """Autocast for one kind of device from here on.
+
+    `deeper` is the change in the number of open contexts; when none is left, torch forgets the
+    weights it has cast.
+    """
     kind = torch.device(device).type
     torch.set_autocast_enabled(kind, enabled)
     if dtype is not None:
         torch.set_autocast_dtype(kind, dtype)
-    torch.clear_autocast_cache()  # it holds copies of weights, which may change before the next run
+    torch.set_autocast_cache_enabled(cache)
+    _nest(deeper)
+
+
+def _nest(deeper: int) -> None:
+    for _ in range(deeper):
+        torch.autocast_increment_nesting()
+    for _ in range(-deeper):
+        if torch.autocast_decrement_nesting() == 0:
+            torch.clear_autocast_cache()
+
+
+def _nesting() -> int:
+    torch.autocast_increment_nesting()
+    return torch.autocast_decrement_nesting()
 
 
 @contextlib.contextmanager
 def modes_restored(devices: Sequence[str]) -> Iterator[None]:
-    """Grad mode, and autocast for `devices`, are after the block what they were before it."""
-    grad = torch.is_grad_enabled()
+    """Grad and inference mode, and autocast for `devices`, are afterwards what they were before."""
+    grad, inferences, nesting = torch.is_grad_enabled(), len(INFERENCE.open), _nesting()
+    cache = torch.is_autocast_cache_enabled()
     casts = [
         (kind, torch.is_autocast_enabled(kind), torch.get_autocast_dtype(kind)) for kind in devices
     ]
     try:
         yield
     finally:
+        while len(INFERENCE.open) > inferences:
+            INFERENCE.open.pop()[1].__exit__(None, None, None)
         torch.set_grad_enabled(grad)
         for kind, enabled, dtype in casts:
-            run_set_autocast(kind, enabled, dtype)
+            run_set_autocast(kind, enabled, dtype, cache)
+        _nest(nesting - _nesting())
+        if nesting == 0:
+            torch.clear_autocast_cache()  # copies of weights, which may change before the next run
 
 
 CONVERSIONS: Mapping[str | None, Callable[[object], object]] = MappingProxyType(
@@ -190,6 +240,7 @@ EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "stator::raise": run_raise,
         "stator::print": print,
         "stator::set_grad": run_set_grad,
+        "stator::set_inference": run_set_inference,
         "stator::set_autocast": run_set_autocast,
         "stator::format": run_format,
         "stator::join": run_join,

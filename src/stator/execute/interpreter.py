@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
@@ -21,6 +21,7 @@ from stator.errors import DemandViolated, InputError, ProgramError, StatorError
 from stator.execute.arguments import describe
 from stator.execute.checks import split_checks
 from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored, type_name
+from stator.execute.gradients import Backward, CustomGradient, add_hook, run_gradients
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
 from stator.program.ops import EFFECTS
@@ -159,9 +160,9 @@ def run_try(step: Step, frame: Frame) -> Sequence[Any]:
     body, *handlers = step.blocks
     number = int(step.op.attributes["number"])  # type: ignore[arg-type] # checked
     frame.kept[number] = tuple(read(frame.values) for read in step.args)
-    grad = torch.is_grad_enabled()
     try:
-        return run_block(body, (), frame)
+        with modes_restored(frame.runner.autocast_devices):
+            return run_block(body, (), frame)
     except StatorError:
         raise
     except Exception as error:
@@ -170,7 +171,6 @@ def run_try(step: Step, frame: Frame) -> Sequence[Any]:
         choices = zip(attributes["catches"], attributes["asks"], handlers, strict=True)
         for names, asks, handler in choices:
             if found & {*names}:
-                torch.set_grad_enabled(grad)
                 answers = (not found.isdisjoint(asked) for asked in asks)
                 given = (type_name(error), str(error), *frame.kept[number], *answers)
                 return _run_handler(handler, given, error, frame)
@@ -205,6 +205,46 @@ def run_call(step: Step, frame: Frame) -> Sequence[Any]:
     given = [read(frame.values) for read in step.args]
     inner = Frame(dict(frame.outer), frame.runner, frame.outer, frame.depth + 1)
     return run_block(frame.runner.functions[name], given, inner)
+
+
+def run_custom_gradient(step: Step, frame: Frame) -> Sequence[Any]:
+    """The results are given the gradient that a block computes."""
+    results, inputs = (read(frame.values) for read in step.args)
+    backward, kept = _backward(step, frame)
+    return tuple(CustomGradient.apply(backward, kept, results, *inputs))
+
+
+def run_autograd(step: Step, frame: Frame) -> Sequence[Any]:
+    """Gradients of values of the program, along the graph that this run has made."""
+    given = [read(frame.values) for read in step.args]
+    return run_gradients(*given, **{name: read(frame.values) for name, read in step.attributes})
+
+
+def run_hook(step: Step, frame: Frame) -> Sequence[Any]:
+    """The gradient of a tensor goes through a block."""
+    add_hook(step.args[0](frame.values), *_backward(step, frame))
+    return ()
+
+
+def _backward(step: Step, frame: Frame) -> tuple[Backward, list[Any]]:
+    """A function that runs the block of `step` later, and the values of now that it needs."""
+    (block,) = step.blocks
+    names = tuple(dict.fromkeys(value for value in _seen_by(step.op) if value in frame.values))
+    kept = [frame.values[value] for value in names]
+
+    def backward(values: Sequence[Any], gradients: Sequence[Any]) -> list[Any]:
+        inner = Frame(dict(zip(names, values, strict=True)), frame.runner, frame.outer)
+        return run_block(block, gradients, inner)
+
+    return backward, kept
+
+
+def _seen_by(op: Op) -> Iterator[Value]:
+    """The values that the blocks of `op` name."""
+    for block in op.blocks:
+        yield from values_in(block.outputs)
+        for inner in block.ops:
+            yield from used_by(inner)
 
 
 def run_demand(step: Step, frame: Frame) -> Sequence[Any]:
@@ -260,6 +300,9 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
         "stator::keep": run_keep,
         "stator::reraise": run_reraise,
         "stator::demand": run_demand,
+        "stator::custom_gradient": run_custom_gradient,
+        "stator::gradients": run_autograd,
+        "stator::hook": run_hook,
     }
 )
 FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})
@@ -279,7 +322,7 @@ def prepare(program: Program, *, release: bool = True) -> Runner:
         _prepare_block(checks, release),
         _prepare_block(body, release),
         {name: _prepare_block(block, release) for name, block in program.functions.items()},
-        any(op.name in ("stator::set_grad", "stator::set_autocast") for op in ops),
+        any(op.name.startswith("stator::set_") for op in ops),
         tuple(sorted({torch.device(constant_of(device)).type for device in casts})),
     )
 

@@ -100,7 +100,22 @@ def _mark_while(op: Op, needed: set[Value]) -> None:
         _mark_block(body, needed)
 
 
-MARKS = {"stator::if": _mark_if, "stator::try": _mark_if, "stator::while": _mark_while}
+def _mark_backward(op: Op, needed: set[Value]) -> None:
+    """Autograd may ask for every gradient."""
+    _mark_op(op, needed)
+    needed.update(op.results)
+    for block in op.blocks:
+        needed.update(values_in(block.outputs))
+        _mark_block(block, needed)
+
+
+MARKS = {
+    "stator::if": _mark_if,
+    "stator::try": _mark_if,
+    "stator::while": _mark_while,
+    "stator::custom_gradient": _mark_backward,
+    "stator::hook": _mark_backward,
+}
 
 
 def _kept_block(block: Block, needed: set[Value]) -> Block:
@@ -118,7 +133,8 @@ def _kept_op(op: Op, needed: set[Value]) -> Op:
         body.inputs = _chosen(body.inputs, kept)
         args = op.args[:1] + _chosen(op.args[1:], kept)
         return replace(op, args=args, results=_chosen(op.results, kept), blocks=(body,))
-    return replace(op, attributes=dict(op.attributes))
+    blocks = tuple(_kept_block(block, needed) for block in op.blocks)
+    return replace(op, attributes=dict(op.attributes), blocks=blocks)
 
 
 def _only(block: Block, kept: list[bool], skipped: int) -> Block:

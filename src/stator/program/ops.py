@@ -23,6 +23,13 @@ Control:
                                             `asks` whether the exception is of such a class
     stator::keep(*values) number=           what handlers of the try of that number are to get
     stator::reraise()                       in a handler: raises what it has caught
+    stator::custom_gradient(results, inputs) {backward}
+                                            gives `results`; autograd runs the block, which is given
+                                            their gradients and yields those of `inputs`
+    stator::gradients(outputs, inputs, given) retain= create= materialize=
+                                            `torch.autograd.grad`
+    stator::hook(tensor) {backward}         the gradient of the tensor goes through the block, which
+                                            yields another or None
 
 Effects:
     stator::assert(condition, message)      raises AssertionError
@@ -33,7 +40,10 @@ Effects:
     stator::demand(condition, text)         raises DemandViolated
     stator::print(*parts) sep= end=
     stator::set_grad(enabled)               grad mode from here on, until the next one or the end
-    stator::set_autocast(device, enabled, dtype)
+    stator::set_inference(enabled)          inference mode, in the same way
+    stator::set_autocast(device, enabled, dtype, cache, deeper)
+                                            autocast, in the same way; `deeper` is the change in the
+                                            number of open contexts
 
 Text:
     stator::format(value, conversion, spec) one value as text
@@ -70,8 +80,10 @@ NUMBER_OPS = (
     "int", "float", "bool", "complex", "real", "imag", "round", "floor", "ceil", "trunc", "select",
     *MATH_OPS,
 )  # fmt: skip
-CONTROL_OPS = ("if", "while", "call", "try", "keep", "reraise")
-EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_autocast")
+CONTROL_OPS = (
+    "if", "while", "call", "try", "keep", "reraise", "custom_gradient", "gradients", "hook",
+)  # fmt: skip
+EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_inference", "set_autocast")
 TEXT_OPS = ("format", "join", "text_length")
 LIST_OPS = (
     "list_make", "list_length", "list_get", "list_slice", "list_append", "list_insert",

@@ -10,7 +10,7 @@ from stator.program.ops import STATOR_OPS
 from stator.program.program import Program
 from stator.program.structure import Columns, Fixed, Leaf, Structure, Variant
 
-BLOCKS = {"stator::if": 2, "stator::while": 1}
+BLOCKS = {"stator::if": 2, "stator::while": 1, "stator::custom_gradient": 1, "stator::hook": 1}
 
 
 def verify(program: Program) -> Program:
@@ -63,6 +63,8 @@ def _check_op(op: Op, visible: set[Value], program: Program) -> None:
         _check_while(op)
     elif op.name == "stator::try":
         _check_try(op)
+    elif op.name == "stator::custom_gradient":
+        _check_custom_gradient(op)
     elif op.name == "stator::call":
         _check_call(op, program)
 
@@ -94,6 +96,17 @@ def _check_while(op: Op) -> None:
     carried, body = len(op.args) - 1, op.blocks[0]
     if not (carried == len(op.results) == len(body.inputs) == len(body.outputs) - 1):
         _broken("stator::while carries, takes, yields and gives different numbers of values", op)
+
+
+def _check_custom_gradient(op: Op) -> None:
+    results, inputs = op.args if len(op.args) == 2 else (None, None)
+    if not isinstance(results, tuple) or not isinstance(inputs, tuple):
+        _broken("stator::custom_gradient takes results and inputs", op)
+    (block,) = op.blocks
+    if not (len(results) == len(op.results) == len(block.inputs)):
+        _broken("stator::custom_gradient takes, gives and is given different numbers", op)
+    if len(block.outputs) != len(inputs):
+        _broken("the block of stator::custom_gradient yields another number than it has inputs", op)
 
 
 def _check_call(op: Op, program: Program) -> None:

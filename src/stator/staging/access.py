@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy
 import torch
+from torch.nn.utils import parametrize
 
 from stator.capture.arrays import CapturedArray
 from stator.capture.branches import defined
@@ -73,6 +74,8 @@ def get(session: Session, obj: Any, name: str) -> Any:
     if getter is not None:
         kind = (type(obj),) if isinstance(getter, functools.partial) else ()  # of a descriptor
         return session.call(getter, obj, *kind)
+    if is_parametrized(obj, name):
+        return session.call(obj.parametrizations[name])
     fallback = user_method(obj, "__getattr__")
     if fallback is not None and not _has_plainly(obj, name):
         return session.call(fallback, obj, name)
@@ -91,6 +94,11 @@ def _has_plainly(obj: Any, name: str) -> bool:
     except AttributeError:
         return False
     return True
+
+
+def is_parametrized(obj: Any, name: str) -> bool:
+    """Is `obj.name` computed by parametrizations, which users may have written?"""
+    return isinstance(obj, torch.nn.Module) and parametrize.is_parametrized(obj, name)
 
 
 def shadowed(session: Session, value: Any) -> Any:

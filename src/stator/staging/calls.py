@@ -8,6 +8,7 @@ apart into what it can take.
 from __future__ import annotations
 
 import collections
+import contextvars
 import copy
 import dataclasses
 import functools
@@ -34,13 +35,16 @@ from stator.capture.values import (
     distribute,
     first_variant,
 )
-from stator.errors import UnsupportedCall
+from stator.errors import DataDependent, UnsupportedCall
 from stator.rewrite.convert import Converted, convert
 from stator.staging import definitions, lists
 from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
+from stator.staging.callbacks import WRITTEN_OUT, calls_back, is_transform, python_of
+from stator.staging.contexts import FollowedAutocast
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
+from stator.staging.gradients import apply_function, is_function_apply, requires_grad
 from stator.staging.library_objects import refuse_unfollowed
 from stator.staging.logic import same
 from stator.staging.marks import is_left_alone, original_function
@@ -55,7 +59,7 @@ from stator.staging.tensor_calls import REFUSED_CALLS, TENSOR_METHODS, TORCH_FUN
 
 Args = tuple[Any, ...]
 Keywords = dict[str, Any]
-MUTABLE = (list, dict, set, collections.deque)
+MUTABLE = (list, dict, set, collections.deque, contextvars.ContextVar)
 MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
@@ -63,7 +67,9 @@ COMPARING: dict[str, Any] = {
     "index": definitions.index_of, "count": definitions.count_of,
     "remove": definitions.remove_from,
 }  # fmt: skip
-FUNCTIONS = {**TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: same}
+FUNCTIONS: dict[Any, Any] = {
+    **TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: same, torch.autocast: FollowedAutocast,
+}  # fmt: skip
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
 
 
@@ -96,6 +102,7 @@ class Caller:
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
             (lambda f: isinstance(f, Variant), self._call_variant),
             (is_left_alone, self.library),
+            (is_function_apply, lambda f, a, k: apply_function(session, f, a, k)),
             (lambda f: isinstance(f, functools.partial), self._call_partial),
             (lambda f: isinstance(f, functools._lru_cache_wrapper), self._call_cached),
             (self.builtins.knows, self.builtins.call),
@@ -201,6 +208,7 @@ class Caller:
 
     def run(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         """Run the staged form of `function`; a generator runs where its items are used."""
+        function = WRITTEN_OUT.get(function, function)
         if function.__code__.co_flags & inspect.CO_GENERATOR:
             new = self.converted(function)
             return StagedGenerator(
@@ -211,7 +219,7 @@ class Caller:
     def _is_library(self, function: types.FunctionType) -> bool:
         if function.__module__ == definitions.__name__:  # Python's builtins, written in Python
             return False
-        return is_library_file(function.__code__.co_filename)
+        return is_library_file(function.__code__.co_filename) and not calls_back(function)
 
     def converted(self, function: types.FunctionType) -> types.FunctionType:
         """The staged form of `function`; what it reads from outside is watched from now on."""
@@ -264,9 +272,12 @@ class Caller:
             if not isinstance(made, torch.Tensor | Variant):
                 self.session.recorder.born(made)
             return made
+        return self._new_object(cls, init, args, kwargs)
+
+    def _new_object(self, cls: Any, init: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
         new = object.__new__(cls)
         self.session.recorder.born(new)
-        self._call_function(init, (new, *args), kwargs)
+        self.run(init, (new, *args), kwargs)
         return new
 
     def _new_exception(self, cls: Any, init: Any, args: Args, kwargs: Keywords) -> Any:
@@ -337,13 +348,16 @@ class Caller:
     def library(self, function: Any, args: Args, kwargs: Keywords) -> Any:
         """A call that is not converted; captured values are made into what it can take."""
         self._refuse(function)
+        if kwargs.get("requires_grad") is True and _is_from_torch(function):
+            rest = {name: value for name, value in kwargs.items() if name != "requires_grad"}
+            return requires_grad(self.session, self.library(function, args, rest))
         if function is object.__setattr__:
             note_object(self.session, args[0])
         owner = getattr(function, "__self__", None)
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
         elif self.session.recorder.depth and owner is not None:
-            refuse_unfollowed(self.session, owner)
+            refuse_unfollowed(self.session, owner, getattr(function, "__name__", ""))
         if function in FUNCTIONS if _is_hashable(function) else False:
             return FUNCTIONS[function](self.session, *args, **kwargs)
         if first_variant((args, kwargs)) is not None:
@@ -356,10 +370,26 @@ class Caller:
         self._watch_arguments(args, kwargs)
         if isinstance(owner, torch.nn.Module):
             watch_tree(self.session, owner)
-        result = self._own_result(function(*args, **kwargs), (owner, *args))
+        result = self._own_result(self._run_library(function, args, kwargs), (owner, *args))
         if _is_hashable(function) and function in MAKES_OBJECTS:
             self.session.recorder.born(result)
         return result
+
+    def _run_library(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        """Library code runs as it is; Python code of torch that asks for data is converted too."""
+        recorder = self.session.recorder
+        mark, facts = recorder.mark(), set(recorder.sizes.facts[-1])
+        try:
+            return function(*args, **kwargs)
+        except DataDependent:
+            python = python_of(function)
+            if python is None:
+                raise
+            recorder.rewind(mark)
+            recorder.sizes.forget(facts)
+        if isinstance(function, type):
+            return self._new_object(function, python[0], args, kwargs)
+        return self.run(python[0], (*python[1], *args), kwargs)
 
     def _refuse(self, function: Any) -> None:
         found = REFUSED_CALLS.get(function) if _is_hashable(function) else None
@@ -367,16 +397,10 @@ class Caller:
         owner = getattr(function, "__self__", None)
         if found is None and isinstance(owner, torch.Tensor):
             found = REFUSED_CALLS.get(name)
-        if (
-            found is None
-            and name == "apply"
-            and isinstance(owner, type)
-            and issubclass(owner, torch.autograd.Function)
-        ):
-            found = ("a custom `autograd.Function` would lose its own backward",
-                     "write the backward with ordinary ops, or register a custom op")  # fmt: skip
         if found is None and name in ("manual_seed", "seed") and _is_from_torch(function):
             found = ("the random seed is set inside a program", "set it before the call")
+        if found is None and is_transform(function):
+            found = ("a function transform of `torch.func` inside a program", "call it outside")
         if found is None and _reads_the_world(function):
             found = (f"`{name}` gives another value each time, and a program would keep this one",
                      "call it outside and pass the value, or use torch's functions")  # fmt: skip

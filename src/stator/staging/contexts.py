@@ -11,6 +11,8 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from stator.capture.branches import capture_if
 from stator.capture.places import is_library_file
 from stator.capture.values import CaughtError, CaughtType
@@ -38,6 +40,19 @@ def with_stmt(
     else:
         with manager as value:
             body(value)
+
+
+class FollowedAutocast(torch.autocast):
+    """Autocast; at its end torch forgets the weights that it has cast, and so does the program."""
+
+    def __init__(self, session: Session, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.session = session
+
+    def __exit__(self, *error: Any) -> Any:
+        result = super().__exit__(*error)
+        self.session.recorder.follow_modes()
+        return result
 
 
 def _with_users(

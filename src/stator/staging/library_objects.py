@@ -13,6 +13,7 @@ import logging
 import pathlib
 import re
 import types
+from collections.abc import Mapping
 from typing import Any
 
 import numpy
@@ -34,12 +35,15 @@ FOLLOWED = (
     torch.Tensor, torch.nn.Module, torch.SymInt, torch.SymFloat, torch.SymBool, numpy.ndarray,
     numpy.generic, Variant, CapturedText, CapturedComplex, CaughtError,
 )  # fmt: skip
+READS_OF_A_MAPPING = frozenset({"get", "keys", "values", "items", "__getitem__", "__contains__"})
 LIBRARIES = ("torch", "numpy", "stator")
 
 
-def refuse_unfollowed(session: Session, owner: Any) -> None:
+def refuse_unfollowed(session: Session, owner: Any, name: str) -> None:
     """Raise where a method of `owner`, called in a recorded block, may change it unseen."""
     if isinstance(owner, (*UNCHANGING, *FOLLOWED, logging.Logger)):
+        return
+    if isinstance(owner, Mapping) and name in READS_OF_A_MAPPING:
         return
     if type(owner).__module__.split(".")[0] in LIBRARIES:
         return

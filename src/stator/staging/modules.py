@@ -7,9 +7,11 @@ from typing import Any
 
 import torch
 from torch.nn.modules import module as torch_module
+from torch.nn.parallel import DistributedDataParallel
 
 from stator.capture.places import current_place, is_library_file
 from stator.errors import UnsupportedCall
+from stator.staging import definitions
 from stator.staging.session import Session
 
 Call = Callable[..., Any]
@@ -64,6 +66,12 @@ def call_module(
             f"{type(module).__name__} has backward hooks, which a program does not keep",
             at=current_place(), fix="remove them, or hook the parameters with `register_hook`",
         )  # fmt: skip
+    if isinstance(module, DistributedDataParallel) or _is_sharded(module):
+        raise UnsupportedCall(
+            f"{type(module).__name__} inside a program: what it exchanges with other processes "
+            "cannot be captured",
+            at=current_place(), fix="convert the module inside it, and wrap or shard the result",
+        )  # fmt: skip
     if is_library_module(session, module) and not _has_global_hooks():
         watch_tree(session, module)
         return call.library(module, args, kwargs)  # type: ignore[attr-defined]
@@ -71,6 +79,11 @@ def call_module(
     args, kwargs = _run_pre_hooks(call, module, args, kwargs)
     result = call(module.forward, *args, **kwargs)
     return _run_hooks(call, module, args, kwargs, result)
+
+
+def _is_sharded(module: torch.nn.Module) -> bool:
+    """Has `fully_shard` made it gather its parameters? By name: the import costs a second."""
+    return any(cls.__name__ == "FSDPModule" for cls in type(module).__mro__)
 
 
 def _has_global_hooks() -> bool:
@@ -93,25 +106,20 @@ def watch_tree(session: Session, module: torch.nn.Module) -> None:
 
 def _run_pre_hooks(call: Call, module: torch.nn.Module, args: Any, kwargs: Any) -> tuple[Any, Any]:
     hooks = (*torch_module._global_forward_pre_hooks.items(), *module._forward_pre_hooks.items())
+    run: Any = call.run  # type: ignore[attr-defined]
     for key, hook in hooks:
         if key in module._forward_pre_hooks_with_kwargs:
-            result = call(hook, module, args, kwargs)
-            if result is not None:
-                args, kwargs = result
+            given = (hook, module, args, kwargs)
+            args, kwargs = run(definitions.arguments_after_hook, given, {})
         else:
-            result = call(hook, module, args)
-            if result is not None:
-                args = result if isinstance(result, tuple) else (result,)
+            args = run(definitions.positional_after_hook, (hook, module, args), {})
     return args, kwargs
 
 
 def _run_hooks(call: Call, module: torch.nn.Module, args: Any, kwargs: Any, result: Any) -> Any:
     hooks = (*torch_module._global_forward_hooks.items(), *module._forward_hooks.items())
     for key, hook in hooks:
-        if key in module._forward_hooks_with_kwargs:
-            changed = call(hook, module, args, kwargs, result)
-        else:
-            changed = call(hook, module, args, result)
-        if changed is not None:
-            result = changed
+        named = (kwargs,) if key in module._forward_hooks_with_kwargs else ()
+        given = (hook, module, args, *named, result)
+        result = call.run(definitions.result_after_hook, given, {})  # type: ignore[attr-defined]
     return result

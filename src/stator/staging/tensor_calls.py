@@ -17,6 +17,7 @@ from stator.errors import UnsupportedCall
 from stator.program.ir import Literal
 from stator.program.types import ListType, NumberType
 from stator.staging import lists
+from stator.staging.gradients import gradients_inside, register_hook, requires_grad
 from stator.staging.numpy_calls import array_of, tensor_of
 from stator.staging.session import Session
 from stator.staging.truth import item, number_kind
@@ -127,6 +128,7 @@ def _truth_op(name: str) -> Callable[..., Any]:
 
 
 TENSOR_METHODS: dict[str, Callable[..., Any]] = {
+    "register_hook": register_hook, "requires_grad_": requires_grad,
     "item": tensor_item, "tolist": tolist, "numpy": array_of,
     "unbind": unbind, "split": split, "chunk": chunk,
     "squeeze": squeeze,
@@ -264,6 +266,7 @@ def scalar_tensor(session: Session, number: Any, dtype: torch.dtype, device: Any
 
 
 TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+    torch.autograd.grad: gradients_inside,
     torch.tensor: new_tensor,
     torch.as_tensor: as_tensor,
     torch.unbind: unbind,
@@ -278,6 +281,9 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
 
 _GRADIENT = ("gradients are not computed inside a program", "compute them outside, on its result")
 _TRANSFORM = ("a function transform of `torch.func` inside a program", "call it outside")
+_RANDOM_STATE = (
+    "the state of the random generator is read or set inside a program", "do it around the call",
+)  # fmt: skip
 REFUSED_CALLS: dict[Any, tuple[str, str]] = {
     **dict.fromkeys(
         (
@@ -292,16 +298,19 @@ REFUSED_CALLS: dict[Any, tuple[str, str]] = {
         ),
         _TRANSFORM,
     ),
-    torch.autograd.grad: _GRADIENT,
     torch.autograd.backward: _GRADIENT,
     "backward": _GRADIENT,
-    "register_hook": (
-        "a hook on a captured tensor would be lost",
-        "hook the result or a parameter",
-    ),
     "retain_grad": ("`retain_grad` of a captured tensor would be lost", "return the tensor"),
     "register_post_accumulate_grad_hook": ("a hook on a tensor would be lost", "set it outside"),
     "data_ptr": ("the address of a tensor is not part of a program", "leave it out"),
     "untyped_storage": ("raw storage cannot be captured", "use views"),
     torch.manual_seed: ("the random seed is set inside a program", "set it before the call"),
+    torch.autograd.graph.saved_tensors_hooks: (
+        "`saved_tensors_hooks` inside a program would be lost",
+        "put it around the call of the static function",
+    ),
+    torch.get_rng_state: _RANDOM_STATE,
+    torch.set_rng_state: _RANDOM_STATE,
+    torch.random.fork_rng: _RANDOM_STATE,
+    torch.initial_seed: _RANDOM_STATE,
 }

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch._dispatch.python import enable_python_dispatcher
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 from torch._subclasses.fake_tensor import FakeTensor
+from torch.autograd.graph import saved_tensors_hooks
+from torch.nn.utils import parametrize
 
 from stator.capture.blocks import record_raise, says_captured
 from stator.capture.inputs import InputReader, Inputs
@@ -84,7 +87,7 @@ def trace(
 
     What the slots `live` hold become further inputs, after those of the arguments.
     """
-    with ONE_AT_A_TIME:
+    with ONE_AT_A_TIME, _apart():
         return _trace(function, args, kwargs, name, owner, live)
 
 
@@ -161,6 +164,30 @@ def name_tensors(session: Session, owner: torch.nn.Module) -> None:
         known.setdefault(id(parameter), ("parameter", name))
     for name, buffer in owner.named_buffers():
         known.setdefault(id(buffer), ("buffer", name))
+
+
+def _plain_saving() -> AbstractContextManager[Any]:
+    """Hooks on saved tensors that are set around the call do not see the capture's."""
+    if torch._C._autograd._top_saved_tensors_default_hooks(True) is None:
+        return nullcontext()
+    return saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Nothing that is going on around the call takes part in its capture.
+
+    Function transforms (`torch.func.grad`, `vmap`) and hooks on saved tensors (a checkpoint around
+    the call) apply when the program runs; a cached parametrization would keep a symbolic tensor
+    for the time after.
+    """
+    caching = parametrize._cache_enabled
+    parametrize._cache_enabled = 0
+    try:
+        with temporarily_clear_interpreter_stack(), _plain_saving():
+            yield
+    finally:
+        parametrize._cache_enabled = caching
 
 
 @contextmanager

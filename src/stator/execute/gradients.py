@@ -1,0 +1,60 @@
+"""Gradients that users wrote: a block of the program runs when autograd asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+Backward = Callable[[Sequence[Any], Sequence[Any]], list[Any]]  # kept values, gradients
+
+
+class CustomGradient(torch.autograd.Function):
+    """Gives `results` a gradient of their own, with respect to `inputs`."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, backward: Backward, kept: Sequence[Any], results: Sequence[Any], *_inputs: Any
+    ) -> Any:
+        """The results, as they are."""
+        ctx.backward_block = backward
+        tensors = [value for value in kept if isinstance(value, torch.Tensor)]
+        ctx.others = [None if isinstance(value, torch.Tensor) else (value,) for value in kept]
+        ctx.save_for_backward(*tensors)
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        """What the block makes of the gradients."""
+        tensors = iter(ctx.saved_tensors)
+        kept = [next(tensors) if other is None else other[0] for other in ctx.others]
+        with torch.set_grad_enabled(torch.is_grad_enabled()):
+            answers = ctx.backward_block(kept, gradients)
+        return (None, None, None, *answers)
+
+
+def add_hook(tensor: torch.Tensor, backward: Backward, kept: Sequence[Any]) -> None:
+    """The gradient of `tensor` becomes what the block makes of it."""
+
+    def hook(gradient: torch.Tensor) -> Any:
+        with torch.set_grad_enabled(torch.is_grad_enabled()):
+            return backward(kept, [gradient])[0]
+
+    tensor.register_hook(hook)
+
+
+def run_gradients(
+    outputs: Sequence[torch.Tensor],
+    inputs: Sequence[torch.Tensor],
+    given: Sequence[torch.Tensor] | None,
+    *,
+    retain: bool,
+    create: bool,
+    materialize: bool,
+) -> Sequence[torch.Tensor]:
+    """`torch.autograd.grad` of values of the program."""
+    return torch.autograd.grad(
+        outputs, inputs, given, retain_graph=retain, create_graph=create,
+        materialize_grads=materialize,
+    )  # fmt: skip
