@@ -26,10 +26,10 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.staging import definitions, lists, tables
-from stator.staging.dict_calls import is_captured_key, lookup, refused_key, set_key
+from stator.staging.dict_calls import MISSING, is_captured_key, lookup, refused_key, set_key
 from stator.staging.number_calls import number_attribute
 from stator.staging.numpy_calls import live_array
-from stator.staging.partial import is_partial
+from stator.staging.partial import is_partial, maybe_absent
 from stator.staging.protocols import user_method, user_property, user_setter
 from stator.staging.session import Session
 from stator.staging.tensor_index import read_tensor, write_tensor
@@ -170,11 +170,38 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
         is_captured_key(key)
     ):
         return lookup(session, obj, key)
+    if isinstance(obj, dict) and hasattr(type(obj), "__missing__"):
+        return _get_or_make(session, obj, key)
     value = obj[key]
     if isinstance(value, Variant):
         value = _without_undefined(session, value, KeyError(key))
     session.guards.read_item(obj, key, value)
     return shadowed(session, value)
+
+
+def _get_or_make(session: Session, obj: Any, key: Any) -> Any:
+    """`obj[key]` of a dict that makes what it lacks: a defaultdict, a Counter, a user's own."""
+
+    def make() -> Any:
+        session.note(obj)
+        own = user_method(obj, "__missing__")
+        return session.call(own, obj, key) if own else type(obj).__missing__(obj, key)
+
+    held = dict.get(obj, key, MISSING)
+    if held is MISSING:
+        return make()
+    if not maybe_absent(held):
+        session.guards.read_item(obj, key, held)
+        return shadowed(session, held)
+
+    def one_way(value: Any) -> Any:
+        if not isinstance(value, Undefined):
+            return value
+        dict.pop(obj, key)
+        return make()
+
+    session.note(obj)
+    return session.recorder.apply_all(held, one_way)
 
 
 def _list_item(session: Session, obj: Any, key: Any) -> Any:

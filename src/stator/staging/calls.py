@@ -367,6 +367,10 @@ class Caller:
             return split[0]
         if _takes_captured_list(args, kwargs):
             return self._with_samples(function, args, kwargs)
+        if (
+            getattr(function, "__module__", "") == "torch.utils._pytree"
+        ):  # it looks at exact classes
+            args, kwargs = _plain_containers(args), _plain_containers(kwargs)
         self._watch_arguments(args, kwargs)
         if isinstance(owner, torch.nn.Module):
             watch_tree(self.session, owner)
@@ -473,6 +477,17 @@ class Caller:
         recorder.bind(varying, value)
         value.type = recorder.tensor_type(varying)
         return varying
+
+
+def _plain_containers(tree: Any) -> Any:
+    """`tree` with plain lists and dicts for those of staging."""
+    if type(tree) is tuple:
+        return tuple(map(_plain_containers, tree))
+    if type(tree) in (list, StagedList):
+        return [_plain_containers(item) for item in tree]
+    if type(tree) in (dict, StagedDict):
+        return {key: _plain_containers(item) for key, item in tree.items()}
+    return tree
 
 
 def _same_size(a: Any, b: Any) -> bool:

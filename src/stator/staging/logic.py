@@ -260,7 +260,7 @@ def _contains(session: Session, container: Any, item: Any) -> Any:
 def _is_searched(container: Any, item: Any) -> bool:
     """Is `container` a sequence of known length in which a captured value has to be compared?"""
     if isinstance(container, range | set | frozenset | dict) and not isinstance(item, tuple):
-        return _symbolic(item) and not isinstance(item, CapturedText)
+        return isinstance(item, Number | Variant)
     if not isinstance(container, tuple | list) or is_captured(container):
         return False
     return _symbolic(item) or any(_symbolic(one) for one in container)
