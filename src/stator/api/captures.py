@@ -6,7 +6,7 @@ A program that two methods or two modes have in common is stored once, and so is
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,8 +19,9 @@ from stator.errors import CaptureError
 from stator.execute.structure import positions_in
 from stator.export.encoding import Json, encode_program
 from stator.export.methods import MODES, Method, mode_name
+from stator.optimize.memory import Memory
 from stator.optimize.pipeline import optimize
-from stator.program.ir import Op, Stored
+from stator.program.ir import Arg, Op, Stored, Value
 from stator.program.program import Program
 from stator.staging.trace import Captured, Effect, trace
 
@@ -154,15 +155,36 @@ def _captured(
 def _without_effects(captured: Captured, owner: torch.nn.Module | None, function: Any) -> Program:
     """The program alone: what it does to buffers is written into it, other effects are refused."""
     program = captured.program
-    body = program.body
-    for effect in captured.effects:
-        for name, position in _buffer_writes(effect, owner, function):
-            stored = _stored(program, name, effect)
-            args = (stored.value, body.outputs[position])
-            body.ops.append(Op("aten::copy_", args, {}, (), place=effect.place))
+    writes = [
+        (_stored(program, name, effect).value, position, effect.place)
+        for effect in captured.effects
+        for name, position in _buffer_writes(effect, owner, function)
+    ]
     count = 1 + max(positions_in(program.output_structure), default=-1)
+    body = program.body
+    own = _own_copies(program, [buffer for buffer, _, _ in writes])
+    body.outputs = tuple(map(own, body.outputs))
+    for buffer, position, place in writes:
+        args = (buffer, body.outputs[position])
+        body.ops.append(Op("aten::copy_", args, {}, (), place=place))
     body.outputs = body.outputs[:count]
     return program
+
+
+def _own_copies(program: Program, buffers: Sequence[Value]) -> Callable[[Arg], Arg]:
+    """A function: an output as it is before the buffers are written; a copy where they share."""
+    memory, body = Memory(program), program.body
+    copies: dict[Value, Value] = {}
+
+    def own(output: Arg) -> Arg:
+        if not isinstance(output, Value) or not any(memory.share(output, b) for b in buffers):
+            return output
+        if output not in copies:
+            copies[output] = Value(f"before_{len(copies)}", output.type)
+            body.ops.append(Op("aten::clone", (output,), {}, (copies[output],)))
+        return copies[output]
+
+    return own
 
 
 def _buffer_writes(
