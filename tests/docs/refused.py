@@ -128,17 +128,6 @@ def slotted_attribute(x, y):
     return x
 
 
-def list_changed_in_try(x, y):
-    seen = []
-    try:
-        seen.append(1)
-        if y > 1:
-            raise ValueError("large")
-    except ValueError:
-        seen.append(2)
-    return len(seen)
-
-
 def caught_exception_kept(x, y):
     kept = None
     try:
@@ -163,15 +152,6 @@ def nested_list_grows(x, y):
     return rows
 
 
-def mixed_list(x, y):
-    kept = []
-    while y > 0:
-        kept.append(x)
-        y = y - 1
-    kept.append("end")
-    return kept
-
-
 def keys_in_another_order(x, y):
     table = {}
     if y > 1:
@@ -183,25 +163,8 @@ def keys_in_another_order(x, y):
     return table
 
 
-def hash_of_a_choice(x, y):
-    name = "mean" if y > 1 else "sum"
-    return {name: x}
-
-
 def number_for_python(x, y):
     return x.new_tensor(bytearray(int(y)))
-
-
-def keys_from_data(x, y):
-    table, count = {}, 0
-    while y > count:
-        table[str(count)] = count
-        count += 1
-    return table
-
-
-def tuple_of_unknown_length(x, y):
-    return tuple(range(int(y)))
 
 
 def set_returned(x, y):
@@ -212,30 +175,11 @@ def numpy_returned(x, y):
     return numpy.sin(x.numpy())
 
 
-def starred_target(x, y):
-    first, *_ = x.nonzero()
-    return first
-
-
-def slice_assigned(x, y):
-    kept = [x] * int(y)
-    kept[1:] = [x]
-    return kept
-
-
-def sorted_unknown(x, y):
-    return sorted(list(range(int(y))))
-
-
 def next_in_a_branch(x, y):
     items = iter([1, 2])
     if y > 1:
         return next(items)
     return 0
-
-
-def iterator_of_a_number(x, y):
-    return next(iter(range(int(y))))
 
 
 def identity(x, y):
@@ -299,11 +243,6 @@ def shape_in_place(x, y):
     return positive.unsqueeze_(0)
 
 
-def several_unknown_sizes(x, y):
-    found = x.nonzero()
-    return (found[:, None] + found).tolist()
-
-
 def grad_mode_left_changed(x, y):
     if y > 1:
         torch.set_grad_enabled(False)
@@ -333,10 +272,6 @@ def recursion_that_grows(x, y):
         return down(t[None], n - 1)
 
     return down(x, y)
-
-
-def tensor_of_a_list(x, y):
-    return torch.tensor([n * 2.0 for n in range(int(y))])
 
 
 def contiguous_asked(x, y):
@@ -411,18 +346,6 @@ def storage_replaced(x, y):
     return x.clone().set_(torch.zeros(2))
 
 
-def finally_left_out(x, y):
-    try:
-        try:
-            if y > 1:
-                raise ValueError("large")
-        finally:
-            x.add_(1)
-    except ValueError:
-        return x
-    return x
-
-
 def two_names_for_a_new_list(x, y):
     first = second = None
     if y > 1:
@@ -469,12 +392,6 @@ def spread_of_a_long_list(x, y):
     return torch.block_diag(*kept)
 
 
-def list_repeated(x, y):
-    kept = [x for _ in range(int(y))]
-    kept *= 2
-    return kept
-
-
 def percent_with_names(x, y):
     return "%(n)d" % {"n": int(y)}
 
@@ -489,3 +406,63 @@ def deque_grows(x, y):
         kept.append(x)
         y = y - 1
     return len(kept)
+
+
+def set_in_its_order(x, y):
+    seen = set()
+    for k in range(y):
+        seen.add(k)
+    for k in seen:
+        x = x * k
+    return x
+
+
+def set_method(x, y):
+    seen = {int(y)}
+    return seen.pop()
+
+
+def tensor_as_a_key(x, y):
+    table = {int(y): x}
+    table[y] = x
+    return table
+
+
+def set_in_place(x, y):
+    seen = {int(y)}
+    seen &= {1}
+    return len(seen)
+
+
+def slice_with_a_step_assigned(x, y):
+    items = []
+    for k in range(y):
+        items.append(k)
+    items[::2] = [7]
+    return items
+
+
+def slice_deleted_backwards(x, y):
+    items = []
+    for k in range(y):
+        items.append(k)
+    del items[::-1]
+    return items
+
+
+def tensor_of_text(x, y):
+    names = []
+    for k in range(y):
+        names.append(f"{k}")
+    return torch.tensor(names)
+
+
+def set_sorted_by_a_key(x, y):
+    return sorted({int(y), 3}, key=lambda item: -item)
+
+
+def spread_into_a_library_function(x, y):
+    items = []
+    for k in range(y):
+        items.append(x * k)
+    return torch.broadcast_tensors(*items)
