@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import Counter, defaultdict, deque
 
 import torch
 
@@ -234,3 +234,29 @@ def default_read_in_a_branch(x):
         y = x * (1 + len(d["q"]))
     d["r"].append(3)
     return y * (1 + len(d)), "q" in d, d["r"]
+
+
+@program(*SIGNS)
+def counter_in_a_branch(x):
+    """A Counter gives 0 for what it has not counted, and does not keep it."""
+    c = Counter("ab")
+    if x.sum() > 0:
+        c.update(["q", "q"])
+        c["a"] += 1
+    return x * c["q"], c["a"], c["none"], len(c)
+
+
+class Doubling(dict):
+    """A dict that makes what it lacks."""
+
+    def __missing__(self, key):
+        self[key] = 2
+        return 2
+
+
+@program(*SIGNS)
+def missing_in_a_branch(x):
+    """`__missing__` of a user inserts the key, on the path that reads it."""
+    s = Doubling()
+    y = x * s["q"] if x.sum() > 0 else x
+    return y * (1 + len(s)), "q" in s

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
+import types
 from typing import Any
 
 import numpy
@@ -31,7 +32,7 @@ from stator.staging import definitions, lists, tables
 from stator.staging.dict_calls import get_or_make, is_captured_key, lookup, refused_key, set_key
 from stator.staging.number_calls import number_attribute
 from stator.staging.numpy_calls import live_array
-from stator.staging.partial import is_partial
+from stator.staging.partial import is_partial, maybe_absent
 from stator.staging.protocols import user_method, user_property, user_setter
 from stator.staging.session import Session
 from stator.staging.tensor_index import read_tensor, write_tensor
@@ -175,12 +176,31 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
     if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and (
         is_captured_key(key)
     ):
+        if hasattr(type(obj), "__missing__"):
+            raise refused_key(obj, "an item is read by")
         return lookup(session, obj, key)
+    if isinstance(obj, dict) and hasattr(type(obj), "__missing__"):
+        return _read_or_missing(session, obj, key)
     value = obj[key]
     if isinstance(value, Variant):
         value = _without_undefined(session, value, KeyError(key))
     session.guards.read_item(obj, key, value)
     return shadowed(session, value)
+
+
+def _read_or_missing(session: Session, obj: dict[Any, Any], key: Any) -> Any:
+    """`obj[key]` of a dict with `__missing__`, which may insert the key."""
+    missing = types.MethodType(type(obj).__missing__, obj)  # type: ignore[attr-defined]
+    held = obj.get(key, Undefined(str(key)))
+    if maybe_absent(held):
+        return session.recorder.apply_all(
+            held, lambda one: session.call(missing, key) if isinstance(one, Undefined) else one
+        )
+    if isinstance(held, Undefined):
+        session.note(obj)
+        return shadowed(session, session.call(missing, key))
+    session.guards.read_item(obj, key, held)
+    return shadowed(session, held)
 
 
 def _list_item(session: Session, obj: Any, key: Any) -> Any:

@@ -82,7 +82,8 @@ class BuiltinCalls:
             filter: self._defined(filter), functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity,
             issubclass: self._issubclass, pow: self._pow, set: self._set,
-            collections.deque: self._deque, collections.defaultdict: self._default_dict,
+            collections.Counter: self._counter, collections.deque: self._deque,
+            collections.defaultdict: self._default_dict,
             frozenset: self._plain(frozenset),
         }  # fmt: skip
 
@@ -455,6 +456,14 @@ class BuiltinCalls:
             return made
 
         return call
+
+    def _counter(self, *args: Any, **kwargs: Any) -> Any:
+        if any(map(self._is_captured, args)):
+            raise UnsupportedCall("a Counter of captured values", at=current_place(),
+                                  fix="count in a dict: `d[k] = d.get(k, 0) + 1`")  # fmt: skip
+        made = self.caller.library(collections.Counter, args, kwargs)
+        self.recorder.born(made)
+        return made
 
     def _deque(self, *args: Any, **kwargs: Any) -> Any:
         return new_deque(self.session, *args, **kwargs)
