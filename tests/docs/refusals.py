@@ -64,7 +64,7 @@ WITHOUT_EXAMPLE = frozenset({
     "`iter` of a captured value",
     "`torch.tensor` of a list that holds a list whose length only a run knows",
     "`….…` of a captured number",
-    "a function transform of `torch.func` inside a program",
+    "the length of a … depends on the path taken",
     "a method of a … is called inside a branch or a loop of the program, which cannot follow what "
     "it changes",
     "a … of captured values",

@@ -400,14 +400,6 @@ def text_of_an_array(x, y):
     print(numpy.sin(x.numpy()))
 
 
-def deque_grows(x, y):
-    kept = collections.deque()
-    while y > 0:
-        kept.append(x)
-        y = y - 1
-    return len(kept)
-
-
 def set_in_its_order(x, y):
     seen = set()
     for k in range(y):
@@ -466,3 +458,21 @@ def spread_into_a_library_function(x, y):
     for k in range(y):
         items.append(x * k)
     return torch.broadcast_tensors(*items)
+
+
+def deque_method(x, y):
+    queue = collections.deque([x])
+    queue.insert(0, y)
+    return queue[0]
+
+
+def deque_returned(x, y):
+    return collections.deque([x])
+
+
+def deque_of_unknown_length(x, y):
+    return len(collections.deque([x], maxlen=int(y)))
+
+
+def counter_of_captured_numbers(x, y):
+    return len(collections.Counter([int(y)]))
