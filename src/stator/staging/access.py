@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import inspect
+import types
 from typing import Any
 
 import numpy
@@ -17,6 +18,8 @@ from stator.capture.numbers import Number, either
 from stator.capture.places import current_place
 from stator.capture.values import (
     CapturedComplex,
+    StagedDefaultDict,
+    StagedDeque,
     StagedDict,
     StagedList,
     Undefined,
@@ -26,7 +29,7 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.staging import definitions, lists, tables
-from stator.staging.dict_calls import MISSING, is_captured_key, lookup, refused_key, set_key
+from stator.staging.dict_calls import get_or_make, is_captured_key, lookup, refused_key, set_key
 from stator.staging.number_calls import number_attribute
 from stator.staging.numpy_calls import live_array
 from stator.staging.partial import is_partial, maybe_absent
@@ -164,14 +167,20 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
         return read_tensor(obj, _tensor_index(session, key))
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
-    if is_table(obj) or (is_captured_key(key) and is_partial(obj)):
+    if is_table(obj) or (
+        is_captured_key(key) and (is_partial(obj) or isinstance(obj, StagedDefaultDict))
+    ):
         return tables.get_key(session, obj, key)
+    if isinstance(obj, StagedDefaultDict) and obj.default_factory is not None:
+        return get_or_make(session, obj, key)
     if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and (
         is_captured_key(key)
     ):
+        if hasattr(type(obj), "__missing__"):
+            raise refused_key(obj, "an item is read by")
         return lookup(session, obj, key)
     if isinstance(obj, dict) and hasattr(type(obj), "__missing__"):
-        return _get_or_make(session, obj, key)
+        return _read_or_missing(session, obj, key)
     value = obj[key]
     if isinstance(value, Variant):
         value = _without_undefined(session, value, KeyError(key))
@@ -179,33 +188,25 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
     return shadowed(session, value)
 
 
-def _get_or_make(session: Session, obj: Any, key: Any) -> Any:
-    """`obj[key]` of a dict that makes what it lacks: a defaultdict, a Counter, a user's own."""
-
-    def make() -> Any:
+def _read_or_missing(session: Session, obj: dict[Any, Any], key: Any) -> Any:
+    """`obj[key]` of a dict with `__missing__`, which may insert the key."""
+    missing = types.MethodType(type(obj).__missing__, obj)  # type: ignore[attr-defined]
+    held = obj.get(key, Undefined(str(key)))
+    if maybe_absent(held):
+        return session.recorder.apply_all(
+            held, lambda one: session.call(missing, key) if isinstance(one, Undefined) else one
+        )
+    if isinstance(held, Undefined):
         session.note(obj)
-        own = user_method(obj, "__missing__")
-        return session.call(own, obj, key) if own else type(obj).__missing__(obj, key)
-
-    held = dict.get(obj, key, MISSING)
-    if held is MISSING:
-        return make()
-    if not maybe_absent(held):
-        session.guards.read_item(obj, key, held)
-        return shadowed(session, held)
-
-    def one_way(value: Any) -> Any:
-        if not isinstance(value, Undefined):
-            return value
-        dict.pop(obj, key)
-        return make()
-
-    session.note(obj)
-    return session.recorder.apply_all(held, one_way)
+        return shadowed(session, session.call(missing, key))
+    session.guards.read_item(obj, key, held)
+    return shadowed(session, held)
 
 
 def _list_item(session: Session, obj: Any, key: Any) -> Any:
     recorder = session.recorder
+    if isinstance(obj, StagedDeque):
+        _check_deque_index(session, obj, key)
     if isinstance(key, slice):
         bounds = (as_index(recorder, b) for b in (key.start, key.stop, key.step))
         key = slice(*bounds)
@@ -224,6 +225,14 @@ def _list_item(session: Session, obj: Any, key: Any) -> Any:
     value = obj[key]
     session.guards.read_item(obj, key, value)
     return shadowed(session, value)
+
+
+def _check_deque_index(session: Session, obj: StagedDeque, key: Any) -> None:
+    if isinstance(key, slice):
+        raise TypeError("sequence index must be integer, not 'slice'")
+    key, count = as_index(session.recorder, key), session.call(len, obj)
+    outside = either(key >= count, key < -count)
+    session.raise_if(outside, IndexError("deque index out of range"))
 
 
 def _sequence_name(obj: Any) -> str:
@@ -287,7 +296,7 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
         tables.set_key(session, obj, key, value)
     elif is_captured_key(key) or isinstance(key, torch.Tensor):
         raise refused_key(obj, "an item is set by")
-    elif type(obj) in (dict, StagedDict):
+    elif type(obj) is dict or isinstance(obj, StagedDict):
         set_key(session, obj, key, value)
     else:
         _note_container(session, obj)
