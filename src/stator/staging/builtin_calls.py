@@ -265,6 +265,11 @@ class BuiltinCalls:
     def _next(self, iterator: Any, *default: Any) -> Any:
         if isinstance(iterator, StagedIterator):
             return next_item(self.session, iterator, *default)
+        own = user_method(iterator, "__next__")
+        if own is not None and default:
+            return self._run(definitions.next_or, iterator, *default)
+        if own is not None:
+            return self.caller(own, iterator)
         if self.recorder.depth and not isinstance(iterator, Indexed):
             raise UnsupportedCall("`next` inside a branch or a loop of the program",
                                   at=current_place(), fix="use a `for` loop")  # fmt: skip
@@ -324,9 +329,12 @@ class BuiltinCalls:
     def _getattr(self, obj: Any, name: Any, *default: Any) -> Any:
         if isinstance(name, Variant):
             return self.recorder.apply(name, lambda one: self._getattr(obj, one, *default))
-        if default and not self._hasattr(obj, name):
-            return default[0]
-        return access.get(self.session, obj, name)
+        if not default:
+            return access.get(self.session, obj, name)
+        has = self._hasattr(obj, name)
+        return self.session.choose(
+            has, lambda: access.get(self.session, obj, name), lambda: default[0]
+        )
 
     def _hasattr(self, obj: Any, name: str) -> Any:
         if isinstance(obj, Variant):
@@ -506,8 +514,10 @@ class BuiltinCalls:
         if isinstance(items, dict):
             items = list(items.values())
         values = items if isinstance(items, list | tuple | set) else ()
-        return any(isinstance(v, torch.Tensor | Number | Variant | CapturedText) or
-                   (isinstance(v, tuple) and self._is_captured(v)) for v in values)  # fmt: skip
+        symbolic = torch.Tensor | Number | Variant | CapturedText
+        return any(isinstance(one, symbolic) or
+                   (isinstance(one, tuple | list) and self._is_captured(one))
+                   for one in values)  # fmt: skip
 
     def _run(self, definition: Any, *args: Any, **kwargs: Any) -> Any:
         return self.caller.run(definition, args, kwargs)

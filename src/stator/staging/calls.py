@@ -43,6 +43,7 @@ from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.callbacks import WRITTEN_OUT, calls_back, is_transform, python_of
 from stator.staging.contexts import FollowedAutocast
+from stator.staging.dataclass_calls import makes_dataclass, new_dataclass
 from stator.staging.deques import call_deque_method
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
@@ -262,6 +263,8 @@ class Caller:
         init = cls.__init__
         if issubclass(cls, BaseException):
             return self._new_exception(cls, init, args, kwargs)
+        if makes_dataclass(cls):
+            return new_dataclass(self.session, cls, args, kwargs)
         if (
             not isinstance(init, types.FunctionType)
             or cls.__new__ is not object.__new__
@@ -319,6 +322,12 @@ class Caller:
             return call_set_method(self.session, owner, method, args, kwargs)
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
+        if (
+            isinstance(owner, tuple)
+            and name in COMPARING
+            and any(map(_is_captured, (*owner, *args)))
+        ):
+            return self.run(COMPARING[name], (owner, *args), {})
         if isinstance(owner, str | bytes) and any(map(_is_captured, args)):
             return self.builtins.call_text_method(owner, name, args, kwargs)
         return self.library(method, args, kwargs)

@@ -9,6 +9,7 @@ from stator.capture.branches import capture_if
 from stator.capture.loops import capture_while
 from stator.capture.numbers import both
 from stator.capture.values import Locals, StagedList, Variant
+from stator.staging import definitions
 from stator.staging.generators import StagedGenerator, for_each_yielded
 from stator.staging.iteration import Indexed, indexed
 from stator.staging.iterators import StagedIterator
@@ -134,6 +135,8 @@ def for_stmt(
     method = user_method(iterable, "__iter__")
     if method is not None:
         iterable = session.call(method, iterable)
+    if user_method(iterable, "__next__") is not None:
+        iterable = session.call(definitions.drained, iterable)
     if isinstance(iterable, StagedGenerator):
         session.decide("for", "converted", f"the generator {iterable.name} runs the loop's body")
         for_each_yielded(session, iterable, body, goes_on, Locals(names, read, write))

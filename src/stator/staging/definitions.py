@@ -99,6 +99,24 @@ def same(item: Any, wanted: Any) -> Any:
     return item is wanted or item == wanted
 
 
+def drained(iterator: Any) -> Any:
+    """The items of an object with a `__next__` that a user wrote."""
+    while True:
+        try:
+            item = next(iterator)
+        except StopIteration:
+            return
+        yield item
+
+
+def next_or(iterator: Any, default: Any) -> Any:
+    """`next(iterator, default)`."""
+    try:
+        return next(iterator)
+    except StopIteration:
+        return default
+
+
 def contains(items: Any, wanted: Any) -> Any:
     """`wanted in items`."""
     for item in items:

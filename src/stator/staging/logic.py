@@ -25,6 +25,7 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.staging import definitions
+from stator.staging.dataclass_calls import compared_fields
 from stator.staging.lists import is_captured, is_tuple
 from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
 from stator.staging.protocols import user_method
@@ -89,8 +90,20 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
     left, right = session.seen(left), session.seen(right)
     if isinstance(left, Variant) or isinstance(right, Variant):
         return distribute(lambda a, b: compare(session, a, sign, b), (left, right), {})
-    if isinstance(left, Number) or isinstance(right, Number):
-        left, right = plain_number(left), plain_number(right)
+    if any(isinstance(one, Number | CapturedText | CapturedComplex) for one in (left, right)):
+        return _compare_captured(session, plain_number(left), sign, plain_number(right))
+    if sign in ORDER and _is_symbolic_sequence(left, right):
+        return _sequences_ordered(session, left, sign, right)
+    fields = compared_fields(left, right, sign)
+    if fields is not None:
+        return compare(session, fields[0], sign, fields[1])
+    if sign in ORDER:
+        return _ordered(session, left, sign, right)
+    return _equal(session, left, right, sign)
+
+
+def _compare_captured(session: Session, left: Any, sign: str, right: Any) -> Any:
+    """A comparison with a captured number or text."""
     if isinstance(left, CapturedText) or isinstance(right, CapturedText):
         return compare_texts(session, left, sign, right)
     if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):
@@ -99,12 +112,13 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
         return complex_arithmetic(session, left, sign, right)
     if _is_int_and_float(left, right) or _is_int_and_float(right, left):
         return number_op(session, NUMBER_SIGNS[sign], "bool", left, right)
-    if sign in ORDER and _is_symbolic_sequence(left, right):
-        return _sequences_ordered(session, left, sign, right)
-    if sign in ORDER:
-        method = user_method(left, f"__{ORDER[sign].__name__}__")
-        return session.call(method, left, right) if method else ORDER[sign](left, right)
-    return _equal(session, left, right, sign)
+    return _ordered(session, left, sign, right) if sign in ORDER else (
+        _equal(session, left, right, sign))  # fmt: skip
+
+
+def _ordered(session: Session, left: Any, sign: str, right: Any) -> Any:
+    method = user_method(left, f"__{ORDER[sign].__name__}__")
+    return session.call(method, left, right) if method else ORDER[sign](left, right)
 
 
 def _is_int_and_float(one: Any, other: Any) -> bool:
@@ -171,10 +185,23 @@ def _equal(session: Session, left: Any, right: Any, sign: str) -> Any:
     if _is_symbolic_sequence(left, right):
         same = _sequences_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
+    if isinstance(left, dict) and isinstance(right, dict) and _has_captured_values(left, right):
+        same = _dicts_equal(session, left, right)
+        return same if sign == "==" else not_(session, same)
     method = user_method(left, "__eq__" if sign == "==" else "__ne__")
     if method is not None:
         return session.call(method, left, right)
     return left == right if sign == "==" else left != right
+
+
+def _has_captured_values(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
+    return any(map(_holds_captured, (*left.values(), *right.values())))
+
+
+def _dicts_equal(session: Session, left: dict[Any, Any], right: dict[Any, Any]) -> Any:
+    if left.keys() != right.keys():
+        return False
+    return _sequences_equal(session, list(left.values()), [right[key] for key in left])
 
 
 def _is_symbolic_sequence(left: Any, right: Any) -> bool:
