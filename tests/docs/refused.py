@@ -400,9 +400,79 @@ def text_of_an_array(x, y):
     print(numpy.sin(x.numpy()))
 
 
-def deque_grows(x, y):
-    kept = collections.deque()
-    while y > 0:
-        kept.append(x)
-        y = y - 1
-    return len(kept)
+def set_in_its_order(x, y):
+    seen = set()
+    for k in range(y):
+        seen.add(k)
+    for k in seen:
+        x = x * k
+    return x
+
+
+def set_method(x, y):
+    seen = {int(y)}
+    return seen.pop()
+
+
+def tensor_as_a_key(x, y):
+    table = {int(y): x}
+    table[y] = x
+    return table
+
+
+def set_in_place(x, y):
+    seen = {int(y)}
+    seen &= {1}
+    return len(seen)
+
+
+def slice_with_a_step_assigned(x, y):
+    items = []
+    for k in range(y):
+        items.append(k)
+    items[::2] = [7]
+    return items
+
+
+def slice_deleted_backwards(x, y):
+    items = []
+    for k in range(y):
+        items.append(k)
+    del items[::-1]
+    return items
+
+
+def tensor_of_text(x, y):
+    names = []
+    for k in range(y):
+        names.append(f"{k}")
+    return torch.tensor(names)
+
+
+def set_sorted_by_a_key(x, y):
+    return sorted({int(y), 3}, key=lambda item: -item)
+
+
+def spread_into_a_library_function(x, y):
+    items = []
+    for k in range(y):
+        items.append(x * k)
+    return torch.broadcast_tensors(*items)
+
+
+def deque_method(x, y):
+    queue = collections.deque([x])
+    queue.insert(0, y)
+    return queue[0]
+
+
+def deque_returned(x, y):
+    return collections.deque([x])
+
+
+def deque_of_unknown_length(x, y):
+    return len(collections.deque([x], maxlen=int(y)))
+
+
+def counter_of_captured_numbers(x, y):
+    return len(collections.Counter([int(y)]))

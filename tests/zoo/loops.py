@@ -66,8 +66,6 @@ def rows_of_a_tensor(x):
     (r(2, 2), f(1.0, 2.0, 3.0)),
     (r(0, 2), f([1.0])),
     dynamic=({0}, {0}),
-    pending="refused: ST203 `zip` of two tensors of unknown lengths in `enumerate`",
-    pending_stages=("captured", "unoptimised"),
 )
 def zip_stops_at_the_shorter(x, y):
     """`zip` of two tensors of different sizes; `enumerate` around it."""
@@ -247,7 +245,6 @@ def zip_of_two_lists(x):
     (f(-1.0, 2.0),),
     dynamic=({0},),
     trains=True,
-    pending="refused: ST203 `zip` of a tensor of unknown length and a list",
 )
 def zip_of_a_tensor_and_a_list(x):
     """`zip` ends with the shorter: a tensor of any length, and a list of two."""

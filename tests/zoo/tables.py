@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
+
 import torch
 
 from tests.zoo.programs import f, i, program
@@ -170,3 +172,91 @@ def spread_into_a_call(x, n):
     for k in range(n):
         a.append(x * k)
     return total(2.0, *a), torch.stack([*a, x])
+
+
+@program(*VECTORS, dynamic=ANY)
+def window_of_two(x):
+    """A deque with a greatest length, filled by a recorded loop."""
+    q = deque(maxlen=2)
+    total = torch.zeros(())
+    for v in x:
+        q.append(v)
+        if len(q) == 2 and q[0] < q[1]:
+            total = total + q[1] - q[0]
+    return total, list(q), q.maxlen
+
+
+@program(*COUNTS, may_raise=True)
+def deque_as_a_queue(n):
+    """Both ends of a deque; the error of an empty one."""
+    q = deque([7])
+    for k in range(n):
+        q.appendleft(k)
+        if k % 3 == 2:
+            q.pop()
+    q.extend([1, 2])
+    q.extendleft([3, 4])
+    q.rotate(int(n))
+    taken = q.popleft()
+    rest = list(q)
+    while q:
+        q.popleft()
+    if n > 5:
+        q.pop()
+    return taken, rest, isinstance(q, deque), isinstance(q, list)
+
+
+@program(*SIGNS)
+def deque_in_a_branch(x):
+    """A deque that one path makes longer."""
+    q = deque([x])
+    if x.sum() > 0:
+        q.appendleft(x * 2)
+    return q[0] * len(q)
+
+
+@program(*VECTORS, dynamic=ANY)
+def counts_by_default(x):
+    """A defaultdict by captured keys; reading makes the key."""
+    d = defaultdict(int)
+    for v in x.tolist():
+        d[v] += 1
+    before = len(d)
+    return before, d[99.0], len(d), dict(d)
+
+
+@program(*SIGNS)
+def default_read_in_a_branch(x):
+    """Reading a defaultdict inserts, on the path that reads."""
+    d = defaultdict(list)
+    y = x
+    if x.sum() > 0:
+        y = x * (1 + len(d["q"]))
+    d["r"].append(3)
+    return y * (1 + len(d)), "q" in d, d["r"]
+
+
+@program(*SIGNS)
+def counter_in_a_branch(x):
+    """A Counter gives 0 for what it has not counted, and does not keep it."""
+    c = Counter("ab")
+    if x.sum() > 0:
+        c.update(["q", "q"])
+        c["a"] += 1
+    return x * c["q"], c["a"], c["none"], len(c)
+
+
+class Doubling(dict):
+    """A dict that makes what it lacks."""
+
+    def __missing__(self, key):
+        self[key] = 2
+        return 2
+
+
+@program(*SIGNS)
+def missing_in_a_branch(x):
+    """`__missing__` of a user inserts the key, on the path that reads it."""
+    s = Doubling()
+    y = x * s["q"] if x.sum() > 0 else x
+    return y * (1 + len(s)), "q" in s

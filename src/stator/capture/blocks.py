@@ -237,7 +237,7 @@ def put_state(recorder: Recorder, obj: Any, state: Any) -> None:
     refuse_frozen(obj)
     recorder.journal.note(obj)
     held = state.columns if isinstance(state, STAGED) else None
-    if (held is not None and type(obj) not in STAGED) or isinstance(state, Variant):
+    if (held is not None and not isinstance(obj, STAGED)) or isinstance(state, Variant):
         raise UnsupportedCall(
             f"the length of a {type(obj).__name__} depends on the path taken", at=current_place(),
             fix="use a list",

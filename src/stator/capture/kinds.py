@@ -31,6 +31,8 @@ from stator.capture.values import (
     CapturedComplex,
     CapturedText,
     Columns,
+    StagedDefaultDict,
+    StagedDeque,
     StagedDict,
     StagedList,
     StagedSet,
@@ -225,6 +227,8 @@ def widen(kind: Kind) -> Kind:
 def _widen_container(kind: Exact) -> Kind:
     """A list, dict or object that nobody else knows, opened one level."""
     value, fresh = kind.value, kind.fresh
+    if isinstance(value, StagedDeque | StagedDefaultDict):
+        return kind
     if isinstance(value, (*STAGED, StagedSet)) and value.columns is not None:
         return ListKind(value.columns.item, value.columns.form, value.frozen)
     if isinstance(value, StagedSet):

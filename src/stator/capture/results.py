@@ -34,6 +34,7 @@ from stator.capture.values import (
     CapturedText,
     CaughtError,
     Columns,
+    StagedDeque,
     StagedList,
     StagedSet,
     Undefined,
@@ -85,6 +86,9 @@ class Results:
             raise value.refused()
         if isinstance(value, SCALARS):
             return shape.Fixed(value)
+        if isinstance(value, StagedDeque):
+            raise CaptureError("a deque leaves the program, which can give lists and dicts",
+                               at=current_place(), fix="return `list(...)` of it")  # fmt: skip
         if isinstance(value, StagedList) and value.columns is not None:
             return self._columns(value.columns.form, self._column_structure(value.columns))
         if is_table(value):

@@ -345,6 +345,33 @@ class StagedSet(set[Any]):
         return set, (list(self),)
 
 
+class StagedDeque(StagedList):
+    """A `collections.deque` made by converted code; it stays the object it is."""
+
+    def __init__(self, items: Any = (), maxlen: int | None = None) -> None:
+        super().__init__(items)
+        self.maxlen = maxlen
+
+    def _of_a_deque(self, *_: Any) -> Any:
+        raise _needs_a_value("the methods of a deque")
+
+    def appendleft(self, item: Any) -> Any:
+        """Of a deque: staging has it."""
+        return self._of_a_deque(item)
+
+    def extendleft(self, items: Any) -> Any:
+        """Of a deque: staging has it."""
+        return self._of_a_deque(items)
+
+    def popleft(self) -> Any:
+        """Of a deque: staging has it."""
+        return self._of_a_deque()
+
+    def rotate(self, steps: Any = 1) -> Any:
+        """Of a deque: staging has it."""
+        return self._of_a_deque(steps)
+
+
 class Locals:
     """The names of a running function that code elsewhere changes: a loop over a generator."""
 
@@ -383,6 +410,14 @@ class StagedDict(dict[Any, Any]):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return dict, (dict(self),)
+
+
+class StagedDefaultDict(StagedDict):
+    """A `collections.defaultdict` made by converted code; it stays the object it is."""
+
+    def __init__(self, default_factory: Any = None, items: Any = ()) -> None:
+        super().__init__(items)
+        self.default_factory = default_factory
 
 
 def freeze(item: Any) -> None:

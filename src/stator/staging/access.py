@@ -17,6 +17,8 @@ from stator.capture.numbers import Number, either
 from stator.capture.places import current_place
 from stator.capture.values import (
     CapturedComplex,
+    StagedDefaultDict,
+    StagedDeque,
     StagedDict,
     StagedList,
     Undefined,
@@ -26,7 +28,14 @@ from stator.capture.values import (
 )
 from stator.errors import UnsupportedCall
 from stator.staging import definitions, lists, tables
-from stator.staging.dict_calls import MISSING, is_captured_key, lookup, refused_key, set_key
+from stator.staging.dict_calls import (
+    MISSING,
+    get_or_make,
+    is_captured_key,
+    lookup,
+    refused_key,
+    set_key,
+)
 from stator.staging.number_calls import number_attribute
 from stator.staging.numpy_calls import live_array
 from stator.staging.partial import is_partial, maybe_absent
@@ -164,11 +173,17 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
         return read_tensor(obj, _tensor_index(session, key))
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
-    if is_table(obj) or (is_captured_key(key) and is_partial(obj)):
+    if is_table(obj) or (
+        is_captured_key(key) and (is_partial(obj) or isinstance(obj, StagedDefaultDict))
+    ):
         return tables.get_key(session, obj, key)
+    if isinstance(obj, StagedDefaultDict) and obj.default_factory is not None:
+        return get_or_make(session, obj, key)
     if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and (
         is_captured_key(key)
     ):
+        if hasattr(type(obj), "__missing__"):
+            raise refused_key(obj, "an item is read by")
         return lookup(session, obj, key)
     if isinstance(obj, dict) and hasattr(type(obj), "__missing__"):
         return _get_or_make(session, obj, key)
@@ -197,7 +212,8 @@ def _get_or_make(session: Session, obj: Any, key: Any) -> Any:
     def one_way(value: Any) -> Any:
         if not isinstance(value, Undefined):
             return value
-        dict.pop(obj, key)
+        if not isinstance(obj, collections.Counter):  # which keeps nothing of what it is asked for
+            dict.pop(obj, key)
         return make()
 
     session.note(obj)
@@ -206,6 +222,8 @@ def _get_or_make(session: Session, obj: Any, key: Any) -> Any:
 
 def _list_item(session: Session, obj: Any, key: Any) -> Any:
     recorder = session.recorder
+    if isinstance(obj, StagedDeque):
+        _check_deque_index(session, obj, key)
     if isinstance(key, slice):
         bounds = (as_index(recorder, b) for b in (key.start, key.stop, key.step))
         key = slice(*bounds)
@@ -224,6 +242,14 @@ def _list_item(session: Session, obj: Any, key: Any) -> Any:
     value = obj[key]
     session.guards.read_item(obj, key, value)
     return shadowed(session, value)
+
+
+def _check_deque_index(session: Session, obj: StagedDeque, key: Any) -> None:
+    if isinstance(key, slice):
+        raise TypeError("sequence index must be integer, not 'slice'")
+    key, count = as_index(session.recorder, key), session.call(len, obj)
+    outside = either(key >= count, key < -count)
+    session.raise_if(outside, IndexError("deque index out of range"))
 
 
 def _sequence_name(obj: Any) -> str:
@@ -287,7 +313,7 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
         tables.set_key(session, obj, key, value)
     elif is_captured_key(key) or isinstance(key, torch.Tensor):
         raise refused_key(obj, "an item is set by")
-    elif type(obj) in (dict, StagedDict):
+    elif type(obj) is dict or isinstance(obj, StagedDict):
         set_key(session, obj, key, value)
     else:
         _note_container(session, obj)

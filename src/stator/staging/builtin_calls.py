@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import functools
 import string
 import types
@@ -19,6 +20,8 @@ from stator.capture.values import (
     CapturedText,
     CaughtError,
     CaughtType,
+    StagedDefaultDict,
+    StagedDeque,
     StagedDict,
     StagedList,
     StagedSet,
@@ -32,6 +35,7 @@ from stator.errors import UnsupportedCall
 from stator.staging import access, definitions, iteration, lists, tables
 from stator.staging.arithmetic import arithmetic
 from stator.staging.attempts import error_names
+from stator.staging.deques import new_deque
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
 from stator.staging.iterators import StagedIterator, new_iterator, next_item
@@ -48,7 +52,8 @@ if TYPE_CHECKING:  # the caller makes these
 
 PYTHON_TYPES = {
     torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
-    CapturedText: str, StagedList: list, StagedDict: dict, StagedSet: set,
+    CapturedText: str, StagedDeque: collections.deque, StagedList: list,
+    StagedDefaultDict: collections.defaultdict, StagedDict: dict, StagedSet: set,
 }  # fmt: skip
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
@@ -77,6 +82,8 @@ class BuiltinCalls:
             filter: self._defined(filter), functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity,
             issubclass: self._issubclass, pow: self._pow, set: self._set,
+            collections.Counter: self._counter, collections.deque: self._deque,
+            collections.defaultdict: self._default_dict,
             frozenset: self._plain(frozenset),
         }  # fmt: skip
 
@@ -286,6 +293,8 @@ class BuiltinCalls:
         wanted = _flat_classes(classes)
         if isinstance(value, CaughtError):
             return value.is_a(error_names(wanted))
+        if isinstance(value, StagedDeque):
+            return issubclass(collections.deque, tuple(c for c in wanted if isinstance(c, type)))
         for captured, python in PYTHON_TYPES.items():
             if isinstance(value, captured):
                 return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
@@ -447,6 +456,23 @@ class BuiltinCalls:
             return made
 
         return call
+
+    def _counter(self, *args: Any, **kwargs: Any) -> Any:
+        if any(map(self._is_captured, args)):
+            raise UnsupportedCall("a Counter of captured values", at=current_place(),
+                                  fix="count in a dict: `d[k] = d.get(k, 0) + 1`")  # fmt: skip
+        made = self.caller.library(collections.Counter, args, kwargs)
+        self.recorder.born(made)
+        return made
+
+    def _deque(self, *args: Any, **kwargs: Any) -> Any:
+        return new_deque(self.session, *args, **kwargs)
+
+    def _default_dict(self, factory: Any = None, *args: Any, **kwargs: Any) -> Any:
+        made = StagedDefaultDict(factory)
+        if args or kwargs:
+            self.caller(made.update, *args, **kwargs)
+        return made
 
     def _items_of_set(self, function: Any, items: StagedSet, options: Any) -> Any:
         """A set of the program as a list, where the order of its items makes no difference."""

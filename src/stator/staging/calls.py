@@ -27,6 +27,7 @@ from stator.capture.numbers import Number
 from stator.capture.places import current_place, is_library_file
 from stator.capture.values import (
     CapturedText,
+    StagedDeque,
     StagedDict,
     StagedList,
     StagedSet,
@@ -42,6 +43,7 @@ from stator.staging.access import note_object
 from stator.staging.builtin_calls import BuiltinCalls
 from stator.staging.callbacks import WRITTEN_OUT, calls_back, is_transform, python_of
 from stator.staging.contexts import FollowedAutocast
+from stator.staging.deques import call_deque_method
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.gradients import apply_function, is_function_apply, requires_grad
@@ -176,7 +178,7 @@ class Caller:
             return self._call_tensor_method(method, args, kwargs)
         if isinstance(owner, CapturedArray):
             return self._call_array_method(method, args, kwargs)
-        if isinstance(owner, StagedDict | StagedSet):
+        if isinstance(owner, StagedDict | StagedSet | StagedDeque):
             return self._call_builtin_method(method, args, kwargs)
         function = method.__func__
         if function is torch.nn.Module.__call__:
@@ -302,6 +304,8 @@ class Caller:
         if name == "__setattr__":
             note_object(self.session, owner)
             return method(*args, **kwargs)
+        if isinstance(owner, StagedDeque):
+            return call_deque_method(self.session, owner, name, args)
         if isinstance(owner, StagedList):
             if owner.is_tuple and name not in ("index", "count"):
                 raise AttributeError(f"'tuple' object has no attribute '{name}'")

@@ -265,6 +265,73 @@ def table_values(pairs: Any) -> Any:
     return [pair[1] for pair in pairs]
 
 
+def table_default(pairs: Any, key: Any, factory: Any) -> Any:
+    """`table[key]` of a defaultdict."""
+    place = place_in(pairs, key)
+    if place < 0:
+        value = factory()
+        pairs.append((key, value))
+        return value
+    return pairs[place][1]
+
+
+def deque_append(items: Any, maxlen: Any, item: Any) -> None:
+    """`a_deque.append(item)`."""
+    items.append(item)
+    if maxlen is not None and len(items) > maxlen:
+        items.pop(0)
+
+
+def deque_appendleft(items: Any, maxlen: Any, item: Any) -> None:
+    """`a_deque.appendleft(item)`."""
+    items.insert(0, item)
+    if maxlen is not None and len(items) > maxlen:
+        items.pop()
+
+
+def deque_extend(items: Any, maxlen: Any, others: Any) -> None:
+    """`a_deque.extend(others)`."""
+    for other in others:
+        deque_append(items, maxlen, other)
+
+
+def deque_extendleft(items: Any, maxlen: Any, others: Any) -> None:
+    """`a_deque.extendleft(others)`."""
+    for other in others:
+        deque_appendleft(items, maxlen, other)
+
+
+def deque_pop(items: Any) -> Any:
+    """`a_deque.pop()`."""
+    if len(items) == 0:
+        raise IndexError("pop from an empty deque")
+    return items.pop()
+
+
+def deque_popleft(items: Any) -> Any:
+    """`a_deque.popleft()`."""
+    if len(items) == 0:
+        raise IndexError("pop from an empty deque")
+    return items.pop(0)
+
+
+def deque_clear(items: Any) -> None:
+    """`a_deque.clear()`."""
+    items.clear()
+
+
+def deque_reverse(items: Any) -> None:
+    """`a_deque.reverse()`."""
+    items.reverse()
+
+
+def deque_rotate(items: Any, steps: Any = 1) -> None:
+    """`a_deque.rotate(steps)`."""
+    if len(items) > 0:
+        cut = len(items) - steps % len(items)
+        items[:] = items[cut:] + items[:cut]
+
+
 def set_add(items: Any, item: Any) -> None:
     """`a_set.add(item)`."""
     if not contains(items, item):

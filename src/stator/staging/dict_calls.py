@@ -14,6 +14,7 @@ from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.values import (
     CapturedText,
+    StagedDefaultDict,
     StagedDict,
     StagedList,
     Undefined,
@@ -50,7 +51,7 @@ def call_dict_method(
     session.note(owner)
     if name in KEYED and is_captured_key(args[0]):
         return _by_captured_key(session, owner, name, *args)
-    if name in METHODS and type(owner) in (dict, StagedDict):
+    if name in METHODS and (type(owner) is dict or isinstance(owner, StagedDict)):
         return METHODS[name](session, owner, *args, **kwargs)
     if name in VIEWS and is_partial(owner):
         return for_each_way(session, owner, lambda whole: StagedList(getattr(dict, name)(whole)))
@@ -165,8 +166,24 @@ def set_key(session: Session, owner: Table, key: Any, value: Any) -> None:
     owner[key] = value
 
 
+def get_or_make(session: Session, table: StagedDefaultDict, key: Any) -> Any:
+    """`table[key]` of a defaultdict, by a key that is known."""
+    held = table.get(key, Undefined(str(key)))
+    if isinstance(held, Undefined):
+        set_key(session, table, key, session.call(table.default_factory))
+    elif maybe_absent(held):
+        made = session.recorder.apply_all(
+            held,
+            lambda one: session.call(table.default_factory) if isinstance(one, Undefined) else one,
+        )
+        set_key(session, table, key, made)
+    return table[key]
+
+
 def copy(_session: Session, owner: Table) -> Table:
     """`owner.copy()`."""
+    if isinstance(owner, StagedDefaultDict):
+        return StagedDefaultDict(owner.default_factory, owner)
     return StagedDict(owner)
 
 

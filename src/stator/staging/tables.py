@@ -19,6 +19,7 @@ from stator.capture.places import current_place
 from stator.capture.values import (
     CapturedText,
     Columns,
+    StagedDefaultDict,
     StagedDict,
     StagedList,
     StagedSet,
@@ -38,7 +39,7 @@ NO_DEFAULT = definitions.NO_DEFAULT
 
 def can_become_table(value: Any) -> bool:
     """May `value` get a key or an item that only a run knows?"""
-    return type(value) in (StagedDict, StagedSet)
+    return isinstance(value, StagedDict | StagedSet)
 
 
 def entries(session: Session, table: Table) -> StagedList:
@@ -87,6 +88,8 @@ def _changed(session: Session, table: Table, change: Any, *args: Any) -> Any:
 
 def get_key(session: Session, table: StagedDict, key: Any) -> Any:
     """`table[key]`."""
+    if isinstance(table, StagedDefaultDict) and table.default_factory is not None:
+        return _changed(session, table, definitions.table_default, key, table.default_factory)
     return session.run(definitions.table_get, entries(session, table), key)
 
 
