@@ -139,7 +139,9 @@ def for_stmt(
         iterable = session.call(definitions.drained, iterable)
     if isinstance(iterable, StagedGenerator):
         session.decide("for", "converted", f"the generator {iterable.name} runs the loop's body")
-        for_each_yielded(session, iterable, body, goes_on, Locals(names, read, write))
+        frame = Locals(names, read, write)
+        session.recorder.born(frame)  # a block around this loop has these names in its own state
+        for_each_yielded(session, iterable, body, goes_on, frame)
         return
     if isinstance(iterable, StagedIterator):
         iterable = iterable.rest(session)
