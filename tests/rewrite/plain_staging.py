@@ -113,6 +113,10 @@ class PlainStaging:
     def cause(self, error):
         return error
 
+    def binding(self, thunk, *reads):
+        assert all(map(callable, reads))
+        return thunk
+
     def first(self, found, *default):
         return next(iter(found), *default)
 

@@ -7,7 +7,7 @@
     A if T else B       stator__.if_expr(T, lambda: A, lambda: B)
 
 What may not be evaluated is passed as a thunk. A `lambda` would keep a `:=` to itself, so a
-thunk with one is a `def` before the statement.
+thunk with one is a `def` before the statement; `stator__.binding` tells staging of its names.
 """
 
 from __future__ import annotations
@@ -92,7 +92,15 @@ class _Logic(Walk):
         name = self.job.fresh.name("thunk")
         declared = self.job.declare(written)
         self.hoist(*quote(THUNK, at=node, NAME=name, DECLARED=declared, VALUE=node))
-        return ast.copy_location(ast.Name(name, ast.Load()), node)
+        reads = [_thunk_of(one, node) for one in sorted({*written})]
+        return staged(
+            "binding", ast.copy_location(ast.Name(name, ast.Load()), node), *reads, at=node
+        )
+
+
+def _thunk_of(name: str, at: ast.AST) -> ast.expr:
+    nothing = ast.arguments([], [], None, [], [], None, [])
+    return ast.copy_location(ast.Lambda(nothing, ast.Name(name, ast.Load())), at)
 
 
 THUNK = """

@@ -82,6 +82,29 @@ class Staging:
         """`body() if test else orelse()`."""
         return control_flow.if_expr(self.session, test, body, orelse)
 
+    def binding(self, thunk: Code, *reads: Any) -> Code:
+        """A thunk with a `:=` in it: what it binds is state of the block that it runs in.
+
+        `reads` read the names; they are here for the cells that the names live in.
+        """
+        for read in reads:
+            if read.__closure__ and not self.session.guards.is_outside(read.__closure__[0]):
+                self.recorder.born(read.__closure__[0])
+
+        def run() -> Any:
+            for read in reads:
+                self._note_variable(read)
+            return thunk()
+
+        return run
+
+    def _note_variable(self, read: Any) -> None:
+        if read.__closure__:
+            self.session.note(read.__closure__[0])
+        else:
+            self.session.guards.global_names(read.__globals__)
+            self.session.note(read.__globals__)
+
     def first(self, found: Any, *default: Any) -> Any:
         """`next(... for ... in ...)`: `found` has the first item, or nothing."""
         return iterators.first(self.session, found, *default)
