@@ -1,0 +1,116 @@
+"""Iterators by hand: `iter`, `next`, `reduce`, objects with `__next__`; and what `:=` binds."""
+
+from __future__ import annotations
+
+import functools
+
+import torch
+
+from tests.zoo.programs import f, i, program
+
+ROWS = ((f(1.0, 2.0, 3.0),), (torch.tensor([0.5]),), (f(-1.0, 4.0),))
+
+
+class Countdown:
+    """Counts down from a number of the program."""
+
+    def __init__(self, start):
+        self.left = start
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.left <= 0:
+            raise StopIteration
+        self.left = self.left - 1
+        return self.left
+
+
+@program(*ROWS, dynamic=((0,),))
+def iter_and_next(x):
+    """The first item by hand, the rest by a loop."""
+    items = iter(x)
+    total = next(items)
+    for row in items:
+        total = total * 2 + row
+    return total
+
+
+@program(*ROWS, dynamic=((0,),))
+def next_with_a_default(x):
+    """A search that may find nothing."""
+    found = next((v for v in x if v > 1), None)
+    return x.sum() if found is None else found
+
+
+@program(*ROWS, dynamic=((0,),))
+def reduce_over_rows(x):
+    """`functools.reduce` over a tensor."""
+    return functools.reduce(lambda a, b: a * 0.5 + b, x)
+
+
+@program((i(3),), (i(0),), (i(1),))
+def own_iterator(n):
+    """A loop over an object whose end depends on the data."""
+    total, seen = 0, []
+    for k in Countdown(n):
+        total = total + k * 10
+        seen.append(k)
+    return total, len(seen)
+
+
+@program((i(3),), (i(0),))
+def own_iterator_by_next(n):
+    """`next` of such an object, with and without a default."""
+    counter = Countdown(n)
+    return next(counter, -1), next(counter, -2)
+
+
+@program((f(1.0, 2.0), i(2)), (f(1.0, 2.0), i(0)), (f(1.0, 2.0), i(9)))
+def zip_of_a_range_and_rows(x, n):
+    """A range of unknown length beside rows that Python can count."""
+    total = x.sum() * 0
+    for k, row in zip(range(n), x, strict=False):
+        total = total + row * k
+    return total
+
+
+@program((i(1),), (i(3),), (i(0),))
+def walrus_after_and(n):
+    """A name that is bound only where the left operand holds."""
+    holds = n > 0 and (double := int(n) * 2) > 1
+    return holds, double if holds else 0
+
+
+@program((f(1.0), i(1)), (f(1.0), i(-1)))
+def walrus_in_both_sides_of_a_ternary(x, n):
+    """Both sides bind one name."""
+    y = (half := x / 2) if n > 0 else (half := x / 4)
+    return y, half
+
+
+@program((i(3),), (i(0),))
+def walrus_in_a_while(n):
+    """The test binds two names, one of them after an `and`."""
+    seen = []
+    while (left := int(n)) > 0 and (k := left - 1) >= 0:
+        seen.append(k)
+        n = n - 1
+    return seen, left
+
+
+@program((i(1),), (i(4),), (i(0),))
+def walrus_in_a_chain(n):
+    """A chained comparison that binds a name on its way."""
+    inside = 0 < n < (double := int(n) * 2) < 10
+    return inside, double if n > 0 else -1
+
+
+@program((i(2),), (i(-3),))
+def complex_numbers(n):
+    """Complex numbers of the program: made, joined, given back."""
+    z = complex(int(n), 1.5)
+    if n > 0:
+        z = z * 1j + 2
+    return z, z.real, abs(z), z.conjugate(), z == 2j, torch.ones(2) * z
