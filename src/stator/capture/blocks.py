@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from stator.capture.carry import NOTHING, flatten
+from stator.capture.foreign_errors import is_not_the_users, users_text
 from stator.capture.journal import STAGED, Journal, restore, state_of
 from stator.capture.kinds import (
     BOTTOM,
@@ -103,11 +104,8 @@ class TryNeeded(BaseException):
 def record_raise(recorder: Recorder, error: Exception) -> None:
     """The program raises what `error` says."""
     place = place_of(error) or current_place()
-    if _is_from_torch_internals(error):
-        raise CaptureError(
-            f"torch cannot trace this: {type(error).__name__}: {error}", at=place,
-            fix="leave this code out with `stator.not_to_static`, or write it with other ops",
-        ) from error  # fmt: skip
+    if is_not_the_users(error):
+        raise untraceable(error) from error
     if any(isinstance(arg, Variant) for arg in error.args):
         _raise_in_each_way(recorder, error)
         return
@@ -120,6 +118,15 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
         args += tuple(_said(recorder, value) for value in fields.values())
         attributes = {"names": written, **({"fields": tuple(fields)} if fields else {})}
     recorder.emit("stator::raise", (builtin, *args), attributes=attributes, place=place)
+
+
+def untraceable(error: Exception) -> CaptureError:
+    """The refusal for an error that is not the user's own."""
+    return CaptureError(
+        f"this cannot be traced: {type(error).__name__}: {error}",
+        at=place_of(error) or current_place(),
+        fix="leave this code out with `stator.not_to_static`, or write it with other ops",
+    )
 
 
 def _raise_in_each_way(recorder: Recorder, error: Exception) -> None:
@@ -139,16 +146,13 @@ def _said(recorder: Recorder, value: Any) -> Arg:
     """An argument of an exception, as the program gives it."""
     if isinstance(value, CapturedText):
         return value.value
+    if isinstance(value, str):
+        return users_text(value)
     return recorder.arg(value) if _can_be_said(value) else str(value)
 
 
 def _can_be_said(value: Any) -> bool:
     return isinstance(value, Symbolic | bool | int | float | complex | str | None)
-
-
-def says_captured(error: Exception) -> bool:
-    """Does what `error` says depend on the run?"""
-    return any(isinstance(arg, Symbolic) for arg in (*error.args, *vars(error).values()))
 
 
 def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
@@ -159,17 +163,6 @@ def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
             return base.__name__, tuple(written)
         written.append(f"{base.__module__}.{base.__qualname__}")
     return "Exception", tuple(written)
-
-
-def _is_from_torch_internals(error: Exception) -> bool:
-    if type(error).__module__.startswith("torch."):
-        return True
-    if says_captured(error) or not isinstance(error, TypeError | NotImplementedError):
-        return False
-    text = str(error)
-    if isinstance(error, TypeError):
-        return "unhashable type: non-nested SymInt" in text  # a captured number as a key
-    return "meta" in text.lower() or "fake" in text.lower()
 
 
 def changed_objects(blocks: Iterable[Recorded]) -> list[Any]:

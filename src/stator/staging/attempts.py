@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stator.capture.attempts import capture_try
-from stator.capture.blocks import TryNeeded, class_names
+from stator.capture.blocks import TryNeeded, class_names, untraceable
+from stator.capture.foreign_errors import is_not_the_users
 from stator.capture.journal import Journal
 from stator.capture.places import raised_by_stator
 from stator.capture.scope import Attempt, may_raise
@@ -55,6 +56,8 @@ def try_stmt(
     except Exception as raised:
         if raised_by_stator(raised):
             raise
+        if is_not_the_users(raised):
+            raise untraceable(raised) from raised
         error = raised  # a handler of the user's decides below
     finally:
         recorder.attempts.pop()

@@ -18,7 +18,8 @@ from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd.graph import saved_tensors_hooks
 from torch.nn.utils import parametrize
 
-from stator.capture.blocks import record_raise, says_captured
+from stator.capture.blocks import record_raise
+from stator.capture.foreign_errors import says_captured
 from stator.capture.inputs import InputReader, Inputs
 from stator.capture.journal import same_state, state_of
 from stator.capture.places import place_of
