@@ -1,6 +1,5 @@
 """Staging: one method for each construct; those that have no file of their own."""
 
-import pytest
 import torch
 
 from stator import InputSpec
@@ -56,7 +55,6 @@ def test_assert_is_checked_by_every_run():
     check(f, (X,), (-X,))
 
 
-@pytest.mark.xfail(strict=True, reason="a walrus after `and` binds in a block that has ended")
 def test_walrus_and_ternary_bind_in_order():
     def f(x):
         if (n := x.sum().item()) > 0 and (m := n * 2) > 1:
