@@ -111,9 +111,11 @@ class Memory:
 
     def _join_kept(self, op: Op) -> None:
         """What a `try` keeps for its handlers: before it, on the way, and as they take it."""
+        if op.name != "stator::try":
+            return
         kept = [inner for inner in ops_in(Block((), [op])) if inner.name == "stator::keep"]
         rows = [one.args for one in kept if one.attributes == {"number": op.attributes["number"]}]
-        for handler in op.blocks[1:] if op.name == "stator::try" else ():
+        for handler in op.blocks[1:]:
             self._share_pairs(op.args, handler.inputs[2 : 2 + len(op.args)], *rows)
 
 
