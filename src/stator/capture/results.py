@@ -109,6 +109,8 @@ class Results:
             return self._record("namedtuple", value, type(value).__match_args__, list(value))
         if dataclasses.is_dataclass(value) and not isinstance(value, type):
             names = tuple(field.name for field in dataclasses.fields(value))
+            if is_plain_object(value) and {*vars(value)} - {*names}:  # attributes beyond the fields
+                return self._record("object", value, tuple(vars(value)), list(vars(value).values()))
             return self._record("dataclass", value, names, [getattr(value, n) for n in names])
         if isinstance(value, tuple) and hasattr(value, "_fields"):
             return self._record("namedtuple", value, value._fields, list(value))

@@ -147,8 +147,11 @@ def _stand_in(type_name: str, fields: tuple[str, ...]) -> type:
 
 
 def _make_dataclass(kind: Any, items: dict[str, Any]) -> Any:
-    """Made by its own `__init__` where Python wrote that, so that `__post_init__` has run."""
-    written = kind.__dataclass_params__.init
+    """As the program left it: `__post_init__` has run there.
+
+    One that is a dict as well (transformers' outputs) is filled by its own `__init__`.
+    """
+    written = kind.__dataclass_params__.init and issubclass(kind, dict)
     given = {f.name: items.pop(f.name) for f in dataclasses.fields(kind) if written and f.init}
     made = kind(**given) if written else object.__new__(kind)
     for name, item in items.items():
