@@ -284,7 +284,6 @@ def cm_generator_catches(x):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="wrong: an error of Stator's own in a recorded block passes for the user's",
 )
 def internal_error_swallowed(x, n):
     """A broad handler around code that raises nothing in eager."""

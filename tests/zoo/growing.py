@@ -11,7 +11,6 @@ from tests.zoo.programs import f, i, program, r
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="fails: a loop that changes nothing but a list's length",
 )
 def pop_numbers(x, n):
     """A loop that only pops numbers."""
@@ -27,7 +26,6 @@ def pop_numbers(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="fails: a loop that changes nothing but a list's length",
 )
 def pop_tensors(x, n):
     """A loop that only pops tensors."""
@@ -43,7 +41,6 @@ def pop_tensors(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="fails: a grown list replaced by a new one on one path",
 )
 def reset_list_in_branch(x, n):
     """A grown list is replaced by an empty one on one path."""
@@ -59,7 +56,6 @@ def reset_list_in_branch(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="fails: a grown list replaced by a new one on one path",
 )
 def reset_list_numbers(x, n):
     """A grown list of numbers is replaced on one path."""
@@ -86,7 +82,6 @@ def clear_list_in_branch(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="fails: a list replaced by one grown in the trip",
 )
 def new_list_each_trip(x, n):
     """Every trip builds the next list from the last."""
@@ -103,7 +98,6 @@ def new_list_each_trip(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="refused: ST204 a list replaced by a comprehension over itself",
 )
 def new_list_by_comp(x, n):
     """Every trip makes the next list by a comprehension."""
@@ -117,7 +111,6 @@ def new_list_by_comp(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="refused: ST204 a list replaced by one grown in the trip",
 )
 def list_swap_cur_next(x, n):
     """A frontier: the next list is filled from the current one."""
@@ -216,7 +209,6 @@ def grown_then_setitem(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="wrong: a list whose length only a run knows compares as an empty one",
 )
 def list_equality(x, n):
     """A grown list is equal to another or not."""
@@ -230,7 +222,6 @@ def list_equality(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="wrong: a list whose length only a run knows compares as an empty one",
 )
 def grown_list_in_list(x, n):
     """A grown list is one of several or not."""

@@ -202,7 +202,6 @@ def string_methods_joined(x):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="refused: ST203 order of lists with captured items in `min`",
 )
 def tuple_list_compare(x, n):
     """Tuples and lists with captured numbers compare item by item."""
