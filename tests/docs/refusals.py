@@ -60,6 +60,7 @@ WITHOUT_EXAMPLE = frozenset({
     "a template string cannot be converted",
     "the buffer `…` is written but never read",
     "torch cannot trace this: …: …",
+    "this cannot be traced: …: …",
     "whether `…` works here depends on …: …",
     "`iter` of a captured value",
     "`torch.tensor` of a list that holds a list whose length only a run knows",

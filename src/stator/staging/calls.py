@@ -48,7 +48,7 @@ from stator.staging.deques import call_deque_method
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.gradients import apply_function, is_function_apply, requires_grad
-from stator.staging.library_objects import refuse_unfollowed
+from stator.staging.library_objects import refuse_unfollowed, reset_variable
 from stator.staging.logic import same
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module, watch_tree
@@ -302,11 +302,13 @@ class Caller:
     def _call_builtin_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
         """A method written in C: of a tensor, a list, a dict, a string."""
         owner, name = self.session.seen(method.__self__), method.__name__
-        if isinstance(owner, BaseException):
+        if isinstance(owner, BaseException) or name == "__setattr__":
+            if name == "__setattr__":
+                note_object(self.session, owner)
             return method(*args, **kwargs)
-        if name == "__setattr__":
-            note_object(self.session, owner)
-            return method(*args, **kwargs)
+        if isinstance(owner, contextvars.ContextVar):
+            self.session.note(owner)
+            return reset_variable(owner, *args) if name == "reset" else method(*args, **kwargs)
         if isinstance(owner, StagedDeque):
             return call_deque_method(self.session, owner, name, args)
         if isinstance(owner, StagedList):

@@ -6,6 +6,8 @@ the other side too. A method of one is called in a recorded block only if nothin
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import datetime
 import enum
 import functools
@@ -54,3 +56,13 @@ def refuse_unfollowed(session: Session, owner: Any, name: str) -> None:
         "which cannot follow what it changes",
         at=current_place(), fix="make the object inside, or use a list, a dict or a tensor",
     )  # fmt: skip
+
+
+def reset_variable(variable: contextvars.ContextVar[Any], token: contextvars.Token[Any]) -> None:
+    """`variable.reset(token)`, which Python allows once: a `finally` is recorded for each end."""
+    old = token.old_value
+    if old is not contextvars.Token.MISSING:
+        variable.set(old)
+        return
+    with contextlib.suppress(RuntimeError):
+        variable.reset(token)
