@@ -2,7 +2,7 @@
 
 Each read is kept with a way to read again. To read hundreds of places before every call would cost
 more than many programs do, so `hold` first asks whether any dict that the reads go through has been
-written at all, in one call; only what a dict does not hold (cells, lists) is read again every time.
+written at all, in one go; only what a dict does not hold (cells, lists) is read again every time.
 See `staging.stamps`.
 """
 
@@ -46,7 +46,6 @@ class Read:
     owner: Any = None  # its class matters as well
     tensor: torch.Tensor | None = None  # a stored one, whose dtype and the like were read
     function: types.FunctionType | None = None  # whose code and defaults were used
-    no_hooks: tuple[dict[Any, Any], ...] = ()  # tables of hooks that are empty
     names: tuple[str, ...] = ()  # of the parts, where it has several
 
     def is_unchanged(self) -> bool:
@@ -146,8 +145,7 @@ class Guards:
             tables = [getattr(module, name) for name in HOOKS]
             self._reads.setdefault((id(module), "hooks"), Read(
                 f"hooks of {type(module).__name__}",
-                lambda: _hooks(module), _hooks(module), (vars(module), *filter(None, tables)),
-                no_hooks=tuple(table for table in tables if not table),
+                lambda: _hooks(module), _hooks(module), (vars(module), *tables),
             ))  # fmt: skip
 
     def read_all_attributes(self, module: torch.nn.Module) -> None:
@@ -164,8 +162,7 @@ class Guards:
         """A module was called, with the hooks that all modules have."""
         tables = [getattr(torch_module, f"_global{name}") for name in HOOKS]
         self._reads.setdefault((0, "hooks of all"), Read(
-            "hooks of all modules", lambda: _values(tables), _values(tables),
-            tuple(filter(None, tables)), no_hooks=tuple(table for table in tables if not table),
+            "hooks of all modules", lambda: _values(tables), _values(tables), tuple(tables)
         ))  # fmt: skip
 
     def read_contents(self, obj: Any) -> None:
@@ -254,6 +251,11 @@ class Guards:
 
     # ---- before a run
 
+    @property
+    def reads(self) -> tuple[Read, ...]:
+        """All that was read."""
+        return tuple(self._reads.values())
+
     def hold(self) -> bool:
         """Is everything as the capture found it?"""
         if self.is_current():
@@ -268,14 +270,14 @@ class Guards:
 
     def changed(self) -> str | None:
         """What is no longer as the capture found it, in words; None when everything is."""
-        for read in tuple(self._reads.values()):
+        for read in self.reads:
             if not read.is_unchanged():
                 return read.in_words()
         return None
 
     def reason(self) -> str | None:
         """The same as a sentence, with the values where they are short."""
-        for read in tuple(self._reads.values()):
+        for read in self.reads:
             if not read.is_unchanged():
                 now = read.again()
                 if isinstance(now, NUMBERS) and isinstance(read.expected, NUMBERS):
@@ -291,7 +293,7 @@ class Guards:
                 self._strikes[id(one)] = (one, strikes)
                 if strikes == STRIKES:
                     self._often_written[id(one)] = one
-        return Stamp(tuple(self._reads.values()), self._often_written)
+        return Stamp(self.reads, self._often_written)
 
 
 @dataclass(frozen=True)
