@@ -47,6 +47,7 @@ class Read:
     tensor: torch.Tensor | None = None  # a stored one, whose dtype and the like were read
     function: types.FunctionType | None = None  # whose code and defaults were used
     names: tuple[str, ...] = ()  # of the parts, where it has several
+    is_kind: bool = False  # it says whether a place still holds what it held, in kind
 
     def is_unchanged(self) -> bool:
         """Does it give the same now?"""
@@ -68,6 +69,7 @@ class Guards:
         self._outside: dict[int, Any] = {}  # objects the caller owns, by id
         self._reads: dict[tuple[Any, ...], Read] = {}
         self._live: dict[int, Any] = {}  # what stands for places that every run reads anew
+        self._live_contents: dict[int, Any] = {}
         self._stamp: Stamp | None = None
         self.is_current: Callable[[], bool] = lambda: False  # True: `hold` would say so
         self._strikes: dict[int, tuple[Any, int]] = {}
@@ -87,7 +89,12 @@ class Guards:
     def live(self, value: Any, what: str, again: Callable[[], Any], kind: Any) -> None:
         """`value` stands for a place that every run reads anew; `kind` of it must stay the same."""
         self._live[id(value)] = value
-        self._reads[(id(value), "live")] = Read(what, again, kind, None)
+        self._reads[(id(value), "live")] = Read(what, again, kind, None, is_kind=True)
+
+    def live_contents(self, obj: list[Any], what: str, fit: Callable[[], bool]) -> None:
+        """Every run reads anew what `obj` holds; its items must `fit`."""
+        self._live_contents[id(obj)] = obj
+        self._reads[(id(obj), "live contents")] = Read(what, fit, True, None, is_kind=True)
 
     def read_attribute(self, obj: Any, name: str, value: Any) -> None:
         """`obj.name` was read and gave `value`."""
@@ -170,7 +177,9 @@ class Guards:
         if isinstance(obj, torch.nn.Module):
             self.own(obj._modules)
             obj = obj._modules
-        if self.is_outside(obj):
+        if isinstance(obj, StagedList) and obj.columns is not None:
+            return  # it stands for one whose contents were read when it was first seen
+        if self.is_outside(obj) and id(obj) not in self._live_contents:
             dicts = (obj,) if type(obj) is dict else None
             items = contents(obj).items
             expected = Contents(tuple(_ANY if id(item) in self._live else item for item in items))
@@ -279,6 +288,8 @@ class Guards:
         """The same as a sentence, with the values where they are short."""
         for read in self.reads:
             if not read.is_unchanged():
+                if read.is_kind:
+                    return f"{read.what} is of another kind"
                 now = read.again()
                 if isinstance(now, NUMBERS) and isinstance(read.expected, NUMBERS):
                     return f"{read.what} is {now!r}, not {read.expected!r}"
