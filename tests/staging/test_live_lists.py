@@ -132,7 +132,38 @@ def is_empty(self, x):
     return self.log[-2]
 
 
+def append_in_a_loop_of_the_program(self, x):
+    while len(self.log) < 4 and x.sum() > 0:
+        self.log.append(x)
+        x = x - 1
+    if x.sum() < -1:
+        self.log.clear()
+    return x
+
+
+def flush(self, x):
+    self.log.append(x)
+    if len(self.log) == 3:
+        x = torch.cat(self.log)
+        self.log.clear()
+    return x.sum(), x.shape[0]
+
+
+def pass_on(log, x):
+    log.append(x)
+    return log
+
+
+def by_a_helper(self, x):
+    log = pass_on(self.log, x)
+    log.append(x + 1)
+    copied = log[:]
+    copied.append(x)
+    return len(tuple(log)), len(copied), len(log * 2), [*log, x * 2][-1]
+
+
 STEPS = {
+    append_in_a_loop_of_the_program: 2, flush: 2, by_a_helper: 2,
     append: 2, append_and_read: 2, append_on_one_path: 2, append_twice: 2, window: 2, numbers: 2,
     floats: 2, in_a_loop: 2, write: 2, by_two_names: 2, learn: 2, is_empty: 2, other_sizes: 3,
     in_place: 2,
@@ -239,6 +270,27 @@ def test_an_argument_that_is_kept_and_written_in_place_is_one_tensor():
         assert values(static(mine)) == values(eager(others))
         assert values(static.log) == values(eager.log)
         assert all(item is mine for item in static.log)
+
+
+class Nested(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.logs, self.named = [[], []], {"a": []}
+
+    def forward(self, x):
+        self.logs[0].append(x)
+        self.logs[1].append(x.sum())
+        self.named["a"].append(x * 2)
+        return len(self.logs[0]), self.logs[1][-1], self.named["a"][0]
+
+
+def test_lists_in_lists_and_dicts_are_live():
+    eager, static = Nested(), stator.to_static(Nested())
+    for x in INPUTS:
+        assert values(static(x)) == values(eager(x))
+        assert values(static.logs) == values(eager.logs)
+        assert values(static.named["a"]) == values(eager.named["a"])
+    assert len(static.forward.concrete_programs) == 2
 
 
 LOG = []
