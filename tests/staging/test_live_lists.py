@@ -331,6 +331,23 @@ def test_lengths_that_broadcast_in_eager_do(step):
     alike(step, None)
 
 
+def equal_itself(self, x):
+    self.log.append(x)
+    return x, self.log == self.same, self.log != self.same
+
+
+def searched(self, x):
+    self.log.append(x)
+    self.log.insert(0, x)
+    self.log.remove(x)
+    return self.log.index(self.log[0]), self.log[0] in self.log
+
+
+@pytest.mark.parametrize("step", [equal_itself, searched])
+def test_a_list_of_tensors_that_is_compared_goes_by_identity_as_in_eager(step):
+    alike(step, len(INPUTS))
+
+
 class Counted(Model):
     def __init__(self):
         super().__init__(None)
