@@ -468,12 +468,21 @@ MODULE_STEPS = {
     "double": lambda m: m.double(),
     "freeze": lambda m: m.requires_grad_(False),
     "freeze_one": lambda m: m.plain[0].weight.requires_grad_(False),
+    "thaw": lambda m: m.shift.requires_grad_(),
+    "learn_in_place": lambda m: m.shift.add_(torch.ones(3, requires_grad=True)),
+    "data_of_another_size": lambda m: setattr(m.shift, "data", torch.ones(4, 1)),
+    "data_of_another_rank": lambda m: setattr(m.shift, "data", torch.ones(4, 1, 1)),
+    "data_of_another_dtype": lambda m: setattr(m.shift, "data", torch.ones(3).double()),
+    "data_of_other_strides": lambda m: setattr(m.plain[0].weight, "data",
+                                               torch.arange(9.0).view(3, 3).t()),
+    "data_alike": lambda m: setattr(m.plain[0].weight, "data", torch.arange(9.0).view(3, 3)),
     "hook": lambda m: m.blocks[0].register_forward_hook(on_output),
+    "hook_put_in_by_hand": lambda m: m.blocks[0]._forward_hooks.update({-1: on_output}),
     "hook_of_a_library_module": lambda m: m.plain[1][0].register_forward_hook(on_output),
     "pre_hook": lambda m: m.plain[0].register_forward_pre_hook(lambda m, args: (args[0] * 2,)),
     "forward": lambda m: setattr(m.blocks[0], "forward", lambda x: x * 7),
     "forward_of_a_library_module": lambda m: setattr(m.plain[0], "forward", lambda x: x * 7),
-}
+}  # fmt: skip
 
 
 def seeded(model, x):
@@ -481,8 +490,12 @@ def seeded(model, x):
     return model(x)
 
 
+@pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # of a non-leaf
+@pytest.mark.parametrize("by_memory", [True, False], ids=["by_memory", "by_torch"])
 @pytest.mark.parametrize("step", MODULE_STEPS.values(), ids=MODULE_STEPS.keys())
-def test_a_change_to_a_model_is_seen(step):
+def test_a_change_to_a_model_is_seen(step, by_memory, monkeypatch):
+    if not by_memory:
+        monkeypatch.setattr("stator.staging.stamps.can_check_by_memory", lambda: False)
     torch.manual_seed(1)
     model, x = Stack(), torch.randn(4, 3)
     static = stator.to_static(Stack())

@@ -7,16 +7,21 @@ import pytest
 import torch
 
 from stator.staging.guards import Guards
-from stator.staging.native_checks import DictVersions, modes_check, tensors_check
+from stator.staging.native_checks import (
+    DictVersions,
+    modes_check,
+    tensors_check,
+    versions_check,
+)
 from stator.staging.stamps import class_dicts
 
 
 def test_versions_tell_the_dicts_that_were_written():
     dicts = [{"a": 1}, {"b": 2}, {"c": 3}]
-    versions = DictVersions(dicts)
-    assert versions.are_unchanged()
+    versions, are_unchanged = DictVersions(dicts), versions_check(dicts)
+    assert are_unchanged()
     dicts[1]["b"] = 5
-    assert not versions.are_unchanged()
+    assert not are_unchanged()
     assert versions.written() == [{"b": 5}]
 
 
@@ -34,9 +39,9 @@ def test_versions_tell_the_dicts_that_were_written():
 @pytest.mark.parametrize("kind", [dict, collections.OrderedDict])
 def test_every_way_to_write_a_dict_is_seen(kind, write):
     one = kind(a=1)
-    versions = DictVersions([one])
+    are_unchanged = versions_check([one])
     write(one)
-    assert not versions.are_unchanged()
+    assert not are_unchanged()
 
 
 def test_the_dicts_of_a_class_are_those_that_change_with_it():
@@ -46,10 +51,10 @@ def test_the_dicts_of_a_class_are_those_that_change_with_it():
     class Derived(Base):
         pass
 
-    versions = DictVersions(class_dicts(Derived))
-    assert versions.are_unchanged()
+    are_unchanged = versions_check(class_dicts(Derived))
+    assert are_unchanged()
     Base.k = 2
-    assert not versions.are_unchanged()
+    assert not are_unchanged()
 
 
 def test_a_tensor_check_takes_any_size_where_it_is_told_to():
@@ -75,6 +80,14 @@ def test_a_modes_check_sees_grad_mode_autocast_and_the_default_dtype():
     finally:
         torch.set_default_dtype(torch.float32)
     assert check()
+
+
+@pytest.fixture(params=[True, False], ids=["by_memory", "by_torch"], autouse=True)
+def by_memory(request, monkeypatch):
+    """Each way to see that nothing has changed."""
+    if not request.param:
+        monkeypatch.setattr("stator.staging.stamps.can_check_by_memory", lambda: False)
+    return request.param
 
 
 def guarded(obj, *names):
@@ -123,6 +136,74 @@ def test_hooks_are_seen_among_hooks_of_others():
     assert not guards.hold()
     handle.remove()
     assert guards.hold()
+
+
+def test_a_hook_put_in_by_hand_is_seen():
+    module = torch.nn.Linear(2, 2)
+    guards = Guards()
+    guards.own(module)
+    guards.read_hooks(module)
+    assert guards.hold()
+    module._backward_hooks[7] = print
+    assert not guards.hold()
+
+
+def test_hooks_that_come_and_go_before_every_call_do_not_cost_a_stamp_each_time():
+    module = torch.nn.Linear(2, 2)
+    guards = Guards()
+    guards.own(module)
+    guards.read_hooks(module)
+    for _ in range(5):
+        assert guards.hold()
+        module.register_forward_hook(print).remove()
+    assert guards.is_current()  # the table is read before each call by now
+    module.register_forward_hook(print)
+    assert not guards.hold()
+
+
+class Tagged(torch.Tensor):
+    """A tensor of a class of its own."""
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: torch.zeros(2, 2, 2, 2, 2, 2),
+        lambda: torch.zeros(2, 3).as_subclass(Tagged),
+        lambda: torch.zeros(2, 3).to_sparse(),
+        lambda: torch.zeros(2, 3),
+        lambda: torch.tensor(3),
+        lambda: torch.zeros(0, 4, dtype=torch.complex64, device="meta"),
+    ],
+    ids=["rank_6", "subclass", "sparse", "plain", "number", "meta"],
+)
+def test_a_stored_tensor_of_any_kind_is_watched(make):
+    tensor, guards = make(), Guards()
+    guards.read_tensors({"weight": tensor})
+    assert guards.hold()
+    assert guards.is_current()
+    if tensor.is_floating_point():
+        tensor.requires_grad_()
+        assert not guards.hold()
+        tensor.requires_grad_(False)
+        assert guards.hold()
+    tensor.data = tensor.clone()[..., None] if tensor.layout is torch.strided else tensor.double()
+    assert not guards.is_current()
+    assert not guards.hold()
+
+
+def test_values_written_into_a_stored_tensor_and_gradients_are_no_change():
+    weight, term = torch.nn.Parameter(torch.ones(2, 3)), torch.ones(2, 3)
+    guards = Guards()
+    guards.read_tensors({"weight": weight, "term": term})
+    assert guards.hold()
+    (weight * term).sum().backward()
+    torch.optim.Adam([weight]).step()
+    term.add_(1)
+    weight.data = torch.zeros(2, 3)
+    assert guards.is_current()
+    weight.grad = None
+    assert guards.is_current()
 
 
 def test_what_the_capture_has_put_somewhere_is_not_watched():

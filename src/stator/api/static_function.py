@@ -26,7 +26,8 @@ from stator.errors import CaptureError, ConversionError, DemandViolated, SpecMis
 from stator.location import Location
 from stator.program.program import Program
 from stator.rewrite.convert import convert
-from stator.staging.live_state import Slot, slot_for
+from stator.staging.live_lists import ListSlot, makes_demands
+from stator.staging.live_state import AnySlot, slot_for
 from stator.staging.operators import Staging
 from stator.staging.session import Session
 from stator.staging.trace import Captured, trace
@@ -65,7 +66,7 @@ class StaticFunction:
         self._lock = threading.RLock()
         self._eager: dict[tuple[Any, ...], Fallback] = {}  # calls that could not be captured
         self._bound_name: str | None = None
-        self._fixed: tuple[Slot, ...] = ()  # state that cannot be an input of the program
+        self._fixed: tuple[AnySlot, ...] = ()  # state that cannot be an input of the program
         self._entries: tuple[Entry, ...] = ()  # the latest first; replaced, never changed
         self._entries_made = 0
 
@@ -221,19 +222,25 @@ class StaticFunction:
         )
         if not live:
             return run()
+        lists = tuple(slot for slot in live if isinstance(slot, ListSlot))
         try:
-            return run(live=live)
+            captured = run(live=live)
+            if not (lists and makes_demands(captured.program)):
+                return captured
         except Exception:  # noqa: BLE001  # Python needs the very value somewhere; if it was
-            captured = run()  # something else, this raises it again
-        self._fixed += live
-        return captured
+            if not lists:
+                captured = run()  # something else, this raises it again
+                self._fixed += live
+                return captured
+        self._fixed += lists
+        return self._trace(specs, earlier)
 
-    def _live_slots(self, earlier: tuple[ConcreteProgram, ...]) -> tuple[Slot, ...]:
+    def _live_slots(self, earlier: tuple[ConcreteProgram, ...]) -> tuple[AnySlot, ...]:
         """The state that the last program read anew, and what it read and changed."""
         if not earlier:
             return ()
         last = earlier[0].captured
-        slots: list[Slot] = []
+        slots: list[AnySlot] = []
         for wanted in (*last.live, *last.written):
             slot = slot_for(wanted, last.live)
             if slot is not None and not any(map(slot.is_same_place, (*slots, *self._fixed))):

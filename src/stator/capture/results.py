@@ -89,6 +89,8 @@ class Results:
         if isinstance(value, StagedDeque):
             raise CaptureError("a deque leaves the program, which can give lists and dicts",
                                at=current_place(), fix="return `list(...)` of it")  # fmt: skip
+        if isinstance(value, StagedList) and value.is_live:
+            return shape.Fixed(self.plain(value))
         if isinstance(value, StagedList) and value.columns is not None:
             return self._columns(value.columns.form, self._column_structure(value.columns))
         if is_table(value):

@@ -281,6 +281,7 @@ class StagedList(list[Any]):
 
     columns: Columns | None = None
     frozen: str | None = None  # why it must not be changed any more
+    is_live = False  # stands for a list of the caller's that every run reads anew
 
     @property
     def is_tuple(self) -> bool:

@@ -349,6 +349,8 @@ class Caller:
         compares = name in COMPARING and (
             lists.is_captured(owner) or any(map(_is_captured, (*owner, *args)))
         )
+        if name in COMPARING:
+            lists.refuse_identity(owner)
         if compares and len(args) == 1:
             return self.run(COMPARING[name], (owner, *args), {})
         if name == "sort":

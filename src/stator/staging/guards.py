@@ -2,7 +2,7 @@
 
 Each read is kept with a way to read again. To read hundreds of places before every call would cost
 more than many programs do, so `hold` first asks whether any dict that the reads go through has been
-written at all, in one call; only what a dict does not hold (cells, lists) is read again every time.
+written at all, in one go; only what a dict does not hold (cells, lists) is read again every time.
 See `staging.stamps`.
 """
 
@@ -46,8 +46,8 @@ class Read:
     owner: Any = None  # its class matters as well
     tensor: torch.Tensor | None = None  # a stored one, whose dtype and the like were read
     function: types.FunctionType | None = None  # whose code and defaults were used
-    no_hooks: tuple[dict[Any, Any], ...] = ()  # tables of hooks that are empty
     names: tuple[str, ...] = ()  # of the parts, where it has several
+    is_kind: bool = False  # it says whether a place still holds what it held, in kind
 
     def is_unchanged(self) -> bool:
         """Does it give the same now?"""
@@ -69,6 +69,7 @@ class Guards:
         self._outside: dict[int, Any] = {}  # objects the caller owns, by id
         self._reads: dict[tuple[Any, ...], Read] = {}
         self._live: dict[int, Any] = {}  # what stands for places that every run reads anew
+        self._live_contents: dict[int, Any] = {}
         self._stamp: Stamp | None = None
         self.is_current: Callable[[], bool] = lambda: False  # True: `hold` would say so
         self._strikes: dict[int, tuple[Any, int]] = {}
@@ -88,7 +89,12 @@ class Guards:
     def live(self, value: Any, what: str, again: Callable[[], Any], kind: Any) -> None:
         """`value` stands for a place that every run reads anew; `kind` of it must stay the same."""
         self._live[id(value)] = value
-        self._reads[(id(value), "live")] = Read(what, again, kind, None)
+        self._reads[(id(value), "live")] = Read(what, again, kind, None, is_kind=True)
+
+    def live_contents(self, obj: list[Any], what: str, fit: Callable[[], bool]) -> None:
+        """Every run reads anew what `obj` holds; its items must `fit`."""
+        self._live_contents[id(obj)] = obj
+        self._reads[(id(obj), "live contents")] = Read(what, fit, True, None, is_kind=True)
 
     def read_attribute(self, obj: Any, name: str, value: Any) -> None:
         """`obj.name` was read and gave `value`."""
@@ -146,8 +152,7 @@ class Guards:
             tables = [getattr(module, name) for name in HOOKS]
             self._reads.setdefault((id(module), "hooks"), Read(
                 f"hooks of {type(module).__name__}",
-                lambda: _hooks(module), _hooks(module), (vars(module), *filter(None, tables)),
-                no_hooks=tuple(table for table in tables if not table),
+                lambda: _hooks(module), _hooks(module), (vars(module), *tables),
             ))  # fmt: skip
 
     def read_all_attributes(self, module: torch.nn.Module) -> None:
@@ -164,8 +169,7 @@ class Guards:
         """A module was called, with the hooks that all modules have."""
         tables = [getattr(torch_module, f"_global{name}") for name in HOOKS]
         self._reads.setdefault((0, "hooks of all"), Read(
-            "hooks of all modules", lambda: _values(tables), _values(tables),
-            tuple(filter(None, tables)), no_hooks=tuple(table for table in tables if not table),
+            "hooks of all modules", lambda: _values(tables), _values(tables), tuple(tables)
         ))  # fmt: skip
 
     def read_contents(self, obj: Any) -> None:
@@ -173,7 +177,9 @@ class Guards:
         if isinstance(obj, torch.nn.Module):
             self.own(obj._modules)
             obj = obj._modules
-        if self.is_outside(obj):
+        if isinstance(obj, StagedList) and obj.columns is not None:
+            return  # it stands for one whose contents were read when it was first seen
+        if self.is_outside(obj) and id(obj) not in self._live_contents:
             dicts = (obj,) if type(obj) is dict else None
             items = contents(obj).items
             expected = Contents(tuple(_ANY if id(item) in self._live else item for item in items))
@@ -254,6 +260,11 @@ class Guards:
 
     # ---- before a run
 
+    @property
+    def reads(self) -> tuple[Read, ...]:
+        """All that was read."""
+        return tuple(self._reads.values())
+
     def hold(self) -> bool:
         """Is everything as the capture found it?"""
         if self.is_current():
@@ -268,15 +279,17 @@ class Guards:
 
     def changed(self) -> str | None:
         """What is no longer as the capture found it, in words; None when everything is."""
-        for read in tuple(self._reads.values()):
+        for read in self.reads:
             if not read.is_unchanged():
                 return read.in_words()
         return None
 
     def reason(self) -> str | None:
         """The same as a sentence, with the values where they are short."""
-        for read in tuple(self._reads.values()):
+        for read in self.reads:
             if not read.is_unchanged():
+                if read.is_kind:
+                    return f"{read.what} is of another kind"
                 now = read.again()
                 if isinstance(now, NUMBERS) and isinstance(read.expected, NUMBERS):
                     return f"{read.what} is {now!r}, not {read.expected!r}"
@@ -291,7 +304,7 @@ class Guards:
                 self._strikes[id(one)] = (one, strikes)
                 if strikes == STRIKES:
                     self._often_written[id(one)] = one
-        return Stamp(tuple(self._reads.values()), self._often_written)
+        return Stamp(self.reads, self._often_written)
 
 
 @dataclass(frozen=True)

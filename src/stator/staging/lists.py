@@ -41,6 +41,19 @@ def is_captured(value: Any) -> bool:
     return isinstance(value, StagedList) and value.columns is not None
 
 
+def refuse_identity(value: Any) -> None:
+    """Python compares items by identity first, which a program does not know of its tensors.
+
+    Refused, a live list is captured for each length instead.
+    """
+    is_live = isinstance(value, StagedList) and value.is_live and value.columns is not None
+    if is_live and isinstance(value.columns.item, TensorKind):
+        raise UnsupportedCall(
+            "a list of tensors that every run reads anew is compared or searched",
+            at=current_place(), fix="compare the tensors themselves",
+        )  # fmt: skip
+
+
 def is_tuple(value: Any) -> bool:
     """Is `value` a tuple to converted code?"""
     return isinstance(value, tuple) or (isinstance(value, StagedList) and value.is_tuple)

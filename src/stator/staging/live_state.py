@@ -19,6 +19,7 @@ import torch
 from stator.capture.recorder import Recorder
 from stator.program.ir import Value
 from stator.program.types import NumberKind, NumberType
+from stator.staging.live_lists import ListSlot, install_list, list_slot_for
 from stator.staging.session import Session
 
 EMPTY = object()
@@ -52,7 +53,7 @@ class Slot:
     def _contents(self) -> dict[Any, Any]:
         return self.owner if isinstance(self.owner, dict) else vars(self.owner)
 
-    def is_same_place(self, other: Slot) -> bool:
+    def is_same_place(self, other: Slot | ListSlot) -> bool:
         """Is `other` this place, whatever is known of its shape?"""
         return self.owner is other.owner and self.key == other.key
 
@@ -65,8 +66,13 @@ class Slot:
         return f"{type(self.owner).__name__}.{self.key}"
 
 
-def slot_for(slot: Slot, known: Sequence[Slot]) -> Slot | None:
+AnySlot = Slot | ListSlot
+
+
+def slot_for(slot: AnySlot, known: Sequence[AnySlot]) -> AnySlot | None:
     """`slot` with the sizes that have stayed the same; None if what it holds cannot be an input."""
+    if isinstance(slot, ListSlot):
+        return list_slot_for(slot, [other for other in known if isinstance(other, ListSlot)])
     value = slot.read()
     if type(value) in KINDS:
         return Slot(slot.owner, slot.key)
@@ -74,15 +80,20 @@ def slot_for(slot: Slot, known: Sequence[Slot]) -> Slot | None:
         return None
     shape: tuple[int | None, ...] = tuple(value.shape)
     for other in known:
+        if not isinstance(other, Slot):
+            continue
         if slot.is_same_place(other) and other.shape is not None and len(other.shape) == len(shape):
             pairs = zip(shape, other.shape, strict=True)
             shape = tuple(size if size == before else None for size, before in pairs)
     return Slot(slot.owner, slot.key, shape)
 
 
-def install(session: Session, slots: Sequence[Slot], values: list[Value]) -> None:
+def install(session: Session, slots: Sequence[AnySlot], values: list[Value]) -> None:
     """Put symbolic values into `slots` for the time of the capture; `values` gains the inputs."""
     for slot in slots:
+        if isinstance(slot, ListSlot):
+            install_list(session, slot, values)
+            continue
         content = slot.read()
         session.guards.own(slot.owner)
         session.note(slot.owner)  # the journal puts it back

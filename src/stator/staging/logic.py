@@ -26,7 +26,7 @@ from stator.capture.values import (
 from stator.errors import UnsupportedCall
 from stator.staging import definitions
 from stator.staging.dataclass_calls import compared_fields
-from stator.staging.lists import is_captured, is_tuple
+from stator.staging.lists import is_captured, is_tuple, refuse_identity
 from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
 from stator.staging.protocols import user_method
 from stator.staging.session import Session
@@ -88,6 +88,8 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
     if isinstance(left, CaughtType) or isinstance(right, CaughtType):
         return _is_class(session, left, sign, right)
     left, right = session.seen(left), session.seen(right)
+    refuse_identity(left)
+    refuse_identity(right)
     if isinstance(left, Variant) or isinstance(right, Variant):
         return distribute(lambda a, b: compare(session, a, sign, b), (left, right), {})
     if any(isinstance(one, Number | CapturedText | CapturedComplex) for one in (left, right)):
@@ -263,6 +265,7 @@ def same(session: Session, left: Any, right: Any) -> Any:
 def _contains(session: Session, container: Any, item: Any) -> Any:
     """`item in container`."""
     container = session.seen(container)
+    refuse_identity(container)
     if isinstance(container, Variant) or isinstance(item, Variant):
         return distribute(lambda c, i: _contains(session, c, i), (container, item), {})
     if isinstance(container, torch.Tensor):

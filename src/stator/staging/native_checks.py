@@ -5,7 +5,8 @@ whoever asks compares the long way, by public means. So a check that says no too
 and is never wrong.
 
 Private torch API, checked on torch 2.13: torch._C._dynamo.guards (GlobalStateGuard, TensorGuards,
-RootGuardManager with tuple items and DICT_VERSION), torch._C._len_torch_function_stack.
+RootGuardManager with tuple items and DICT_VERSION), torch._C._len_torch_function_stack and
+torch._C._len_torch_dispatch_stack.
 
 NOTE: `torch._dynamo` is reached through `torch`, which loads it when it is first asked for: that
 takes seconds, which `import stator` need not spend. A capture loads it anyway.
@@ -29,6 +30,11 @@ Sizes = Sequence[Sequence[int | None]]
 
 # how many modes there are that see calls of torch functions, a default device being one
 count_function_modes: Callable[[], int] = torch._C._len_torch_function_stack
+# how many there are that see operators
+count_dispatch_modes: Callable[[], int] = torch._C._len_torch_dispatch_stack
+
+# the number of the last write to a dict, which no other write has
+version_of: Callable[[dict[Any, Any]], int] = dict_version
 
 
 def modes_check() -> Callable[[], bool]:
@@ -58,34 +64,23 @@ def tensors_check(tensors: Sequence[torch.Tensor], sizes: Sizes) -> Callable[...
 
 
 class DictVersions:
-    """Which of many dicts have been written since: one call for all of them."""
+    """Which of many dicts have been written since."""
 
     def __init__(self, dicts: Sequence[dict[Any, Any]]) -> None:
-        self._dicts = tuple(dicts)
-        self._versions = tuple(map(dict_version, self._dicts))
-        self._check = _version_checks(self._dicts).check
-
-    def __len__(self) -> int:
-        return len(self._dicts)
-
-    def are_unchanged(self) -> bool:
-        """Has none of them been written?"""
-        return self._check(self._dicts)
+        self._noted = tuple((one, version_of(one)) for one in dicts)
 
     def written(self) -> list[dict[Any, Any]]:
         """Those that have been."""
-        return [
-            one
-            for one, version in zip(self._dicts, self._versions, strict=True)
-            if dict_version(one) != version
-        ]
+        return [one for one, version in self._noted if version_of(one) != version]
 
 
-def _version_checks(dicts: tuple[dict[Any, Any], ...]) -> RootGuardManager:
-    root, plain = RootGuardManager(), torch._dynamo.guards.GuardManagerType.GUARD_MANAGER
-    for place, one in enumerate(dicts):
+def versions_check(dicts: Sequence[dict[Any, Any]]) -> Callable[[], bool]:
+    """Has none of these been written since now? One call for all of them."""
+    kept, root = tuple(dicts), RootGuardManager()
+    plain = torch._dynamo.guards.GuardManagerType.GUARD_MANAGER
+    for place, one in enumerate(kept):
         item: GuardManager = root.tuple_getitem_manager(
             key=place, source="", example_value=one, guard_manager_enum=plain
         )
         item.add_dict_version_guard(one, [""], None)
-    return root
+    return lambda: root.check(kept)

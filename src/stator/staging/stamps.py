@@ -1,15 +1,15 @@
 """Stamp: the state of everything that was read, such that no change is the cheapest thing to see.
 
-    dicts        one call into torch compares the versions that Python keeps of them
-    empty dicts  are empty still: `any`
-    hooks        torch numbers them: where there were none and no number was given since, none are
+    dicts        the versions that Python keeps of them
     objects      are of the class they were of
     functions    have the code and the defaults they had
-    tensors      that are stored beside the program: dtype, sizes and the like, in one call
+    tensors      that are stored beside the program: dtype, sizes and the like
     the rest     cells, lists, and dicts that are written all the time: read again
 
-For a model of a hundred modules this takes tens of microseconds, where reading its attributes again
-would take hundreds. `make bench` measures it.
+All but the rest is seen in a few words of memory for each (`staging.memory`), which takes some
+three microseconds for a model of a hundred modules. Where memory may not be laid out as it is known
+there, torch's own checks in C++ do the same in some thirteen. To read everything again would take a
+millisecond. `make bench` measures it.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import torch
-from torch.utils.hooks import RemovableHandle
 
-from stator.staging.native_checks import DictVersions, tensors_check
+from stator.staging.memory import Watched, is_plain, memory_check
+from stator.staging.memory_trial import can_check_by_memory
+from stator.staging.native_checks import DictVersions, tensors_check, versions_check
 
 Check = Callable[[], bool]
 FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
@@ -51,10 +52,6 @@ class WatchedRead(Protocol):
     def function(self) -> Any:
         """The function whose code and defaults were used."""
 
-    @property
-    def no_hooks(self) -> tuple[dict[Any, Any], ...]:
-        """Tables of hooks that were empty."""
-
     def is_unchanged(self) -> bool:
         """Does it give what it gave?"""
 
@@ -64,7 +61,6 @@ class Parts:
     """What reads go through, sorted by how a change is seen."""
 
     dicts: dict[int, dict[Any, Any]] = field(default_factory=dict)
-    no_hooks: list[dict[Any, Any]] = field(default_factory=list)
     owners: dict[int, Any] = field(default_factory=dict)
     functions: list[types.FunctionType] = field(default_factory=list)
     tensors: list[torch.Tensor] = field(default_factory=list)
@@ -80,7 +76,6 @@ class Parts:
             self.again.append(read.is_unchanged)
         else:
             self.dicts.update((id(one), one) for one in read.dicts)
-            self.no_hooks.extend(read.no_hooks)
             self.owners.update({} if read.owner is None else {id(read.owner): read.owner})
 
 
@@ -88,32 +83,56 @@ class Stamp:
     """A moment at which all reads gave what they gave in the capture.
 
     `is_valid()` says whether nothing has changed since, for certain; it is put together from only
-    those checks that these reads need, as it comes before every call.
+    those checks that these reads need, as it comes before every call. Without `by_memory`, it is
+    torch that checks.
     """
 
-    def __init__(self, reads: Sequence[WatchedRead], often_written: Mapping[int, Any]) -> None:
+    def __init__(
+        self,
+        reads: Sequence[WatchedRead],
+        often_written: Mapping[int, Any],
+        *,
+        by_memory: bool = True,
+    ) -> None:
         parts = Parts()
         for read in reads:
             parts.add(read, often_written)
         self.made = time.monotonic()
-        self._versions = DictVersions([one for one in parts.dicts.values() if one])
-        self._empty = [one for one in parts.dicts.values() if not one]
-        self._no_hooks = parts.no_hooks
-        checks = [
-            (self._versions, self._versions.are_unchanged),
-            (self._empty, lambda: not any(self._empty)),
-            (self._no_hooks, _hooks_check(self._no_hooks)),
-            (parts.owners, _classes_check(list(parts.owners.values()))),
-            (parts.functions, _functions_check(parts.functions)),
-            (parts.tensors, _tensors_check(parts.tensors)),
-            (parts.again, _reads_check(parts.again)),
-        ]
-        self.is_valid = _all_of([check for what, check in checks if what])
+        self._versions = DictVersions(list(parts.dicts.values()))
+        checks = _memory_checks(parts) if by_memory and can_check_by_memory() else None
+        if checks is None:
+            checks = _torch_checks(parts)
+        self.is_valid = _all_of([*checks, *([_reads_check(parts.again)] if parts.again else [])])
 
     def written(self) -> list[dict[Any, Any]]:
         """The dicts that have been written since."""
-        filled = [one for one in (*self._empty, *self._no_hooks) if one]
-        return [*self._versions.written(), *filled]
+        return self._versions.written()
+
+
+def _memory_checks(parts: Parts) -> list[Check] | None:
+    """Checks that read memory; None where that does not look as it should, or is not worth it."""
+    if not (parts.dicts or parts.owners or parts.tensors):
+        return None  # a function or two are asked faster
+    plain = [tensor for tensor in parts.tensors if is_plain(tensor)]
+    others = [tensor for tensor in parts.tensors if not is_plain(tensor)]
+    dicts, owners = list(parts.dicts.values()), list(parts.owners.values())
+    check = memory_check(Watched(dicts, owners, parts.functions, plain))
+    if check is None:
+        return None
+    return [check, *([_tensors_check(others)] if others else [])]
+
+
+def _torch_checks(parts: Parts) -> list[Check]:
+    filled = [one for one in parts.dicts.values() if one]
+    empty = [one for one in parts.dicts.values() if not one]
+    checks = [
+        (filled, versions_check(filled)),
+        (empty, lambda: not any(empty)),
+        (parts.owners, _classes_check(list(parts.owners.values()))),
+        (parts.functions, _functions_check(parts.functions)),
+        (parts.tensors, _tensors_check(parts.tensors)),
+    ]
+    return [check for what, check in checks if what]
 
 
 def _all_of(checks: Sequence[Check]) -> Check:
@@ -127,22 +146,6 @@ def _all_of(checks: Sequence[Check]) -> Check:
         return True
 
     return all_hold
-
-
-def _hooks_check(tables: list[dict[Any, Any]]) -> Check:
-    latest = RemovableHandle.next_id
-
-    def are_empty() -> bool:
-        nonlocal latest
-        made = RemovableHandle.next_id
-        if made == latest:
-            return True
-        if any(tables):
-            return False
-        latest = made  # they were others' hooks
-        return True
-
-    return are_empty
 
 
 def _classes_check(owners: list[Any]) -> Check:

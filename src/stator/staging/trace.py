@@ -41,7 +41,8 @@ from stator.program.program import Program
 from stator.program.structure import Fixed, Structure
 from stator.program.verifier import verify
 from stator.staging.guards import Guards
-from stator.staging.live_state import Slot, install
+from stator.staging.live_lists import ListSlot
+from stator.staging.live_state import AnySlot, Slot, install
 from stator.staging.operators import Staging
 from stator.staging.session import Decision, Session
 
@@ -71,8 +72,8 @@ class Captured:
     guards: Guards
     decisions: tuple[Decision, ...]
     errors: dict[str, type]  # the classes of exceptions that users wrote
-    live: tuple[Slot, ...] = ()  # Python state that every run reads anew: the last inputs
-    written: tuple[Slot, ...] = ()  # Python state that a run has read and changed
+    live: tuple[AnySlot, ...] = ()  # Python state that every run reads anew: the last inputs
+    written: tuple[AnySlot, ...] = ()  # Python state that a run has read and changed
 
 
 def trace(
@@ -82,7 +83,7 @@ def trace(
     *,
     name: str,
     owner: torch.nn.Module | None = None,
-    live: tuple[Slot, ...] = (),
+    live: tuple[AnySlot, ...] = (),
 ) -> Captured:
     """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s.
 
@@ -98,7 +99,7 @@ def _trace(
     kwargs: dict[str, Any],
     name: str,
     owner: torch.nn.Module | None,
-    live: tuple[Slot, ...],
+    live: tuple[AnySlot, ...],
 ) -> Captured:
     session = Session()
     staging = Staging(session)
@@ -111,7 +112,7 @@ def _trace(
     for given in inputs.objects:
         session.guards.own(given)
     session.guards.own(getattr(function, "__self__", None) or function)
-    written: tuple[Slot, ...] = ()
+    written: tuple[AnySlot, ...] = ()
     with _recording(session):
         try:
             value = staging.call(function, *inputs.args, **inputs.kwargs)
@@ -142,7 +143,7 @@ def _trace(
     )  # fmt: skip
 
 
-def read_state(slots: Sequence[Slot]) -> list[Any]:
+def read_state(slots: Sequence[AnySlot]) -> list[Any]:
     """What `slots` hold, but for what another thread's capture has put there for its time."""
     held = [slot.read() for slot in slots]
     if not any(isinstance(value, SYMBOLIC) for value in held):
@@ -227,7 +228,7 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
 
 
 def _effects(
-    session: Session, inputs: Inputs, results: Results, live: tuple[Slot, ...]
+    session: Session, inputs: Inputs, results: Results, live: tuple[AnySlot, ...]
 ) -> tuple[Effect, ...]:
     """What the call changed outside: attributes, cells, globals, lists and dicts it was given."""
     effects = []
@@ -272,11 +273,13 @@ def _is_joined(session: Session, value: Any) -> bool:
     )
 
 
-def _written(session: Session) -> tuple[Slot, ...]:
+def _written(session: Session) -> tuple[AnySlot, ...]:
     """The places whose contents the run has read and replaced."""
-    slots = []
+    slots: list[AnySlot] = []
     for obj, before in session.journal.changed():
-        state = state_of(obj)
+        state, plain = state_of(obj), session.plain(obj)
+        if plain is not obj:
+            slots.append(ListSlot(plain))
         if isinstance(state, dict) and not session.is_own(obj):
             slots += [
                 Slot(obj, key)
