@@ -34,7 +34,7 @@ def failure_of(seed):
     return None
 
 
-@settings(max_examples=200, phases=ONLY_DRAWN)
+@settings(max_examples=60, phases=ONLY_DRAWN)
 @given(some.integers(0, 10**9))
 def test_a_random_program_does_what_eager_does_or_is_refused(seed):
     assume(seed not in KNOWN)

@@ -302,13 +302,8 @@ class Caller:
     def _call_builtin_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
         """A method written in C: of a tensor, a list, a dict, a string."""
         owner, name = self.session.seen(method.__self__), method.__name__
-        if isinstance(owner, BaseException) or name == "__setattr__":
-            if name == "__setattr__":
-                note_object(self.session, owner)
-            return method(*args, **kwargs)
-        if isinstance(owner, contextvars.ContextVar):
-            self.session.note(owner)
-            return reset_variable(owner, *args) if name == "reset" else method(*args, **kwargs)
+        if isinstance(owner, BaseException | contextvars.ContextVar) or name == "__setattr__":
+            return self._call_on_the_object(owner, name, method, args, kwargs)
         if isinstance(owner, StagedDeque):
             return call_deque_method(self.session, owner, name, args)
         if isinstance(owner, StagedList):
@@ -333,6 +328,18 @@ class Caller:
         if isinstance(owner, str | bytes) and any(map(_is_captured, args)):
             return self.builtins.call_text_method(owner, name, args, kwargs)
         return self.library(method, args, kwargs)
+
+    def _call_on_the_object(
+        self, owner: Any, name: str, method: Any, args: Args, kwargs: Keywords
+    ) -> Any:
+        """A method that is called as it is, whatever it is given; what it changes is noted."""
+        if name == "__setattr__":
+            note_object(self.session, owner)
+        elif isinstance(owner, contextvars.ContextVar):
+            self.session.note(owner)
+            if name == "reset":
+                return reset_variable(owner, *args)
+        return method(*args, **kwargs)
 
     def _call_tensor_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
         if method.__name__ in TENSOR_METHODS:
