@@ -51,6 +51,7 @@ MADE_AT_RUN_TIME = {
 WITHOUT_EXAMPLE = frozenset({
     "there are no build strategies here",
     "a … cannot be made static",
+    "a … cannot be explained",
     "`…` (…:…) …",
     "… does not parse: …",
     "… cannot be converted",
@@ -75,6 +76,7 @@ WITHOUT_EXAMPLE = frozenset({
     "`…` of a captured number is not supported",
     "the higher-order op `…` cannot be recorded",
     "`…` gives a tensor that may be absent",
+    "an object that the loop changes takes another form on every trip",
     "a … is sliced by a captured number",
     "a set is asked about, or given, a captured value",
     "`…` of a list whose length only a run knows is not supported",
@@ -289,7 +291,9 @@ def page() -> str:
     codes = list(dict.fromkeys(one.code for one in found))
     parts = ["\n".join([INTRODUCTION, *map(_row, codes)])]
     for code in codes:
-        parts.append(f"## {code} {_class(code).__name__}\n\n{_class(code).__doc__}")
+        first = (_class(code).__doc__ or "").splitlines()[0]
+        more = f"[What it means](errors/{code}.md)"
+        parts.append(f"## {code} {_class(code).__name__}\n\n{first} {more}")
         parts += [_entry(one, shown.get(one)) for one in found if one.code == code]
     return "\n\n".join(parts) + "\n"
 

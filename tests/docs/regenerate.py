@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.docs import refusals, syntax
+from tests.docs import error_pages, refusals, syntax
 from tests.docs.documents import ROOT, with_blocks, with_tables
 from tests.docs.features import table
 from tests.docs.stages import MAKERS
@@ -20,6 +20,8 @@ def main() -> None:
     write(MODELS, with_tables(MODELS.read_text(), TABLES))
     write(REFUSALS, refusals.page())
     write(SYNTAX, syntax.page())
+    for name, text in error_pages.pages().items():
+        write(error_pages.FOLDER / name, text)
 
 
 def write(document: Path, after: str) -> None:

@@ -447,7 +447,8 @@ class Recorder(ProxyTorchDispatchMode):
         name = op_name(func)
         if name in REFUSED_OPS:
             problem, fix = REFUSED_OPS[name]
-            raise UnsupportedCall(problem, at=current_place(), fix=fix)
+            edit = IN_PLACE if name == "aten::set_data" else None
+            raise UnsupportedCall(problem, at=current_place(), fix=fix, edit=edit)
         if func.namespace != "aten" and not has_fake_kernel(func):
             raise UnsupportedCall(
                 f"the custom op `{name}` has no fake kernel, so its result cannot be described",
@@ -585,10 +586,10 @@ class Recorder(ProxyTorchDispatchMode):
         if not self.sees(fact):
             return
         condition = NumberBuilder(self).build(fact, "bool")
-        names = {symbol: self._size_in_words(symbol) for symbol in fact.free_symbols}
+        names = {symbol: self.size_in_words(symbol) for symbol in fact.free_symbols}
         self.emit("stator::demand", (condition, f"this needs {in_words(fact, names)}"))
 
-    def _size_in_words(self, symbol: sympy.Symbol) -> str:
+    def size_in_words(self, symbol: sympy.Symbol) -> str:
         """`x.shape[0]` for a size of an argument."""
         for scope in self.scope.chain():
             if symbol in scope.symbols:
@@ -621,6 +622,7 @@ def _hashable(arg: Arg) -> object:
     return (type(arg), repr(arg) if isinstance(arg, float | complex) else arg)
 
 
+IN_PLACE = (r"([\w.\[\]]+)\.data\s*=\s*(.+)", r"\1.copy_(\2)")
 REFUSED_OPS = {
     "aten::set_data": ("assigning `.data` cannot be recorded", "write in place: `x.copy_(...)`"),
     "aten::resize_": ("`resize_` cannot be recorded", "make a new tensor"),

@@ -21,8 +21,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules import module as torch_module
 
-from stator.capture.places import is_library_file
+from stator.capture.places import current_place, is_library_file
 from stator.capture.values import StagedList, Variant
+from stator.location import Location
 from stator.staging.stamps import FUNCTION_PARTS, Stamp, class_dicts
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
@@ -48,6 +49,7 @@ class Read:
     function: types.FunctionType | None = None  # whose code and defaults were used
     no_hooks: tuple[dict[Any, Any], ...] = ()  # tables of hooks that are empty
     names: tuple[str, ...] = ()  # of the parts, where it has several
+    place: Location | None = None  # the line that read it first
 
     def is_unchanged(self) -> bool:
         """Does it give the same now?"""
@@ -229,8 +231,9 @@ class Guards:
         owner: Any = None,
     ) -> None:
         """Keep a first read, unless it gave what this very capture has put there."""
-        if not self._is_of_the_capture(value):
-            self._reads.setdefault(key, Read(what, again, value, dicts, owner))
+        if key not in self._reads and not self._is_of_the_capture(value):
+            place = current_place()
+            self._reads[key] = Read(what, again, value, dicts, owner, place=place)
 
     def _is_of_the_capture(self, value: Any) -> bool:
         if id(value) in self._live or isinstance(value, SYMBOLIC):
@@ -251,6 +254,10 @@ class Guards:
             for (_, kind, *name), read in self._reads.items()
             if kind == "attribute" and name == [key]
         )
+
+    def reads(self) -> tuple[Read, ...]:
+        """Everything that is watched, in the order in which it was read."""
+        return tuple(self._reads.values())
 
     # ---- before a run
 
