@@ -78,6 +78,7 @@ def page(cls: type[StatorError]) -> str:
     link = f"../refusals.md#{cls.code.lower()}-{cls.__name__.lower()}"
     return "\n\n".join([
         f"# {cls.code} {cls.__name__}",
+        "<!-- fmt: off -->",
         one.first,
         one.why,
         f"It is also a `{builtin}`. `stator.errors.explain(\"{cls.code}\")` prints this page.",

@@ -31,9 +31,11 @@ def add_involved(error: Exception) -> None:
     """Tell `error` what the variables on its line are, unless it knows."""
     if not isinstance(error, StatorError):
         place = place_of(error)
-        named = _involved(error, place) if place is not None else {}
-        if named:
-            error.add_note(f"  with {', '.join(f'{name}: {kind}' for name, kind in named.items())}")
+        if place is not None:
+            named = [f"{name}: {kind}" for name, kind in _involved(error, place).items()]
+            error.add_note(f"  while it was captured, at {place}")
+            if named:
+                error.add_note(f"  with {', '.join(named)}")
     elif not error.involved and error.at is not None:
         error.involved = _involved(error, error.at)
 

@@ -243,7 +243,7 @@ class Caller:
             session.converted[function] = done.function
             session.decide("call", "converted", function.__qualname__, _defined(function))
             for name in done.global_reads:
-                session.guards.read_global(function.__globals__, name)
+                session.guards.read_global(function.__globals__, name, _defined(function))
             session.cells_written[done.function] = _cells(function, done.nonlocals)
             if function.__code__ not in session.born_codes:
                 self._watch_cells(function, done)

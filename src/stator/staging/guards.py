@@ -184,14 +184,14 @@ class Guards:
             what = f"what a {type(obj).__name__} holds"
             self._watch((id(obj), "contents"), lambda: contents(obj), expected, what, dicts)
 
-    def read_global(self, names: dict[str, Any], name: str) -> None:
-        """The global `name` of a module with these globals is read."""
+    def read_global(self, names: dict[str, Any], name: str, place: Location | None = None) -> None:
+        """The global `name` of a module with these globals is read, by the function at `place`."""
         if isinstance(names.get(name), types.ModuleType):
             if not _is_library(names[name]):
                 self.own(names[name])
         elif name in names:
             self._watch((id(names), "global", name), lambda: names.get(name, _MISSING),
-                        names[name], f"global {name}", (names,))  # fmt: skip
+                        names[name], f"global {name}", (names,), place=place)  # fmt: skip
             self.own(names[name])
 
     def read_cell(self, cell: types.CellType, name: str) -> None:
@@ -229,11 +229,12 @@ class Guards:
         what: str,
         dicts: tuple[dict[Any, Any], ...] | None = None,
         owner: Any = None,
+        place: Location | None = None,
     ) -> None:
         """Keep a first read, unless it gave what this very capture has put there."""
         if key not in self._reads and not self._is_of_the_capture(value):
-            place = current_place()
-            self._reads[key] = Read(what, again, value, dicts, owner, place=place)
+            at = place or current_place()
+            self._reads[key] = Read(what, again, value, dicts, owner, place=at)
 
     def _is_of_the_capture(self, value: Any) -> bool:
         if id(value) in self._live or isinstance(value, SYMBOLIC):
