@@ -52,6 +52,7 @@ WITHOUT_EXAMPLE = frozenset({
     "there are no build strategies here",
     "a … cannot be made static",
     "a … cannot be explained",
+    "this cannot be traced: …: …",
     "`…` (…:…) …",
     "… does not parse: …",
     "… cannot be converted",
