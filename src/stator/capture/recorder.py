@@ -600,8 +600,14 @@ class Recorder(ProxyTorchDispatchMode):
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
         """The error for Python code that asks what only a run knows."""
+        found = {symbol: self.size_in_words(symbol) for symbol in question.free_symbols}
+        named = {
+            symbol: words if "shape" in words else "a captured number"
+            for symbol, words in found.items()
+        }
+        text = in_words(question, named)
         return DataDependent(
-            f"Python code needs the value of {question}, which only a run of the program has",
+            f"Python code needs the value of {text}, which only a run of the program has",
             at=current_place(),
             fix="let Stator convert the code that asks, or compute it with tensors",
         )

@@ -208,8 +208,9 @@ class Caller:
 
     def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
         if function in FUNCTIONS or self._is_library(function):
-            if function.__module__ != "torch" and not function.__module__.startswith("torch."):
-                self.session.decide("call", "library", f"{function.__module__}.{function.__name__}")
+            module = str(function.__module__)
+            if module.partition(".")[0] != "torch":
+                self.session.decide("call", "library", f"{module}.{function.__name__}")
             return self.library(function, args, kwargs)
         return self.run(function, args, kwargs)
 

@@ -214,7 +214,7 @@ def _for_python(
 
 def _in_words(iterable: Any) -> str:
     kind = type(iterable).__name__.removeprefix("Staged").lower()
-    known = isinstance(iterable, list | tuple | dict | range | str)
+    known = type(iterable) in (list, tuple, dict, str, StagedList)
     return f"a {kind} of {len(iterable)}" if known else f"a {kind}"
 
 
