@@ -4,11 +4,13 @@ import ast
 from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src" / "stator"
-GROUND = {"errors", "location"}
+GROUND = {"errors", "frames", "location", "logs"}
 STAGES = {"source", "rewrite", "staging", "capture", "program", "optimize", "execute", "export"}
 MAY_IMPORT = {
     "location": set(),
-    "errors": {"location"},
+    "logs": set(),
+    "frames": {"location", "logs"},
+    "errors": {"frames", "location"},
     "source": GROUND,
     "program": GROUND,
     "rewrite": {"source"} | GROUND,

@@ -9,11 +9,13 @@ def f(x):
     return x
 """
 
-from stator import errors, static
+from stator import debug, errors, static
 from stator.api.concrete import ConcreteProgram
 from stator.api.conversion import to_static
+from stator.api.explaining import explain
 from stator.api.input_spec import InputSpec
 from stator.api.saving import TranslatedLayer, load, save
+from stator.api.settings import set_code_level, set_from, set_verbosity
 from stator.api.static_function import StaticFunction
 from stator.api.switches import enable_to_static, ignore_module, not_to_static
 from stator.errors import StatorError
@@ -30,12 +32,19 @@ __all__ = [
     "StatorError",
     "TracedLayer",
     "TranslatedLayer",
+    "debug",
     "enable_to_static",
     "errors",
+    "explain",
     "ignore_module",
     "load",
     "not_to_static",
     "save",
+    "set_code_level",
+    "set_verbosity",
     "static",
     "to_static",
 ]
+
+set_from()
+del set_from

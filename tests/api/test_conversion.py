@@ -11,6 +11,7 @@ import stator
 from stator import InputSpec, StaticFunction
 from stator.errors import ConversionError, UnsupportedCall
 from tests.capture.oracle import check
+from tests.said import said
 
 
 def doubled_while_small(x):
@@ -200,7 +201,7 @@ def test_a_module_made_static_twice_wraps_its_forward_once():
 def test_an_unknown_backend_is_refused_by_its_text():
     with pytest.raises(ConversionError) as caught:
         stator.to_static(doubled_while_small, backend="xla")
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST100] there is no backend 'xla' here\n  fix: use backend=\"interpreter\""
     )
 
@@ -208,7 +209,7 @@ def test_an_unknown_backend_is_refused_by_its_text():
 def test_what_cannot_be_called_is_refused_by_its_text():
     with pytest.raises(ConversionError) as caught:
         stator.to_static(3)
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST100] a int cannot be made static\n  fix: pass a function, a method or an nn.Module"
     )
 
@@ -243,7 +244,11 @@ def test_without_full_graph_what_cannot_be_captured_runs_eagerly_after_one_warni
         f"  at {__file__}:{line}, in draw\n"
         "        return x * random.random()\n"
         "                   ^\n"
-        "  fix: call it outside and pass the value, or use torch's functions"
+        "  with x: f32[2]\n"
+        "  fix: call it outside and pass the value, or use torch's functions\n"
+        "  edit:\n"
+        "    - return x * random.random()\n"
+        "    + return x * torch.rand(())"
     ]
     assert caught[0].filename == __file__
     assert not torch.equal(first, second)
@@ -320,6 +325,6 @@ def test_an_error_of_the_users_is_no_reason_to_fall_back():
 def test_a_build_strategy_is_refused_until_there_are_some():
     with pytest.raises(ConversionError) as caught:
         stator.to_static(abs, build_strategy=object())
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST100] there are no build strategies here\n  fix: leave build_strategy out"
     )

@@ -6,6 +6,7 @@ import torch
 
 from stator import InputSpec
 from stator.errors import SpecMismatch
+from tests.said import said
 
 
 def test_none_and_minus_one_both_mean_any_size():
@@ -28,7 +29,7 @@ def test_the_default_dtype_is_float32():
 def test_a_bad_size_is_refused_by_its_text(size):
     with pytest.raises(SpecMismatch) as caught:
         InputSpec([size])
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         f"[ST301] {size!r} is not a size\n  fix: give a number >= 0, or None for any size"
     )
 
@@ -37,7 +38,7 @@ def test_a_bad_size_is_refused_by_its_text(size):
 def test_a_bad_dtype_is_refused_by_its_text(dtype):
     with pytest.raises(SpecMismatch) as caught:
         InputSpec([1], dtype)
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         f'[ST301] {dtype!r} is not a dtype\n  fix: give one such as "float32" or "int64"'
     )
 
@@ -69,7 +70,7 @@ def test_batch_leaves_the_spec_itself_as_it_was():
 def test_a_spec_without_dimensions_cannot_be_unbatched():
     with pytest.raises(SpecMismatch) as caught:
         InputSpec([], "int64").unbatch()
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST301] InputSpec([], 'int64') has no dimension to take away\n"
         "  fix: unbatch a spec with at least one dimension"
     )

@@ -9,6 +9,7 @@ import torch
 import stator
 from stator import InputSpec
 from stator.errors import CaptureError, FormatError, SpecMismatch
+from tests.said import said
 from tests.zoo.comparison import compare
 
 Pair = collections.namedtuple("Pair", "first second")
@@ -362,7 +363,7 @@ def test_an_unknown_keyword_is_refused_by_its_text(tmp_path):
 def test_without_a_spec_nothing_can_be_saved(tmp_path):
     with pytest.raises(SpecMismatch) as caught:
         stator.save(Net(), tmp_path / "model")
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST301] there is no input_spec to save forward for\n"
         "  fix: pass input_spec=[InputSpec([None, 3], 'float32'), ...]"
     )

@@ -12,6 +12,7 @@ import torch
 import stator
 from stator import InputSpec
 from stator.errors import CaptureError
+from tests.said import said
 
 ANY = InputSpec([None, 2], name="x")
 
@@ -44,7 +45,7 @@ def saved(model, path, *args, **options):
 def problem_of(call, *args, **options):
     with pytest.raises(stator.StatorError) as caught:
         call(*args, **options)
-    return str(caught.value)
+    return said(caught.value)
 
 
 # ---- methods
@@ -366,7 +367,8 @@ def test_properties_are_saved_with_the_model(tmp_path):
 
 def test_a_property_that_is_no_plain_value_is_refused_by_its_text(tmp_path):
     assert problem_of(stator.save, Coder(), tmp_path / "m", [ANY], properties={"x": object()}) == (
-        "[ST400] a object cannot be saved as metadata"
+        "[ST400] a object cannot be saved as metadata\n"
+        "  fix: give numbers, strings, None, lists, and dicts with strings as keys"
     )
     assert not list(tmp_path.iterdir())
 

@@ -17,6 +17,7 @@ from stator import InputSpec
 from stator.api import static_function
 from stator.errors import SpecMismatch
 from tests.capture.oracle import check
+from tests.said import said
 
 SCALE = 2.0
 TABLE = {"a": 2.0}
@@ -335,7 +336,7 @@ def test_a_call_that_does_not_fit_its_spec_is_refused_by_its_text():
     static = stator.to_static(lambda x: x, [InputSpec([None, 2])])
     with pytest.raises(SpecMismatch) as caught:
         static(torch.ones(3))
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST301] x is float32[3], its spec says float32[any, 2]\n"
         "  fix: pass a tensor that fits, or change the spec"
     )
@@ -348,7 +349,7 @@ def test_a_call_with_fewer_arguments_than_its_spec_is_refused_by_its_text():
     static = stator.to_static(f, [InputSpec([1]), InputSpec([1])])
     with pytest.raises(SpecMismatch) as caught:
         static(torch.ones(1), y=torch.ones(1))
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST301] f is called with 1 positional arguments, its input_spec has 2\n"
         "  fix: pass every argument of the spec by position"
     )
@@ -389,7 +390,7 @@ def test_there_is_no_program_before_a_call():
 
     with pytest.raises(SpecMismatch) as caught:
         _ = stator.to_static(f).program
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST301] f has not been captured yet\n"
         "  fix: call it once, or use `stator.save` with an input_spec"
     )

@@ -51,6 +51,8 @@ MADE_AT_RUN_TIME = {
 WITHOUT_EXAMPLE = frozenset({
     "there are no build strategies here",
     "a … cannot be made static",
+    "a … cannot be explained",
+    "this cannot be traced: …: …",
     "`…` (…:…) …",
     "… does not parse: …",
     "… cannot be converted",
@@ -60,7 +62,6 @@ WITHOUT_EXAMPLE = frozenset({
     "a template string cannot be converted",
     "the buffer `…` is written but never read",
     "torch cannot trace this: …: …",
-    "this cannot be traced: …: …",
     "whether `…` works here depends on …: …",
     "`iter` of a captured value",
     "`torch.tensor` of a list that holds a list whose length only a run knows",
@@ -76,6 +77,7 @@ WITHOUT_EXAMPLE = frozenset({
     "`…` of a captured number is not supported",
     "the higher-order op `…` cannot be recorded",
     "`…` gives a tensor that may be absent",
+    "an object that the loop changes takes another form on every trip",
     "a … is sliced by a captured number",
     "a set is asked about, or given, a captured value",
     "`…` of a list whose length only a run knows is not supported",
@@ -290,7 +292,9 @@ def page() -> str:
     codes = list(dict.fromkeys(one.code for one in found))
     parts = ["\n".join([INTRODUCTION, *map(_row, codes)])]
     for code in codes:
-        parts.append(f"## {code} {_class(code).__name__}\n\n{_class(code).__doc__}")
+        first = (_class(code).__doc__ or "").splitlines()[0]
+        more = f"[What it means](errors/{code}.md)"
+        parts.append(f"## {code} {_class(code).__name__}\n\n{first} {more}")
         parts += [_entry(one, shown.get(one)) for one in found if one.code == code]
     return "\n\n".join(parts) + "\n"
 

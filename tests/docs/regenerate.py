@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from tests.docs import refusals, syntax
+from tests.docs import debugging, error_pages, refusals, syntax
 from tests.docs.documents import ROOT, with_blocks, with_tables
 from tests.docs.features import table
 from tests.docs.stages import MAKERS
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+DEBUGGING = ROOT / "docs" / "debugging.md"
 MODELS = ROOT / "docs" / "models.md"
 REFUSALS = ROOT / "docs" / "refusals.md"
 SYNTAX = ROOT / "docs" / "syntax.md"
@@ -17,9 +18,13 @@ TABLES = {"features": table}
 def main() -> None:
     """Write each document that has changed."""
     write(ARCHITECTURE, with_blocks(ARCHITECTURE.read_text(), MAKERS))
+    with_made = with_blocks(DEBUGGING.read_text(), debugging.MAKERS)
+    write(DEBUGGING, with_tables(with_made, debugging.TABLES))
     write(MODELS, with_tables(MODELS.read_text(), TABLES))
     write(REFUSALS, refusals.page())
     write(SYNTAX, syntax.page())
+    for name, text in error_pages.pages().items():
+        write(error_pages.FOLDER / name, text)
 
 
 def write(document: Path, after: str) -> None:

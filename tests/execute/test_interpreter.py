@@ -15,6 +15,7 @@ from stator.program.ops import STATOR_OPS
 from stator.program.types import ListType, OptionalType, TextType
 from stator.program.verifier import verify
 from tests.program.builder import BOOL, FLOAT, INT, Builder, tensor
+from tests.said import said
 
 
 def outputs(program, *inputs, **stored):
@@ -148,7 +149,9 @@ def test_a_tensor_list_of_another_length_is_refused():
         outputs(program, torch.arange(6.0))
     assert str(caught.value) == (
         "[ST302] aten::split.Tensor gives 3 values; it was captured to give 2\n"
-        "  at model.py:3, in forward"
+        "  at model.py:3, in forward\n"
+        "  with x: f32[6]\n"
+        "  fix: call it with sizes that fit, or capture it for fixed sizes"
     )
 
 
@@ -293,7 +296,10 @@ def test_an_assertion_that_holds_does_nothing():
 def test_a_demand_that_fails_says_its_text_and_place():
     with pytest.raises(DemandViolated) as caught:
         outputs(raising("demand", False, "n must be even"))
-    assert str(caught.value) == "[ST302] n must be even\n  at model.py:5, in forward"
+    assert str(caught.value) == (
+        "[ST302] n must be even\n  at model.py:5, in forward\n"
+        "  fix: call it with sizes that fit, or capture it for fixed sizes"
+    )
     assert outputs(raising("demand", True, "n must be even")) == ()
 
 
@@ -431,10 +437,10 @@ def test_the_number_of_inputs_and_the_stored_tensors_are_checked():
     program = build.program()
     with pytest.raises(InputError) as caught:
         run(program, [], {})
-    assert str(caught.value) == "[ST300] program test takes 1 inputs, not 0"
+    assert said(caught.value) == "[ST300] program test takes 1 inputs, not 0"
     with pytest.raises(InputError) as caught:
         run(program, [torch.ones(2)], {})
-    assert str(caught.value) == "[ST300] program test needs the parameter `fc.weight`"
+    assert said(caught.value) == "[ST300] program test needs the parameter `fc.weight`"
 
 
 def test_every_op_of_stator_has_a_meaning():

@@ -17,6 +17,7 @@ from stator.program.structure import (
     Sequence,
     Variant,
 )
+from tests.said import said
 
 LOCATION = ("file", "line", "column", "function")
 Point = namedtuple("Point", ["x", "y"])
@@ -78,7 +79,7 @@ def test_columns_may_stand_in_columns_and_hold_choices():
 def test_columns_of_different_lengths_are_a_broken_program():
     with pytest.raises(ProgramError) as caught:
         unflatten(Columns(Sequence("tuple", (Leaf(0), Leaf(1)))), ([1], []))
-    assert str(caught.value) == "[ST900] the columns of a list have no common length"
+    assert said(caught.value) == "[ST900] the columns of a list have no common length"
 
 
 def test_positions_include_tags():

@@ -19,6 +19,7 @@ from stator.export.files import Paths
 from stator.export.methods import Method
 from stator.export.saved_model import HEAD, read_model, write_model
 from tests.program.zoo import everything, linear
+from tests.said import said
 
 EVERYTHING_TENSORS = {
     "table": torch.tensor([1 + 2j, -0.5j], dtype=torch.complex128),
@@ -40,7 +41,7 @@ def model(tmp_path, weights):
 def refusal(path):
     with pytest.raises(FormatError) as caught:
         read_model(path)
-    return str(caught.value)
+    return said(caught.value)
 
 
 def rewrite(path, change):
@@ -487,13 +488,17 @@ def test_leftovers_of_a_writer_that_was_killed_are_removed(model, weights):
 
 def test_a_model_that_is_always_replaced_is_given_up(model, monkeypatch):
     monkeypatch.setattr(files, "_is_at", lambda *_: False)
-    assert refusal(model) == f"[ST400] {model}.stator was replaced 100 times while it was read"
+    assert refusal(model) == f"[ST400] {model}.stator was replaced 100 times while it was read" + (
+        "\n  fix: load it when nobody writes it"
+    )
 
 
 def test_a_folder_in_place_of_the_text_is_named(model):
     Paths.of(model).text.unlink()
     Paths.of(model).text.mkdir()
-    assert refusal(model) == f"[ST400] {model}.stator cannot be read: Is a directory"
+    assert refusal(model) == f"[ST400] {model}.stator cannot be read: Is a directory" + (
+        "\n  fix: check the path and its permissions"
+    )
 
 
 def test_the_program_of_a_method_is_found_by_its_mode(tmp_path, weights):

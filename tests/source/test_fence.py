@@ -79,10 +79,13 @@ def test_a_refusal_shows_the_place(tmp_path):
         convert(names["f"], None)
     assert str(caught.value) == (
         "[ST102] `except*` cannot be converted\n"
-        f"  at {file}:3, in f\n"
-        "            try: x()\n"
+        f"  at {file}:4, in f\n"
+        "            except* ValueError: pass\n"
         "            ^\n"
-        "  fix: use `except`"
+        "  fix: use `except`\n"
+        "  edit:\n"
+        "    - except* ValueError: pass\n"
+        "    + except ValueError: pass"
     )
 
 

@@ -10,6 +10,7 @@ import pytest
 
 from stator.errors import ConversionError, SourceUnavailable
 from stator.source.text import read_source
+from tests.said import said
 
 
 def decorated_twice(function):
@@ -75,7 +76,7 @@ def test_a_function_without_text_is_refused():
         read_source(names["f"])
     assert isinstance(caught.value, ConversionError)
     assert isinstance(caught.value, OSError)
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         "[ST101] `f` (<nowhere>:1) has no source text\n"
         "  fix: define it with `def` in a file or a notebook cell, or mark it `not_to_static`"
     )
@@ -95,7 +96,7 @@ def test_a_file_that_changed_under_the_function_is_refused(tmp_path):
     file, function = from_file(tmp_path, "def f(x): return x\n", "x = 1\n")
     with pytest.raises(SourceUnavailable) as caught:
         read_source(function)
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         f"[ST101] `f` ({file}:1) is not in the text of its file\n"
         "  fix: define it with `def` in a file or a notebook cell, or mark it `not_to_static`"
     )
@@ -105,7 +106,7 @@ def test_a_file_that_does_not_parse_any_more_is_refused(tmp_path):
     file, function = from_file(tmp_path, "def f(x): return x\n", "x = (1\n")
     with pytest.raises(SourceUnavailable) as caught:
         read_source(function)
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         f"[ST101] {file} does not parse: '(' was never closed\n"
         "  fix: the file has changed since it was imported: import it again"
     )
@@ -118,7 +119,7 @@ def test_lambdas_that_cannot_be_told_apart_are_refused():
     with pytest.raises(SourceUnavailable) as caught:
         read_source(function)
     where = f"{__file__}:{one.__code__.co_firstlineno}"
-    assert str(caught.value) == (
+    assert said(caught.value) == (
         f"[ST101] `<lambda>` ({where}) is one of several lambdas on one line\n"
         "  fix: define it with `def` in a file or a notebook cell, or mark it `not_to_static`"
     )

@@ -9,6 +9,7 @@ from torch import nn
 
 from stator import static
 from stator.errors import InputError, SpecMismatch
+from tests.said import said
 
 EXECUTOR = static.Executor("cpu")
 
@@ -94,7 +95,7 @@ def test_a_wrong_feed_says_which_and_what_came_and_what_was_expected(feed, probl
     program, _, _, _, _, z = written()
     with pytest.raises(SpecMismatch) as refusal:
         EXECUTOR.run(program, feed, [z])
-    assert (refusal.value.problem, refusal.value.fix) == (problem, fix)
+    assert (refusal.value.problem, refusal.value.fix) == (problem, fix or SpecMismatch.otherwise)
 
 
 def test_two_feeds_of_one_open_size_must_agree(tmp_path):
@@ -159,7 +160,7 @@ def test_a_dtype_that_numpy_lacks_is_named():
         y = static.data("x", [2]).to(torch.bfloat16)
     with pytest.raises(SpecMismatch) as refusal:
         EXECUTOR.run(program, {"x": torch.ones(2)}, [y])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST301] `to_0` is of bfloat16, which numpy does not have\n"
         "  fix: run with return_numpy=False, or fetch a cast of it"
     )
@@ -206,7 +207,7 @@ def test_a_value_inside_a_branch_cannot_be_fetched():
         static.cond(x.sum() > 0, lambda: x.exp(), lambda: x)
     with pytest.raises(InputError) as refusal:
         EXECUTOR.run(program, {"x": torch.ones(3)}, ["exp_0"])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] `exp_0` is made inside a branch or a loop, and is gone after it\n"
         "  fix: return it from there"
     )
@@ -240,7 +241,7 @@ def test_a_value_inside_a_branch_cannot_be_fetched():
 def test_a_wrong_call_is_refused(call, text):
     with pytest.raises(InputError) as refusal:
         call()
-    assert str(refusal.value) == text
+    assert said(refusal.value) == text
 
 
 def test_a_run_inside_a_guard_is_refused():

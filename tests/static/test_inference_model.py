@@ -8,6 +8,7 @@ from torch import nn
 import stator
 from stator import InputSpec, static
 from stator.errors import FormatError, InputError
+from tests.said import said
 
 EXECUTOR = static.Executor("cpu")
 
@@ -63,7 +64,7 @@ def test_a_fetch_without_its_feed_is_refused_with_both_names(tmp_path):
     program, (x, _), (scores, loss) = written()
     with pytest.raises(InputError) as refusal:
         static.save_inference_model(tmp_path / "model", [x], [scores, loss], EXECUTOR, program)
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] `cross_entropy_loss_0` needs the input `label`, which is not among the feeds "
         "(`x`)\n  fix: add `label` to the feeds, or leave `cross_entropy_loss_0` out"
     )
@@ -73,7 +74,7 @@ def test_a_feed_that_is_no_input_is_refused(tmp_path):
     program, _, (scores, loss) = written()
     with pytest.raises(InputError) as refusal:
         static.save_inference_model(tmp_path / "model", [scores], [loss], EXECUTOR, program)
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] `linear_1` is not an input of the program, and cannot be a feed\n"
         "  fix: feed what `data` made"
     )
@@ -106,7 +107,7 @@ def test_inside_a_guard_the_program_need_not_be_named(tmp_path):
 def test_a_wrong_call_is_refused(call, text, tmp_path):
     with pytest.raises(InputError) as refusal:
         call(tmp_path / "model")
-    assert str(refusal.value) == text
+    assert said(refusal.value) == text
 
 
 def test_a_loaded_program_trains(tmp_path):

@@ -10,6 +10,7 @@ from torch import nn
 from stator import static
 from stator.errors import DataDependent, DemandViolated, InputError, UnsupportedCall
 from stator.program.types import TensorType
+from tests.said import said
 
 EXECUTOR = static.Executor("cpu")
 
@@ -184,7 +185,7 @@ def test_a_clone_does_not_grow_with_its_original():
     assert str(clone) == text
     with pytest.raises(InputError) as refusal:
         EXECUTOR.run(clone, {"x": torch.ones(1, 4)}, [z])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] a tensor to fetch is not one of the program `main`\n"
         "  fix: give a tensor made under its `program_guard`, or a name"
     )
@@ -212,7 +213,7 @@ def test_a_guard_in_a_guard_of_the_same_program_is_refused():
 def test_a_guard_needs_a_program():
     with pytest.raises(InputError) as refusal, static.program_guard("main"):
         pass
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] program_guard is given a str\n  fix: give a `stator.static.Program`"
     )
 

@@ -7,6 +7,7 @@ import pytest
 from stator.errors import UnknownOption
 from stator.static import BuildStrategy, ExecutionStrategy
 from tests.docs.documents import ROOT
+from tests.said import said
 
 BUILD = "constant_folding, merge_equal_ops, enable_inplace, memory_reuse"
 EXECUTION = "num_threads, inference_mode"
@@ -19,10 +20,10 @@ def test_an_unknown_option_is_refused_with_the_known_ones(strategy, known):
     text = f"[ST303] {strategy.__name__} has no option `fuse`\n  fix: use one of {known}"
     with pytest.raises(UnknownOption) as refusal:
         strategy(fuse=True)
-    assert str(refusal.value) == text
+    assert said(refusal.value) == text
     with pytest.raises(UnknownOption) as refusal:
         strategy().fuse = True
-    assert str(refusal.value) == text
+    assert said(refusal.value) == text
 
 
 @pytest.mark.parametrize(
@@ -38,7 +39,7 @@ def test_an_unknown_option_is_refused_with_the_known_ones(strategy, known):
 def test_a_value_that_an_option_cannot_have_is_refused(strategy, option, value, fix):
     with pytest.raises(UnknownOption) as refusal:
         strategy(**{option: value})
-    assert str(refusal.value) == f"[ST303] `{option}` cannot be {value!r}\n  fix: {fix}"
+    assert said(refusal.value) == f"[ST303] `{option}` cannot be {value!r}\n  fix: {fix}"
 
 
 def test_options_can_be_set_later_and_strategies_compared():

@@ -18,6 +18,7 @@ from stator.errors import (
     UnsupportedCall,
 )
 from stator.static import BuildStrategy, ExecutionStrategy, Executor, load_inference_model
+from tests.said import said
 
 
 class Classifier(nn.Module):
@@ -122,7 +123,7 @@ def test_a_parameter_of_another_type_is_named():
     layer.double()
     with pytest.raises(SpecMismatch) as refusal:
         traced([x])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST301] the parameter `weight` must be a tensor f32[2, 4], not f64[2, 4]: "
         "its dtype is float64, not float32"
     )
@@ -146,7 +147,7 @@ def test_numbers_among_the_inputs_are_part_of_the_program():
     assert torch.equal(traced([torch.ones(4), 2.5])[0], torch.full((4,), 2.5))
     with pytest.raises(SpecMismatch) as refusal:
         traced([torch.ones(4), 3.5])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST301] args[1] must be 2.5, as it was when the program was captured, not 3.5"
     )
 
@@ -159,7 +160,7 @@ def test_one_tensor_given_twice_stays_one():
     assert torch.equal(traced([y, y])[0], y + y)
     with pytest.raises(SpecMismatch) as refusal:
         traced([x, y])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST301] inputs 0 and 1 were one tensor when the layer was traced\n"
         "  fix: give one tensor for both, or trace it with two"
     )
@@ -255,7 +256,8 @@ def test_a_size_that_python_branched_on_is_checked(size, other, fact):
         traced([torch.ones(other)])
     assert str(refusal.value) == (
         f"[ST302] this needs arg_0.shape[0] {fact}\n  at {__file__}:{line}, in by_size\n"
-        "        if x.shape[0] > 3:\n           ^"
+        f"        if x.shape[0] > 3:\n           ^\n  with arg_0: f32[{other}]\n"
+        "  fix: call it with sizes that fit, or capture it for fixed sizes"
     )
 
 
@@ -279,7 +281,7 @@ def test_a_size_of_zero_or_one_is_fixed(size):
     _, traced = TracedLayer.trace(nn.ReLU(), [torch.ones(size, 4)])
     with pytest.raises(SpecMismatch) as refusal:
         traced([torch.ones(3, 4)])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         f"[ST301] args[0] must be a tensor f32[{size}, s0], not f32[3, 4]: "
         f"its size 0 is 3, not {size}"
     )
@@ -330,7 +332,7 @@ def test_a_call_that_changes_the_layer_is_refused_and_undone(function, attribute
     layer = Calls(function, **attributes)
     with pytest.raises(UnsupportedCall) as refusal:
         TracedLayer.trace(layer, [torch.ones(3)])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         f"[ST204] the call changes {what}, which a traced program would not do\n"
         "  fix: keep tensors in registered buffers and write them in place (`copy_`), "
         "or use `stator.to_static`"
@@ -358,7 +360,7 @@ def test_a_buffer_written_in_place_is_written_by_each_run():
 def test_an_argument_that_is_changed_is_refused():
     with pytest.raises(UnsupportedCall) as refusal:
         TracedLayer.trace(Calls(change_given), [torch.ones(3), {}])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST204] the call changes a dict that it is given, which a traced program would not do\n"
         "  fix: return the new value, or use `stator.to_static`"
     )
@@ -387,7 +389,7 @@ def test_a_tensor_kept_outside_is_refused_with_the_line_that_made_it():
 def test_random_numbers_of_python_are_refused():
     with pytest.raises(UnsupportedCall) as refusal:
         TracedLayer.trace(Calls(lambda _, x: x * random.random()), [torch.ones(3)])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST204] the layer draws random numbers of Python or numpy, which a traced program would "
         "not\n  fix: draw them with torch"
     )
@@ -406,7 +408,7 @@ def test_an_error_of_the_layer_is_its_own():
 def test_the_constructor_is_not_public():
     with pytest.raises(InputError) as refusal:
         TracedLayer(nn.ReLU())
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] TracedLayer has no public constructor\n"
         "  fix: call `TracedLayer.trace(layer, inputs)`, which gives (outputs, traced)"
     )
@@ -415,7 +417,7 @@ def test_the_constructor_is_not_public():
 def test_only_a_module_can_be_traced():
     with pytest.raises(InputError) as refusal:
         TracedLayer.trace(torch.relu, [torch.ones(3)])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] a builtin_function_or_method cannot be traced\n"
         "  fix: give an nn.Module; for a function, use `stator.to_static`"
     )
@@ -425,7 +427,7 @@ def test_a_converted_layer_is_refused():
     layer = nn.Sequential(stator.to_static(nn.Linear(3, 3)))
     with pytest.raises(UnsupportedCall) as refusal:
         TracedLayer.trace(layer, [torch.ones(2, 3)])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST204] `0` of the layer is converted by `to_static`, and has programs of its own\n"
         "  fix: save it with `stator.save`, or trace it before it is converted"
     )
@@ -435,7 +437,7 @@ def test_a_converted_layer_is_refused():
 def test_inputs_are_a_tensor_or_a_list(inputs, kind):
     with pytest.raises(InputError) as refusal:
         TracedLayer.trace(nn.ReLU(), inputs)
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         f"[ST300] the inputs are a {kind}\n  fix: give a tensor, or a list of the layer's arguments"
     )
 
@@ -443,7 +445,7 @@ def test_inputs_are_a_tensor_or_a_list(inputs, kind):
 def test_an_argument_that_no_program_can_have_is_refused():
     with pytest.raises(UnsupportedCall) as refusal:
         TracedLayer.trace(Calls(lambda _, x, y: x), [torch.ones(3), object()])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST204] a layer cannot be traced with a object\n"
         "  fix: give tensors, numbers, strings, None, or lists, tuples and dicts of these"
     )
@@ -457,7 +459,7 @@ def test_another_autocast_than_that_of_the_trace_is_refused():
         assert outputs.dtype == torch.bfloat16
     with pytest.raises(InputError) as refusal:
         traced([x])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] the layer was traced under autocast to bfloat16, and is called without autocast\n"
         "  fix: call it as it was traced, or trace it again"
     )
@@ -483,7 +485,7 @@ def test_what_is_no_strategy_is_refused():
     _, traced = TracedLayer.trace(nn.ReLU(), [torch.ones(3)])
     with pytest.raises(InputError) as refusal:
         traced.set_strategy(build_strategy={"enable_inplace": True})
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] build_strategy is a dict\n  fix: give a `stator.static.BuildStrategy`"
     )
 
@@ -522,7 +524,7 @@ def test_a_fetch_without_the_feed_it_needs_is_named(tmp_path):
     _, traced = TracedLayer.trace(Classifier().eval(), batch(5))
     with pytest.raises(InputError) as refusal:
         traced.save_inference_model(tmp_path / "model", feed=[0], fetch=[0, 1])
-    assert str(refusal.value) == (
+    assert said(refusal.value) == (
         "[ST300] fetch 1 needs the input `y`, which is not among the feeds (`x`)\n"
         "  fix: add `y` to the feeds, or leave fetch 1 out"
     )
@@ -567,7 +569,7 @@ def test_a_position_that_is_not_there_is_refused(feed, fetch, text, tmp_path):
     _, traced = TracedLayer.trace(Classifier().eval(), batch(5))
     with pytest.raises(InputError) as refusal:
         traced.save_inference_model(tmp_path / "model", feed, fetch)
-    assert str(refusal.value) == f"[ST300] {text}"
+    assert said(refusal.value) == f"[ST300] {text}"
 
 
 def test_two_traces_print_the_same(keep_text):

@@ -9,8 +9,12 @@ import torch
 
 from stator.api.static_function import StaticFunction
 from stator.errors import ConversionError
+from stator.frames import user_facing
+
+BACKEND = (r"backend=(['\"])[\w-]*\1", 'backend="interpreter"')
 
 
+@user_facing
 def to_static(
     function: Any = None,
     input_spec: Any = None,
@@ -31,7 +35,7 @@ def to_static(
         )  # fmt: skip
     if backend not in (None, "interpreter"):
         raise ConversionError(
-            f"there is no backend {backend!r} here", fix='use backend="interpreter"'
+            f"there is no backend {backend!r} here", fix='use backend="interpreter"', edit=BACKEND
         )
     if build_strategy is not None:
         raise ConversionError("there are no build strategies here", fix="leave build_strategy out")

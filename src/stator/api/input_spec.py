@@ -10,6 +10,7 @@ import torch
 
 from stator.capture.inputs import TensorSpec
 from stator.errors import SpecMismatch
+from stator.frames import user_facing
 
 
 class InputSpec:
@@ -19,6 +20,7 @@ class InputSpec:
     InputSpec([None, 784], 'float32', name='image')
     """
 
+    @user_facing
     def __init__(
         self,
         shape: Sequence[int | None],
@@ -45,6 +47,7 @@ class InputSpec:
         """This spec with one more dimension in front."""
         return InputSpec((size, *self.shape), self.dtype, self.name, self.stop_gradient)
 
+    @user_facing
     def unbatch(self) -> InputSpec:
         """This spec without its first dimension."""
         if not self.shape:

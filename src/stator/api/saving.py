@@ -9,15 +9,18 @@ from typing import Any
 import torch
 
 from stator.api.captures import Capture, capture_all
+from stator.api.conversion import BACKEND
 from stator.api.saved_methods import requests_of
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, check_tensors
 from stator.errors import SpecMismatch
 from stator.export.saved_model import read_model, write_model
+from stator.frames import user_facing
 
 __all__ = ["TranslatedLayer", "load", "save"]
 
 
+@user_facing
 def save(
     model: Any,
     path: str | os.PathLike[str],
@@ -121,8 +124,10 @@ def _save_again(
     )
 
 
+@user_facing
 def load(path: str | os.PathLike[str], *, backend: str | None = None) -> TranslatedLayer:
     """The model saved at `path`: an nn.Module to run, or to train further."""
     if backend not in (None, "interpreter"):
-        raise SpecMismatch(f"there is no backend {backend!r} here", fix='use backend="interpreter"')
+        raise SpecMismatch(f"there is no backend {backend!r} here", fix='use backend="interpreter"',
+                           edit=BACKEND)  # fmt: skip
     return TranslatedLayer(read_model(path))

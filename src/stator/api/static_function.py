@@ -10,6 +10,7 @@ import sys
 import threading
 import types
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,11 +20,16 @@ from stator.api.concrete import ConcreteProgram, concrete_program
 from stator.api.entries import MISS, Entry, entry_for
 from stator.api.reasons import reason_for, sizes_reason
 from stator.api.signature import Signature, Sizes, fit, signature_of, specs_from, specs_of
-from stator.api.switches import Switch
 from stator.capture.inputs import TensorSpec
 from stator.capture.places import is_library_file
+from stator.debug.code import Code
+from stator.debug.eager import Switch
+from stator.debug.explain import capture_report, fact_at
+from stator.debug.report import Report
 from stator.errors import CaptureError, ConversionError, DemandViolated, SpecMismatch
+from stator.frames import hide_library_frames, user_facing
 from stator.location import Location
+from stator.logs import LOGGER
 from stator.program.program import Program
 from stator.rewrite.convert import convert
 from stator.staging.live_lists import ListSlot, makes_demands
@@ -124,9 +130,17 @@ class StaticFunction:
             return self._call_by_signature(args, kwargs, signature_of(args, kwargs))
         except DemandViolated as error:
             if self._input_spec is not None or not error.before_running:
+                hide_library_frames(error)
                 raise
             broken = error
-        return self._call_with_own_sizes(args, kwargs, broken)
+        except Exception as error:
+            hide_library_frames(error)
+            raise
+        try:
+            return self._call_with_own_sizes(args, kwargs, broken)
+        except Exception as error:
+            hide_library_frames(error)
+            raise
 
     def _call_with_own_sizes(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], broken: DemandViolated
@@ -198,6 +212,7 @@ class StaticFunction:
             )
             self._programs[signature.key] = (concrete, *earlier)
             self._order.append(concrete)
+            LOGGER.info("%s was captured because %s", self.__qualname__, reason)
             if len(self._order) == CAPTURE_LIMIT:
                 self._warn(reason)
             return concrete
@@ -262,6 +277,7 @@ class StaticFunction:
             if fallback not in self._eager.values():
                 warn_caller(f"{self.__name__} runs eagerly, as full_graph=False allows: {error}")
             self._eager[signature.key] = fallback
+            LOGGER.info("%s runs eagerly: %s", self.__qualname__, error.problem)
             return None
 
     def _warn(self, reason: str) -> None:
@@ -294,14 +310,16 @@ class StaticFunction:
     # ---- looking inside
 
     @property
-    def code(self) -> str:
+    @user_facing
+    def code(self) -> Code:
         """The Python that the rewrite made."""
         function = getattr(self._function, "__func__", self._function)
         if isinstance(function, torch.nn.Module):
             function = type(function).forward
-        return convert(function, Staging(Session())).code
+        return Code(convert(function, Staging(Session())).code)
 
     @property
+    @user_facing
     def program(self) -> Program:
         """The program of the last capture."""
         if not self._order:
@@ -315,6 +333,25 @@ class StaticFunction:
     def concrete_programs(self) -> tuple[ConcreteProgram, ...]:
         """Everything captured so far, in order."""
         return tuple(self._order)
+
+    @user_facing
+    def explain(self, *args: Any, **kwargs: Any) -> Report:
+        """What became of the function, by source line: of all captures, or of the one for a call.
+
+        With arguments, a capture is made for them if there is none; the program is not run.
+        """
+        if not args and not kwargs:
+            return self._report(self._order)
+        signature = signature_of(args, kwargs)
+        try:
+            return self._report([self._find(signature) or self._capture(args, kwargs, signature)])
+        except (ConversionError, CaptureError) as error:
+            return dataclasses.replace(self._report([]), refused=str(error))
+
+    def _report(self, programs: Sequence[ConcreteProgram]) -> Report:
+        captures = (capture_report(one.captured, one.program, one.reason) for one in programs)
+        fallbacks = (fact_at(one.reason, one.place) for one in self.fallbacks)
+        return Report(self.__qualname__, tuple(captures), tuple(fallbacks))
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
@@ -335,6 +372,7 @@ class StaticFunction:
         """The same function with another spec; what was captured is dropped."""
         return StaticFunction(self._function, input_spec, full_graph=self._full_graph)
 
+    @user_facing
     def capture(self, input_spec: Any) -> Captured:
         """A capture for `input_spec`, kept nowhere."""
         named = named_specs(self._function, tuple(specs_from(spec) for spec in input_spec))

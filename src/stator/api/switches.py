@@ -6,13 +6,8 @@ import types
 from collections.abc import Iterable
 from typing import Any
 
+from stator.debug.eager import Switch
 from stator.staging.marks import ignore_modules, leave_alone
-
-
-class Switch:
-    """`on` is read by every call of a static function."""
-
-    on = True
 
 
 def enable_to_static(enabled: bool) -> None:

@@ -21,6 +21,7 @@ from stator.execute.structure import unflatten
 from stator.export.methods import Method, mode_name
 from stator.export.saved_model import SavedModel
 from stator.export.tensor_table import Entry
+from stator.frames import user_facing
 from stator.program.program import Program
 from stator.program.types import TensorType
 
@@ -70,6 +71,7 @@ class TranslatedLayer(torch.nn.Module):
         }
         self.train(saved.training)
 
+    @user_facing
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program of `forward`."""
         return run_method(self, "forward", *args, **kwargs)
@@ -99,6 +101,7 @@ def program_of(layer: TranslatedLayer, method: str = "forward") -> Program:
     return layer._stator_programs[_program_name(layer, method)]
 
 
+@user_facing
 def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any) -> Any:
     """What the method gives."""
     name = _program_name(layer, method)

@@ -88,9 +88,9 @@ def capture_while(
         widened = _widen(kinds, after, len(names), fresh)
         if widened == kinds and not found:  # an object just found is to be carried next time
             break
-        kinds = widened
+        begun, kinds = kinds, widened
     else:
-        raise _never_settles(names, kinds, after)
+        raise _never_settles(names, begun, after)
     _emit_while(recorder, variables, condition, entry, kinds, objects, turn)
 
 
@@ -186,8 +186,8 @@ def _never_settles(names: tuple[str, ...], kinds: list[Kind], after: list[Any]) 
     for name, kind, value in zip(names, kinds, after, strict=False):
         if merge(kind, describe_value(value)) != kind:
             return LoopStateChanged(
-                f"`{name}` is {name_of(kind)} when a trip begins and "
-                f"{name_of(describe_value(value))} when it ends, and so on with every trip",
+                f"`{name}` is {_first_forms(kind)} when a trip begins and "
+                f"{_first_forms(describe_value(value))} when it ends, and so on with every trip",
                 at=current_place(),
                 fix=f"give `{name}` one dtype, rank and structure before the loop, and keep it",
             )
@@ -195,3 +195,9 @@ def _never_settles(names: tuple[str, ...], kinds: list[Kind], after: list[Any]) 
         "an object that the loop changes takes another form on every trip", at=current_place(),
         fix="keep the structure of lists, dicts and attributes the same in every trip",
     )  # fmt: skip
+
+
+def _first_forms(kind: Kind) -> str:
+    """`kind` in words; of many alternatives the first few."""
+    forms = name_of(kind).split(" or ")
+    return " or ".join(forms[:4]) + (f" (and {len(forms) - 4} more)" if len(forms) > 4 else "")

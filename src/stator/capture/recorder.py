@@ -447,7 +447,8 @@ class Recorder(ProxyTorchDispatchMode):
         name = op_name(func)
         if name in REFUSED_OPS:
             problem, fix = REFUSED_OPS[name]
-            raise UnsupportedCall(problem, at=current_place(), fix=fix)
+            edit = IN_PLACE if name == "aten::set_data" else None
+            raise UnsupportedCall(problem, at=current_place(), fix=fix, edit=edit)
         if func.namespace != "aten" and not has_fake_kernel(func):
             raise UnsupportedCall(
                 f"the custom op `{name}` has no fake kernel, so its result cannot be described",
@@ -585,10 +586,10 @@ class Recorder(ProxyTorchDispatchMode):
         if not self.sees(fact):
             return
         condition = NumberBuilder(self).build(fact, "bool")
-        names = {symbol: self._size_in_words(symbol) for symbol in fact.free_symbols}
+        names = {symbol: self.size_in_words(symbol) for symbol in fact.free_symbols}
         self.emit("stator::demand", (condition, f"this needs {in_words(fact, names)}"))
 
-    def _size_in_words(self, symbol: sympy.Symbol) -> str:
+    def size_in_words(self, symbol: sympy.Symbol) -> str:
         """`x.shape[0]` for a size of an argument."""
         for scope in self.scope.chain():
             if symbol in scope.symbols:
@@ -599,8 +600,14 @@ class Recorder(ProxyTorchDispatchMode):
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
         """The error for Python code that asks what only a run knows."""
+        found = {symbol: self.size_in_words(symbol) for symbol in question.free_symbols}
+        named = {
+            symbol: words if "shape" in words else "a captured number"
+            for symbol, words in found.items()
+        }
+        text = in_words(question, named)
         return DataDependent(
-            f"Python code needs the value of {question}, which only a run of the program has",
+            f"Python code needs the value of {text}, which only a run of the program has",
             at=current_place(),
             fix="let Stator convert the code that asks, or compute it with tensors",
         )
@@ -621,6 +628,7 @@ def _hashable(arg: Arg) -> object:
     return (type(arg), repr(arg) if isinstance(arg, float | complex) else arg)
 
 
+IN_PLACE = (r"([\w.\[\]]+)\.data\s*=\s*(.+)", r"\1.copy_(\2)")
 REFUSED_OPS = {
     "aten::set_data": ("assigning `.data` cannot be recorded", "write in place: `x.copy_(...)`"),
     "aten::resize_": ("`resize_` cannot be recorded", "make a new tensor"),

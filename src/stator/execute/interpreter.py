@@ -251,8 +251,13 @@ def run_demand(step: Step, frame: Frame) -> Sequence[Any]:
     """What the capture relied on must hold."""
     condition, text = (read(frame.values) for read in step.args)
     if not condition:
-        raise DemandViolated(text, at=step.op.place)
+        raise _with_inputs(DemandViolated(text, at=step.op.place), frame)
     return ()
+
+
+def _with_inputs(error: DemandViolated, frame: Frame) -> DemandViolated:
+    error.involved = _named(frame.values)
+    return error
 
 
 def run_function(step: Step, frame: Frame) -> Sequence[Any]:
@@ -271,10 +276,11 @@ def run_torch(step: Step, frame: Frame) -> Sequence[Any]:
     if not results:
         return ()
     if len(result) != len(results):
-        raise DemandViolated(
+        error = DemandViolated(
             f"{step.op.name} gives {len(result)} values; it was captured to give {len(results)}",
             at=step.op.place,
         )
+        raise _with_inputs(error, frame)
     return tuple(result)
 
 
@@ -398,9 +404,18 @@ def _add_notes(error: Exception, step: Step, values: Values) -> None:
     if isinstance(error, StatorError) or any(note.startswith(NOTE) for note in notes):
         return
     if place := step.op.place:
-        error.add_note(f"{NOTE} at {place.file}:{place.line}, in {place.function}")
+        error.add_note(f"{NOTE} at {place}")
     else:
         error.add_note(NOTE)
     if step.op.name not in EFFECTS:
         given = ", ".join(describe(read(values)) for read in step.args)
         error.add_note(f"  {step.op.name} was given ({given})")
+    elif named := _named(values):
+        error.add_note(f"  with {', '.join(f'{name}: {kind}' for name, kind in named.items())}")
+
+
+def _named(values: Values) -> dict[str, str]:
+    """The inputs of the program that are still there, as the user calls them, and their types."""
+    return {
+        value.name: describe(given) for value, given in values.items() if not value.name.isdigit()
+    }

@@ -109,7 +109,8 @@ def encode_constant(constant: bool | int | float | complex | str | None) -> Json
     if isinstance(constant, complex):
         return {"complex": [encode_float(constant.real), encode_float(constant.imag)]}
     if isinstance(constant, int) and not -INT_LIMIT <= constant < INT_LIMIT:
-        raise FormatError(f"the integer {constant} has more than 64 bits and cannot be saved")
+        raise FormatError(f"the integer {constant} has more than 64 bits and cannot be saved",
+                          fix="use a smaller integer, or a float")  # fmt: skip
     return constant
 
 
@@ -182,7 +183,8 @@ STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
 def check_nesting(depth: int) -> None:
     """FormatError beyond the depth that every reader must be able to follow."""
     if depth > MAX_NESTING:
-        raise FormatError(f"the program is nested more than {MAX_NESTING} deep")
+        raise FormatError(f"the program is nested more than {MAX_NESTING} deep",
+                          fix="nest fewer branches and loops")  # fmt: skip
 
 
 def encode_plain(item: object, depth: int = 0) -> Json:
@@ -194,4 +196,7 @@ def encode_plain(item: object, depth: int = 0) -> Json:
         return {"dict": {key: encode_plain(part, depth + 1) for key, part in item.items()}}
     if item is None or isinstance(item, bool | int | float | complex | str):
         return encode_constant(item)
-    raise FormatError(f"a {type(item).__name__} cannot be saved as metadata")
+    raise FormatError(
+        f"a {type(item).__name__} cannot be saved as metadata",
+        fix="give numbers, strings, None, lists, and dicts with strings as keys",
+    )

@@ -62,7 +62,8 @@ def opened(paths: Paths) -> Iterator[Opened]:
             if _is_at(text, paths.text):
                 yield Opened(text, tuple(weights))
                 return
-    raise FormatError(f"{paths.text} was replaced {TRIES} times while it was read")
+    raise FormatError(f"{paths.text} was replaced {TRIES} times while it was read",
+                      fix="load it when nobody writes it")  # fmt: skip
 
 
 def _open(file: Path, stack: contextlib.ExitStack) -> int:
@@ -71,7 +72,9 @@ def _open(file: Path, stack: contextlib.ExitStack) -> int:
     except FileNotFoundError:
         raise FormatError(f"{file} does not exist", fix="check the path") from None
     except OSError as error:
-        raise FormatError(f"{file} cannot be read: {error.strerror}") from None
+        raise FormatError(
+            f"{file} cannot be read: {error.strerror}", fix="check the path and its permissions"
+        ) from None
     stack.callback(os.close, descriptor)
     return descriptor
 

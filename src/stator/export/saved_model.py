@@ -177,7 +177,9 @@ def _read_text(file: Path, descriptor: int) -> bytes:
     try:
         return os.pread(descriptor, size, 0)
     except OSError as error:
-        raise FormatError(f"{file} cannot be read: {error.strerror}") from None
+        raise FormatError(
+            f"{file} cannot be read: {error.strerror}", fix="check the path and its permissions"
+        ) from None
 
 
 def _parse(file: Path, files: Opened) -> tuple[int, dict[str, Json]]:

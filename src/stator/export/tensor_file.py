@@ -81,16 +81,20 @@ def write_tensors(file: Path, tensors: Mapping[str, torch.Tensor]) -> None:
 def _form(name: str, tensor: torch.Tensor) -> tuple[str, list[int], int]:
     """The dtype, the shape and the number of bytes that `tensor` has in the file."""
     if name.startswith(FILLING):
-        raise FormatError(f"a tensor cannot be saved under the name `{name}`")
+        raise FormatError(f"a tensor cannot be saved under the name `{name}`",
+                          fix="give it another name in its module")  # fmt: skip
     if tensor.layout != torch.strided or tensor.is_quantized:
-        raise FormatError(f"the tensor `{name}` is sparse or quantized and cannot be saved")
+        raise FormatError(f"the tensor `{name}` is sparse or quantized and cannot be saved",
+                          fix="make it dense: `.to_dense()`, `.dequantize()`")  # fmt: skip
     if tensor.is_meta:
-        raise FormatError(f"the tensor `{name}` is on the meta device and has no data to save")
+        raise FormatError(f"the tensor `{name}` is on the meta device and has no data to save",
+                          fix="give it data first: `module.to_empty(device=...)`")  # fmt: skip
     dtype, shape = tensor.dtype, list(tensor.shape)
     if dtype.is_complex:
         dtype, shape = dtype.to_real(), [*shape, 2]
     if dtype not in NAMES:
-        raise FormatError(f"a tensor of dtype {tensor.dtype} cannot be saved")
+        raise FormatError(f"a tensor of dtype {tensor.dtype} cannot be saved",
+                          fix="convert it: `.to(torch.float32)`")  # fmt: skip
     return NAMES[dtype], shape, math.prod(shape) * dtype.itemsize
 
 

@@ -38,7 +38,8 @@ def entries_of(
     used = {stored.name: stored.kind for program in programs.values() for stored in program.stored}
     for name, kind in used.items():
         if name not in tensors:
-            raise FormatError(f"the program needs the {kind} `{name}`, and no tensor was given")
+            raise FormatError(f"the program needs the {kind} `{name}`, and no tensor was given",
+                              fix="pass every tensor that the program stores")  # fmt: skip
     entries = {}
     for name, tensor in tensors.items():
         kind = used.get(name) or (

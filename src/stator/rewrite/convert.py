@@ -15,6 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import CO_GENERATOR
 
+from stator.logs import CODE_LOGGER, Settings
 from stator.rewrite.access import rewrite_access, rewrite_displays
 from stator.rewrite.assignments import rewrite_assignments
 from stator.rewrite.calls import rewrite_calls
@@ -37,6 +38,8 @@ from stator.source.fence import check
 from stator.source.private import mangle
 from stator.source.scopes import Outside, free_names, outside_of, scope_of
 from stator.source.text import Source, read_source
+
+Shown = Callable[[str, ast.FunctionDef], None]
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class Pass:
 def convert(function: types.FunctionType, staging: object) -> Converted:
     """The converted form of `function`, whose work goes through `staging`."""
     work = _CACHE.work_for(function)
+    if Settings.code and _CACHE.is_to_be_shown(function.__code__):
+        _show_passes(function)
     new = load(work.code, function, staging)
     return Converted(
         new, work.text, work.outside.nonlocals_written, work.outside.globals_written,
@@ -89,6 +94,7 @@ class _Cache:
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._done: dict[int, tuple[weakref.ref[types.CodeType], Work]] = {}
+        self._shown: dict[int, int] = {}  # by code object: for which request it was shown
 
     def work_for(self, function: types.FunctionType) -> Work:
         """By identity: equal code objects may stand in different files."""
@@ -96,17 +102,27 @@ class _Cache:
         with self._lock:
             found = self._done.get(key)
             if found is None or found[0]() is not code:
-                gone = weakref.ref(code, lambda _: self._done.pop(key, None))
+                gone = weakref.ref(code, lambda _: self._forget(key))
                 found = self._done[key] = (gone, _work(function))
             return found[1]
+
+    def is_to_be_shown(self, code: types.CodeType) -> bool:
+        """True once for each time that somebody asks to see code."""
+        with self._lock:
+            before = self._shown.get(id(code))
+            self._shown[id(code)] = Settings.asked
+            return before != Settings.asked
+
+    def _forget(self, key: int) -> None:
+        self._done.pop(key, None)
+        self._shown.pop(key, None)
 
 
 _CACHE = _Cache()
 
 
 def _work(function: types.FunctionType) -> Work:
-    code, source = function.__code__, read_source(function)
-    mangle(source.tree, source.class_name)
+    code, source = function.__code__, _source(function)
     outside, free = outside_of(source.tree), {*code.co_freevars}
     names = {*free_names(source.tree), *outside.globals_read}
     nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
@@ -119,8 +135,36 @@ def _work(function: types.FunctionType) -> Work:
     )  # fmt: skip
 
 
-def rewrite(source: Source, *, is_generator: bool = False) -> ast.FunctionDef:
-    """The rewritten tree of `source`; raises UnsupportedSyntax for what has no staged form."""
+def _source(function: types.FunctionType) -> Source:
+    source = read_source(function)
+    mangle(source.tree, source.class_name)
+    return source
+
+
+def _show_passes(function: types.FunctionType) -> None:
+    """Rewrite `function` once more, and log what each pass that is asked for leaves."""
+    code, source = function.__code__, _source(function)
+    where = source.location(source.tree).short
+    before = ast.unparse(source.tree)
+
+    def shown(name: str, tree: ast.FunctionDef) -> None:
+        nonlocal before
+        after = ast.unparse(ast.fix_missing_locations(tree))
+        if name in Settings.code:
+            said = "no change" if after == before else f"\n{after}"
+            CODE_LOGGER.info("%s (%s) after %s: %s", function.__qualname__, where, name, said)
+        before = after
+
+    rewrite(source, is_generator=bool(code.co_flags & CO_GENERATOR), shown=shown)
+
+
+def rewrite(
+    source: Source, *, is_generator: bool = False, shown: Shown | None = None
+) -> ast.FunctionDef:
+    """The rewritten tree of `source`; raises UnsupportedSyntax for what has no staged form.
+
+    `shown` is called after each pass, with its name and the tree.
+    """
     check(source)
     tree = rewrite_matches(as_function(source.tree), source)
     parameters = [*tree.args.posonlyargs, *tree.args.args]
@@ -128,7 +172,7 @@ def rewrite(source: Source, *, is_generator: bool = False) -> ast.FunctionDef:
     job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
     if is_generator:
         tree = rewrite_yields(tree, job)
-    return ast.fix_missing_locations(_with_gathered(_run_passes(tree, job)))
+    return ast.fix_missing_locations(_with_gathered(_run_passes(tree, job, shown)))
 
 
 def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:
@@ -149,9 +193,11 @@ def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:
     return tree
 
 
-def _run_passes(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
+def _run_passes(tree: ast.FunctionDef, job: Job, shown: Shown | None = None) -> ast.FunctionDef:
     for step in PASSES:
         tree = step.run(tree, job)
+        if shown is not None:
+            shown(step.name, tree)
         if step.then_study:
             job = replace(job, known=study(tree, job.original))
     return tree

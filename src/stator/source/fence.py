@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
-from stator.errors import UnsupportedSyntax
+from stator.errors import Edit, UnsupportedSyntax
 from stator.source.nodes import COMPREHENSIONS
 from stator.source.text import Source
 
@@ -24,6 +24,7 @@ class Decision:
     verdict: Literal["allowed", "rewritten", "refused"]
     what: str = ""
     fix: str = ""
+    edit: Edit | None = None
 
 
 _ALLOWED = """
@@ -47,14 +48,16 @@ _REWRITTEN = """
     Match MatchValue MatchSingleton MatchSequence MatchMapping MatchClass MatchStar MatchAs MatchOr
 """
 _ASYNC = "write it without `async`: a program runs from start to end"
+_NOT_ASYNC = (r"\basync ", "")
+_F_STRING = (r"\bt(?=['\"])", "f")
 _REFUSED = {
-    "AsyncFunctionDef": ("`async def`", _ASYNC),
-    "AsyncFor": ("`async for`", "iterate over a list or a tensor"),
-    "AsyncWith": ("`async with`", _ASYNC),
-    "Await": ("`await`", _ASYNC),
-    "TryStar": ("`except*`", "use `except`"),
-    "TemplateStr": ("a template string", "use an f-string"),
-    "Interpolation": ("a template string", "use an f-string"),
+    "AsyncFunctionDef": ("`async def`", _ASYNC, _NOT_ASYNC),
+    "AsyncFor": ("`async for`", "iterate over a list or a tensor", _NOT_ASYNC),
+    "AsyncWith": ("`async with`", _ASYNC, _NOT_ASYNC),
+    "Await": ("`await`", _ASYNC, (r"\bawait ", "")),
+    "TryStar": ("`except*`", "use `except`", (r"\bexcept\s*\*", "except")),
+    "TemplateStr": ("a template string", "use an f-string", _F_STRING),
+    "Interpolation": ("a template string", "use an f-string", _F_STRING),
 }
 
 
@@ -85,7 +88,9 @@ def check(source: Source) -> None:
         decision = _decide(node)
         if decision.verdict == "refused":
             problem = f"{decision.what} cannot be converted"
-            raise UnsupportedSyntax(problem, at=source.location(node), fix=decision.fix)
+            node = getattr(node, "handlers", (node,))[0]  # of `except*`: that is the line to edit
+            raise UnsupportedSyntax(problem, at=source.location(node), fix=decision.fix,
+                                    edit=decision.edit)  # fmt: skip
 
 
 def _decide(node: ast.AST) -> Decision:

@@ -64,8 +64,9 @@ def get(session: Session, obj: Any, name: str) -> Any:
         name in REFUSED_ATTRIBUTES or (name == "is_leaf" and obj.requires_grad)
     ):
         why = REFUSED_ATTRIBUTES.get(name, GRAPH)
+        edit = (r"\.data\b", ".detach()") if name == "data" else None
         raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
-                              at=current_place(), fix="use `.detach()`")  # fmt: skip
+                              at=current_place(), fix="use `.detach()`", edit=edit)  # fmt: skip
     if isinstance(obj, torch.nn.Module):
         session.own_module(obj)
     if isinstance(obj, Number | CapturedComplex):

@@ -37,6 +37,7 @@ from stator.capture.values import (
     first_variant,
 )
 from stator.errors import DataDependent, UnsupportedCall
+from stator.location import Location
 from stator.rewrite.convert import Converted, convert
 from stator.staging import definitions, lists
 from stator.staging.access import note_object
@@ -74,6 +75,7 @@ FUNCTIONS: dict[Any, Any] = {
     **TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: same, torch.autocast: FollowedAutocast,
 }  # fmt: skip
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
+UNIFORM = (r"\b(?:(?:np|numpy)\.)?random\.(?:random|rand)\(\)", "torch.rand(())")
 
 
 class Spread:
@@ -104,7 +106,7 @@ class Caller:
         self.recursion = Recursion(session)
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
             (lambda f: isinstance(f, Variant), self._call_variant),
-            (is_left_alone, self.library),
+            (is_left_alone, self._call_left_alone),
             (is_function_apply, lambda f, a, k: apply_function(session, f, a, k)),
             (lambda f: isinstance(f, functools.partial), self._call_partial),
             (lambda f: isinstance(f, functools._lru_cache_wrapper), self._call_cached),
@@ -206,6 +208,9 @@ class Caller:
 
     def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Any:
         if function in FUNCTIONS or self._is_library(function):
+            module = str(function.__module__)
+            if module.partition(".")[0] != "torch":
+                self.session.decide("call", "library", f"{module}.{function.__name__}")
             return self.library(function, args, kwargs)
         return self.run(function, args, kwargs)
 
@@ -218,6 +223,11 @@ class Caller:
                 self.session, function.__name__, lambda consumer: new(consumer, *args, **kwargs)
             )
         return self.recursion.run(function, self.converted(function), args, kwargs)
+
+    def _call_left_alone(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        self.session.decide("call", "left alone", name)
+        return self.library(function, args, kwargs)
 
     def _is_library(self, function: types.FunctionType) -> bool:
         if function.__module__ == definitions.__name__:  # Python's builtins, written in Python
@@ -232,9 +242,9 @@ class Caller:
                 session.guards.read_function(function)
             done = convert(function, self.staging)
             session.converted[function] = done.function
-            session.decide("call", "converted", function.__qualname__)
+            session.decide("call", "converted", function.__qualname__, _defined(function))
             for name in done.global_reads:
-                session.guards.read_global(function.__globals__, name)
+                session.guards.read_global(function.__globals__, name, _defined(function))
             session.cells_written[done.function] = _cells(function, done.nonlocals)
             if function.__code__ not in session.born_codes:
                 self._watch_cells(function, done)
@@ -433,7 +443,12 @@ class Caller:
             found = (f"`{name}` gives another value each time, and a program would keep this one",
                      "call it outside and pass the value, or use torch's functions")  # fmt: skip
         if found is not None:
-            raise UnsupportedCall(found[0], at=current_place(), fix=found[1])
+            raise UnsupportedCall(
+                found[0],
+                at=current_place(),
+                fix=found[1],
+                edit=UNIFORM if name in ("random", "rand") else None,
+            )
 
     def _split_bool(self, function: Any, args: Args, kwargs: Keywords) -> tuple[Any] | None:
         """Torch takes no symbolic bool: one call for each of its two values."""
@@ -521,6 +536,11 @@ def _same_size(a: Any, b: Any) -> bool:
 
 def _is_from_torch(function: Any) -> bool:
     return str(getattr(function, "__module__", "")).split(".")[0] == "torch"
+
+
+def _defined(function: types.FunctionType) -> Location:
+    code = function.__code__
+    return Location(code.co_filename, code.co_firstlineno, 0, code.co_name)
 
 
 def _reads_the_world(function: Any) -> bool:

@@ -30,6 +30,7 @@ def if_stmt(
     """`if`: one side when the test is a Python value, both recorded when it is captured."""
     condition = session.truth(test)
     if isinstance(condition, bool):
+        session.decide("if", "python", f"the condition is {condition}, a Python value")
         (body if condition else orelse)()
         return
     session.decide("if", "recorded", "the condition is captured")
@@ -62,6 +63,7 @@ def if_expr(session: Session, test: Any, body: Code, orelse: Code) -> Any:
     """`body if test else orelse`."""
     condition = session.truth(test)
     if isinstance(condition, bool):
+        session.decide("if", "python", f"the condition is {condition}, a Python value")
         return body() if condition else orelse()
     session.decide("if", "recorded", "the condition is captured")
     return capture_if(session.recorder, condition, body, orelse)
@@ -93,6 +95,8 @@ def while_stmt(
     """`while`: Python as long as the test is a Python value; recorded from where it is not."""
     recorder = session.recorder
     condition = session.truth(test())
+    if isinstance(condition, bool):
+        session.decide("while", "python", "the condition is a Python value: unrolled")
     while isinstance(condition, bool):
         if not condition:
             return
@@ -187,6 +191,7 @@ def _for_python(
 ) -> None:
     """Trip by trip; when the test becomes captured, a range is recorded, the rest guarded."""
     recorder = session.recorder
+    session.decide("for", "python", f"unrolled over {_in_words(iterable)}")
     for trip, item in enumerate(_items(iterable)):
         condition = session.truth(goes_on())
         if condition is False:
@@ -205,6 +210,12 @@ def _for_python(
             assert rest is not None
             _for_recorded(session, rest, trip + 1, body, goes_on, read, write, names)
             return
+
+
+def _in_words(iterable: Any) -> str:
+    kind = type(iterable).__name__.removeprefix("Staged").lower()
+    known = type(iterable) in (list, tuple, dict, str, StagedList)
+    return f"a {kind} of {len(iterable)}" if known else f"a {kind}"
 
 
 def _items(iterable: Any) -> Any:

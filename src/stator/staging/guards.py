@@ -21,8 +21,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules import module as torch_module
 
-from stator.capture.places import is_library_file
+from stator.capture.places import current_place, is_library_file
 from stator.capture.values import StagedList, Variant
+from stator.location import Location
 from stator.staging.stamps import FUNCTION_PARTS, Stamp, class_dicts
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
@@ -48,6 +49,7 @@ class Read:
     function: types.FunctionType | None = None  # whose code and defaults were used
     names: tuple[str, ...] = ()  # of the parts, where it has several
     is_kind: bool = False  # it says whether a place still holds what it held, in kind
+    place: Location | None = None  # the line that read it first
 
     def is_unchanged(self) -> bool:
         """Does it give the same now?"""
@@ -188,14 +190,14 @@ class Guards:
             what = f"what a {type(obj).__name__} holds"
             self._watch((id(obj), "contents"), lambda: contents(obj), expected, what, dicts)
 
-    def read_global(self, names: dict[str, Any], name: str) -> None:
-        """The global `name` of a module with these globals is read."""
+    def read_global(self, names: dict[str, Any], name: str, place: Location | None = None) -> None:
+        """The global `name` of a module with these globals is read, by the function at `place`."""
         if isinstance(names.get(name), types.ModuleType):
             if not _is_library(names[name]):
                 self.own(names[name])
         elif name in names:
             self._watch((id(names), "global", name), lambda: names.get(name, _MISSING),
-                        names[name], f"global {name}", (names,))  # fmt: skip
+                        names[name], f"global {name}", (names,), place=place)  # fmt: skip
             self.own(names[name])
 
     def read_cell(self, cell: types.CellType, name: str) -> None:
@@ -233,10 +235,12 @@ class Guards:
         what: str,
         dicts: tuple[dict[Any, Any], ...] | None = None,
         owner: Any = None,
+        place: Location | None = None,
     ) -> None:
         """Keep a first read, unless it gave what this very capture has put there."""
-        if not self._is_of_the_capture(value):
-            self._reads.setdefault(key, Read(what, again, value, dicts, owner))
+        if key not in self._reads and not self._is_of_the_capture(value):
+            at = place or current_place()
+            self._reads[key] = Read(what, again, value, dicts, owner, place=at)
 
     def _is_of_the_capture(self, value: Any) -> bool:
         if id(value) in self._live or isinstance(value, SYMBOLIC):
@@ -258,12 +262,11 @@ class Guards:
             if kind == "attribute" and name == [key]
         )
 
-    # ---- before a run
-
-    @property
     def reads(self) -> tuple[Read, ...]:
-        """All that was read."""
+        """Everything that is watched, in the order in which it was read."""
         return tuple(self._reads.values())
+
+    # ---- before a run
 
     def hold(self) -> bool:
         """Is everything as the capture found it?"""
@@ -279,14 +282,14 @@ class Guards:
 
     def changed(self) -> str | None:
         """What is no longer as the capture found it, in words; None when everything is."""
-        for read in self.reads:
+        for read in self.reads():
             if not read.is_unchanged():
                 return read.in_words()
         return None
 
     def reason(self) -> str | None:
         """The same as a sentence, with the values where they are short."""
-        for read in self.reads:
+        for read in self.reads():
             if not read.is_unchanged():
                 if read.is_kind:
                     return f"{read.what} is of another kind"
@@ -304,7 +307,7 @@ class Guards:
                 self._strikes[id(one)] = (one, strikes)
                 if strikes == STRIKES:
                     self._often_written[id(one)] = one
-        return Stamp(self.reads, self._often_written)
+        return Stamp(self.reads(), self._often_written)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
 from stator.capture.values import Locals, StagedList, Variant, refuse_frozen
 from stator.location import Location
+from stator.logs import LOGGER
 from stator.staging.guards import Guards
 from stator.staging.protocols import user_method
 from stator.staging.truth import known, to_int, truth
@@ -29,6 +30,11 @@ class Decision:
     choice: str  # "recorded", "python", "converted", "library", "left alone"
     why: str
     place: Location | None
+    defined: Location | None = None  # of a callee that is converted: where it stands
+
+    def __str__(self) -> str:
+        where = self.place.short if self.place is not None else "somewhere"
+        return f"{where}: {self.what} {self.choice}: {self.why}"
 
 
 @dataclass
@@ -58,9 +64,11 @@ class Session:
         """What Python code has changed in the current block."""
         return self.recorder.journal
 
-    def decide(self, what: str, choice: str, why: str) -> None:
+    def decide(self, what: str, choice: str, why: str, defined: Location | None = None) -> None:
         """Keep a decision, with the line of user code it is about."""
-        self.decisions.append(Decision(what, choice, why, current_place()))
+        decision = Decision(what, choice, why, current_place(), defined)
+        self.decisions.append(decision)
+        LOGGER.debug("%s", decision)
 
     def note(self, obj: Any) -> None:
         """`obj` is about to be changed by user code."""

@@ -5,6 +5,7 @@ inputs  ->  converted function runs under the recorder  ->  results, effects  ->
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -21,9 +22,11 @@ from torch.nn.utils import parametrize
 from stator.capture.blocks import record_raise
 from stator.capture.foreign_errors import says_captured
 from stator.capture.inputs import InputReader, Inputs
+from stator.capture.involved import add_involved
 from stator.capture.journal import same_state, state_of
 from stator.capture.places import place_of
 from stator.capture.results import Results
+from stator.capture.shown import tensors_shown
 from stator.capture.values import (
     Columns,
     Diverged,
@@ -34,6 +37,7 @@ from stator.capture.values import (
 )
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.location import Location
+from stator.logs import frames_are_shown
 from stator.program.ir import Block
 from stator.program.naming import renumber
 from stator.program.ops import EFFECTS
@@ -120,10 +124,12 @@ def _trace(
             structure = results.structure_of(value)
             effects = _effects(session, inputs, results, live)
             written = _written(session)
-        except StatorError:
+        except StatorError as error:
+            add_involved(error)
             raise
         except Exception as error:
             if not (may_be_seen(recorder.scope.block) or says_captured(error)):
+                add_involved(error)
                 raise  # nothing of the program comes before it
             record_raise(recorder, error)
             results, structure = Results(recorder, session.guards.is_outside), Fixed(None)
@@ -197,7 +203,13 @@ def _recording(session: Session) -> Iterator[None]:
     recorder = session.recorder
     grad = torch.is_grad_enabled()
     try:
-        with recorder.fake, enable_python_dispatcher(), recorder:
+        with (
+            recorder.fake,
+            enable_python_dispatcher(),
+            recorder,
+            _quiet_meta(),
+            tensors_shown(recorder),
+        ):
             yield
     except StatorError:
         raise
@@ -211,6 +223,24 @@ def _recording(session: Session) -> Iterator[None]:
         raise
     finally:
         torch.set_grad_enabled(grad)
+
+
+@contextmanager
+def _quiet_meta() -> Iterator[None]:
+    """Torch logs its stack where an op is given what it cannot take; the user gets the error."""
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    if frames_are_shown():
+        yield
+        return
+    logger.addFilter(_is_not_meta)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_is_not_meta)
+
+
+def _is_not_meta(record: logging.LogRecord) -> bool:
+    return not str(record.msg).startswith("failed while attempting to run meta")
 
 
 def _first_line(error: Exception) -> str:
@@ -242,8 +272,10 @@ def _effects(
         else:
             anew = [slot.key for slot in live if slot.owner is obj]
             _watch_kept(session, obj, before, anew)
-        effect = _effect(obj, target, is_argument, before, results)
-        effects.append(replace(effect, place=session.journal.place_of(obj)))
+        place = session.journal.place_of(obj)
+        effects.append(
+            replace(_effect(obj, target, is_argument, before, results, place), place=place)
+        )
     return tuple(effects)
 
 
@@ -291,14 +323,22 @@ def _written(session: Session) -> tuple[AnySlot, ...]:
     return tuple(slots)
 
 
-def _effect(obj: Any, target: Any, is_argument: bool, before: Any, results: Results) -> Effect:
+def _effect(
+    obj: Any,
+    target: Any,
+    is_argument: bool,
+    before: Any,
+    results: Results,
+    place: Location | None,
+) -> Effect:
     state = state_of(obj)
     if isinstance(state, Columns):
         new = StagedList()
         new.columns = state
         return Effect(target, is_argument, results.structure_of(new))
     if isinstance(state, frozenset):
-        raise UnsupportedCall("a set of the caller's is changed", fix="return the set instead")
+        raise UnsupportedCall("a set of the caller's is changed", at=place,
+                              fix="return the set instead")  # fmt: skip
     if not isinstance(state, dict):
         return Effect(target, is_argument, results.structure_of(list(state)))
     changed = {
@@ -306,15 +346,15 @@ def _effect(obj: Any, target: Any, is_argument: bool, before: Any, results: Resu
         for key, value in state.items()
         if key not in before or not same_state((value,), (before[key],))
     }
-    _refuse_maybe_absent(changed)
+    _refuse_maybe_absent(changed, place)
     deleted = tuple(key for key in before if key not in state)
     return Effect(target, is_argument, results.structure_of(changed), deleted)
 
 
-def _refuse_maybe_absent(changed: dict[Any, Any]) -> None:
+def _refuse_maybe_absent(changed: dict[Any, Any], place: Location | None) -> None:
     for key, value in changed.items():
         if isinstance(value, Variant) and any(isinstance(v, Undefined) for v in value.alternatives):
             raise UnsupportedCall(
                 f"`{key}` of an object of the caller's is set on some paths only",
-                fix="set it on every path",
-            )
+                at=place, fix="set it on every path",
+            )  # fmt: skip

@@ -17,6 +17,7 @@ from stator.capture.numbers import Number
 from stator.capture.places import current_place
 from stator.capture.values import CapturedText, Variant
 from stator.errors import BranchMismatch, InputError, LoopStateChanged
+from stator.frames import user_facing
 from stator.program.ir import Arg
 from stator.program.types import TextType
 from stator.staging.truth import truth
@@ -27,6 +28,7 @@ Code = Callable[[], Any]
 ONE_FORM = "give the same dtype, rank and structure on every path"
 
 
+@user_facing
 def cond(pred: Any, true_fn: Code | None = None, false_fn: Code | None = None) -> Any:
     """What `true_fn()` or `false_fn()` gives, as `pred` says; both must give the same form."""
     then, orelse = true_fn or _nothing, false_fn or _nothing
@@ -66,6 +68,7 @@ class _Sides:
         return pytree.tree_unflatten(leaves, self.forms[0])
 
 
+@user_facing
 def case(pred_fn_pairs: Sequence[tuple[Any, Code]], default: Code | None = None) -> Any:
     """The function of the first `pred` that holds; else `default`, or the last function."""
     pairs = list(pred_fn_pairs)
@@ -84,6 +87,7 @@ def _first_of(pairs: list[tuple[Any, Code]], default: Code) -> Any:
     return cond(pred, function, lambda: _first_of(rest, default))
 
 
+@user_facing
 def switch_case(
     branch_index: Any,
     branch_fns: Mapping[int, Code] | Sequence[Code] | Sequence[tuple[int, Code]],
@@ -129,6 +133,7 @@ class _LoopVariables:
         self.values = tuple(values)
 
 
+@user_facing
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Sequence[Any]
 ) -> list[Any]:

@@ -12,6 +12,7 @@ import torch
 from stator.capture.places import current_place
 from stator.errors import InputError
 from stator.execute.arguments import check_type
+from stator.frames import user_facing
 from stator.optimize.dataflow import needed_for
 from stator.optimize.pipeline import optimize
 from stator.optimize.restrict import restrict, used_inputs
@@ -68,6 +69,7 @@ class Executor:
         self._plans: weakref.WeakKeyDictionary[Program, Plans] = weakref.WeakKeyDictionary()
         self._lock = threading.Lock()
 
+    @user_facing
     def run(
         self,
         program: Program | CompiledProgram,

@@ -11,6 +11,7 @@ import torch
 
 from stator.errors import FormatError, InputError
 from stator.export.saved_model import SavedModel, read_model, write_model
+from stator.frames import user_facing
 from stator.optimize.dataflow import needed_for
 from stator.optimize.pipeline import optimize
 from stator.optimize.restrict import used_inputs, with_inputs, with_outputs
@@ -91,6 +92,7 @@ def write_inference_model(
     )  # fmt: skip
 
 
+@user_facing
 def save_inference_model(
     path: str | os.PathLike[str],
     feeds: Sequence[Any],
@@ -138,6 +140,7 @@ def _called(program: Program, fetch: Any) -> str:
     return f"`{program.value_of(fetch, 'fetch').name}`"
 
 
+@user_facing
 def load_inference_model(
     path: str | os.PathLike[str], executor: Executor
 ) -> tuple[Program, list[str], list[Value]]:

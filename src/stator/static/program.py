@@ -13,6 +13,7 @@ from torch._dispatch.python import enable_python_dispatcher
 from stator.capture.modes import Modes
 from stator.capture.places import current_place, place_of
 from stator.errors import CaptureError, InputError, StatorError
+from stator.frames import user_facing
 from stator.optimize.for_test import for_test as turned_to_test
 from stator.program import structure as shape
 from stator.program.ir import Block, Op, Value, ops_in
@@ -259,6 +260,7 @@ def current_builder() -> Builder | None:
     return program._builder if program else None
 
 
+@user_facing
 def data(name: str, shape: Sequence[int | None], dtype: str | torch.dtype = "float32") -> Any:
     """An input of the program that is being written; a size of None (or -1) may be anything."""
     builder = current_builder()

@@ -11,6 +11,7 @@ import torch
 from stator.capture.modes import Modes
 from stator.errors import InputError, SpecMismatch, UnsupportedCall
 from stator.execute.arguments import check_type, flatten_inputs
+from stator.frames import user_facing
 from stator.optimize.pipeline import optimize
 from stator.program.ir import Op, Stored
 from stator.program.program import Program
@@ -34,6 +35,7 @@ class TracedLayer:
         )
 
     @classmethod
+    @user_facing
     def trace(cls, layer: torch.nn.Module, inputs: Any) -> tuple[Any, TracedLayer]:
         """Run `layer` once on real `inputs`: what it gave, and the run as a TracedLayer.
 
@@ -70,6 +72,7 @@ class TracedLayer:
             self._program, self._tensors, build_strategy, private=self._literals, modes=self._modes
         )
 
+    @user_facing
     def __call__(self, inputs: Any) -> list[Any]:
         """Run the program: a list of the output tensors, in the order the layer gave them."""
         self._check_modes()
@@ -110,6 +113,7 @@ class TracedLayer:
         check_type(stored.value.type, found, f"the {stored.kind} `{stored.name}`", {})
         return found
 
+    @user_facing
     def save_inference_model(
         self,
         dirname: str | os.PathLike[str],

@@ -1,0 +1,35 @@
+"""explain(): a report on what became of a function or a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from stator.api.static_function import StaticFunction
+from stator.debug.report import Report
+from stator.errors import ConversionError
+from stator.frames import user_facing
+
+
+@user_facing
+def explain(function: Any, *args: Any, **kwargs: Any) -> Report:
+    """What becomes of `function`, a static one or a plain one, by source line.
+
+    With arguments, it is captured for them and not run; without, the report is about the captures
+    that there are. Print the report, or take its `to_html()` or `to_dict()`.
+    """
+    return _static(function).explain(*args, **kwargs)
+
+
+def _static(function: Any) -> StaticFunction:
+    if isinstance(function, torch.nn.Module):
+        function = function.forward
+    if isinstance(function, StaticFunction):
+        return function
+    if not callable(function):
+        raise ConversionError(
+            f"a {type(function).__name__} cannot be explained",
+            fix="pass a function, a method or an nn.Module",
+        )
+    return StaticFunction(function)

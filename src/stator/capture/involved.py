@@ -1,0 +1,68 @@
+"""What the variables of a line are, in words: for the text of an error."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from typing import Any
+
+import torch
+
+from stator.capture.blocks import describe_value
+from stator.capture.kinds import name_of
+from stator.capture.values import (
+    CapturedText,
+    StagedDict,
+    StagedList,
+    StagedSet,
+    Symbolic,
+    Undefined,
+)
+from stator.errors import StatorError
+from stator.frames import place_of, traces_of
+from stator.location import Location
+
+_NAME = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*")  # no attribute, no text
+_CONTAINERS = (StagedList, StagedDict, StagedSet, list, tuple, dict, set)
+_NUMBERS = (bool, int, float, complex)
+
+
+def add_involved(error: Exception) -> None:
+    """Tell `error` what the variables on its line are, unless it knows."""
+    if not isinstance(error, StatorError):
+        place = place_of(error)
+        if place is not None:
+            named = [f"{name}: {kind}" for name, kind in _involved(error, place).items()]
+            error.add_note(f"  while it was captured, at {place}")
+            if named:
+                error.add_note(f"  with {', '.join(named)}")
+    elif not error.involved and error.at is not None:
+        error.involved = _involved(error, error.at)
+
+
+def _involved(error: Exception, place: Location) -> dict[str, str]:
+    at = (place.file, place.line)
+    frames = [
+        trace.tb_frame
+        for trace in traces_of(error)
+        if (trace.tb_frame.f_code.co_filename, trace.tb_lineno) == at
+    ]
+    if not frames:
+        return {}
+    known = frames[-1].f_locals
+    names = dict.fromkeys(_NAME.findall(linecache.getline(*at).partition("#")[0]))
+    named = {name: in_words(known[name]) for name in names if name in known}
+    return {name: words for name, words in named.items() if words}
+
+
+def in_words(value: Any) -> str:
+    """The form of a captured value, a number or a container; nothing of anything else."""
+    if isinstance(value, CapturedText):
+        return "a string that only a run knows"
+    if isinstance(value, Symbolic | Undefined | torch.Tensor):
+        return name_of(describe_value(value))
+    if isinstance(value, _CONTAINERS):
+        plain = type(value).__name__.removeprefix("Staged").lower()
+        known = not getattr(value, "columns", None)
+        return f"{plain} of {len(value)}" if known else f"{plain} of a length that only a run knows"
+    return repr(value) if isinstance(value, _NUMBERS) else ""

@@ -1,0 +1,158 @@
+"""report_of(): what is known of a function's captures, put together by source line."""
+
+from __future__ import annotations
+
+import collections
+import linecache
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from stator.debug.report import CaptureReport, Fact, Line
+from stator.location import Location
+from stator.program.ir import Op, ops_in
+from stator.program.program import Program
+from stator.program.structure import Mapping
+from stator.program.types import TensorType
+from stator.staging.guards import NUMBERS, Read
+from stator.staging.session import Decision
+from stator.staging.trace import Captured, Effect
+
+WORDS = {
+    ("if", "recorded"): "a branch of the program: {}",
+    ("while", "recorded"): "a loop of the program: {}",
+    ("for", "recorded"): "a loop of the program: {}",
+    ("try", "recorded"): "a try of the program: {}",
+    ("call", "recorded"): "a function of the program: {}",
+    ("if", "python"): "ran as Python: {}",
+    ("while", "python"): "ran as Python: {}",
+    ("for", "python"): "ran as Python: {}",
+    ("for", "converted"): "ran as Python: {}",
+    ("call", "library"): "calls {}, a library's: run as it is",
+    ("call", "left alone"): "calls {}, left alone by `not_to_static`",
+    ("call", "converted"): "calls {}, converted",
+}
+SAID = {
+    "stator::print": "prints", "stator::assert": "asserts", "stator::raise": "may raise",
+    "stator::reraise": "may raise again", "stator::set_grad": "sets grad mode",
+    "stator::set_autocast": "sets autocast", "stator::set_inference": "sets inference mode",
+}  # fmt: skip
+
+
+def capture_report(captured: Captured, program: Program, because: str) -> CaptureReport:
+    """What one capture did, and what its program is made of."""
+    blocks = (program.body, *program.functions.values())
+    ops = [op for block in blocks for op in ops_in(block)]
+    calls = [one for one in captured.decisions if one.what == "call"]
+    anew = {slot.in_words() for slot in captured.live}
+    reads = [read for read in captured.guards.reads() if read.what not in anew]
+    return CaptureReport(
+        because,
+        tuple(f"{value.name}: {value.type}" for value in program.inputs),
+        len(ops),
+        _lines(captured.decisions[1:], ops),  # the first is the call of the function itself
+        _named(calls, "converted"),
+        (*_named(calls, "left alone"), *_named(calls, "library")),
+        _counted(
+            Fact(f"{r.what} is {r.expected!r}", _short(r.place)) for r in reads if _is_value(r)
+        ),
+        tuple(Fact(read.what, _short(read.place)) for read in reads if not _is_value(read)),
+        tuple(map(Fact, sorted(anew))),
+        tuple(_open_sizes(program)),
+        tuple(Fact(str(op.args[1]), _short(op.place)) for op in ops if op.name == "stator::demand"),
+        _counted((*map(_effect, captured.effects), *_said(ops))),
+    )
+
+
+def _lines(decisions: Iterable[Decision], ops: Sequence[Op]) -> tuple[Line, ...]:
+    """Every line that something became of, in the order of the files' first mention."""
+    found: dict[tuple[str, int], _Found] = {}
+    for decision in decisions:
+        if decision.place is not None:
+            _at(found, decision.place).notes[_in_words(decision)] += 1
+    for op in ops:
+        if op.place is not None:
+            _at(found, op.place).ops += 1
+    order = list(dict.fromkeys((one.place.file, one.place.function) for one in found.values()))
+    lines = sorted(
+        found.values(),
+        key=lambda one: (order.index((one.place.file, one.place.function)), one.place.line),
+    )
+    return tuple(one.line() for one in lines)
+
+
+@dataclass
+class _Found:
+    place: Location
+    notes: collections.Counter[str]
+    ops: int = 0
+
+    def line(self) -> Line:
+        place = self.place
+        source = linecache.getline(place.file, place.line).rstrip()
+        notes = (text if n == 1 else f"{text} ({n} times)" for text, n in self.notes.items())
+        return Line(place.file, place.line, place.function, source, tuple(notes), self.ops)
+
+
+def _at(found: dict[tuple[str, int], _Found], place: Location) -> _Found:
+    return found.setdefault((place.file, place.line), _Found(place, collections.Counter()))
+
+
+def _in_words(decision: Decision) -> str:
+    return WORDS[decision.what, decision.choice].format(decision.why)
+
+
+def _named(calls: Iterable[Decision], choice: str) -> tuple[Fact, ...]:
+    first = {
+        one.why: one.defined or one.place
+        for one in reversed([c for c in calls if c.choice == choice])
+    }
+    return tuple(Fact(name, _short(place)) for name, place in reversed(first.items()))
+
+
+def _counted(facts: Iterable[Fact]) -> tuple[Fact, ...]:
+    """Each fact once, with the number of times where there are several."""
+    counts = collections.Counter(facts)
+    return tuple(
+        fact if count == 1 else Fact(f"{fact.what} ({count} times)", fact.place)
+        for fact, count in counts.items()
+    )
+
+
+def _is_value(read: Read) -> bool:
+    return isinstance(read.expected, (*NUMBERS, str, bytes)) and not read.names
+
+
+def _open_sizes(program: Program) -> Iterator[Fact]:
+    for value in program.inputs:
+        if isinstance(value.type, TensorType):
+            for dimension, size in enumerate(value.type.shape):
+                if isinstance(size, str):
+                    yield Fact(f"{value.name}.shape[{dimension}], called {size} in the program")
+
+
+def _effect(effect: Effect) -> Fact:
+    keys = effect.state.keys if isinstance(effect.state, Mapping) else ()
+    names = ", ".join(f"`{key}`" for key in (*keys, *effect.deleted))
+    if effect.is_argument:
+        what = "changes an argument" + (f": {names}" if names else "")
+    elif isinstance(effect.target, types.CellType):
+        what = "sets a variable of an enclosing function"
+    else:
+        what = f"sets {names or 'the items'} of a {type(effect.target).__name__}"
+    return Fact(what, _short(effect.place))
+
+
+def _said(ops: Iterable[Op]) -> Iterator[Fact]:
+    for op in ops:
+        if op.name in SAID:
+            yield Fact(SAID[op.name], _short(op.place))
+
+
+def _short(place: Location | None) -> str:
+    return place.short if place is not None else ""
+
+
+def fact_at(what: str, place: Location | None) -> Fact:
+    """A fact, with the line that it comes from."""
+    return Fact(what, _short(place))

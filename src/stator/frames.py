@@ -1,0 +1,171 @@
+"""Which frames are the user's; where user code stands now; tracebacks without library frames."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import re
+import sys
+import sysconfig
+import types
+from collections.abc import Callable, Iterator
+from typing import ParamSpec, TypeVar
+
+from stator import logs
+from stator.location import Location
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
+
+
+def _folder_of(package: str) -> str:
+    """Where `package` is installed; it need not be imported for that."""
+    spec = importlib.util.find_spec(package)
+    return os.path.dirname(spec.origin) if spec is not None and spec.origin else OWN_FOLDER
+
+
+TORCH_FOLDER = _folder_of("torch")
+_PACKAGES = (TORCH_FOLDER, OWN_FOLDER, sysconfig.get_paths()["stdlib"])
+_SITE = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib"))
+_LIBRARIES = tuple(os.path.join(site, name) for site in _SITE for name in ("numpy", "sympy"))
+_GENERATED = re.compile(r"_\d+__$|^outer$")  # names that the rewrite makes
+# what of torch a user meets in eager code as well; the rest is there because of the capture
+_TORCH_SHOWN = re.compile(r"(nn|optim|distributions)\b|functional\.py|_tensor\.py|autograd\b")
+
+
+@functools.cache
+def is_library_file(file: str) -> bool:
+    """Is `file` part of torch, numpy, the standard library or Stator itself?"""
+    if file.startswith("<"):
+        return file.startswith(("<frozen", "<__array_function__"))
+    inside = within(file, _PACKAGES) or within(file, _LIBRARIES)
+    return inside and not (within(file, _SITE) and not within(file, _LIBRARIES + _PACKAGES[:2]))
+
+
+@functools.cache
+def is_own_file(file: str) -> bool:
+    """Is `file` part of Stator?"""
+    return within(file, (OWN_FOLDER,))
+
+
+def within(file: str, folders: tuple[str, ...]) -> bool:
+    """Is `file` in one of the folders, or below?"""
+    return any(file.startswith(folder + os.sep) for folder in folders)
+
+
+def current_place() -> Location | None:
+    """The line of user code that runs now."""
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if _is_users(frame):
+            return _location(frame.f_code, frame.f_lasti, frame.f_lineno)
+        frame = frame.f_back
+    return None
+
+
+def _is_users(frame: types.FrameType) -> bool:
+    """Not a library's file, nor code that a dataclass of a library has had made."""
+    file = frame.f_code.co_filename
+    if file != "<string>":
+        return not is_library_file(file)
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in ("stator", "torch")
+
+
+def place_of(error: BaseException) -> Location | None:
+    """The innermost line of user code that `error` came through."""
+    found = None
+    for trace in traces_of(error):
+        code = trace.tb_frame.f_code
+        if not is_library_file(code.co_filename):
+            found = _location(code, trace.tb_lasti, trace.tb_lineno)
+    return found
+
+
+def traces_of(error: BaseException) -> Iterator[types.TracebackType]:
+    """The steps of the traceback of `error`, the outermost first."""
+    trace = error.__traceback__
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def hide_library_frames(error: BaseException) -> None:
+    """Take Stator's frames, and those of torch that the capture brings in, out of the traceback.
+
+    NOTE: a bare `raise` after it adds no frame of its own, so the boundary itself is hidden too.
+    Inside another call of Stator nothing is hidden: the outer call does it.
+    """
+    if logs.frames_are_shown():
+        return
+    caller = sys._getframe(1).f_back
+    while caller is not None:
+        if is_own_file(caller.f_code.co_filename):
+            return
+        caller = caller.f_back
+    seen: set[int] = set()
+    chain: BaseException | None = error
+    while chain is not None and id(chain) not in seen:
+        seen.add(id(chain))
+        chain.__traceback__ = _shown(chain)
+        chain = chain.__cause__ or chain.__context__
+
+
+def user_facing(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """`function`, whose errors come without library frames: for what users call."""
+
+    @functools.wraps(function)
+    def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        try:
+            return function(*args, **kwargs)
+        except Exception as error:
+            hide_library_frames(error)
+            raise
+
+    return called
+
+
+def _shown(error: BaseException) -> types.TracebackType | None:
+    kept: list[types.TracebackType] = []
+    hidden = False
+    for trace in traces_of(error):
+        code = trace.tb_frame.f_code
+        hidden = _is_hidden(code) or (hidden and _is_between(code))
+        kept += [] if hidden else [trace]
+    linked = None
+    for trace in reversed(kept):
+        linked = types.TracebackType(linked, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    return linked
+
+
+@functools.cache
+def _is_hidden(code: types.CodeType) -> bool:
+    file = code.co_filename
+    if within(file, (TORCH_FOLDER,)):
+        return _TORCH_SHOWN.match(os.path.relpath(file, TORCH_FOLDER)) is None
+    return is_own_file(file)
+
+
+def _is_between(code: types.CodeType) -> bool:
+    """The standard library's code for `with` and wrappers, which hidden frames go through."""
+    return os.path.basename(code.co_filename) in ("contextlib.py", "functools.py")
+
+
+def _location(code: types.CodeType, instruction: int, line: int) -> Location:
+    column = _columns(code)[instruction // 2] if instruction >= 0 else 0
+    return Location(code.co_filename, line, column or 0, _visible_name(code.co_qualname))
+
+
+@functools.lru_cache(maxsize=4096)
+def _columns(code: types.CodeType) -> tuple[int | None, ...]:
+    return tuple(position[2] for position in code.co_positions())
+
+
+def _visible_name(qualified: str) -> str:
+    """The function's own name, without the pieces that the rewrite nested into it."""
+    parts = [
+        part for part in qualified.split(".") if part != "<locals>" and not _GENERATED.search(part)
+    ]
+    return parts[-1] if parts else qualified

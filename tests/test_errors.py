@@ -1,0 +1,154 @@
+"""The text of an error: place, variables, fix and edit, whoever raises it and wherever."""
+
+import copy
+import pickle
+
+import pytest
+import torch
+
+import stator
+from stator import InputSpec, errors
+from stator.errors import StatorError, all_errors
+from stator.location import Location
+from tests.capture.oracle import refusal
+from tests.docs.refusals import error_calls
+
+
+@pytest.mark.parametrize("cls", all_errors().values())
+def test_an_error_made_without_a_place_has_that_of_the_call(cls):
+    error = cls("no")
+    assert error.at.file == __file__
+    assert error.at.function == "test_an_error_made_without_a_place_has_that_of_the_call"
+
+
+def test_every_error_that_the_source_makes_has_a_way_out():
+    classes = {cls.__name__: cls for cls in all_errors().values()}
+    without = [
+        f"{where}:{call.lineno}"
+        for where, call in error_calls()
+        if "fix" not in {item.arg for item in call.keywords} and not classes[call.func.id].otherwise
+    ]
+    assert without == []
+
+
+def test_an_edit_is_shown_as_a_small_diff():
+    def f(x):
+        return x.data + 1  # as it was
+
+    error = refusal(errors.UnsupportedCall, f, torch.ones(2))
+    assert str(error) == (
+        "[ST204] `.data` cannot be captured: `.data` hides what is read and written\n"
+        f"  at {__file__}:{f.__code__.co_firstlineno + 1}, in f\n"
+        "            return x.data + 1  # as it was\n"
+        "                   ^\n"
+        "  with x: f32[2]\n"
+        "  fix: use `.detach()`\n"
+        "  edit:\n"
+        "    - return x.data + 1  # as it was\n"
+        "    + return x.detach() + 1  # as it was"
+    )
+
+
+def test_a_line_that_the_edit_does_not_fit_is_left_alone():
+    place = Location(__file__, 1, 0, "f")
+    assert StatorError("no", at=place, edit=("nothing like this", "x")).diff == ()
+
+
+def test_an_error_is_pickled_and_copied_with_all_it_says():
+    error = errors.SpecMismatch("no", at=Location("model.py", 7, 0, "f"), fix="yes")
+    error.involved = {"x": "f32[2]"}
+    for again in (pickle.loads(pickle.dumps(error)), copy.copy(error)):
+        assert type(again) is errors.SpecMismatch
+        assert str(again) == str(error)
+
+
+def test_the_variables_of_the_line_are_named_with_what_they_are():
+    def f(x, names, count):
+        total, done = 0, []
+        while x.sum() > total:
+            total = total + count
+            done.append(x)
+        return id(x) + total + len(done) + len(names)
+
+    error = refusal(errors.UnsupportedCall, f, torch.ones(2, 3), ("a", "b"), 2)
+    assert error.involved == {
+        "x": "f32[2, 3]", "total": "int", "done": "list of a length that only a run knows",
+        "names": "tuple of 2",
+    }  # fmt: skip
+
+
+def test_a_variable_that_depends_on_the_path_is_named_by_its_forms():
+    def f(x):
+        y = None
+        if x.sum() > 0:
+            y = x
+        return id(y)
+
+    error = refusal(errors.UnsupportedCall, f, torch.ones(2))
+    assert error.involved == {"y": "f32[2] or None"} or error.involved == {"y": "None or f32[2]"}
+
+
+# ---- while a program runs
+
+
+def checked(x, n):
+    assert n < 5, "too many"
+    return x * n
+
+
+def raising(x, n):
+    if n > 5:
+        raise KeyError("too many")
+    return x * n
+
+
+def indexed(x, n):
+    return [x, x][int(n)]
+
+
+def call_of(function, tmp_path, loaded):
+    if not loaded:
+        static = stator.to_static(function)
+        return lambda *args: static(*args)
+    spec = [InputSpec([4], "float32"), InputSpec([], "int64")]
+    stator.save(stator.to_static(function), tmp_path / "model", input_spec=spec)
+    return stator.load(tmp_path / "model")
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["static", "loaded"])
+@pytest.mark.parametrize(
+    ("function", "error", "offset", "given"),
+    [
+        (checked, AssertionError, 1, "  with x: f32[4], n: i64[]"),
+        (raising, KeyError, 2, "  with x: f32[4], n: i64[]"),
+        (indexed, IndexError, 1, None),
+    ],
+)
+def test_an_error_of_a_run_names_the_line_and_what_was_there(
+    function, error, offset, given, loaded, tmp_path
+):
+    call = call_of(function, tmp_path, loaded)
+    call(torch.ones(4), torch.tensor(1))
+    with pytest.raises(error) as caught:
+        call(torch.ones(4), torch.tensor(9))
+    line = function.__code__.co_firstlineno + offset
+    place, *rest = caught.value.__notes__
+    head = place.splitlines()[0]
+    assert head.startswith("  in the program at ")
+    assert head.endswith(f"test_errors.py:{line}, in {function.__name__}")
+    if given is not None:
+        assert rest == [given]
+
+
+@pytest.mark.parametrize("loaded", [False, True], ids=["static", "loaded"])
+def test_an_error_of_an_op_names_the_line_and_the_sizes_it_was_given(loaded, tmp_path):
+    def product(x, n):
+        return x.repeat(int(n)).view(-1, 2) @ x.repeat(int(n)).view(-1, 4)
+
+    call = call_of(product, tmp_path, loaded)
+    assert call(torch.ones(4), torch.tensor(2)).shape == (4, 4)
+    with pytest.raises((RuntimeError, errors.DemandViolated)) as caught:
+        call(torch.ones(4), torch.tensor(3))
+    text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
+    assert f"test_errors.py:{product.__code__.co_firstlineno + 1}, in product" in text
+    assert "f32[" in text
