@@ -76,7 +76,9 @@ def test_a_refusal_with_a_line_is_allowed(monkeypatch):
 
 def test_a_refusal_without_a_line_is_a_crash(monkeypatch):
     def static(function):
-        raise stator.StatorError("no")
+        error = stator.StatorError("no")
+        error.at = None
+        raise error
 
     assert verdict(monkeypatch, static).kind == "crash"
 

@@ -68,6 +68,10 @@ class Variant:
     def __setattr__(self, name: str, new: Any) -> None:
         self.apply(self, lambda value: setattr(value, name, new))
 
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """A method of a union, called by code that is not converted."""
+        return self.apply(self, lambda value: value(*args, **kwargs))
+
     def __repr__(self) -> str:
         return f"<one of {', '.join(repr(value) for value in self.alternatives)}>"
 
