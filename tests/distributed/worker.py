@@ -6,6 +6,7 @@ Trains the same model twice from the same seed and writes both lists of losses, 
 JSON. WAY says how the model is distributed, see `WAYS`.
 """
 
+import gc
 import json
 import sys
 from pathlib import Path
@@ -116,6 +117,8 @@ def main(way, file):
     torch.distributed.all_gather_object(every, mine)
     if torch.distributed.get_rank() == 0:
         Path(file).write_text(json.dumps(every))
+    gc.collect()  # the models let go of their groups before the groups end
+    torch.distributed.barrier()
     torch.distributed.destroy_process_group()
 
 

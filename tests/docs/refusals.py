@@ -53,6 +53,7 @@ WITHOUT_EXAMPLE = frozenset({
     "a … cannot be made static",
     "a … cannot be explained",
     "this cannot be traced: …: …",
+    "a list of tensors that every run reads anew is compared or searched",
     "`…` (…:…) …",
     "… does not parse: …",
     "… cannot be converted",
