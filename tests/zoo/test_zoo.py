@@ -9,7 +9,16 @@ import pytest
 from tests.zoo.harness import STAGES, check
 from tests.zoo.whole import PROGRAMS
 
-CASES = [(program, stage) for program in PROGRAMS for stage in STAGES if stage in program.stages]
+QUICK = ("captured",)  # the other stages are left to `make test`
+CASES = [
+    pytest.param(
+        program, stage, id=f"{program.name}-{stage}",
+        marks=() if stage in QUICK else (pytest.mark.slow,),
+    )
+    for program in PROGRAMS
+    for stage in STAGES
+    if stage in program.stages
+]  # fmt: skip
 LIMIT = 30  # seconds: a capture that never ends is a failure like any other
 
 
@@ -25,9 +34,7 @@ def time_limit():
     signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize(
-    ("program", "stage"), CASES, ids=[f"{program.name}-{stage}" for program, stage in CASES]
-)
+@pytest.mark.parametrize(("program", "stage"), CASES)
 def test_a_program_does_what_eager_does(program, stage, tmp_path, request, monkeypatch):
     if stage == "unoptimised":
         monkeypatch.setattr("stator.api.concrete.optimize", lambda given: given)
