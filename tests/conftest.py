@@ -15,6 +15,12 @@ settings.register_profile("stator", deadline=None, derandomize=True)
 settings.load_profile("stator")
 
 
+SLOW = (
+    "tests/features/", "tests/fuzz/", "tests/static/test_plan.py",
+    "tests/static/test_example_run.py",
+)  # fmt: skip
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add `--keep-texts FOLDER`."""
     parser.addoption(
@@ -23,8 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test that keeps a text: it runs under a second hash seed as well."""
+    """Mark each test that keeps a text: it runs under a second hash seed as well.
+
+    Those of `SLOW` are quick one by one, and many: `make check` leaves them out.
+    """
     for item in items:
+        if item.nodeid.startswith(SLOW):
+            item.add_marker(pytest.mark.slow)
         if "keep_text" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.seeds)
 
