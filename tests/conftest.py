@@ -16,8 +16,9 @@ settings.load_profile("stator")
 
 
 SLOW = (
-    "tests/features/", "tests/fuzz/", "tests/static/test_plan.py",
-    "tests/static/test_example_run.py",
+    "tests/features/", "tests/fuzz/", "tests/static/", "tests/docs/", "tests/export/",
+    "tests/rewrite/test_convert.py", "tests/api/test_capture_again.py",
+    "tests/optimize/test_for_test.py",
 )  # fmt: skip
 
 
