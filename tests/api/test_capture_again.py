@@ -1,6 +1,11 @@
 """Every part of what a program holds for: another one gives eager's answer on the next call."""
 
+import array
+import collections
+import contextvars
 import functools
+import os
+import threading
 import types
 
 import pytest
@@ -412,6 +417,87 @@ def test_a_partial_given_as_a_helper_is_watched():
 
     changes(stator.to_static(read), read, ONES,
             lambda: setattr(holder, "helper", functools.partial(torch.mul, other=3)))  # fmt: skip
+
+
+DEPTH = contextvars.ContextVar("depth", default=1)
+PER_THREAD = threading.local()
+ARRAY = array.array("i", [1])
+BYTES = bytearray(b"a")
+QUEUE = collections.deque([1])
+CHAINED = collections.ChainMap({"k": 1})
+WRAPPED = collections.UserDict({"k": 1})
+
+OUTSIDE = {
+    "a context variable": (lambda x: x * DEPTH.get(), lambda: DEPTH.set(5)),
+    "os.environ.get": (
+        lambda x: x * int(os.environ.get("STATOR_TEST_A", "1")),
+        lambda: os.environ.update(STATOR_TEST_A="5"),
+    ),
+    "in os.environ": (
+        lambda x: x * (2 if "STATOR_TEST_B" in os.environ else 1),
+        lambda: os.environ.update(STATOR_TEST_B="5"),
+    ),
+    "os.getenv": (
+        lambda x: x * int(os.getenv("STATOR_TEST_C", "1")),
+        lambda: os.environ.update(STATOR_TEST_C="5"),
+    ),
+    "os.getcwd": (lambda x: x * len(os.getcwd()), lambda: os.chdir("/")),
+    "a thread's own": (
+        lambda x: x * getattr(PER_THREAD, "k", 1),
+        lambda: setattr(PER_THREAD, "k", 5),
+    ),
+    "an array's item": (lambda x: x * ARRAY[0], lambda: ARRAY.__setitem__(0, 5)),
+    "an array's length": (lambda x: x * len(ARRAY), lambda: ARRAY.append(5)),
+    "a bytearray": (lambda x: x * len(BYTES), lambda: BYTES.append(5)),
+    "a deque": (lambda x: x * len(QUEUE), lambda: QUEUE.append(5)),
+    "a ChainMap": (lambda x: x * CHAINED["k"], lambda: CHAINED.update(k=5)),
+    "a UserDict": (lambda x: x * WRAPPED["k"], lambda: WRAPPED.update(k=5)),
+    "the number of threads": (
+        lambda x: x * torch.get_num_threads(),
+        lambda: torch.set_num_threads(torch.get_num_threads() % 2 + 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OUTSIDE)
+def test_what_the_process_and_its_objects_hold(name, monkeypatch):
+    for variable in ("STATOR_TEST_A", "STATOR_TEST_B", "STATOR_TEST_C"):
+        monkeypatch.setenv(variable, "")
+        monkeypatch.delenv(variable)
+    monkeypatch.chdir(".")
+    threads = torch.get_num_threads()
+    contextvars.copy_context().run(_changes_with, *OUTSIDE[name])
+    torch.set_num_threads(threads)
+
+
+def _changes_with(function, change):
+    static = stator.to_static(function)
+    before = function(ONES)
+    same(static(ONES), before)
+    same(static(ONES), before)
+    change()
+    same(static(ONES), function(ONES))
+    assert not torch.equal(static(ONES), before)
+    assert len(static.concrete_programs) == 2
+
+
+def test_a_context_variable_is_set_on_every_call():
+    def deeper(x):
+        token = DEPTH.set(DEPTH.get() + 1)
+        y = x * DEPTH.get()
+        DEPTH.reset(token)
+        if x.sum() > 0:
+            DEPTH.set(9)
+        return y * DEPTH.get()
+
+    def run(function):
+        seen = []
+        for sign in (-1, 1, -1, 1):
+            seen.append((function(ONES * sign).tolist(), DEPTH.get()))
+        return seen
+
+    eager = contextvars.copy_context().run(run, deeper)
+    assert contextvars.copy_context().run(run, stator.to_static(deeper)) == eager
 
 
 # ---- modules

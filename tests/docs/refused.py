@@ -5,7 +5,10 @@ Each is converted and called with `x`, a vector of three ones, and `y`, a 0-d in
 
 from __future__ import annotations
 
+import array
 import collections
+import contextvars
+import io
 import random
 import sys
 import types
@@ -17,6 +20,9 @@ Pair = collections.namedtuple("Pair", "first second")
 TAGS = {"seen"}
 TABLE: dict[str, object] = {}
 BOX = types.SimpleNamespace()
+COUNTS = array.array("i", [0])
+PAPER = io.StringIO()
+DEPTH: contextvars.ContextVar[int] = contextvars.ContextVar("depth")
 
 
 class Doubled(torch.autograd.Function):
@@ -476,3 +482,19 @@ def deque_of_unknown_length(x, y):
 
 def counter_of_captured_numbers(x, y):
     return len(collections.Counter([int(y)]))
+
+
+def array_of_the_caller_written(x, y):
+    COUNTS[0] = 1
+    return x
+
+
+def method_of_an_object_of_the_caller(x, y):
+    PAPER.write("called")
+    return x
+
+
+def context_variable_without_a_value(x, y):
+    if y > 0:
+        DEPTH.set(1)
+    return x

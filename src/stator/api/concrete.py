@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextvars
 import functools
 import operator
 import types
@@ -113,6 +114,8 @@ def _do(effect: Effect, outputs: Any, call: tuple[Any, ...], classes: dict[str, 
     state = unflatten(effect.state, outputs, classes=classes)
     if isinstance(target, types.CellType):
         target.cell_contents = state["cell"]
+    elif isinstance(target, contextvars.ContextVar):
+        target.set(state["value"])
     elif isinstance(target, list | collections.deque):
         target.clear()
         target.extend(state)

@@ -52,6 +52,15 @@ class Journal:
             if not same_state(before, state_of(obj))
         ]
 
+    def has_noted(self, obj: Any) -> bool:
+        """Has this block, or one around it, perhaps changed `obj`?"""
+        journal: Journal | None = self
+        while journal is not None:
+            if id(obj) in journal._before:
+                return True
+            journal = journal.parent
+        return False
+
     def noted(self) -> list[tuple[Any, Any]]:
         """(object, its state before) for every object that was about to be changed."""
         return list(self._before.values())
@@ -83,8 +92,16 @@ def state_of(obj: Any) -> Any:
     if isinstance(obj, types.CellType):
         return {"cell": obj.cell_contents} if _is_filled(obj) else {}
     if isinstance(obj, contextvars.ContextVar):
-        return {"value": obj.get(None)}
+        return _variable(obj)
     return dict(vars(obj))
+
+
+def _variable(variable: contextvars.ContextVar[Any]) -> dict[str, Any]:
+    """The value of a context variable, its default included; nothing where it has none."""
+    try:
+        return {"value": variable.get()}
+    except LookupError:
+        return {}
 
 
 def restore(obj: Any, state: Any) -> None:
@@ -107,7 +124,8 @@ def restore(obj: Any, state: Any) -> None:
         elif _is_filled(obj):
             del obj.cell_contents
     elif isinstance(obj, contextvars.ContextVar):
-        obj.set(state["value"])
+        if state:  # no state: it has no value, and the context of the capture ends anyway
+            obj.set(state["value"])
     else:
         vars(obj).clear()
         vars(obj).update(state)

@@ -411,11 +411,11 @@ def delitem(session: Session, obj: Any, key: Any) -> None:
 def _note_container(session: Session, obj: Any) -> None:
     if isinstance(obj, list | dict | collections.deque | torch.nn.Module):
         session.note(obj)
-    elif session.recorder.depth:
-        raise UnsupportedCall(
-            f"a {type(obj).__name__} is written inside a branch or a loop of the program",
-            at=current_place(), fix="use a list, a dict or a tensor",
-        )  # fmt: skip
+    elif session.recorder.depth or session.guards.is_outside(obj):
+        where = "inside a branch or a loop of the program" if session.recorder.depth else (
+            "from outside, which only the capture would do")  # fmt: skip
+        raise UnsupportedCall(f"a {type(obj).__name__} is written {where}", at=current_place(),
+                              fix="use a list, a dict or a tensor")  # fmt: skip
 
 
 def _tensor_index(session: Session, key: Any) -> Any:

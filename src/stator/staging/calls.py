@@ -49,7 +49,7 @@ from stator.staging.deques import call_deque_method
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.gradients import apply_function, is_function_apply, requires_grad
-from stator.staging.library_objects import refuse_unfollowed, reset_variable
+from stator.staging.library_objects import call_variable, refuse_unfollowed, watch_the_world
 from stator.staging.logic import same
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module, watch_tree
@@ -176,7 +176,7 @@ class Caller:
         return self(original_function(function), *args, **kwargs)
 
     def _call_method(self, method: types.MethodType, args: Args, kwargs: Keywords) -> Any:
-        owner: Any = method.__self__
+        owner: Any = self.session.seen(method.__self__)
         if isinstance(owner, torch.Tensor):
             return self._call_tensor_method(method, args, kwargs)
         if isinstance(owner, CapturedArray):
@@ -346,9 +346,7 @@ class Caller:
         if name == "__setattr__":
             note_object(self.session, owner)
         elif isinstance(owner, contextvars.ContextVar):
-            self.session.note(owner)
-            if name == "reset":
-                return reset_variable(owner, *args)
+            return call_variable(self.session, owner, name, args)
         return method(*args, **kwargs)
 
     def _call_tensor_method(self, method: Any, args: Args, kwargs: Keywords) -> Any:
@@ -390,7 +388,7 @@ class Caller:
         owner = getattr(function, "__self__", None)
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
-        elif self.session.recorder.depth and owner is not None:
+        elif owner is not None:
             refuse_unfollowed(self.session, owner, getattr(function, "__name__", ""))
         if function in FUNCTIONS if _is_hashable(function) else False:
             return FUNCTIONS[function](self.session, *args, **kwargs)
@@ -409,6 +407,7 @@ class Caller:
         if isinstance(owner, torch.nn.Module):
             watch_tree(self.session, owner)
         result = self._own_result(self._run_library(function, args, kwargs), (owner, *args))
+        watch_the_world(self.session, function, args, result)
         if _is_hashable(function) and function in MAKES_OBJECTS:
             self.session.recorder.born(result)
         return result

@@ -8,8 +8,10 @@ See `staging.stamps`.
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import operator
+import os
 import sys
 import time
 import types
@@ -68,7 +70,8 @@ class Guards:
     """Reads of globals, cells and attributes of objects that the caller owns."""
 
     def __init__(self) -> None:
-        self._outside: dict[int, Any] = {}  # objects the caller owns, by id
+        # objects the caller owns, by id; the environment is everybody's
+        self._outside: dict[int, Any] = {id(os.environ): os.environ}
         self._reads: dict[tuple[Any, ...], Read] = {}
         self._live: dict[int, Any] = {}  # what stands for places that every run reads anew
         self._live_contents: dict[int, Any] = {}
@@ -148,6 +151,15 @@ class Guards:
         if self.is_outside(obj):
             self._watch((id(obj), *key), read, value, what)
 
+    def watch_call(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> None:
+        """`function(*args)`, which tells how the process stands, gave `value`."""
+        owner = getattr(function, "__self__", None)
+        named = getattr(owner, "name", None)  # of a context variable
+        what = f"context variable {named}" if named else f"{function.__name__}()"
+        key = (id(owner) if named else id(function), "call", *map(repr, args))
+        self._watch(key, lambda: function(*args), value, what)
+        self.own(value)
+
     def read_hooks(self, module: torch.nn.Module) -> None:
         """`module` was called, with the hooks that it has."""
         if self.is_outside(module):
@@ -213,6 +225,8 @@ class Guards:
         """What `obj`, of whatever kind, has under `key`."""
         if isinstance(obj, types.CellType):
             self.read_cell(obj, str(key))
+        elif isinstance(obj, contextvars.ContextVar):
+            self.watch_call(obj.get, (), value)
         elif isinstance(obj, dict):
             self.read_item(obj, key, value)
         else:
@@ -319,7 +333,7 @@ class Contents:
 
 def contents(obj: Any) -> Contents:
     """The items of a list, the keys and values of a dict, the members of a set."""
-    if isinstance(obj, dict):
+    if isinstance(obj, Mapping):
         return Contents((*obj, *obj.values()))
     return Contents(tuple(sorted(obj, key=repr)) if isinstance(obj, set) else tuple(obj))
 

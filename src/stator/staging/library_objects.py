@@ -12,8 +12,10 @@ import datetime
 import enum
 import functools
 import logging
+import os
 import pathlib
 import re
+import sys
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -21,6 +23,7 @@ from typing import Any
 import numpy
 import torch
 
+from stator.capture.journal import state_of
 from stator.capture.places import current_place
 from stator.capture.values import CapturedComplex, CapturedText, CaughtError, Variant
 from stator.errors import UnsupportedCall
@@ -31,25 +34,39 @@ UNCHANGING: tuple[type, ...] = (
     types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType,
     types.MappingProxyType, functools.partial, re.Pattern, re.Match, pathlib.PurePath,
     datetime.datetime, datetime.date, datetime.timedelta, type({}.keys()), type({}.values()),
-    type({}.items()), BaseException, property, super,
+    type({}.items()), BaseException, property, super, contextlib.ContextDecorator,
 )  # fmt: skip
 FOLLOWED = (
     torch.Tensor, torch.nn.Module, torch.SymInt, torch.SymFloat, torch.SymBool, numpy.ndarray,
     numpy.generic, Variant, CapturedText, CapturedComplex, CaughtError,
 )  # fmt: skip
+OF_EVERY_OBJECT = frozenset(dir(object)) - {"__setattr__", "__delattr__", "__init__"}
 READS_OF_A_MAPPING = frozenset({"get", "keys", "values", "items", "__getitem__", "__contains__"})
+TELLS_OF_THE_PROCESS = frozenset({
+    os.getenv, os.getcwd, os.getpid, os.cpu_count, sys.getrecursionlimit, torch.get_num_threads,
+    torch.get_num_interop_threads, torch.get_float32_matmul_precision,
+})  # fmt: skip
 LIBRARIES = ("torch", "numpy", "stator")
 
 
 def refuse_unfollowed(session: Session, owner: Any, name: str) -> None:
-    """Raise where a method of `owner`, called in a recorded block, may change it unseen."""
-    if isinstance(owner, (*UNCHANGING, *FOLLOWED, logging.Logger)):
+    """Raise where a method of `owner` may change it unseen: in a recorded block, or from outside.
+
+    A program calls no method again: on an object of the caller's, only the capture would.
+    """
+    if name in OF_EVERY_OBJECT or isinstance(owner, (*UNCHANGING, *FOLLOWED, logging.Logger)):
         return
     if isinstance(owner, Mapping) and name in READS_OF_A_MAPPING:
         return
     if type(owner).__module__.split(".")[0] in LIBRARIES:
         return
-    if session.recorder.made_in(session.recorder.scope)(owner):
+    if session.guards.is_outside(owner):
+        raise UnsupportedCall(
+            f"a method of a {type(owner).__name__} of the caller's is called, which only the "
+            "capture would do, and no later call",
+            at=current_place(), fix="call it outside, and pass what it gives",
+        )  # fmt: skip
+    if not session.recorder.depth or session.recorder.made_in(session.recorder.scope)(owner):
         return
     raise UnsupportedCall(
         f"a method of a {type(owner).__name__} is called inside a branch or a loop of the program, "
@@ -58,11 +75,43 @@ def refuse_unfollowed(session: Session, owner: Any, name: str) -> None:
     )  # fmt: skip
 
 
-def reset_variable(variable: contextvars.ContextVar[Any], token: contextvars.Token[Any]) -> None:
+# ---- what the process holds
+
+
+def watch_the_world(session: Session, function: Any, args: tuple[Any, ...], result: Any) -> None:
+    """A function that tells how the process stands: asked again before every run."""
+    if isinstance(function, types.FunctionType | types.BuiltinFunctionType) and (
+        function in TELLS_OF_THE_PROCESS
+    ):
+        session.guards.watch_call(function, args, result)
+
+
+def call_variable(
+    session: Session, variable: contextvars.ContextVar[Any], name: str, args: tuple[Any, ...]
+) -> Any:
+    """`get`, `set` or `reset` of a context variable; a capture has a context of its own."""
+    if name == "get":
+        value = variable.get(*args)
+        if not session.journal.has_noted(variable):
+            session.guards.watch_call(variable.get, args, value)
+        return value
+    if session.recorder.depth and not state_of(variable):
+        raise UnsupportedCall(
+            f"the context variable `{variable.name}`, which has no value, is set inside a branch "
+            "or a loop of the program",
+            at=current_place(), fix="give it a default",
+        )  # fmt: skip
+    session.note(variable)
+    return variable.set(*args) if name == "set" else _reset(variable, *args)
+
+
+def _reset(variable: contextvars.ContextVar[Any], token: contextvars.Token[Any]) -> None:
     """`variable.reset(token)`, which Python allows once: a `finally` is recorded for each end."""
     old = token.old_value
-    if old is not contextvars.Token.MISSING:
-        variable.set(old)
-        return
-    with contextlib.suppress(RuntimeError):
-        variable.reset(token)
+    if old is contextvars.Token.MISSING:
+        try:
+            old = contextvars.Context().run(variable.get)  # its default
+        except LookupError:
+            variable.reset(token)
+            return
+    variable.set(old)

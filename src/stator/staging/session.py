@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import collections.abc
 import types
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,7 +21,10 @@ from stator.staging.guards import Guards
 from stator.staging.protocols import user_method
 from stator.staging.truth import known, to_int, truth
 
-CONTAINERS = (list, dict, set, torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential)
+CONTAINERS = (
+    list, dict, set, bytearray, array.array, collections.deque, collections.abc.Mapping,
+    torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential,
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ inputs  ->  converted function runs under the recorder  ->  results, effects  ->
 
 from __future__ import annotations
 
+import contextvars
 import logging
 import threading
 from collections.abc import Iterator, Sequence
@@ -94,7 +95,8 @@ def trace(
     What the slots `live` hold become further inputs, after those of the arguments.
     """
     with ONE_AT_A_TIME, _apart():
-        return _trace(function, args, kwargs, name, owner, live)
+        apart = contextvars.copy_context()  # what user code does to context variables stays in it
+        return apart.run(_trace, function, args, kwargs, name, owner, live)
 
 
 def _trace(
