@@ -5,9 +5,8 @@ BIN := .venv/bin
 INSTALLED := .venv/.installed
 
 SECONDS ?= 600
+FILES ?= 100000
 SEED ?= 0
-# each takes --seconds and --seed, and ends with an error if it found anything
-FUZZERS := tests.fuzz $(if $(wildcard tests/export/fuzz.py),tests.export.fuzz)
 
 .PHONY: help demo test check bench corpus fuzz clean
 
@@ -17,7 +16,7 @@ help:
 	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
 	@echo "make bench    capture, calls and loading next to torch's own tools and safetensors"
 	@echo "make corpus CORPUS=folder [ARGS='--groups if_else']   score the conformance programs"
-	@echo "make fuzz [SECONDS=600] [SEED=0]   random programs next to eager, as long as asked"
+	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs next to eager, mutated model files"
 	@echo "make clean    remove .venv and the caches"
 
 $(INSTALLED): pyproject.toml constraints.txt
@@ -43,9 +42,10 @@ corpus: $(INSTALLED)
 	$(BIN)/python scripts/corpus.py "$(CORPUS)" $(ARGS)
 
 fuzz: $(INSTALLED)
-	@failed=0; for fuzzer in $(FUZZERS); do \
-	    $(BIN)/python -m $$fuzzer --seconds $(SECONDS) --seed $(SEED) || failed=1; \
-	done; exit $$failed
+	@failed=0; \
+	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) || failed=1; \
+	$(BIN)/python -m tests.export.fuzz --files $(FILES) --seed $(SEED) || failed=1; \
+	exit $$failed
 
 clean:
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -4,9 +4,10 @@
     python -m tests.export.fuzz --seed 3 --only 4711      one file once more, in this process
 
 A file fails if loading it does anything but give a model or a FormatError: another exception, a
-crash, more than SECONDS, or more memory than twice its size and a fixed part. A program that loads
-is run on arguments of its own types; it may raise what it likes, or go on for ever, but the
-process must live. Files are tried in child processes, so that a crash is one failure and no more.
+crash, more than SECONDS of the processor, or more memory than twice its size and a fixed part. A
+program that loads is run on arguments of its own types; it may raise what it likes, or go on for
+ever, but the process must live. Files are tried in child processes, so that a crash is one failure
+and no more.
 """
 
 import argparse
@@ -38,7 +39,7 @@ from stator.program.types import ListType, NumberType, OptionalType, TensorType
 from tests.program.zoo import everything, linear
 
 DATA = Path(__file__).parents[1] / "data"
-SECONDS, RUN_SECONDS = 10, 1
+SECONDS, RUN_SECONDS, WALL = 10, 1, 12
 ADDRESS_SPACE = 2**32  # bytes more than a child has at its start
 BATCH = 1000  # files for one child
 CHUNK = 2**22
@@ -298,12 +299,20 @@ def ring(*_):
     raise TooLong
 
 
+def listen():
+    signal.signal(signal.SIGPROF, ring)
+    signal.signal(signal.SIGALRM, ring)
+
+
 @contextlib.contextmanager
 def alarm(seconds):
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    """`seconds` of the processor's time; much longer on the wall, where others may be at work."""
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    signal.setitimer(signal.ITIMER_REAL, seconds * WALL)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
 
 
@@ -369,7 +378,7 @@ def rng_of(seed, index):
 def child(pool, seed, indexes, folder, shared, report):
     """Tries files one after the other; `shared` always says which one is being tried."""
     torch.set_num_threads(1)
-    signal.signal(signal.SIGALRM, ring)
+    listen()
     used = int(Path("/proc/self/statm").read_text().split()[0]) * mmap.PAGESIZE
     resource.setrlimit(resource.RLIMIT_AS, (used + ADDRESS_SPACE,) * 2)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -429,7 +438,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         if given.only is not None:
-            signal.signal(signal.SIGALRM, ring)
+            listen()
             model = mutated(models(folder), rng_of(given.seed, given.only))
             if given.keep:
                 model.write(given.keep)
