@@ -61,6 +61,15 @@ class Journal:
             journal = journal.parent
         return False
 
+    def first_state(self, obj: Any) -> Any:
+        """What `obj` was before the first write of the capture; None if there was none."""
+        journal: Journal | None = self
+        state = None
+        while journal is not None:
+            _, state = journal._before.get(id(obj), (obj, state))
+            journal = journal.parent
+        return state
+
     def noted(self) -> list[tuple[Any, Any]]:
         """(object, its state before) for every object that was about to be changed."""
         return list(self._before.values())

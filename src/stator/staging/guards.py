@@ -23,8 +23,9 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules import module as torch_module
 
+from stator.capture.journal import state_of
 from stator.capture.places import current_place, is_library_file
-from stator.capture.values import StagedList, Variant
+from stator.capture.values import Columns, StagedList, Variant
 from stator.location import Location
 from stator.staging.stamps import FUNCTION_PARTS, Stamp, class_dicts
 
@@ -75,6 +76,7 @@ class Guards:
         self._reads: dict[tuple[Any, ...], Read] = {}
         self._live: dict[int, Any] = {}  # what stands for places that every run reads anew
         self._live_contents: dict[int, Any] = {}
+        self.before: Callable[[Any], Any] = lambda _: None  # what an object was before the capture
         self._stamp: Stamp | None = None
         self.is_current: Callable[[], bool] = lambda: False  # True: `hold` would say so
         self._strikes: dict[int, tuple[Any, int]] = {}
@@ -103,7 +105,7 @@ class Guards:
 
     def read_attribute(self, obj: Any, name: str, value: Any) -> None:
         """`obj.name` was read and gave `value`."""
-        if not self.is_outside(obj):
+        if not self.is_outside(obj) or self._is_new(obj, name, value):
             return
         if isinstance(obj, torch.nn.Module) or _is_plain_attribute(obj, name):
             what = f"{obj.__name__ if isinstance(obj, type) else type(obj).__name__}.{name}"
@@ -137,7 +139,7 @@ class Guards:
 
     def read_item(self, obj: Any, key: Any, value: Any) -> None:
         """`obj[key]` was read and gave `value`."""
-        if self.is_outside(obj) and isinstance(key, SCALARS):
+        if self.is_outside(obj) and isinstance(key, SCALARS) and not self._is_new(obj, key, value):
             dicts = (obj,) if type(obj) is dict else None
             self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]", dicts)
             self.own(value)
@@ -198,7 +200,8 @@ class Guards:
             items = contents(obj).items
             expected = Contents(tuple(_ANY if id(item) in self._live else item for item in items))
             for item in items:
-                self.own(item)
+                if not self._is_new(obj, None, item):
+                    self.own(item)
             what = f"what a {type(obj).__name__} holds"
             self._watch((id(obj), "contents"), lambda: contents(obj), expected, what, dicts)
 
@@ -207,7 +210,7 @@ class Guards:
         if isinstance(names.get(name), types.ModuleType):
             if not _is_library(names[name]):
                 self.own(names[name])
-        elif name in names:
+        elif name in names and not self._is_new(names, name, names[name]):
             self._watch((id(names), "global", name), lambda: names.get(name, _MISSING),
                         names[name], f"global {name}", (names,), place=place)  # fmt: skip
             self.own(names[name])
@@ -215,7 +218,7 @@ class Guards:
     def read_cell(self, cell: types.CellType, name: str) -> None:
         """The variable `name` of an enclosing function, kept in `cell`, is read."""
         value = cell_contents(cell)
-        if value is not _MISSING:
+        if value is not _MISSING and not self._is_new(cell, "cell", value):
             self._watch(
                 (id(cell), "cell", name), lambda: cell_contents(cell), value, f"variable {name}"
             )
@@ -255,6 +258,21 @@ class Guards:
         if key not in self._reads and not self._is_of_the_capture(value):
             at = place or current_place()
             self._reads[key] = Read(what, again, value, dicts, owner, place=at)
+
+    def _is_new(self, obj: Any, key: Any, value: Any) -> bool:
+        """Has this capture put `value` into `obj`, under `key` or, as with None, anywhere?"""
+        tables = (obj._buffers, obj._parameters, obj._modules) if isinstance(
+            obj, torch.nn.Module) else ()  # fmt: skip
+        for holder in (obj, *tables):
+            before = self.before(holder)
+            if isinstance(before, dict) and key is not None:
+                now = state_of(holder)
+                if key in now and now[key] is value and before.get(key, _MISSING) is not value:
+                    return True
+            elif before is not None:
+                held = before.values() if isinstance(before, dict) else before
+                return not isinstance(before, Columns) and all(item is not value for item in held)
+        return False
 
     def _is_of_the_capture(self, value: Any) -> bool:
         if id(value) in self._live or isinstance(value, SYMBOLIC):

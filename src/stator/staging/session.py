@@ -60,6 +60,9 @@ class Session:
     handlers: int = 0  # how many recorded handlers of a `try` run now
     staging: Any = None
 
+    def __post_init__(self) -> None:
+        self.guards.before = lambda obj: self.journal.first_state(obj)
+
     def attach(self, staging: Any) -> None:
         """`staging` is what converted code of this capture calls."""
         self.staging = staging
