@@ -18,6 +18,7 @@ from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
 from stator.program.program import Program
 from stator.program.structure import Leaf
+from stator.staging.live_trees import Held
 from stator.staging.trace import Captured, Effect, read_state
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
@@ -53,13 +54,14 @@ class ConcreteProgram:
         captured = self.captured
         if captured.live:
             leaves = (*leaves, *read_state(captured.live))
+        targets = [_target(effect, call) for effect in captured.effects]
         try:
             outputs = self.run(leaves)
         except Exception as error:
             raise_own_class(error, captured.errors)
             raise
-        for effect in captured.effects:
-            _do(effect, outputs, call, captured.classes)
+        for effect, target in zip(captured.effects, targets, strict=True):
+            _do(effect, target, outputs, captured.classes)
         return unflatten(self.program.output_structure, outputs, classes=captured.classes)
 
     @functools.cached_property
@@ -106,11 +108,15 @@ def raise_own_class(error: Exception, known: dict[str, type]) -> None:
         raise own.with_traceback(error.__traceback__) from None
 
 
-def _do(effect: Effect, outputs: Any, call: tuple[Any, ...], classes: dict[str, type]) -> None:
-    """Make the change that the captured run made."""
-    target = effect.target
+def _target(effect: Effect, call: tuple[Any, ...]) -> Any:
+    """The object that a call changes."""
     if effect.is_argument:
-        target = functools.reduce(lambda tree, key: tree[key], effect.target, call)
+        return functools.reduce(lambda tree, key: tree[key], effect.target, call)
+    return effect.target.find() if isinstance(effect.target, Held) else effect.target
+
+
+def _do(effect: Effect, target: Any, outputs: Any, classes: dict[str, type]) -> None:
+    """Make the change that the captured run made."""
     state = unflatten(effect.state, outputs, classes=classes)
     if isinstance(target, types.CellType):
         target.cell_contents = state["cell"]

@@ -32,10 +32,11 @@ from stator.location import Location
 from stator.logs import LOGGER
 from stator.program.program import Program
 from stator.rewrite.convert import convert
-from stator.staging.live_lists import ListSlot, makes_demands
-from stator.staging.live_state import AnySlot, slot_for
+from stator.staging.live_lists import makes_demands
+from stator.staging.live_state import AnySlot, has_open_list, slot_for
 from stator.staging.operators import Staging
 from stator.staging.session import Session
+from stator.staging.slots import Slot
 from stator.staging.trace import Captured, trace
 
 CAPTURE_LIMIT = 32
@@ -237,17 +238,17 @@ class StaticFunction:
         )
         if not live:
             return run()
-        lists = tuple(slot for slot in live if isinstance(slot, ListSlot))
+        doubtful = tuple(slot for slot in live if not isinstance(slot, Slot))
         try:
             captured = run(live=live)
-            if not (lists and makes_demands(captured.program)):
+            if not (any(map(has_open_list, live)) and makes_demands(captured.program)):
                 return captured
         except Exception:  # noqa: BLE001  # Python needs the very value somewhere; if it was
-            if not lists:
+            if not doubtful:
                 captured = run()  # something else, this raises it again
                 self._fixed += live
                 return captured
-        self._fixed += lists
+        self._fixed += doubtful
         return self._trace(specs, earlier)
 
     def _live_slots(self, earlier: tuple[ConcreteProgram, ...]) -> tuple[AnySlot, ...]:

@@ -66,9 +66,11 @@ class Results:
         recorder: Recorder,
         is_outside: Callable[[Any], bool],
         plain: Callable[[Any], Any] = lambda value: value,
+        is_held: Callable[[Any], bool] = lambda _: False,
     ) -> None:
         self.recorder, self.is_outside = recorder, is_outside
         self.plain = plain  # a staged list that stands for one of the caller's -> the caller's
+        self.is_held = is_held
         self.leaves: list[Arg] = []
         self.classes: dict[str, type] = {}
         self.names: list[str] = []
@@ -86,6 +88,9 @@ class Results:
             raise value.refused()
         if isinstance(value, SCALARS):
             return shape.Fixed(value)
+        if self.is_held(value):
+            raise CaptureError("a container that every run reads anew leaves the program",
+                               at=current_place(), fix="return a copy of it")  # fmt: skip
         if isinstance(value, StagedDeque):
             raise CaptureError("a deque leaves the program, which can give lists and dicts",
                                at=current_place(), fix="return `list(...)` of it")  # fmt: skip

@@ -39,6 +39,10 @@ class ListSlot:
         """What it holds now, in a list that is the program's."""
         return list(self.owner)
 
+    def leaves(self) -> tuple[list[Any]]:
+        """What the program takes of it."""
+        return (self.read(),)
+
     def is_same_place(self, other: Any) -> bool:
         """Is `other` this list?"""
         return self.owner is other.owner
@@ -51,14 +55,15 @@ class ListSlot:
 def list_slot_for(slot: ListSlot, known: Sequence[Any]) -> ListSlot | None:
     """`slot` with the kind that its items have; None if they are not of one kind."""
     before = [other.item for other in known if slot.is_same_place(other) and other.item is not None]
-    kinds = [*before, *map(_kind_of, slot.owner)]
+    kinds = [*before, *map(item_kind, slot.owner)]
     joined = kinds[0] if kinds else None
     for kind in kinds[1:]:
-        joined = _joined(joined, kind)
+        joined = joined_items(joined, kind)
     return None if joined is None else ListSlot(slot.owner, joined)
 
 
-def _kind_of(item: Any) -> ItemKind | None:
+def item_kind(item: Any) -> ItemKind | None:
+    """What a number or a tensor is; None for anything else, and for a tensor of odd layout."""
     if type(item) is int:
         return NumberKind("int")
     if type(item) is float:
@@ -69,7 +74,7 @@ def _kind_of(item: Any) -> ItemKind | None:
     return TensorKind(item.dtype, item.device, tuple(item.shape), item.requires_grad)
 
 
-def _joined(one: ItemKind | None, other: ItemKind | None) -> ItemKind | None:
+def joined_items(one: ItemKind | None, other: ItemKind | None) -> ItemKind | None:
     """The kind of both, a size that differs left open; None if there is none."""
     if not (isinstance(one, TensorKind) and isinstance(other, TensorKind)):
         return one if one == other else None
@@ -109,4 +114,4 @@ def _has_demand(block: Block) -> bool:
 
 def _still_fits(slot: ListSlot) -> Callable[[], bool]:
     """A function: are all items of the kind that they were of?"""
-    return lambda: all(_joined(slot.item, _kind_of(item)) == slot.item for item in slot.owner)
+    return lambda: all(joined_items(slot.item, item_kind(item)) == slot.item for item in slot.owner)

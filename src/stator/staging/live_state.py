@@ -9,9 +9,7 @@ each run its contents are read.
 
 from __future__ import annotations
 
-import types
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,69 +18,43 @@ from stator.capture.recorder import Recorder
 from stator.program.ir import Value
 from stator.program.types import NumberKind, NumberType
 from stator.staging.live_lists import ListSlot, install_list, list_slot_for
+from stator.staging.live_trees import TreeSlot, install_tree, tree_slot_for
 from stator.staging.session import Session
+from stator.staging.slots import Slot
 
-EMPTY = object()
 KINDS: dict[type, NumberKind] = {int: "int", float: "float"}  # a bool has two programs at most
 
 
-@dataclass(frozen=True)
-class Slot:
-    """A place that holds a value: an attribute, an item of a dict, a variable in a cell."""
-
-    owner: Any
-    key: Any
-    shape: tuple[int | None, ...] | None = None  # of a tensor; None in it is any size
-
-    def read(self) -> Any:
-        """What it holds now; EMPTY if nothing."""
-        if isinstance(self.owner, types.CellType):
-            try:
-                return self.owner.cell_contents
-            except ValueError:
-                return EMPTY
-        return self._contents().get(self.key, EMPTY)
-
-    def write(self, value: Any) -> None:
-        """Put `value` there, as plainly as can be."""
-        if isinstance(self.owner, types.CellType):
-            self.owner.cell_contents = value
-        else:
-            self._contents()[self.key] = value
-
-    def _contents(self) -> dict[Any, Any]:
-        return self.owner if isinstance(self.owner, dict) else vars(self.owner)
-
-    def is_same_place(self, other: Slot | ListSlot) -> bool:
-        """Is `other` this place, whatever is known of its shape?"""
-        return self.owner is other.owner and self.key == other.key
-
-    def in_words(self) -> str:
-        """How an error or a reason calls it."""
-        if isinstance(self.owner, types.CellType):
-            return "an enclosing function's variable"
-        if isinstance(self.owner, dict):
-            return f"[{self.key!r}]"
-        return f"{type(self.owner).__name__}.{self.key}"
+AnySlot = Slot | ListSlot | TreeSlot
 
 
-AnySlot = Slot | ListSlot
+def has_open_list(slot: AnySlot) -> bool:
+    """Is it, or does it hold, a list whose length only a run knows?"""
+    return slot.has_open_list if isinstance(slot, TreeSlot) else isinstance(slot, ListSlot)
 
 
 def slot_for(slot: AnySlot, known: Sequence[AnySlot]) -> AnySlot | None:
     """`slot` with the sizes that have stayed the same; None if what it holds cannot be an input."""
     if isinstance(slot, ListSlot):
         return list_slot_for(slot, [other for other in known if isinstance(other, ListSlot)])
-    value = slot.read()
+    place = slot.place if isinstance(slot, TreeSlot) else slot
+    value = place.read()
     if type(value) in KINDS:
         return Slot(slot.owner, slot.key)
+    if not isinstance(value, torch.Tensor):
+        del value
+        return tree_slot_for(place, known)
     if type(value) is not torch.Tensor or value.layout is not torch.strided:
         return None
     shape: tuple[int | None, ...] = tuple(value.shape)
     for other in known:
         if not isinstance(other, Slot):
             continue
-        if slot.is_same_place(other) and other.shape is not None and len(other.shape) == len(shape):
+        if (
+            place.is_same_place(other)
+            and other.shape is not None
+            and len(other.shape) == len(shape)
+        ):
             pairs = zip(shape, other.shape, strict=True)
             shape = tuple(size if size == before else None for size, before in pairs)
     return Slot(slot.owner, slot.key, shape)
@@ -94,6 +66,9 @@ def install(session: Session, slots: Sequence[AnySlot], values: list[Value]) -> 
         if isinstance(slot, ListSlot):
             install_list(session, slot, values)
             continue
+        if isinstance(slot, TreeSlot):
+            install_tree(session, slot, values)
+            continue
         content = slot.read()
         session.guards.own(slot.owner)
         session.note(slot.owner)  # the journal puts it back
@@ -102,6 +77,7 @@ def install(session: Session, slots: Sequence[AnySlot], values: list[Value]) -> 
         values.append(value)
         session.guards.live(symbolic, slot.in_words(), _still_fits(slot, content), True)
         slot.write(symbolic)
+        session.installed.append((slot, symbolic))
 
 
 def _input(recorder: Recorder, slot: Slot, content: Any) -> tuple[Any, Value]:

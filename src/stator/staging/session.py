@@ -56,6 +56,8 @@ class Session:
     born_codes: set[types.CodeType] = field(default_factory=set)  # functions made by this capture
     globals_written: set[types.FunctionType] = field(default_factory=set)
     shadows: dict[int, tuple[list[Any], StagedList]] = field(default_factory=dict)
+    held: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # of live trees: where it is
+    installed: list[tuple[Any, Any]] = field(default_factory=list)  # live slots, what is in them
     arrays: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     handlers: int = 0  # how many recorded handlers of a `try` run now
     staging: Any = None
@@ -105,6 +107,10 @@ class Session:
             return value
         pairs = self.shadows.values()
         return next((plain for plain, shadow in pairs if shadow is value), value)
+
+    def is_held(self, value: Any) -> bool:
+        """Is it a copy of a container that every run finds anew?"""
+        return id(value) in self.held
 
     def own_module(self, module: torch.nn.Module) -> None:
         """`module` is the caller's, unless this capture has made it; however it was reached."""

@@ -47,9 +47,10 @@ from stator.program.structure import Fixed, Structure
 from stator.program.verifier import verify
 from stator.staging.guards import Guards
 from stator.staging.live_lists import ListSlot
-from stator.staging.live_state import AnySlot, Slot, install
+from stator.staging.live_state import AnySlot, install
 from stator.staging.operators import Staging
 from stator.staging.session import Decision, Session
+from stator.staging.slots import Slot
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, FakeTensor)
 ONE_AT_A_TIME = threading.RLock()  # torch's pre-dispatch slot is shared between threads
@@ -59,7 +60,7 @@ ONE_AT_A_TIME = threading.RLock()  # torch's pre-dispatch slot is shared between
 class Effect:
     """What a call does to a Python object: its contents become `state`."""
 
-    target: Any  # the object, or the path to it in the call's arguments
+    target: Any  # the object, the path to it in the call's arguments, or where a live tree has it
     is_argument: bool
     state: Structure
     deleted: tuple[Any, ...] = ()
@@ -122,7 +123,7 @@ def _trace(
     with _recording(session):
         try:
             value = staging.call(function, *inputs.args, **inputs.kwargs)
-            results = Results(recorder, session.guards.is_outside, session.plain)
+            results = Results(recorder, session.guards.is_outside, session.plain, session.is_held)
             structure = results.structure_of(value)
             effects = _effects(session, inputs, results, live)
             written = _written(session)
@@ -153,11 +154,11 @@ def _trace(
 
 def read_state(slots: Sequence[AnySlot]) -> list[Any]:
     """What `slots` hold, but for what another thread's capture has put there for its time."""
-    held = [slot.read() for slot in slots]
+    held = [leaf for slot in slots for leaf in slot.leaves()]
     if not any(isinstance(value, SYMBOLIC) for value in held):
         return held
     with ONE_AT_A_TIME:
-        return [slot.read() for slot in slots]
+        return [leaf for slot in slots for leaf in slot.leaves()]
 
 
 def may_be_seen(block: Block) -> bool:
@@ -269,16 +270,26 @@ def _effects(
         is_argument = id(obj) in inputs.containers
         if is_argument:
             target = inputs.containers[id(obj)][1]
+        elif id(obj) in session.held:
+            target = session.held[id(obj)][1]
         elif session.is_own(obj):
             continue
         else:
             anew = [slot.key for slot in live if slot.owner is obj]
             _watch_kept(session, obj, before, anew)
         place = session.journal.place_of(obj)
-        effects.append(
-            replace(_effect(obj, target, is_argument, before, results, place), place=place)
-        )
+        before = _with_installed(session, obj, before)
+        effect = _effect(obj, target, is_argument, before, results, place)
+        if effect is not None:
+            effects.append(replace(effect, place=place))
     return tuple(effects)
+
+
+def _with_installed(session: Session, obj: Any, before: Any) -> Any:
+    """What `obj` was when user code began: with the symbolic values that stand for live state."""
+    if not isinstance(before, dict):
+        return before
+    return before | {slot.key: value for slot, value in session.installed if slot.owner is obj}
 
 
 def _watch_kept(session: Session, obj: Any, before: Any, anew: Sequence[Any]) -> None:
@@ -332,7 +343,7 @@ def _effect(
     before: Any,
     results: Results,
     place: Location | None,
-) -> Effect:
+) -> Effect | None:
     state = state_of(obj)
     if isinstance(state, Columns):
         new = StagedList()
@@ -350,6 +361,8 @@ def _effect(
     }
     _refuse_maybe_absent(changed, place)
     deleted = tuple(key for key in before if key not in state)
+    if not changed and not deleted:
+        return None
     return Effect(target, is_argument, results.structure_of(changed), deleted)
 
 
