@@ -72,7 +72,6 @@ def test_the_refusal_points_into_the_function():
     assert error.at.function == "f"
 
 
-@pytest.mark.xfail(strict=True, reason="one list under two names leaves as two lists")
 def test_one_list_twice_is_one_list():
     def f(x):
         items = [x]

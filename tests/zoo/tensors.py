@@ -157,7 +157,6 @@ def size_arithmetic(x):
     (r(4, 3),),
     (r(1, 3),),
     dynamic=({0},),
-    pending="wrong: type of torch.Size: a result is a plain tuple",
 )
 def sizes_as_results(x):
     """`torch.Size`, a size and a product of sizes as results."""

@@ -15,6 +15,7 @@ import torch
 from stator.api.cells import find_cell
 from stator.api.outputs import select_outputs
 from stator.api.static_function import StaticFunction
+from stator.capture.inputs import Argument
 from stator.errors import CaptureError
 from stator.execute.structure import positions_in
 from stator.export.encoding import Json, encode_program
@@ -207,7 +208,7 @@ def _buffer_writes(
 
 
 def _target(effect: Effect) -> str:
-    if effect.is_argument:
+    if isinstance(effect.target, Argument):
         return "a list or dict that it is given"
     keys = getattr(effect.state, "keys", ())
     owner = type(effect.target).__name__

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stator.api.signature import Sizes
-from stator.capture.inputs import TensorSpec
+from stator.capture.inputs import Argument, TensorSpec
 from stator.execute.interpreter import prepare
 from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
@@ -54,15 +54,17 @@ class ConcreteProgram:
         captured = self.captured
         if captured.live:
             leaves = (*leaves, *read_state(captured.live))
-        targets = [_target(effect, call) for effect in captured.effects]
+        targets = [_found(effect.target, call) for effect in captured.effects]
+        made = {id(structure): _found(target, call) for structure, target in captured.given}
         try:
             outputs = self.run(leaves)
         except Exception as error:
             raise_own_class(error, captured.errors)
             raise
         for effect, target in zip(captured.effects, targets, strict=True):
-            _do(effect, target, outputs, captured.classes)
-        return unflatten(self.program.output_structure, outputs, classes=captured.classes)
+            _do(effect, target, outputs, captured.classes, made)
+        structure = self.program.output_structure
+        return unflatten(structure, outputs, classes=captured.classes, made=made)
 
     @functools.cached_property
     def pick(self) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -108,16 +110,16 @@ def raise_own_class(error: Exception, known: dict[str, type]) -> None:
         raise own.with_traceback(error.__traceback__) from None
 
 
-def _target(effect: Effect, call: tuple[Any, ...]) -> Any:
-    """The object that a call changes."""
-    if effect.is_argument:
-        return functools.reduce(lambda tree, key: tree[key], effect.target, call)
-    return effect.target.find() if isinstance(effect.target, Held) else effect.target
+def _found(target: Any, call: tuple[Any, ...]) -> Any:
+    """An object that a call changes or gives back."""
+    return target.find(call) if isinstance(target, Argument | Held) else target
 
 
-def _do(effect: Effect, target: Any, outputs: Any, classes: dict[str, type]) -> None:
+def _do(
+    effect: Effect, target: Any, outputs: Any, classes: dict[str, type], made: dict[int, Any]
+) -> None:
     """Make the change that the captured run made."""
-    state = unflatten(effect.state, outputs, classes=classes)
+    state = unflatten(effect.state, outputs, classes=classes, made=made)
     if isinstance(target, types.CellType):
         target.cell_contents = state["cell"]
     elif isinstance(target, contextvars.ContextVar):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +39,17 @@ class Inputs:
     kwargs: dict[str, Any]
     containers: dict[int, tuple[Any, tuple[Any, ...]]]  # id -> (copy, path into the call)
     objects: list[Any]  # the caller's own, given as they are
+
+
+@dataclass(frozen=True)
+class Argument:
+    """A container that every call is given: the path to it in the call's arguments."""
+
+    path: tuple[Any, ...]
+
+    def find(self, call: tuple[Any, ...]) -> Any:
+        """The one of this call."""
+        return functools.reduce(lambda tree, key: tree[key], self.path, call)
 
 
 class InputReader:

@@ -44,7 +44,7 @@ from stator.capture.values import (
 from stator.errors import CaptureError
 from stator.program import structure as shape
 from stator.program.ir import Arg
-from stator.program.structure import Structure
+from stator.program.structure import Structure, size_fields
 
 SCALARS = (bool, int, float, complex, str, type(None))
 REFERENCES = (torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType)
@@ -66,17 +66,27 @@ class Results:
         recorder: Recorder,
         is_outside: Callable[[Any], bool],
         plain: Callable[[Any], Any] = lambda value: value,
-        is_held: Callable[[Any], bool] = lambda _: False,
     ) -> None:
         self.recorder, self.is_outside = recorder, is_outside
         self.plain = plain  # a staged list that stands for one of the caller's -> the caller's
-        self.is_held = is_held
         self.leaves: list[Arg] = []
+        self.containers: dict[int, tuple[Any, Structure]] = {}  # one has one structure, by its id
         self.classes: dict[str, type] = {}
         self.names: list[str] = []
 
     def structure_of(self, value: Any) -> Structure:
-        """The structure of `value`; its leaves are added to `leaves`."""
+        """The structure of `value`; its leaves are added to `leaves`.
+
+        A container in two places has one structure there: it is one object, and so it is built.
+        """
+        if id(value) in self.containers:
+            return self.containers[id(value)][1]
+        found = self._structure_of(value)
+        if isinstance(value, list | dict) or is_plain_object(value):
+            self.containers[id(value)] = (value, found)
+        return found
+
+    def _structure_of(self, value: Any) -> Structure:
         if isinstance(value, torch.Tensor | Number | CapturedComplex):
             return self._leaf(self.recorder.arg(value))
         if isinstance(value, CapturedText):
@@ -88,9 +98,6 @@ class Results:
             raise value.refused()
         if isinstance(value, SCALARS):
             return shape.Fixed(value)
-        if self.is_held(value):
-            raise CaptureError("a container that every run reads anew leaves the program",
-                               at=current_place(), fix="return a copy of it")  # fmt: skip
         if isinstance(value, StagedDeque):
             raise CaptureError("a deque leaves the program, which can give lists and dicts",
                                at=current_place(), fix="return `list(...)` of it")  # fmt: skip
@@ -112,6 +119,8 @@ class Results:
         if isinstance(value, CapturedArray):
             raise CaptureError("a numpy array leaves the program", at=current_place(),
                                fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
+        if isinstance(value, torch.Size):
+            return self._record("namedtuple", value, size_fields(len(value)), list(value))
         if type(value).__module__ == "torch.return_types":
             return self._record("namedtuple", value, type(value).__match_args__, list(value))
         if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -8,6 +8,7 @@ import types
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from stator.capture.inputs import Argument
 from stator.debug.report import CaptureReport, Fact, Line
 from stator.location import Location
 from stator.program.ir import Op, ops_in
@@ -15,6 +16,7 @@ from stator.program.program import Program
 from stator.program.structure import Mapping
 from stator.program.types import TensorType
 from stator.staging.guards import NUMBERS, Read
+from stator.staging.live_trees import Held
 from stator.staging.session import Decision
 from stator.staging.trace import Captured, Effect
 
@@ -134,8 +136,12 @@ def _open_sizes(program: Program) -> Iterator[Fact]:
 def _effect(effect: Effect) -> Fact:
     keys = effect.state.keys if isinstance(effect.state, Mapping) else ()
     names = ", ".join(f"`{key}`" for key in (*keys, *effect.deleted))
-    if effect.is_argument:
+    if isinstance(effect.target, Argument):
         what = "changes an argument" + (f": {names}" if names else "")
+    elif isinstance(effect.target, Held):
+        what = f"changes what {effect.target.slot.in_words()} holds" + (
+            f": {names}" if names else ""
+        )
     elif isinstance(effect.target, types.CellType):
         what = "sets a variable of an enclosing function"
     else:

@@ -12,6 +12,8 @@ from collections.abc import Sequence as SequenceOf
 from types import MappingProxyType
 from typing import Any
 
+import torch
+
 from stator.errors import ProgramError
 from stator.program.structure import (
     Columns,
@@ -22,58 +24,69 @@ from stator.program.structure import (
     Sequence,
     Structure,
     Variant,
+    size_fields,
 )
 
 Leaves = SequenceOf[Any] | MappingOf[int, Any]  # what is below Columns is one row: position -> item
 Classes = MappingOf[str, type]
+Made = dict[int, Any]
 
 
 def unflatten(
-    structure: Structure, leaves: Leaves, *, classes: Classes = MappingProxyType({})
+    structure: Structure,
+    leaves: Leaves,
+    *,
+    classes: Classes = MappingProxyType({}),
+    made: Made | None = None,
 ) -> Any:
     """The object that `structure` describes, with `leaves` in their places.
 
-    A record's class is looked for in `classes`, then among the modules already imported; a named
-    tuple of the same fields stands in for one that is not there.
+    A structure that stands in several places is one object: `made` has those that are there
+    already, by the structure's id. A record's class is looked for in `classes`, then among the
+    modules already imported; a named tuple of the same fields stands in for one that is not there.
     """
-    return BUILDERS[type(structure)](structure, leaves, classes)
+    if isinstance(structure, Leaf):
+        return leaves[structure.position]
+    made = {} if made is None else made
+    if id(structure) not in made:
+        made[id(structure)] = BUILDERS[type(structure)](structure, leaves, classes, made)
+    return made[id(structure)]
 
 
-def _build_leaf(structure: Leaf, leaves: Leaves, _: Classes) -> Any:
-    return leaves[structure.position]
-
-
-def _build_fixed(structure: Fixed, _: Leaves, __: Classes) -> Any:
+def _build_fixed(structure: Fixed, _: Leaves, __: Classes, ___: Made) -> Any:
     return structure.value
 
 
-def _build_sequence(structure: Sequence, leaves: Leaves, classes: Classes) -> Any:
-    items = [unflatten(item, leaves, classes=classes) for item in structure.items]
+def _build_sequence(structure: Sequence, leaves: Leaves, classes: Classes, made: Made) -> Any:
+    items = [unflatten(item, leaves, classes=classes, made=made) for item in structure.items]
     return items if structure.kind == "list" else tuple(items)
 
 
-def _build_mapping(structure: Mapping, leaves: Leaves, classes: Classes) -> Any:
-    items = (unflatten(item, leaves, classes=classes) for item in structure.items)
+def _build_mapping(structure: Mapping, leaves: Leaves, classes: Classes, made: Made) -> Any:
+    items = (unflatten(item, leaves, classes=classes, made=made) for item in structure.items)
     return dict(zip(structure.keys, items, strict=True))
 
 
-def _build_record(structure: Record, leaves: Leaves, classes: Classes) -> Any:
-    items = [unflatten(item, leaves, classes=classes) for item in structure.items]
+def _build_record(structure: Record, leaves: Leaves, classes: Classes, made: Made) -> Any:
+    items = [unflatten(item, leaves, classes=classes, made=made) for item in structure.items]
     found = find_record_class(structure, classes)
     if structure.kind == "object" and not issubclass(found, tuple):
-        made = object.__new__(found)
-        vars(made).update(zip(structure.fields, items, strict=True))
-        return made
+        new = object.__new__(found)
+        vars(new).update(zip(structure.fields, items, strict=True))
+        return new
     if dataclasses.is_dataclass(found):
         return _make_dataclass(found, dict(zip(structure.fields, items, strict=True)))
+    if found is torch.Size or found.__module__ == "torch.return_types":
+        return found(items)
     return tuple.__new__(found, items)
 
 
-def _build_variant(structure: Variant, leaves: Leaves, classes: Classes) -> Any:
-    return unflatten(structure.alternatives[int(leaves[structure.tag])], leaves, classes=classes)
+def _build_variant(structure: Variant, leaves: Leaves, classes: Classes, made: Made) -> Any:
+    chosen = structure.alternatives[int(leaves[structure.tag])]
+    return unflatten(chosen, leaves, classes=classes, made=made)
 
 
-def _build_columns(structure: Columns, leaves: Leaves, classes: Classes) -> Any:
+def _build_columns(structure: Columns, leaves: Leaves, classes: Classes, _: Made) -> Any:
     columns = {position: leaves[position] for position in positions_in(structure.item)}
     if len({len(column) for column in columns.values()}) != 1:
         raise ProgramError("the columns of a list have no common length")
@@ -85,9 +98,8 @@ def _build_columns(structure: Columns, leaves: Leaves, classes: Classes) -> Any:
     return {"list": list, "tuple": tuple, "dict": dict}[structure.kind](built)
 
 
-BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes], Any]] = MappingProxyType(
+BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes, Made], Any]] = MappingProxyType(
     {
-        Leaf: _build_leaf,
         Fixed: _build_fixed,
         Sequence: _build_sequence,
         Mapping: _build_mapping,
@@ -116,11 +128,19 @@ def positions_in(structure: Structure) -> Iterator[int]:
 def find_record_class(structure: Record, classes: Classes = MappingProxyType({})) -> type:
     """The class that `structure` names, if it is there and has these fields; else a stand-in."""
     found = classes.get(structure.type_name) or _imported(structure.type_name)
-    if isinstance(found, type) and record_fields(found) == structure.fields:
+    if isinstance(found, type) and _fields(found, structure) == structure.fields:
         return found
     if structure.kind == "object" and structure.type_name in classes:
         return classes[structure.type_name]  # only what this process captured itself
     return _stand_in(structure.type_name, structure.fields)
+
+
+def _fields(kind: type, structure: Record) -> tuple[str, ...] | None:
+    if kind is torch.Size:
+        return size_fields(len(structure.fields))
+    if kind.__module__ == "torch.return_types":
+        return getattr(kind, "__match_args__", None)
+    return record_fields(kind)
 
 
 def record_fields(kind: type) -> tuple[str, ...] | None:

@@ -75,3 +75,8 @@ class Columns:
 
 
 Structure = Leaf | Fixed | Sequence | Mapping | Record | Variant | Columns
+
+
+def size_fields(rank: int) -> tuple[str, ...]:
+    """The fields of a `torch.Size` of that many sizes, which is a record of type `torch:Size`."""
+    return tuple(f"size_{dimension}" for dimension in range(rank))

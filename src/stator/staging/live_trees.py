@@ -3,8 +3,8 @@
 A function that makes a new tuple, list, dict or object at every call and keeps it
 (`self.cache = (keys, values)`) finds another one at the next. Its tensors and numbers become
 inputs, as those of an argument do: during the capture a copy of the same form, made of symbolic
-values, stands in the place. What the call does to the copy, it does to the container that is there when it
-is called.
+values, stands in the place. What the call does to the copy, it does to the container that is there
+when it is called.
 
 Only a container that nobody else holds is read so: by another name it would be seen as it was.
 """
@@ -90,8 +90,8 @@ class Held:
     slot: TreeSlot
     path: tuple[Any, ...]
 
-    def find(self) -> Any:
-        """The one that is there now."""
+    def find(self, _: tuple[Any, ...]) -> Any:
+        """The one that is there now, whatever the call is given."""
         return functools.reduce(_part, self.path, self.slot.read())
 
 

@@ -108,10 +108,6 @@ class Session:
         pairs = self.shadows.values()
         return next((plain for plain, shadow in pairs if shadow is value), value)
 
-    def is_held(self, value: Any) -> bool:
-        """Is it a copy of a container that every run finds anew?"""
-        return id(value) in self.held
-
     def own_module(self, module: torch.nn.Module) -> None:
         """`module` is the caller's, unless this capture has made it; however it was reached."""
         if not self.is_own(module):

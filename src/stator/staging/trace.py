@@ -22,7 +22,7 @@ from torch.nn.utils import parametrize
 
 from stator.capture.blocks import record_raise
 from stator.capture.foreign_errors import says_captured
-from stator.capture.inputs import InputReader, Inputs
+from stator.capture.inputs import Argument, InputReader, Inputs
 from stator.capture.involved import add_involved
 from stator.capture.journal import same_state, state_of
 from stator.capture.places import place_of
@@ -48,10 +48,12 @@ from stator.program.verifier import verify
 from stator.staging.guards import Guards
 from stator.staging.live_lists import ListSlot
 from stator.staging.live_state import AnySlot, install
+from stator.staging.live_trees import Held
 from stator.staging.operators import Staging
 from stator.staging.session import Decision, Session
 from stator.staging.slots import Slot
 
+Given = Argument | Held
 SYMBOLIC = (torch.SymInt, torch.SymFloat, FakeTensor)
 ONE_AT_A_TIME = threading.RLock()  # torch's pre-dispatch slot is shared between threads
 
@@ -60,8 +62,7 @@ ONE_AT_A_TIME = threading.RLock()  # torch's pre-dispatch slot is shared between
 class Effect:
     """What a call does to a Python object: its contents become `state`."""
 
-    target: Any  # the object, the path to it in the call's arguments, or where a live tree has it
-    is_argument: bool
+    target: Any  # the object; or where each call finds its own
     state: Structure
     deleted: tuple[Any, ...] = ()
     place: Location | None = None  # the line that first wrote to it
@@ -80,6 +81,7 @@ class Captured:
     errors: dict[str, type]  # the classes of exceptions that users wrote
     live: tuple[AnySlot, ...] = ()  # Python state that every run reads anew: the last inputs
     written: tuple[AnySlot, ...] = ()  # Python state that a run has read and changed
+    given: tuple[tuple[Structure, Given], ...] = ()  # what is in the results as it was given
 
 
 def trace(
@@ -116,17 +118,19 @@ def _trace(
     with recorder.quiet():
         inputs = InputReader(recorder).read(args, kwargs)
         install(session, live, inputs.values)
-    for given in inputs.objects:
-        session.guards.own(given)
+    for obj in inputs.objects:
+        session.guards.own(obj)
     session.guards.own(getattr(function, "__self__", None) or function)
     written: tuple[AnySlot, ...] = ()
+    given: tuple[tuple[Structure, Given], ...] = ()
     with _recording(session):
         try:
             value = staging.call(function, *inputs.args, **inputs.kwargs)
-            results = Results(recorder, session.guards.is_outside, session.plain, session.is_held)
+            results = Results(recorder, session.guards.is_outside, session.plain)
             structure = results.structure_of(value)
             effects = _effects(session, inputs, results, live)
             written = _written(session)
+            given = _given(session, inputs, results)
         except StatorError as error:
             add_involved(error)
             raise
@@ -148,7 +152,7 @@ def _trace(
     return Captured(
         program, recorder.stored_tensors, effects, results.classes, session.guards,
         tuple(session.decisions),
-        recorder.errors, live, written,
+        recorder.errors, live, written, given,
     )  # fmt: skip
 
 
@@ -267,9 +271,8 @@ def _effects(
     effects = []
     for obj, before in session.journal.changed():
         target = session.plain(obj)
-        is_argument = id(obj) in inputs.containers
-        if is_argument:
-            target = inputs.containers[id(obj)][1]
+        if id(obj) in inputs.containers:
+            target = Argument(inputs.containers[id(obj)][1])
         elif id(obj) in session.held:
             target = session.held[id(obj)][1]
         elif session.is_own(obj):
@@ -279,10 +282,23 @@ def _effects(
             _watch_kept(session, obj, before, anew)
         place = session.journal.place_of(obj)
         before = _with_installed(session, obj, before)
-        effect = _effect(obj, target, is_argument, before, results, place)
+        effect = _effect(obj, target, before, results, place)
         if effect is not None:
             effects.append(replace(effect, place=place))
     return tuple(effects)
+
+
+def _given(
+    session: Session, inputs: Inputs, results: Results
+) -> tuple[tuple[Structure, Given], ...]:
+    """The containers in the results that are the caller's: the very ones are given back."""
+    found: list[tuple[Structure, Given]] = []
+    for obj, structure in results.containers.values():
+        if id(obj) in inputs.containers:
+            found.append((structure, Argument(inputs.containers[id(obj)][1])))
+        elif id(obj) in session.held:
+            found.append((structure, session.held[id(obj)][1]))
+    return tuple(found)
 
 
 def _with_installed(session: Session, obj: Any, before: Any) -> Any:
@@ -339,7 +355,6 @@ def _written(session: Session) -> tuple[AnySlot, ...]:
 def _effect(
     obj: Any,
     target: Any,
-    is_argument: bool,
     before: Any,
     results: Results,
     place: Location | None,
@@ -348,12 +363,12 @@ def _effect(
     if isinstance(state, Columns):
         new = StagedList()
         new.columns = state
-        return Effect(target, is_argument, results.structure_of(new))
+        return Effect(target, results.structure_of(new))
     if isinstance(state, frozenset):
         raise UnsupportedCall("a set of the caller's is changed", at=place,
                               fix="return the set instead")  # fmt: skip
     if not isinstance(state, dict):
-        return Effect(target, is_argument, results.structure_of(list(state)))
+        return Effect(target, results.structure_of(list(state)))
     changed = {
         key: value
         for key, value in state.items()
@@ -363,7 +378,7 @@ def _effect(
     deleted = tuple(key for key in before if key not in state)
     if not changed and not deleted:
         return None
-    return Effect(target, is_argument, results.structure_of(changed), deleted)
+    return Effect(target, results.structure_of(changed), deleted)
 
 
 def _refuse_maybe_absent(changed: dict[Any, Any], place: Location | None) -> None:

@@ -75,7 +75,7 @@ def _trace(layer: torch.nn.Module, args: tuple[Any, ...], before: list[Any]) -> 
         structure = results.structure_of(value)
         outputs = unflatten(structure, results.real, classes=results.classes)
     program = _program(run, type(layer).__name__, inputs, results.leaves, structure)
-    del value, inputs, given
+    del value, inputs, given, results
     _refuse_kept(run, program)
     return Traced(
         outputs, verify(renumber(program)), run.stored_tensors, frozenset(run.literals),
