@@ -20,7 +20,7 @@ def inner_backward(x):
 
 def with_backward_hook(x):
     model = torch.nn.Linear(3, 3)
-    model.register_full_backward_hook(lambda *gradients: None)
+    model.register_backward_hook(lambda *gradients: None)
     return stator.to_static(lambda x: model(x))(x)
 
 
@@ -85,7 +85,7 @@ def another_backend() -> Any:
 LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
     "`backward()` and `.grad` inside the function (`torch.autograd.grad` works)": (
         "ST204", convert_and_call(inner_backward, ONES.clone().requires_grad_())),
-    "full backward hooks of modules inside the function": (
+    "backward hooks of the deprecated kind (`register_backward_hook`) of modules inside": (
         "ST204", lambda: with_backward_hook(ONES)),
     "numpy functions that torch's own numpy layer lacks, such as `numpy.interp`": (
         "ST204", convert_and_call(numpy_interpolation, ONES)),

@@ -139,17 +139,105 @@ def test_a_full_backward_hook_of_the_outermost_module_runs():
     compare_pair(eager, static, (x,), (x,))
 
 
-@pytest.mark.feature("hooks", "full backward hooks of modules inside", refused="ST204")
-@pytest.mark.parametrize("kind", ["full_backward_hook", "full_backward_pre_hook"])
-def test_a_full_backward_hook_of_a_module_inside_is_refused(kind):
+class Twin(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(6, 6)
+
+    def forward(self, x, factor, mask=None):
+        if x.sum() > 0:
+            x = x * 2
+        return self.layer(x) * factor, x + 1
+
+
+class Deep(nn.Module):
+    """Modules with hooks in a list, in a Sequential, in a loop, with several inputs and results."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.twin = nn.Linear(6, 6), Twin()
+        self.rest = nn.Sequential(nn.Linear(6, 6), nn.Sequential(nn.Tanh(), nn.Linear(6, 2)))
+
+    def forward(self, x):
+        x = self.first(x)
+        while x.abs().sum() < 50:
+            left, right = self.twin(x, 2.0)
+            x = left + right * 2
+        return self.rest(x)
+
+
+def note_gradients(model):
+    """Full backward hooks and pre-hooks in many places; what they were given, in order."""
+    seen = []
+
+    def copies(gradients):
+        return [None if one is None else one.tolist() for one in gradients]
+
+    def hook(module, inputs, outputs):
+        seen.append((type(module).__name__, copies(inputs), copies(outputs)))
+        return tuple(None if one is None else one * 0.5 for one in inputs)
+
+    def pre_hook(module, outputs):
+        seen.append((type(module).__name__, copies(outputs)))
+        return tuple(None if one is None else one * 3 for one in outputs)
+
+    for module in (model.first, model.twin, model.rest[0], model.rest[1]):
+        module.register_full_backward_hook(hook)
+    for module in (model.twin, model.rest, model.rest[1][1]):
+        module.register_full_backward_pre_hook(pre_hook)
+    return seen
+
+
+@pytest.mark.feature("hooks", "full backward hooks of modules inside")
+@pytest.mark.filterwarnings("ignore:Full backward hook is firing")
+def test_full_backward_hooks_of_modules_inside_run():
+    (eager, expected), (static, seen) = pair(note_gradients, Deep())
+    leaf = X.clone().requires_grad_()
+    compare_pair(eager, static, (leaf,), (X,), (leaf * 0.1,), (-leaf,))
+    assert expected == seen
+    assert len(seen) > 20
+
+
+def test_backward_hooks_come_and_go():
     eager = Model()
     static = stator.to_static(copy.deepcopy(eager))
-    compare_pair(eager, static, (X,))
-    handle = getattr(static.first, f"register_{kind}")(lambda *gradients: None)
-    with pytest.raises(stator.StatorError, match="ST204"):
+    leaf = X.clone().requires_grad_()
+    compare_pair(eager, static, (leaf,))
+    handles = [
+        model.first.register_full_backward_hook(lambda m, gi, go: (gi[0] * 2,))
+        for model in (eager, static)
+    ]
+    compare_pair(eager, static, (leaf,))
+    for handle in handles:
+        handle.remove()
+    compare_pair(eager, static, (leaf,))
+
+
+def test_global_backward_hooks_run():
+    leaf = X.clone().requires_grad_()
+    handle = torch_module.register_module_full_backward_hook(lambda m, gi, go: (gi[0] * 2, *gi[1:]))
+    try:
+        model = nn.Sequential(nn.Linear(6, 6), nn.Tanh())
+        compare_pair(model, stator.to_static(copy.deepcopy(model)), (leaf,))
+    finally:
+        handle.remove()
+        torch_module._global_is_full_backward_hook = None
+
+
+def test_a_backward_hook_of_the_old_kind_is_refused():
+    static = stator.to_static(Model())
+    static.first.register_backward_hook(lambda *gradients: None)
+    with pytest.raises(stator.StatorError, match=r"ST204.*of the deprecated kind"):
         static(X)
+
+
+def test_backward_hooks_are_not_saved(tmp_path):
+    model = Model()
+    handle = model.first.register_full_backward_hook(lambda *gradients: None)
+    with pytest.raises(stator.StatorError, match=r"ST200.*has backward hooks, which are Python"):
+        stator.save(model, tmp_path / "model", [stator.InputSpec([None, 6])])
     handle.remove()
-    compare_pair(eager, static, (X,))
+    stator.save(model, tmp_path / "model", [stator.InputSpec([None, 6])])
 
 
 @pytest.mark.feature("hooks", "tensor hooks on parameters, also after-accumulation hooks")

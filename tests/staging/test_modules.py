@@ -61,9 +61,9 @@ def test_a_hook_on_a_library_module_runs():
 
 
 def test_backward_hooks_are_refused_by_their_text():
-    model = Outer(lambda m: m.register_full_backward_hook(lambda m, i, o: None))
+    model = Outer(lambda m: m.register_backward_hook(lambda m, i, o: None))
     error = refusal(UnsupportedCall, model, X)
-    assert error.problem == "Inner has backward hooks, which a program does not keep"
+    assert error.problem == "Inner has backward hooks of the deprecated kind"
 
 
 def test_a_users_module_in_a_sequential_is_converted():

@@ -156,6 +156,12 @@ def _captured(
 def _without_effects(captured: Captured, owner: torch.nn.Module | None, function: Any) -> Program:
     """The program alone: what it does to buffers is written into it, other effects are refused."""
     program = captured.program
+    if captured.hooked:
+        hooked = next(iter(captured.hooked.values()))
+        raise CaptureError(
+            f"{type(hooked).__name__} has backward hooks, which are Python: a saved model has none",
+            fix="remove them before saving",
+        )
     writes = [
         (_stored(program, name, effect).value, position, effect.place)
         for effect in captured.effects

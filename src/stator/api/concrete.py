@@ -84,7 +84,7 @@ def concrete_program(
     """What was captured, made ready to run."""
     program = optimize(captured.program)
     sizes = tuple(spec.shape for spec in _tensor_specs(specs))
-    run = prepare(program).bind(captured.tensors)
+    run = prepare(program).bind(captured.tensors, captured.hooked)
     return ConcreteProgram(program, captured, sizes, run, reason, key, mends, specs)
 
 

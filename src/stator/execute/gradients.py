@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch.utils.hooks import BackwardHook
 
 Backward = Callable[[Sequence[Any], Sequence[Any]], list[Any]]  # kept values, gradients
 
@@ -42,6 +43,45 @@ def add_hook(tensor: torch.Tensor, backward: Backward, kept: Sequence[Any]) -> N
             return backward(kept, [gradient])[0]
 
     tensor.register_hook(hook)
+
+
+class ModuleHooks:
+    """Backward hooks of modules, which are in the middle of a program: torch's own machinery.
+
+    Between what goes into a module and what comes out of it, hooks of other modules may begin and
+    end; one that an exception has left open is given up.
+    """
+
+    def __init__(self, modules: Mapping[str, torch.nn.Module]) -> None:
+        self.modules = modules
+        self._open: list[tuple[str, BackwardHook]] = []
+
+    def go_in(self, name: str, tensors: Sequence[Any], places: Sequence[int], count: int) -> Any:
+        """What the module of that name is given."""
+        module = self.modules[name]
+        hooks, _ = module._get_backward_hooks()
+        hook = BackwardHook(module, hooks, module._get_backward_pre_hooks())
+        self._open.append((name, hook))
+        return _picked(hook.setup_input_hook, tensors, places, count)
+
+    def come_out(self, name: str, tensors: Sequence[Any], places: Sequence[int], count: int) -> Any:
+        """What it gives."""
+        while True:
+            known, hook = self._open.pop()
+            if known == name:
+                return _picked(hook.setup_output_hook, tensors, places, count)
+
+
+def _picked(
+    hook: Callable[[tuple[Any, ...]], Any],
+    tensors: Sequence[Any],
+    places: Sequence[int],
+    count: int,
+) -> list[Any]:
+    """What `hook` makes of `tensors`, which stand at `places` among `count` values."""
+    given = dict(zip(places, tensors, strict=True))
+    answer = hook(tuple(given.get(place) for place in range(count)))
+    return [answer[place] for place in places]
 
 
 def run_gradients(

@@ -21,7 +21,13 @@ from stator.errors import DemandViolated, InputError, ProgramError, StatorError
 from stator.execute.arguments import describe
 from stator.execute.checks import split_checks
 from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored, type_name
-from stator.execute.gradients import Backward, CustomGradient, add_hook, run_gradients
+from stator.execute.gradients import (
+    Backward,
+    CustomGradient,
+    ModuleHooks,
+    add_hook,
+    run_gradients,
+)
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
 from stator.program.ops import EFFECTS
@@ -41,6 +47,7 @@ class Frame:
     values: Values
     runner: Runner
     outer: Values  # the program's inputs and stored tensors: what a function sees
+    hooks: ModuleHooks
     depth: int = 0
     kept: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # for handlers, by try
     caught: list[Exception] = field(default_factory=list)  # what handlers that run have caught
@@ -88,15 +95,21 @@ class Runner:
         return self.bind(stored)(inputs)
 
     def bind(
-        self, stored: Mapping[str, torch.Tensor]
+        self,
+        stored: Mapping[str, torch.Tensor],
+        modules: Mapping[str, torch.nn.Module] = MappingProxyType({}),
     ) -> Callable[[Sequence[object]], tuple[object, ...]]:
-        """The program over these stored tensors: its flat outputs, as a function of the inputs."""
+        """The program over these stored tensors: its flat outputs, as a function of the inputs.
+
+        The backward hooks of `modules` run where the program goes through them.
+        """
         kept = _bind_stored(self.program, stored)
 
         def run_inputs(inputs: Sequence[object]) -> tuple[object, ...]:
             _check_inputs(self.program, inputs)
             values = dict(zip(self.program.inputs, inputs, strict=True)) | kept
-            frame = Frame(values, self, dict(values) if self.functions else {})
+            outer = dict(values) if self.functions else {}
+            frame = Frame(values, self, outer, ModuleHooks(modules))
             if self.checks.steps:
                 _check_sizes(self.checks, frame)
             if not self.sets_modes:
@@ -203,7 +216,7 @@ def run_call(step: Step, frame: Frame) -> Sequence[Any]:
     if frame.depth >= limit:
         raise RecursionError(f"`{name}` calls itself more than {limit} times deep")
     given = [read(frame.values) for read in step.args]
-    inner = Frame(dict(frame.outer), frame.runner, frame.outer, frame.depth + 1)
+    inner = Frame(dict(frame.outer), frame.runner, frame.outer, frame.hooks, frame.depth + 1)
     return run_block(frame.runner.functions[name], given, inner)
 
 
@@ -226,6 +239,22 @@ def run_hook(step: Step, frame: Frame) -> Sequence[Any]:
     return ()
 
 
+def run_hook_inputs(step: Step, frame: Frame) -> Sequence[Any]:
+    """What goes into a module that has backward hooks."""
+    return frame.hooks.go_in(*_hooked(step, frame))
+
+
+def run_hook_outputs(step: Step, frame: Frame) -> Sequence[Any]:
+    """What comes out of it."""
+    return frame.hooks.come_out(*_hooked(step, frame))
+
+
+def _hooked(step: Step, frame: Frame) -> tuple[str, list[Any], Sequence[int], int]:
+    options: dict[str, Any] = {name: read(frame.values) for name, read in step.attributes}
+    tensors = [read(frame.values) for read in step.args]
+    return options["module"], tensors, options["places"], options["count"]
+
+
 def _backward(step: Step, frame: Frame) -> tuple[Backward, list[Any]]:
     """A function that runs the block of `step` later, and the values of now that it needs."""
     (block,) = step.blocks
@@ -233,7 +262,7 @@ def _backward(step: Step, frame: Frame) -> tuple[Backward, list[Any]]:
     kept = [frame.values[value] for value in names]
 
     def backward(values: Sequence[Any], gradients: Sequence[Any]) -> list[Any]:
-        inner = Frame(dict(zip(names, values, strict=True)), frame.runner, frame.outer)
+        inner = Frame(dict(zip(names, values, strict=True)), frame.runner, frame.outer, frame.hooks)
         return run_block(block, gradients, inner)
 
     return backward, kept
@@ -309,6 +338,8 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
         "stator::custom_gradient": run_custom_gradient,
         "stator::gradients": run_autograd,
         "stator::hook": run_hook,
+        "stator::hook_inputs": run_hook_inputs,
+        "stator::hook_outputs": run_hook_outputs,
     }
 )
 FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})

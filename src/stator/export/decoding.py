@@ -28,7 +28,7 @@ from stator.export.op_calls import check_call, check_try
 from stator.location import Location
 from stator.program import structure as shape
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
-from stator.program.ops import STATOR_OPS
+from stator.program.ops import OF_THIS_PROCESS, STATOR_OPS
 from stator.program.program import Program
 from stator.program.types import (
     ListType,
@@ -126,6 +126,8 @@ class ProgramReader:
         results = self.definitions(optional(data, "results", list, at), f"{at}.results")
         place = self.place(data["place"], f"{at}.place") if "place" in data else None
         op = Op(name, args, attributes, results, blocks, place)
+        if name in OF_THIS_PROCESS:
+            raise Damage(at, f"names {name}, which is for the process that captured it alone")
         if name == "stator::try":
             check_try(op, at)
         elif name not in STATOR_OPS:

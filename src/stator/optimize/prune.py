@@ -115,6 +115,8 @@ MARKS = {
     "stator::while": _mark_while,
     "stator::custom_gradient": _mark_backward,
     "stator::hook": _mark_backward,
+    "stator::hook_inputs": _mark_backward,
+    "stator::hook_outputs": _mark_backward,
 }
 
 

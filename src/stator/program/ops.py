@@ -30,6 +30,13 @@ Control:
                                             `torch.autograd.grad`
     stator::hook(tensor) {backward}         the gradient of the tensor goes through the block, which
                                             yields another or None
+    stator::hook_inputs(*tensors) module= places= count=
+    stator::hook_outputs(*tensors) module= places= count=
+                                            the tensors as they are; what goes into a module, and
+                                            what comes out, so that autograd calls the backward
+                                            hooks that the module has. `places` says which of
+                                            `count` arguments or results they are. Never in a file:
+                                            the hooks are Python
 
 Effects:
     stator::assert(condition, message)      raises AssertionError
@@ -82,6 +89,7 @@ NUMBER_OPS = (
 )  # fmt: skip
 CONTROL_OPS = (
     "if", "while", "call", "try", "keep", "reraise", "custom_gradient", "gradients", "hook",
+    "hook_inputs", "hook_outputs",
 )  # fmt: skip
 EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_inference", "set_autocast")
 TEXT_OPS = ("format", "join", "text_length")
@@ -94,4 +102,5 @@ LIST_OPS = (
 STATOR_OPS = frozenset(
     f"stator::{name}" for name in NUMBER_OPS + CONTROL_OPS + EFFECT_OPS + TEXT_OPS + LIST_OPS
 )
+OF_THIS_PROCESS = frozenset({"stator::hook_inputs", "stator::hook_outputs"})  # never in a file
 EFFECTS = frozenset(f"stator::{name}" for name in EFFECT_OPS)

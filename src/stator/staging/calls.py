@@ -52,7 +52,7 @@ from stator.staging.gradients import apply_function, is_function_apply, requires
 from stator.staging.library_objects import call_variable, refuse_unfollowed, watch_the_world
 from stator.staging.logic import same
 from stator.staging.marks import is_left_alone, original_function
-from stator.staging.modules import call_module, watch_tree
+from stator.staging.modules import call_module, may_call_user_code, watch_tree
 from stator.staging.number_calls import MATH_FUNCTIONS
 from stator.staging.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.staging.recursion import Recursion
@@ -197,7 +197,7 @@ class Caller:
     ) -> Any:
         """A method of one of torch's own modules: converted where it may call user code."""
         owner = method.__self__
-        if any(not type(m).__module__.startswith("torch.") for m in owner.modules()):
+        if may_call_user_code(owner):
             return self.run(function, (owner, *args), kwargs)
         return self.library(method, args, kwargs)
 

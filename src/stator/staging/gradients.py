@@ -20,6 +20,7 @@ from stator.capture.blocks import Recorded, record_block
 from stator.capture.carry import NOTHING
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
+from stator.capture.values import Variant
 from stator.errors import UnsupportedCall
 from stator.program.ir import Arg, Value
 from stator.staging.session import Session
@@ -231,6 +232,36 @@ def register_hook(session: Session, tensor: torch.Tensor, hook: Any) -> Handle:
     recorder = session.recorder
     recorder.emit("stator::hook", (recorder.arg(tensor),), blocks=[block.scope.block])
     return Handle()
+
+
+def hook_module(
+    session: Session, module: torch.nn.Module, values: Any, *, comes_out: bool
+) -> tuple[Any, ...]:
+    """What goes into a module with backward hooks, or comes out of it: its tensors are watched."""
+    recorder, places = session.recorder, []
+    for place, value in enumerate(values):
+        if isinstance(value, Variant):
+            raise UnsupportedCall(
+                f"{type(module).__name__} has backward hooks, and is given or gives "
+                "a value that depends on the path taken",
+                at=current_place(), fix="remove the hooks",
+            )  # fmt: skip
+        if isinstance(value, torch.Tensor):
+            places.append(place)
+    given = [recorder.arg(values[place]) for place in places]
+    made = list(values)
+    with recorder.quiet():
+        for place in places:
+            made[place] = values[place].view_as(values[place])
+    results = [recorder.new_value(recorder.tensor_type(made[place])) for place in places]
+    options: dict[str, Arg] = {
+        "module": session.hooked_name(module), "places": tuple(places), "count": len(values),
+    }  # fmt: skip
+    name = "stator::hook_outputs" if comes_out else "stator::hook_inputs"
+    recorder.emit(name, given, results, attributes=options)
+    for place, result in zip(places, results, strict=True):
+        recorder.bind(made[place], result)
+    return tuple(made)
 
 
 def requires_grad(

@@ -12,6 +12,8 @@ from torch.nn.parallel import DistributedDataParallel
 from stator.capture.places import current_place, is_library_file
 from stator.errors import UnsupportedCall
 from stator.staging import definitions
+from stator.staging.gradients import hook_module
+from stator.staging.lists import is_tuple
 from stator.staging.session import Session
 
 Call = Callable[..., Any]
@@ -30,6 +32,14 @@ def is_library_module(session: Session, module: torch.nn.Module) -> bool:
         answer = answer and all(is_library_module(session, m) for m in module.children())
         known = session.library_modules[id(module)] = (module, answer)
     return known[1]
+
+
+def may_call_user_code(module: torch.nn.Module) -> bool:
+    """Is there, inside one of torch's own modules, a module of a user's, or one with hooks?"""
+    return _has_global_hooks() or any(
+        not type(part).__module__.startswith("torch.") or (part is not module and _hooks(part))
+        for part in module.modules()
+    )
 
 
 def _is_library_class(module: torch.nn.Module) -> bool:
@@ -61,11 +71,6 @@ def call_module(
     guards.read_attribute(module, "training", module.training)
     guards.read_hooks(module)
     guards.read_global_hooks()
-    if module._backward_hooks or module._backward_pre_hooks or torch_module._global_backward_hooks:
-        raise UnsupportedCall(
-            f"{type(module).__name__} has backward hooks, which a program does not keep",
-            at=current_place(), fix="remove them, or hook the parameters with `register_hook`",
-        )  # fmt: skip
     if isinstance(module, DistributedDataParallel) or _is_sharded(module):
         raise UnsupportedCall(
             f"{type(module).__name__} inside a program: what it exchanges with other processes "
@@ -77,8 +82,26 @@ def call_module(
         return call.library(module, args, kwargs)  # type: ignore[attr-defined]
     guards.read_attribute(module, "forward", module.forward)
     args, kwargs = _run_pre_hooks(call, module, args, kwargs)
+    hooked = _has_backward_hooks(module)
+    if hooked:
+        args = hook_module(session, module, args, comes_out=False)
     result = call(module.forward, *args, **kwargs)
-    return _run_hooks(call, module, args, kwargs, result)
+    result = _run_hooks(call, module, args, kwargs, result)
+    if not hooked:
+        return result
+    made = hook_module(session, module, result if is_tuple(result) else (result,), comes_out=True)
+    return made if is_tuple(result) else made[0]
+
+
+def _has_backward_hooks(module: torch.nn.Module) -> bool:
+    """Has it any, of the kind that sees whole modules? The old kind sees one op, whichever."""
+    full, old = module._get_backward_hooks()
+    if old:
+        raise UnsupportedCall(
+            f"{type(module).__name__} has backward hooks of the deprecated kind",
+            at=current_place(), fix="use `register_full_backward_hook`",
+        )  # fmt: skip
+    return bool(full or module._get_backward_pre_hooks())
 
 
 def _is_sharded(module: torch.nn.Module) -> bool:
@@ -87,7 +110,12 @@ def _is_sharded(module: torch.nn.Module) -> bool:
 
 
 def _has_global_hooks() -> bool:
-    return bool(torch_module._global_forward_hooks or torch_module._global_forward_pre_hooks)
+    return bool(
+        torch_module._global_forward_hooks
+        or torch_module._global_forward_pre_hooks
+        or torch_module._global_backward_hooks
+        or torch_module._global_backward_pre_hooks
+    )
 
 
 def watch_tree(session: Session, module: torch.nn.Module) -> None:

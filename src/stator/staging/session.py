@@ -58,6 +58,7 @@ class Session:
     shadows: dict[int, tuple[list[Any], StagedList]] = field(default_factory=dict)
     held: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # of live trees: where it is
     installed: list[tuple[Any, Any]] = field(default_factory=list)  # live slots, what is in them
+    hooked: dict[str, torch.nn.Module] = field(default_factory=dict)  # those with backward hooks
     arrays: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     handlers: int = 0  # how many recorded handlers of a `try` run now
     staging: Any = None
@@ -107,6 +108,13 @@ class Session:
             return value
         pairs = self.shadows.values()
         return next((plain for plain, shadow in pairs if shadow is value), value)
+
+    def hooked_name(self, module: torch.nn.Module) -> str:
+        """The program's name for a module whose backward hooks run with it."""
+        known = next((name for name, one in self.hooked.items() if one is module), None)
+        name = known or f"module_{len(self.hooked)}"
+        self.hooked[name] = module
+        return name
 
     def own_module(self, module: torch.nn.Module) -> None:
         """`module` is the caller's, unless this capture has made it; however it was reached."""

@@ -8,9 +8,9 @@ from __future__ import annotations
 import contextvars
 import logging
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -82,6 +82,7 @@ class Captured:
     live: tuple[AnySlot, ...] = ()  # Python state that every run reads anew: the last inputs
     written: tuple[AnySlot, ...] = ()  # Python state that a run has read and changed
     given: tuple[tuple[Structure, Given], ...] = ()  # what is in the results as it was given
+    hooked: Mapping[str, torch.nn.Module] = field(default_factory=dict)  # by name, for their hooks
 
 
 def trace(
@@ -152,7 +153,7 @@ def _trace(
     return Captured(
         program, recorder.stored_tensors, effects, results.classes, session.guards,
         tuple(session.decisions),
-        recorder.errors, live, written, given,
+        recorder.errors, live, written, given, session.hooked,
     )  # fmt: skip
 
 
