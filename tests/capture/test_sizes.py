@@ -30,7 +30,6 @@ def test_one_program_is_right_for_every_size(function):
     assert len(static.concrete_programs) == 1
 
 
-@pytest.mark.xfail(strict=True, reason="a Size that leaves the program is a tuple")
 def test_a_size_that_is_returned_is_a_size():
     check(lambda x: x.size(), *VECTORS, spec=[ANY])
 

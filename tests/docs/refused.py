@@ -484,6 +484,15 @@ def counter_of_captured_numbers(x, y):
     return len(collections.Counter([int(y)]))
 
 
+def function_made_in_a_try(x, y):
+    try:
+        grow = (lambda r: r + 1) if TAGS else grow  # noqa: F821
+        assert y, "nothing"
+    except NameError:
+        pass
+    return x
+
+
 def array_of_the_caller_written(x, y):
     COUNTS[0] = 1
     return x

@@ -37,6 +37,7 @@ from stator.capture.kinds import (
     widen,
 )
 from stator.capture.numbers import Number
+from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
 from stator.capture.values import (
     CapturedComplex,
@@ -48,6 +49,7 @@ from stator.capture.values import (
     Undefined,
     Variant,
 )
+from stator.errors import UnsupportedCall
 from stator.program.ir import Arg, Block, Value
 from stator.program.types import ListType, NumberType, OptionalType, Type
 
@@ -149,6 +151,11 @@ def _slot(value: Any, slots: dict[tuple[Any, ...], int]) -> int:
     form = signature(describe(value, always))
     if form not in slots:  # one of unknown length covers it
         form = ("sequence", dict if form[0] == "map" else form[1], None)
+    if form not in slots:  # a body that is recorded twice has made another one
+        raise UnsupportedCall(
+            f"a {type(value).__name__} is made in a `try` or a loop, and may be used after it",
+            at=current_place(), fix="make it before",
+        )  # fmt: skip
     return slots[form]
 
 

@@ -13,7 +13,7 @@ from stator.capture.modes import Modes
 from stator.capture.values import now
 from stator.program.ir import Block, Op, Value
 from stator.program.ops import MATH_OPS
-from stator.program.types import TensorType
+from stator.program.types import OptionalType, TensorType
 
 
 class Scope:
@@ -60,6 +60,7 @@ def may_raise(op: Op) -> bool:
     if op.name.startswith(READS_ONE):
         tensor = op.args[0]
         kind = tensor.type if isinstance(tensor, Value) else None
+        kind = kind.element if isinstance(kind, OptionalType) else kind
         return isinstance(kind, TensorType) and any(size != 1 for size in kind.shape)
     return op.name.startswith(MAY_RAISE)
 

@@ -27,6 +27,7 @@ from stator.capture.involved import add_involved
 from stator.capture.journal import same_state, state_of
 from stator.capture.places import place_of
 from stator.capture.results import Results
+from stator.capture.scope import may_raise
 from stator.capture.shown import tensors_shown
 from stator.capture.values import (
     Columns,
@@ -169,7 +170,8 @@ def read_state(slots: Sequence[AnySlot]) -> list[Any]:
 def may_be_seen(block: Block) -> bool:
     """Does the program print or raise before this point?"""
     return any(
-        op.name in EFFECTS or any(may_be_seen(inner) for inner in op.blocks) for op in block.ops
+        op.name in EFFECTS or may_raise(op) or any(may_be_seen(inner) for inner in op.blocks)
+        for op in block.ops
     )
 
 
