@@ -11,15 +11,13 @@ import contextvars
 import io
 import random
 import sys
-import types
 
 import numpy
 import torch
 
 Pair = collections.namedtuple("Pair", "first second")
 TAGS = {"seen"}
-TABLE: dict[str, object] = {}
-BOX = types.SimpleNamespace()
+TABLE: dict[str, object] = {"seen": 1}
 COUNTS = array.array("i", [0])
 PAPER = io.StringIO()
 DEPTH: contextvars.ContextVar[int] = contextvars.ContextVar("depth")
@@ -220,15 +218,9 @@ def callers_set(x, y):
     return x
 
 
-def key_on_some_paths(x, y):
-    if y > 1:
-        TABLE["new"] = x
-    return x
-
-
-def attribute_on_some_paths(x, y):
-    if y > 1:
-        BOX.fresh = x
+def key_deleted_on_some_paths(x, y):
+    if y > 0:
+        del TABLE["seen"]
     return x
 
 
@@ -486,8 +478,8 @@ def counter_of_captured_numbers(x, y):
 
 def function_made_in_a_try(x, y):
     try:
-        grow = (lambda r: r + 1) if TAGS else grow  # noqa: F821
-        assert y, "nothing"
+        grow = (lambda r: r + 1) if TAGS else grow
+        assert y, grow
     except NameError:
         pass
     return x

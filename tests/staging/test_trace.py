@@ -174,16 +174,31 @@ def test_an_attribute_deleted_by_the_call_is_deleted():
         assert not hasattr(state, "last")
 
 
-def test_an_attribute_set_on_some_paths_only_is_refused():
+def test_an_attribute_is_set_on_some_paths_only():
     def f(x, state):
         if x.sum() > 0:
             state.new = x
+        return hasattr(state, "new")
+
+    static, mine, its = stator.to_static(f), State(), State()
+    for x in (-torch.ones(1), torch.ones(1), -torch.ones(1) * 2):
+        assert static(x, its) == f(x, mine)
+        assert getattr(its, "new", None) == getattr(mine, "new", None)
+
+
+def test_an_attribute_deleted_on_some_paths_only_is_refused():
+    def f(x, state):
+        if x.sum() > 0:
+            del state.last
         return x
 
+    state = State()
+    state.last = 1
     with pytest.raises(UnsupportedCall) as caught:
-        stator.to_static(f)(torch.ones(1), State())
-    assert caught.value.problem == "`new` of an object of the caller's is set on some paths only"
-    assert caught.value.fix == "set it on every path"
+        stator.to_static(f)(torch.ones(1), state)
+    problem = "`last` of an object of the caller's is deleted on some paths only"
+    assert caught.value.problem == problem
+    assert caught.value.fix == "delete it on every path, or set it to None"
 
 
 def test_a_set_of_the_callers_that_is_changed_is_refused():

@@ -22,9 +22,10 @@ from stator.export.encoding import Json, encode_program
 from stator.export.methods import MODES, Method, mode_name
 from stator.optimize.memory import Memory
 from stator.optimize.pipeline import optimize
-from stator.program.ir import Arg, Op, Stored, Value
+from stator.program.ir import Arg, Block, Op, Stored, Value
 from stator.program.program import Program
-from stator.staging.trace import Captured, Effect, trace
+from stator.staging.effects import Effect
+from stator.staging.trace import Captured, trace
 
 
 @dataclass(frozen=True)
@@ -169,6 +170,8 @@ def _without_effects(captured: Captured, owner: torch.nn.Module | None, function
     ]
     count = 1 + max(positions_in(program.output_structure), default=-1)
     body = program.body
+    for block in (body, *program.functions.values()):
+        _drop_notes(block)
     own = _own_copies(program, [buffer for buffer, _, _ in writes])
     body.outputs = tuple(map(own, body.outputs))
     for buffer, position, place in writes:
@@ -176,6 +179,14 @@ def _without_effects(captured: Captured, owner: torch.nn.Module | None, function
         body.ops.append(Op("aten::copy_", args, {}, (), place=place))
     body.outputs = body.outputs[:count]
     return program
+
+
+def _drop_notes(block: Block) -> None:
+    """A loaded model has no Python objects to change when it raises."""
+    block.ops[:] = [op for op in block.ops if op.name != "stator::note"]
+    for op in block.ops:
+        for inner in op.blocks:
+            _drop_notes(inner)
 
 
 def _own_copies(program: Program, buffers: Sequence[Value]) -> Callable[[Arg], Arg]:

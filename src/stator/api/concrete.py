@@ -18,8 +18,9 @@ from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
 from stator.program.program import Program
 from stator.program.structure import Leaf
+from stator.staging.effects import Effect
 from stator.staging.live_trees import Held
-from stator.staging.trace import Captured, Effect, read_state
+from stator.staging.trace import Captured, read_state
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 
@@ -59,6 +60,9 @@ class ConcreteProgram:
         try:
             outputs = self.run(leaves)
         except Exception as error:
+            number, values = getattr(error, "stator_noted", (None, ()))
+            if number is not None:
+                do_effects(captured.noted[number], values, call, captured.classes)
             raise_own_class(error, captured.errors)
             raise
         for effect, target in zip(captured.effects, targets, strict=True):
@@ -108,6 +112,19 @@ def raise_own_class(error: Exception, known: dict[str, type]) -> None:
         vars(own).update(error.stator_fields)  # type: ignore[attr-defined]
         own.__notes__ = getattr(error, "__notes__", [])
         raise own.with_traceback(error.__traceback__) from None
+
+
+def do_effects(
+    effects: Sequence[Effect],
+    values: Sequence[Any],
+    call: tuple[Any, ...],
+    classes: dict[str, type],
+) -> None:
+    """Make changes, with `values` in the places that are open."""
+    made: dict[int, Any] = {}
+    targets = [_found(effect.target, call) for effect in effects]
+    for effect, target in zip(effects, targets, strict=True):
+        _do(effect, target, values, classes, made)
 
 
 def _found(target: Any, call: tuple[Any, ...]) -> Any:

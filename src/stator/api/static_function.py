@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from stator.api.concrete import ConcreteProgram, concrete_program
+from stator.api.concrete import ConcreteProgram, concrete_program, do_effects
 from stator.api.entries import MISS, Entry, entry_for
 from stator.api.reasons import reason_for, sizes_reason
 from stator.api.signature import Signature, Sizes, fit, signature_of, specs_from, specs_of
@@ -209,7 +209,11 @@ class StaticFunction:
                 sizes, reason = _open_sizes(signature, alike), f"sizes differ: {broken.problem}"
             specs = self._specs(args, kwargs, sizes)
             concrete = concrete_program(
-                self._trace(specs, earlier), specs, reason, signature.key, mends=broken is not None
+                self._traced(specs, earlier, (args, kwargs)),
+                specs,
+                reason,
+                signature.key,
+                mends=broken is not None,
             )
             self._programs[signature.key] = (concrete, *earlier)
             self._order.append(concrete)
@@ -229,6 +233,17 @@ class StaticFunction:
         if changed is not None and earlier[0].holds_for(signature.sizes):
             return earlier[0].sizes, changed
         return _open_sizes(signature, earlier), sizes_reason(signature, earlier[0])
+
+    def _traced(
+        self, specs: Any, earlier: tuple[ConcreteProgram, ...], call: tuple[Any, ...]
+    ) -> Captured:
+        """A capture; where it ends with the user's error, what was changed by then stays so."""
+        try:
+            return self._trace(specs, earlier)
+        except Exception as error:
+            effects, classes = getattr(error, "stator_effects", ((), {}))
+            do_effects(effects, (), call, classes)
+            raise
 
     def _trace(self, specs: Any, earlier: tuple[ConcreteProgram, ...]) -> Captured:
         """A capture; what an earlier program has changed is read anew by each run, if it can be."""

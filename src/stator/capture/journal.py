@@ -52,6 +52,20 @@ class Journal:
             if not same_state(before, state_of(obj))
         ]
 
+    def changed_so_far(self) -> list[tuple[Any, Any]]:
+        """(object, its state before the capture) for every object that is another one now."""
+        found: dict[int, tuple[Any, Any]] = {}
+        journal: Journal | None = self
+        while journal is not None:
+            found = {
+                **journal._before,
+                **{k: v for k, v in found.items() if k not in journal._before},
+            }
+            journal = journal.parent
+        return [
+            (obj, before) for obj, before in found.values() if not same_state(before, state_of(obj))
+        ]
+
     def has_noted(self, obj: Any) -> bool:
         """Has this block, or one around it, perhaps changed `obj`?"""
         journal: Journal | None = self

@@ -84,6 +84,7 @@ class Recorder(ProxyTorchDispatchMode):
         self.dispatching: str | None = None
         self.tries = 0  # how many `try` statements the program has
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
+        self.before_raise: Callable[[], None] | None = None  # called before an op that may raise
         self.errors: dict[str, type] = {}  # the classes of exceptions that users wrote
         self._count = 0
         self._births: dict[int, tuple[Any, int]] = {}
@@ -140,8 +141,10 @@ class Recorder(ProxyTorchDispatchMode):
             place or current_place(),
         )  # fmt: skip
         self.follow_modes()
-        if self.attempts and may_raise(op):
+        if may_raise(op):
             self._keep_names()
+            if self.before_raise is not None:
+                self.before_raise()
         self.scope.block.ops.append(op)
         return op
 

@@ -54,7 +54,8 @@ def _name(value: Any) -> str:
     return "set" if isinstance(value, StagedSet) else type(value).__name__
 
 
-def _maybe_absent(value: Any) -> bool:
+def maybe_absent(value: Any) -> bool:
+    """Is there a path on which it is not set?"""
     return isinstance(value, Variant) and any(isinstance(v, Undefined) for v in value.alternatives)
 
 
@@ -134,7 +135,7 @@ class Results:
             kind: Any = "list" if isinstance(value, list) else "tuple"
             return shape.Sequence(kind, tuple(map(self.structure_of, value)))
         if isinstance(value, dict):
-            absent = next((k for k, v in value.items() if _maybe_absent(v)), None)
+            absent = next((k for k, v in value.items() if maybe_absent(v)), None)
             if absent is not None:
                 return self._partial(value, absent)
             return shape.Mapping(tuple(value), tuple(map(self.structure_of, value.values())))

@@ -15,10 +15,11 @@ from stator.program.ir import Op, ops_in
 from stator.program.program import Program
 from stator.program.structure import Mapping
 from stator.program.types import TensorType
+from stator.staging.effects import Effect
 from stator.staging.guards import NUMBERS, Read
 from stator.staging.live_trees import Held
 from stator.staging.session import Decision
-from stator.staging.trace import Captured, Effect
+from stator.staging.trace import Captured
 
 WORDS = {
     ("if", "recorded"): "a branch of the program: {}",

@@ -41,13 +41,21 @@ NOTE = "  in the program"
 
 
 @dataclass(slots=True)
+class Run:
+    """What a run has beside its values."""
+
+    hooks: ModuleHooks
+    noted: tuple[int, list[Any]] | None = None  # what Python objects hold by now
+
+
+@dataclass(slots=True)
 class Frame:
     """One activation: of the program, or of one of its functions."""
 
     values: Values
     runner: Runner
     outer: Values  # the program's inputs and stored tensors: what a function sees
-    hooks: ModuleHooks
+    run: Run
     depth: int = 0
     kept: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # for handlers, by try
     caught: list[Exception] = field(default_factory=list)  # what handlers that run have caught
@@ -108,16 +116,24 @@ class Runner:
         def run_inputs(inputs: Sequence[object]) -> tuple[object, ...]:
             _check_inputs(self.program, inputs)
             values = dict(zip(self.program.inputs, inputs, strict=True)) | kept
-            outer = dict(values) if self.functions else {}
-            frame = Frame(values, self, outer, ModuleHooks(modules))
+            this = Run(ModuleHooks(modules))
+            frame = Frame(values, self, dict(values) if self.functions else {}, this)
             if self.checks.steps:
                 _check_sizes(self.checks, frame)
-            if not self.sets_modes:
-                return tuple(run_block(self.body, (), frame))
-            with modes_restored(self.autocast_devices):
-                return tuple(run_block(self.body, (), frame))
+            try:
+                return self._run(frame)
+            except Exception as error:
+                if this.noted is not None:
+                    error.stator_noted = this.noted  # type: ignore[attr-defined]
+                raise
 
         return run_inputs
+
+    def _run(self, frame: Frame) -> tuple[object, ...]:
+        if not self.sets_modes:
+            return tuple(run_block(self.body, (), frame))
+        with modes_restored(self.autocast_devices):
+            return tuple(run_block(self.body, (), frame))
 
 
 def _check_sizes(checks: Steps, frame: Frame) -> None:
@@ -216,7 +232,7 @@ def run_call(step: Step, frame: Frame) -> Sequence[Any]:
     if frame.depth >= limit:
         raise RecursionError(f"`{name}` calls itself more than {limit} times deep")
     given = [read(frame.values) for read in step.args]
-    inner = Frame(dict(frame.outer), frame.runner, frame.outer, frame.hooks, frame.depth + 1)
+    inner = Frame(dict(frame.outer), frame.runner, frame.outer, frame.run, frame.depth + 1)
     return run_block(frame.runner.functions[name], given, inner)
 
 
@@ -241,12 +257,19 @@ def run_hook(step: Step, frame: Frame) -> Sequence[Any]:
 
 def run_hook_inputs(step: Step, frame: Frame) -> Sequence[Any]:
     """What goes into a module that has backward hooks."""
-    return frame.hooks.go_in(*_hooked(step, frame))
+    return frame.run.hooks.go_in(*_hooked(step, frame))
 
 
 def run_hook_outputs(step: Step, frame: Frame) -> Sequence[Any]:
     """What comes out of it."""
-    return frame.hooks.come_out(*_hooked(step, frame))
+    return frame.run.hooks.come_out(*_hooked(step, frame))
+
+
+def run_note(step: Step, frame: Frame) -> Sequence[Any]:
+    """What Python objects are to hold, should the run raise from here on."""
+    ((_, number),) = step.attributes
+    frame.run.noted = (number(frame.values), [read(frame.values) for read in step.args])
+    return ()
 
 
 def _hooked(step: Step, frame: Frame) -> tuple[str, list[Any], Sequence[int], int]:
@@ -262,7 +285,7 @@ def _backward(step: Step, frame: Frame) -> tuple[Backward, list[Any]]:
     kept = [frame.values[value] for value in names]
 
     def backward(values: Sequence[Any], gradients: Sequence[Any]) -> list[Any]:
-        inner = Frame(dict(zip(names, values, strict=True)), frame.runner, frame.outer, frame.hooks)
+        inner = Frame(dict(zip(names, values, strict=True)), frame.runner, frame.outer, frame.run)
         return run_block(block, gradients, inner)
 
     return backward, kept
@@ -340,6 +363,7 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
         "stator::hook": run_hook,
         "stator::hook_inputs": run_hook_inputs,
         "stator::hook_outputs": run_hook_outputs,
+        "stator::note": run_note,
     }
 )
 FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})

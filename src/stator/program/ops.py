@@ -37,6 +37,8 @@ Control:
                                             hooks that the module has. `places` says which of
                                             `count` arguments or results they are. Never in a file:
                                             the hooks are Python
+    stator::note(*values) effects=          what Python objects hold by now, should the program
+                                            raise from here on. Never in a file
 
 Effects:
     stator::assert(condition, message)      raises AssertionError
@@ -89,7 +91,7 @@ NUMBER_OPS = (
 )  # fmt: skip
 CONTROL_OPS = (
     "if", "while", "call", "try", "keep", "reraise", "custom_gradient", "gradients", "hook",
-    "hook_inputs", "hook_outputs",
+    "hook_inputs", "hook_outputs", "note",
 )  # fmt: skip
 EFFECT_OPS = ("assert", "raise", "demand", "print", "set_grad", "set_inference", "set_autocast")
 TEXT_OPS = ("format", "join", "text_length")
@@ -102,5 +104,6 @@ LIST_OPS = (
 STATOR_OPS = frozenset(
     f"stator::{name}" for name in NUMBER_OPS + CONTROL_OPS + EFFECT_OPS + TEXT_OPS + LIST_OPS
 )
-OF_THIS_PROCESS = frozenset({"stator::hook_inputs", "stator::hook_outputs"})  # never in a file
+# never in a file
+OF_THIS_PROCESS = frozenset({"stator::hook_inputs", "stator::hook_outputs", "stator::note"})
 EFFECTS = frozenset(f"stator::{name}" for name in EFFECT_OPS)

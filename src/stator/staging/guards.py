@@ -153,6 +153,10 @@ class Guards:
         if self.is_outside(obj):
             self._watch((id(obj), *key), read, value, what)
 
+    def watch_absent(self, obj: Any, key: Any) -> None:
+        """`obj` has nothing under `key`, and some paths of the program leave it so."""
+        self.watch(obj, ("absent", key), lambda: key in state_of(obj), False, f"`{key}`")
+
     def watch_call(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> None:
         """`function(*args)`, which tells how the process stands, gave `value`."""
         owner = getattr(function, "__self__", None)

@@ -10,7 +10,7 @@ import logging
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -22,23 +22,16 @@ from torch.nn.utils import parametrize
 
 from stator.capture.blocks import record_raise
 from stator.capture.foreign_errors import says_captured
-from stator.capture.inputs import Argument, InputReader, Inputs
+from stator.capture.inputs import InputReader, Inputs
 from stator.capture.involved import add_involved
-from stator.capture.journal import same_state, state_of
 from stator.capture.places import place_of
 from stator.capture.results import Results
 from stator.capture.scope import may_raise
 from stator.capture.shown import tensors_shown
 from stator.capture.values import (
-    Columns,
     Diverged,
-    StagedList,
-    Symbolic,
-    Undefined,
-    Variant,
 )
-from stator.errors import CaptureError, StatorError, UnsupportedCall
-from stator.location import Location
+from stator.errors import CaptureError, StatorError
 from stator.logs import frames_are_shown
 from stator.program.ir import Block
 from stator.program.naming import renumber
@@ -46,27 +39,21 @@ from stator.program.ops import EFFECTS
 from stator.program.program import Program
 from stator.program.structure import Fixed, Structure
 from stator.program.verifier import verify
+from stator.staging.effects import (
+    Effect,
+    Given,
+    Notes,
+    effects_of,
+    given_back,
+    written_slots,
+)
 from stator.staging.guards import Guards
-from stator.staging.live_lists import ListSlot
 from stator.staging.live_state import AnySlot, install
-from stator.staging.live_trees import Held
 from stator.staging.operators import Staging
 from stator.staging.session import Decision, Session
-from stator.staging.slots import Slot
 
-Given = Argument | Held
 SYMBOLIC = (torch.SymInt, torch.SymFloat, FakeTensor)
 ONE_AT_A_TIME = threading.RLock()  # torch's pre-dispatch slot is shared between threads
-
-
-@dataclass(frozen=True)
-class Effect:
-    """What a call does to a Python object: its contents become `state`."""
-
-    target: Any  # the object; or where each call finds its own
-    state: Structure
-    deleted: tuple[Any, ...] = ()
-    place: Location | None = None  # the line that first wrote to it
 
 
 @dataclass(frozen=True)
@@ -84,6 +71,7 @@ class Captured:
     written: tuple[AnySlot, ...] = ()  # Python state that a run has read and changed
     given: tuple[tuple[Structure, Given], ...] = ()  # what is in the results as it was given
     hooked: Mapping[str, torch.nn.Module] = field(default_factory=dict)  # by name, for their hooks
+    noted: tuple[tuple[Effect, ...], ...] = ()  # what is changed before the program may raise
 
 
 def trace(
@@ -125,20 +113,22 @@ def _trace(
     session.guards.own(getattr(function, "__self__", None) or function)
     written: tuple[AnySlot, ...] = ()
     given: tuple[tuple[Structure, Given], ...] = ()
+    notes = recorder.before_raise = Notes(session, inputs, live)
     with _recording(session):
         try:
             value = staging.call(function, *inputs.args, **inputs.kwargs)
             results = Results(recorder, session.guards.is_outside, session.plain)
             structure = results.structure_of(value)
-            effects = _effects(session, inputs, results, live)
-            written = _written(session)
-            given = _given(session, inputs, results)
+            effects = effects_of(session, inputs, results, live)
+            written = written_slots(session)
+            given = given_back(session, inputs, results)
         except StatorError as error:
             add_involved(error)
             raise
         except Exception as error:
             if not (may_be_seen(recorder.scope.block) or says_captured(error)):
                 add_involved(error)
+                notes.keep_for(error)
                 raise  # nothing of the program comes before it
             record_raise(recorder, error)
             results, structure = Results(recorder, session.guards.is_outside), Fixed(None)
@@ -152,9 +142,9 @@ def _trace(
     program = _program(session, name, inputs, structure)
     session.guards.read_tensors(recorder.stored_tensors)
     return Captured(
-        program, recorder.stored_tensors, effects, results.classes, session.guards,
+        program, recorder.stored_tensors, effects, results.classes | notes.classes, session.guards,
         tuple(session.decisions),
-        recorder.errors, live, written, given, session.hooked,
+        recorder.errors, live, written, given, session.hooked, tuple(notes.effects),
     )  # fmt: skip
 
 
@@ -265,129 +255,3 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
         recorder.functions,
     )  # fmt: skip
     return verify(renumber(program))
-
-
-def _effects(
-    session: Session, inputs: Inputs, results: Results, live: tuple[AnySlot, ...]
-) -> tuple[Effect, ...]:
-    """What the call changed outside: attributes, cells, globals, lists and dicts it was given."""
-    effects = []
-    for obj, before in session.journal.changed():
-        target = session.plain(obj)
-        if id(obj) in inputs.containers:
-            target = Argument(inputs.containers[id(obj)][1])
-        elif id(obj) in session.held:
-            target = session.held[id(obj)][1]
-        elif session.is_own(obj):
-            continue
-        else:
-            anew = [slot.key for slot in live if slot.owner is obj]
-            _watch_kept(session, obj, before, anew)
-        place = session.journal.place_of(obj)
-        before = _with_installed(session, obj, before)
-        effect = _effect(obj, target, before, results, place)
-        if effect is not None:
-            effects.append(replace(effect, place=place))
-    return tuple(effects)
-
-
-def _given(
-    session: Session, inputs: Inputs, results: Results
-) -> tuple[tuple[Structure, Given], ...]:
-    """The containers in the results that are the caller's: the very ones are given back."""
-    found: list[tuple[Structure, Given]] = []
-    for obj, structure in results.containers.values():
-        if id(obj) in inputs.containers:
-            found.append((structure, Argument(inputs.containers[id(obj)][1])))
-        elif id(obj) in session.held:
-            found.append((structure, session.held[id(obj)][1]))
-    return tuple(found)
-
-
-def _with_installed(session: Session, obj: Any, before: Any) -> Any:
-    """What `obj` was when user code began: with the symbolic values that stand for live state."""
-    if not isinstance(before, dict):
-        return before
-    return before | {slot.key: value for slot, value in session.installed if slot.owner is obj}
-
-
-def _watch_kept(session: Session, obj: Any, before: Any, anew: Sequence[Any]) -> None:
-    """What some paths leave as it was is read: the program gives it back on those paths.
-
-    What every run reads `anew` needs no watching.
-    """
-    state = state_of(obj)
-    if not isinstance(state, dict):
-        return
-    for key, value in state.items():
-        old = before.get(key, value)
-        changed = key not in anew and not same_state((value,), (old,))
-        if changed and _is_joined(session, value):
-            session.guards.read_slot(obj, key, old)
-
-
-def _is_joined(session: Session, value: Any) -> bool:
-    """Does `value` come out of a branch or a loop, so that it may be what it was before?"""
-    if not isinstance(value, torch.Tensor):
-        return isinstance(value, Symbolic)
-    found = session.recorder.find(value)
-    return any(
-        op.blocks and any(result is found for result in op.results)
-        for op in session.recorder.scope.block.ops
-    )
-
-
-def _written(session: Session) -> tuple[AnySlot, ...]:
-    """The places whose contents the run has read and replaced."""
-    slots: list[AnySlot] = []
-    for obj, before in session.journal.changed():
-        state, plain = state_of(obj), session.plain(obj)
-        if plain is not obj:
-            slots.append(ListSlot(plain))
-        if isinstance(state, dict) and not session.is_own(obj):
-            slots += [
-                Slot(obj, key)
-                for key, value in state.items()
-                if key in before
-                and not same_state((value,), (before[key],))
-                and session.guards.has_read(obj, key, before[key])
-            ]
-    return tuple(slots)
-
-
-def _effect(
-    obj: Any,
-    target: Any,
-    before: Any,
-    results: Results,
-    place: Location | None,
-) -> Effect | None:
-    state = state_of(obj)
-    if isinstance(state, Columns):
-        new = StagedList()
-        new.columns = state
-        return Effect(target, results.structure_of(new))
-    if isinstance(state, frozenset):
-        raise UnsupportedCall("a set of the caller's is changed", at=place,
-                              fix="return the set instead")  # fmt: skip
-    if not isinstance(state, dict):
-        return Effect(target, results.structure_of(list(state)))
-    changed = {
-        key: value
-        for key, value in state.items()
-        if key not in before or not same_state((value,), (before[key],))
-    }
-    _refuse_maybe_absent(changed, place)
-    deleted = tuple(key for key in before if key not in state)
-    if not changed and not deleted:
-        return None
-    return Effect(target, results.structure_of(changed), deleted)
-
-
-def _refuse_maybe_absent(changed: dict[Any, Any], place: Location | None) -> None:
-    for key, value in changed.items():
-        if isinstance(value, Variant) and any(isinstance(v, Undefined) for v in value.alternatives):
-            raise UnsupportedCall(
-                f"`{key}` of an object of the caller's is set on some paths only",
-                at=place, fix="set it on every path",
-            )  # fmt: skip

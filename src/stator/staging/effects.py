@@ -1,0 +1,235 @@
+"""Effects: what a call does to Python objects, which every run of its program does again.
+
+After a run that ends well, all of it is done; after one that raises, what was done until then.
+So before each op that may raise, a note says what has been changed so far.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import torch
+
+from stator.capture.inputs import Argument, Inputs
+from stator.capture.journal import same_state, state_of
+from stator.capture.results import Results, maybe_absent
+from stator.capture.values import Columns, StagedList, Symbolic
+from stator.errors import StatorError, UnsupportedCall
+from stator.execute.structure import positions_in
+from stator.location import Location
+from stator.program.ir import Arg
+from stator.program.structure import Mapping, Structure
+from stator.staging.live_lists import ListSlot
+from stator.staging.live_state import AnySlot
+from stator.staging.live_trees import Held
+from stator.staging.session import Session
+from stator.staging.slots import Slot
+
+Given = Argument | Held
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a call does to a Python object: its contents become `state`."""
+
+    target: Any  # the object; or where each call finds its own
+    state: Structure
+    deleted: tuple[Any, ...] = ()
+    place: Location | None = None  # the line that first wrote to it
+
+
+def effects_of(
+    session: Session, inputs: Inputs, results: Results, live: tuple[AnySlot, ...]
+) -> tuple[Effect, ...]:
+    """What the call has changed outside: attributes, cells, globals, lists and dicts it has."""
+    effects = []
+    for obj, before in session.journal.changed_so_far():
+        target = session.plain(obj)
+        if id(obj) in inputs.containers:
+            target = Argument(inputs.containers[id(obj)][1])
+        elif id(obj) in session.held:
+            target = session.held[id(obj)][1]
+        elif session.is_own(obj):
+            continue
+        else:
+            anew = [slot.key for slot in live if slot.owner is obj]
+            _watch_kept(session, obj, before, anew)
+        place = session.journal.place_of(obj)
+        before = _with_installed(session, obj, before)
+        effect = _effect(obj, target, before, results, place)
+        if effect is not None:
+            effects.append(replace(effect, place=place))
+    return tuple(effects)
+
+
+def given_back(
+    session: Session, inputs: Inputs, results: Results
+) -> tuple[tuple[Structure, Given], ...]:
+    """The containers in the results that are the caller's: the very ones are given back."""
+    found: list[tuple[Structure, Given]] = []
+    for obj, structure in results.containers.values():
+        if id(obj) in inputs.containers:
+            found.append((structure, Argument(inputs.containers[id(obj)][1])))
+        elif id(obj) in session.held:
+            found.append((structure, session.held[id(obj)][1]))
+    return tuple(found)
+
+
+def _with_installed(session: Session, obj: Any, before: Any) -> Any:
+    """What `obj` was when user code began: with the symbolic values that stand for live state."""
+    if not isinstance(before, dict):
+        return before
+    return before | {slot.key: value for slot, value in session.installed if slot.owner is obj}
+
+
+def _watch_kept(session: Session, obj: Any, before: Any, anew: Sequence[Any]) -> None:
+    """What some paths leave as it was is read: the program gives it back on those paths.
+
+    What every run reads `anew` needs no watching.
+    """
+    state = state_of(obj)
+    if not isinstance(state, dict):
+        return
+    for key, value in state.items():
+        if key not in before and maybe_absent(value):
+            session.guards.watch_absent(obj, key)
+        old = before.get(key, value)
+        changed = key not in anew and not same_state((value,), (old,))
+        if changed and _is_joined(session, value):
+            session.guards.read_slot(obj, key, old)
+
+
+def _is_joined(session: Session, value: Any) -> bool:
+    """Does `value` come out of a branch or a loop, so that it may be what it was before?"""
+    if not isinstance(value, torch.Tensor):
+        return isinstance(value, Symbolic)
+    found = session.recorder.find(value)
+    return any(
+        op.blocks and any(result is found for result in op.results)
+        for scope in session.recorder.scope.chain()
+        for op in scope.block.ops
+    )
+
+
+def written_slots(session: Session) -> tuple[AnySlot, ...]:
+    """The places whose contents the run has read and replaced."""
+    slots: list[AnySlot] = []
+    for obj, before in session.journal.changed():
+        state, plain = state_of(obj), session.plain(obj)
+        if plain is not obj:
+            slots.append(ListSlot(plain))
+        if isinstance(state, dict) and not session.is_own(obj):
+            slots += [
+                Slot(obj, key)
+                for key, value in state.items()
+                if key in before
+                and not same_state((value,), (before[key],))
+                and session.guards.has_read(obj, key, before[key])
+            ]
+    return tuple(slots)
+
+
+def _effect(
+    obj: Any,
+    target: Any,
+    before: Any,
+    results: Results,
+    place: Location | None,
+) -> Effect | None:
+    state = state_of(obj)
+    if isinstance(state, Columns):
+        new = StagedList()
+        new.columns = state
+        return Effect(target, results.structure_of(new))
+    if isinstance(state, frozenset):
+        raise UnsupportedCall("a set of the caller's is changed", at=place,
+                              fix="return the set instead")  # fmt: skip
+    if not isinstance(state, dict):
+        return Effect(target, results.structure_of(list(state)))
+    changed = {
+        key: value
+        for key, value in state.items()
+        if key not in before or not same_state((value,), (before[key],))
+    }
+    _refuse_maybe_deleted(changed, before, place)
+    deleted = tuple(key for key in before if key not in state)
+    if not changed and not deleted:
+        return None
+    return Effect(target, results.structure_of(changed), deleted)
+
+
+def _refuse_maybe_deleted(
+    changed: dict[Any, Any], before: dict[Any, Any], place: Location | None
+) -> None:
+    for key, value in changed.items():
+        if key in before and maybe_absent(value):
+            raise UnsupportedCall(
+                f"`{key}` of an object of the caller's is deleted on some paths only",
+                at=place, fix="delete it on every path, or set it to None",
+            )  # fmt: skip
+
+
+@dataclass
+class Notes:
+    """Says, before an op that may raise, what the call has changed until then."""
+
+    session: Session
+    inputs: Inputs
+    live: tuple[AnySlot, ...]
+    effects: list[tuple[Effect, ...]] = field(default_factory=list)
+    classes: dict[str, type] = field(default_factory=dict)
+    _busy: bool = False
+
+    def __post_init__(self) -> None:
+        self.top = self.session.recorder.scope
+
+    def __call__(self) -> None:
+        """Record a note, if anything outside has been changed; none if that cannot be said."""
+        recorder = self.session.recorder
+        if self._busy or list(recorder.scope.chain())[-1] is not self.top:
+            return
+        self._busy = True
+        mark = recorder.mark()
+        try:
+            found, results = self.so_far()
+            if found:
+                number: dict[str, Arg] = {"effects": len(self.effects)}
+                recorder.emit("stator::note", tuple(results.leaves), attributes=number)
+                self.effects.append(found)
+                self.classes |= results.classes
+        except StatorError:
+            recorder.rewind(mark)
+        finally:
+            self._busy = False
+
+    def so_far(self) -> tuple[tuple[Effect, ...], Results]:
+        """What the call has changed."""
+        session = self.session
+        results = Results(session.recorder, session.guards.is_outside, session.plain)
+        return effects_of(session, self.inputs, results, self.live), results
+
+    def keep_for(self, error: Exception) -> None:
+        """The capture ends with the user's own error: what it has changed by then stays changed.
+
+        That is so for what Python alone has computed; the rest only a run would know.
+        """
+        with contextlib.suppress(StatorError):
+            found, results = self.so_far()
+            kept = tuple(filter(None, map(_known, found)))
+            error.stator_effects = kept, results.classes  # type: ignore[attr-defined]
+
+
+def _known(effect: Effect) -> Effect | None:
+    """The part of an effect that needs no value of a run."""
+    if not list(positions_in(effect.state)):
+        return effect
+    if not isinstance(effect.state, Mapping):
+        return None
+    pairs = zip(effect.state.keys, effect.state.items, strict=True)
+    left = {key: item for key, item in pairs if not list(positions_in(item))}
+    if not left and not effect.deleted:
+        return None
+    return replace(effect, state=Mapping(tuple(left), tuple(left.values())))
