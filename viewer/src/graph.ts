@@ -137,6 +137,7 @@ export class GraphPane {
       this.started = true;
       this.closeWide();
       this.fit();
+      if (this.marks.selected !== null) this.select(this.marks.selected);
     }
     this.drawnBox = null;
     this.later();
@@ -241,10 +242,10 @@ export class GraphPane {
 
   // ---- what is shown of the state
 
-  select(op: number | null, move = true): void {
+  select(op: number | null): void {
     this.marks.selected = op;
     this.marks.section = null;
-    if (op !== null && move) {
+    if (op !== null && this.started) {
       this.reveal(op);
       if (this.at.scale < AFAR) this.zoom(0.7 / this.at.scale);
       this.center(this.boxOf(op));

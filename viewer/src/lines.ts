@@ -8,6 +8,8 @@ export interface LineEvents {
   render(row: number): HTMLElement;
   hover(row: number | null): void;
   choose(row: number): void;
+  /** The first row in sight has changed. */
+  scrolled?(first: number): void;
   /** Can the keyboard stop here? */
   isStop(row: number): boolean;
 }
@@ -58,6 +60,7 @@ export class Lines {
     const rows: HTMLElement[] = [];
     for (let row = first; row < last; row++) rows.push(this.row(row));
     this.inner.replaceChildren(...rows);
+    this.events.scrolled?.(Math.floor(scrollTop / this.rowHeight));
   }
 
   private row(index: number): HTMLElement {

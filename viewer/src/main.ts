@@ -30,7 +30,8 @@ class App {
   private search: Search;
   private tabs: Tabs;
   private program = h("div", { class: "program" });
-  private weights = h("div");
+  private weights = h("div", { class: "holder" }); // this and the report are filled when they are looked at
+  private report = h("div", { class: "holder" });
   private details = h("aside", { class: "details", "aria-label": "details", tabindex: -1 });
   private centre: Tabs;
   private graphHolder = h("div", { class: "holder" });
@@ -55,8 +56,8 @@ class App {
     ]);
     this.tabs = new Tabs("parts of the page", [
       { id: "program", title: "Program", panel: this.program },
-      { id: "weights", title: "Weights", panel: this.weights },
-      { id: "explain", title: "Explain", panel: reportPane(page.report, (capture, line) => this.goToReportLine(capture, line)) },
+      { id: "weights", title: "Weights", panel: this.weights, shown: () => this.showWeights() },
+      { id: "explain", title: "Explain", panel: this.report, shown: () => this.showReport() },
     ]);
     this.build();
     this.use(page.start);
@@ -109,7 +110,7 @@ class App {
     this.graphHolder.replaceChildren(this.graph.element);
     this.textHolder.replaceChildren(this.text.element);
     this.sourceHolder.replaceChildren(this.source.element);
-    this.weights.replaceChildren(weightsPane(page, model, (op) => this.show(op)));
+    if (this.weights.firstChild) this.showWeights();
     this.source.start();
     this.describe();
     this.search.use(model);
@@ -141,6 +142,16 @@ class App {
     this.text.select(this.selected);
   }
 
+  private showWeights(): void {
+    this.weights.replaceChildren(weightsPane(this.page, this.model, (op) => this.show(op)));
+  }
+
+  private showReport(): void {
+    if (!this.report.firstChild) {
+      this.report.append(reportPane(this.page.report, (capture, line) => this.goToReportLine(capture, line)));
+    }
+  }
+
   private light(ops: number[]): void {
     this.graph.light(ops);
     this.text.light(new Set(ops));
@@ -164,7 +175,7 @@ class App {
   }
 
   private goToReportLine(capture: number, line: ReportLine): void {
-    if (this.captureOf(capture)) this.use(capture);
+    if (this.captureOf(capture) && capture !== Number(this.chooser.value)) this.use(capture);
     this.tabs.choose("program");
     const ops = this.source.goToLine(line.file, line.line, this.page);
     if (ops.length) this.next(ops);

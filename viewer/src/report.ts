@@ -38,8 +38,15 @@ function captureSection(
       const found = capture[name] as Fact[];
       return found.length ? [h("h4", {}, title), facts(found)] : [];
     }),
-    capture.watched.length ? h("details", {},
-      h("summary", {}, `${counted(capture.watched.length, "object")} must stay as they are (modules, functions, lists)`), facts(capture.watched)) : null);
+    capture.watched.length ? watched(capture.watched) : null);
+}
+
+/** Often many: made when the reader asks for them. */
+function watched(found: Fact[]): HTMLElement {
+  const words = found.length === 1 ? "must stay as it is (a module, a function, a list)" : "must stay as they are (modules, functions, lists)";
+  const made = h("details", {}, h("summary", {}, `${counted(found.length, "object")} ${words}`));
+  made.addEventListener("toggle", () => made.append(facts(found)), { once: true });
+  return made;
 }
 
 function linesByFunction(lines: ReportLine[], go: (line: ReportLine) => void): HTMLElement[] {

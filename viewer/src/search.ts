@@ -20,7 +20,7 @@ export class Search {
   readonly element: HTMLElement;
   private list = h("ul", { id: "hits", role: "listbox", "aria-label": "hits", hidden: true });
   private status = h("span", { class: "status", role: "status" });
-  private texts: string[] = [];
+  private texts: string[][] = []; // of each op: its name, what else it has, its line as well
   private hits: number[] = [];
   private at = -1;
   private model: Model | null = null;
@@ -40,11 +40,14 @@ export class Search {
 
   use(model: Model): void {
     this.model = model;
-    this.texts = model.data.ops.map((op, index) => [
-      op.name, ...op.results.map((value) => `%${model.data.values[value][0]} ${model.data.values[value][1]}`),
-      ...model.storedOf[index].map((stored) => model.data.stored[stored].name),
-      op.place ? `${this.page.files[op.place[0]].name}:${op.place[1]} ${op.place[3]}` : "", this.sourceOf(index),
-    ].join("\n").toLowerCase());
+    this.texts = model.data.ops.map((op, index) => {
+      const more = [
+        op.name, ...op.results.map((value) => `%${model.data.values[value][0]} ${model.data.values[value][1]}`),
+        ...model.storedOf[index].map((stored) => model.data.stored[stored].name),
+        op.place ? `${this.page.files[op.place[0]].name}:${op.place[1]} ${op.place[3]}` : "",
+      ].join("\n").toLowerCase();
+      return [op.name.toLowerCase(), more, `${more}\n${this.sourceOf(index).toLowerCase()}`];
+    });
     this.run();
   }
 
@@ -73,7 +76,13 @@ export class Search {
         const line = /^(?:line:?|:)(\d+)$/.exec(word);
         return line ? (text: string) => new RegExp(`:${line[1]} `).test(text) : (text: string) => text.includes(word);
       });
-      this.texts.forEach((text, op) => tests.every((test) => test(text)) && this.hits.push(op));
+      // first ops of that name, then those that have it elsewhere, last those whose line has it
+      const ranked: number[][] = [[], [], []];
+      this.texts.forEach((parts, op) => {
+        const rank = parts.findIndex((text) => tests.every((test) => test(text)));
+        if (rank >= 0) ranked[rank].push(op);
+      });
+      this.hits = ranked.flat();
     }
     this.status.textContent = words.length ? (this.hits.length ? counted(this.hits.length, "op") : "nothing found") : "";
     this.draw();

@@ -22,6 +22,7 @@ export class SourcePane {
   readonly element: HTMLElement;
   private rows: Row[] = [];
   private lines: Lines;
+  private file = h("div", { class: "file-name" });
   private lit: number | null = null; // the row of the op under the pointer
 
   constructor(page: PageData, private model: Model, capture: CaptureData | null, private events: SourceEvents) {
@@ -33,9 +34,10 @@ export class SourcePane {
       render: (row) => this.render(row),
       hover: (row) => this.events.hover(row === null ? [] : this.opsOf(row)),
       choose: (row) => this.events.choose(this.opsOf(row)),
+      scrolled: (row) => this.nameFile(row),
       isStop: (row) => this.opsOf(row).length > 0,
     });
-    this.element = h("section", { class: "source", "aria-label": "source" }, this.lines.element);
+    this.element = h("section", { class: "source", "aria-label": "source" }, this.file, this.lines.element);
     if (!this.rows.length) this.lines.element.append(h("p", { class: "empty" }, "No op of this program has a place in a source file."));
   }
 
@@ -59,6 +61,17 @@ export class SourcePane {
     const ops = this.model.opsAt.get(`${file}:${line}`) ?? [];
     const inFunction = ops.length ? this.model.op(ops[0]).place![3] : "";
     this.rows.push({ kind: "line", file, line, tokens: found ?? [], hasText: found !== null, ops, notes, inFunction });
+  }
+
+  /** The name of the file that is in sight stays above it. */
+  private nameFile(first: number): void {
+    for (let row = Math.min(first + 1, this.rows.length - 1); row >= 0; row--) {
+      const found = this.rows[row];
+      if (found.kind !== "file") continue;
+      this.file.textContent = found.text;
+      this.file.title = found.hint;
+      return;
+    }
   }
 
   private opsOf(row: number): number[] {
