@@ -97,27 +97,24 @@ export class GraphPane {
     if (group.parent) this.layouts.forget(group.parent);
   }
 
-  /** Lay out what comes into sight; what is in sight stays where it is. */
-  private settle(): void {
+  /** Lay out what has come into sight, as far as there is time; what is in sight stays where it is. */
+  private settle(scene: Scene): void {
     const end = performance.now() + BUDGET;
-    for (const root of this.model.roots) {
-      for (const section of root.sections) {
-        if (this.layouts.has(section) || !this.layouts.isOpen(section)) continue;
-        const box = this.boxOfGroup(section);
-        if (box.y > this.at.y + this.height || box.y + box.h < this.at.y) continue;
-        if (performance.now() > end) return this.later();
-        const anchor = root.sections.find((one) => {
-          const at = this.boxOfGroup(one);
-          return at.y + at.h > this.at.y;
-        })!;
-        const before = this.boxOfGroup(anchor);
-        this.settleSection(section);
-        this.drawnBox = null;
-        const after = this.boxOfGroup(anchor);
-        const grown = anchor === section && before.y < this.at.y ? (after.h - before.h) * ((this.at.y - before.y) / before.h) : 0;
-        this.at.y += after.y - before.y + grown;
-        this.at.x += after.x + after.w / 2 - before.x - before.w / 2;
-      }
+    const isSeen = (group: Group) => {
+      const box = this.boxOfGroup(group);
+      return box.y < this.at.y + this.height && box.y + box.h > this.at.y;
+    };
+    const anchor = [...scene.laidOut, ...scene.guessed].find(isSeen);
+    for (const section of scene.guessed) {
+      if (performance.now() > end) return this.later();
+      if (!anchor || !isSeen(section)) continue;
+      const before = this.boxOfGroup(anchor);
+      this.settleSection(section);
+      const after = this.boxOfGroup(anchor);
+      const above = Math.max(0, this.at.y - before.y) / before.h; // how much of it is above the edge
+      this.at.y += after.y - before.y + (after.h - before.h) * above;
+      this.at.x += after.x + after.w / 2 - before.x - before.w / 2;
+      this.drawnBox = null;
     }
   }
 
@@ -145,13 +142,17 @@ export class GraphPane {
 
   private draw(): void {
     if (!this.svg.clientWidth) return;
-    this.settle();
+    if (!this.isWithin(this.drawnBox)) this.redraw();
+    if (this.scene?.guessed.length) this.settle(this.scene);
+    if (!this.drawnBox) this.redraw();
     const { x, y, scale } = this.at;
     this.world.setAttribute("transform", `scale(${scale}) translate(${-x} ${-y})`);
-    const box = this.drawnBox;
-    const isWithin = box && x >= box.x && y >= box.y && x + this.width <= box.x + box.w && y + this.height <= box.y + box.h;
-    if (!isWithin) this.redraw();
     this.strip.draw(this.frames(), { x, y, w: this.width, h: this.height }, this.marks);
+  }
+
+  private isWithin(box: Box | null): boolean {
+    const { x, y } = this.at;
+    return box !== null && x >= box.x && y >= box.y && x + this.width <= box.x + box.w && y + this.height <= box.y + box.h;
   }
 
   private redraw(): void {
@@ -391,7 +392,9 @@ export class GraphPane {
 
   private goToValue(value: number): void {
     const from = this.model.producer[value];
+    const owner = from.kind === "block" ? this.model.data.blocks[from.block].owner : null;
     if (from.kind === "op") this.events.select(from.op);
+    else if (owner !== null) this.events.select(owner);
   }
 
   // ---- keys

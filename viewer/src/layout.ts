@@ -14,7 +14,7 @@ export const LINE = 16;
 const PAD = 14;
 const GAP = 34; // between sections
 const NODE_MIN = 96;
-const NODE_MAX = 250;
+const NODE_MAX = 280;
 const UNSEEN = 30; // height for each op of a section that nobody has looked at
 
 export interface Box {
@@ -55,6 +55,7 @@ export interface Placed {
 
 export class Layouts {
   private known = new Map<string, Placed>();
+  private stale = new Set<string>();
   readonly openOps = new Set<number>();
   readonly closedSections = new Set<string>();
 
@@ -68,9 +69,9 @@ export class Layouts {
     return this.known.has(group.key);
   }
 
-  /** Forget the group and all around it: something inside has changed its size. */
+  /** The group and all around it are to be laid out again: something inside has changed its size. */
   forget(group: Group): void {
-    this.known.delete(group.key);
+    this.stale.add(group.key);
     if (group.parent) this.forget(group.parent);
     const owner = this.model.data.blocks[group.block].owner;
     if (owner !== null) this.forget(this.model.groupOf[owner]);
@@ -80,17 +81,16 @@ export class Layouts {
     this.known.clear();
   }
 
-  /** A guess for sections of the program itself that have not been looked at; elsewhere, the truth. */
+  /** A guess for a section that nobody has looked at; otherwise the truth. */
   size(group: Group): { w: number; h: number } {
-    const isTop = group.parent !== null && this.model.data.blocks[group.block].owner === null;
     if (!this.isOpen(group)) return { w: 300, h: TITLE + LINE + PAD };
-    if (isTop && !this.has(group)) return { w: 560, h: TITLE + group.ops.length * UNSEEN };
+    if (group.parent !== null && !this.has(group)) return { w: 560, h: TITLE + group.ops.length * UNSEEN };
     return this.of(group);
   }
 
   of(group: Group): Placed {
     let placed = this.known.get(group.key);
-    if (!placed) {
+    if (!placed || this.stale.delete(group.key)) {
       placed = group.sections.length ? this.stack(group) : this.layers(group);
       this.known.set(group.key, placed);
     }
@@ -157,7 +157,7 @@ export class Layouts {
   }
 
   private portNode(port: Port): Node {
-    const type = port.kind === "in" || port.kind === "outer" ? ` ${this.model.data.values[port.values[0]][1]}` : "";
+    const type = port.values.length && (port.kind === "in" || port.kind === "outer") ? ` ${this.model.data.values[port.values[0]][1]}` : "";
     const text = clipped(port.text + type);
     return { op: null, port, lines: [text], frames: [], x: 0, y: 0, w: text.length * CHARACTER + 20, h: 22 };
   }

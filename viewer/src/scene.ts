@@ -16,6 +16,8 @@ export interface Marks {
 
 export class Scene {
   readonly drawn = new Map<number, SVGGElement>(); // ops
+  readonly guessed: Group[] = []; // sections in sight that have not been laid out
+  readonly laidOut: Group[] = []; // and those that have
   private edges: { from: number | null; to: number | null; element: SVGPathElement }[] = [];
   private root = s("g");
 
@@ -55,15 +57,13 @@ export class Scene {
       if (this.scale >= AFAR) holder.append(s("text", { class: "hint", x: 14, y: TITLE + 12 }, `${counted(group.ops.length, "op")}, ${group.hint}`));
     } else if (group.sections.length) {
       this.stack(this.layouts.of(group), x, y, depth);
-    } else if (this.isGuess(group)) {
+    } else if (isSection && !this.layouts.has(group)) {
+      this.guessed.push(group);
       holder.append(s("text", { class: "hint", x: 14, y: TITLE + 12 }, counted(group.ops.length, "op")));
     } else {
+      if (isSection) this.laidOut.push(group);
       this.content(this.layouts.of(group), x, y, depth);
     }
-  }
-
-  private isGuess(group: Group): boolean {
-    return group.parent !== null && !this.layouts.has(group);
   }
 
   private title(holder: SVGGElement, framed: Framed, isSection: boolean, isOpen: boolean): void {

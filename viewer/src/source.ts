@@ -23,6 +23,7 @@ export class SourcePane {
   private rows: Row[] = [];
   private lines: Lines;
   private file = h("div", { class: "file-name" });
+  private first: { text: string; hint: string } | null = null; // its name always is above
   private lit: number | null = null; // the row of the op under the pointer
 
   constructor(page: PageData, private model: Model, capture: CaptureData | null, private events: SourceEvents) {
@@ -45,11 +46,13 @@ export class SourcePane {
     const { name, path, runs } = page.files[file];
     const places = [...this.model.opsAt.keys()].map((key) => key.split(":").map(Number)).filter(([at]) => at === file);
     if (!places.length && !runs.some((run) => run.lines.some((_, k) => notes.has(`${path}\0${run.first + k}`)))) return;
-    this.rows.push({ kind: "file", text: name, hint: path });
+    if (this.first) this.rows.push({ kind: "file", text: name, hint: path });
+    else this.first = { text: name, hint: path };
+    const indent = Math.min(...runs.flatMap((run) => run.lines.filter((line) => line.trim()).map(indentOf)));
     if (!runs.length) return this.addPlaces(file, places.map(([, line]) => line));
     runs.forEach((run, index) => {
       if (index) this.rows.push({ kind: "gap" });
-      tokens(run.lines).forEach((line, k) => this.addLine(file, run.first + k, line, notes.get(`${path}\0${run.first + k}`)));
+      tokens(run.lines.map((line) => line.slice(Math.min(indent, indentOf(line))))).forEach((line, k) => this.addLine(file, run.first + k, line, notes.get(`${path}\0${run.first + k}`)));
     });
   }
 
@@ -67,11 +70,14 @@ export class SourcePane {
   private nameFile(first: number): void {
     for (let row = Math.min(first + 1, this.rows.length - 1); row >= 0; row--) {
       const found = this.rows[row];
-      if (found.kind !== "file") continue;
-      this.file.textContent = found.text;
-      this.file.title = found.hint;
-      return;
+      if (found.kind === "file") return this.showName(found);
     }
+    if (this.first) this.showName(this.first);
+  }
+
+  private showName(file: { text: string; hint: string }): void {
+    this.file.textContent = file.text;
+    this.file.title = file.hint;
   }
 
   private opsOf(row: number): number[] {
@@ -141,6 +147,10 @@ export class SourcePane {
   focus(): void {
     this.lines.element.focus();
   }
+}
+
+function indentOf(line: string): number {
+  return line.length - line.trimStart().length;
 }
 
 function lengthOf(row: Row & { kind: "line" }): number {

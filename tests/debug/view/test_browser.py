@@ -16,7 +16,7 @@ from stator.program.ir import Block, Op, Stored, Value
 from stator.program.printer import print_program
 from stator.program.program import Program
 from stator.program.structure import Leaf, Sequence
-from stator.program.types import TensorType
+from stator.program.types import NumberType, TensorType
 
 pytestmark = pytest.mark.slow
 FIRST = deciding.Deciding.forward.__code__.co_firstlineno
@@ -329,37 +329,60 @@ def test_a_hostile_program_can_put_nothing_into_the_page(reader):
     assert tab.inner_text("h1") == HOSTILE
 
 
-class Deep(torch.nn.Module):
-    """Seven ops for each of 720 layers."""
+LAYERS = 720
+KIND = TensorType("float32", (2, 2))
 
-    def __init__(self):
-        super().__init__()
-        self.layers = torch.nn.ModuleList([torch.nn.Linear(2, 2) for _ in range(720)])
 
-    def forward(self, x):
-        for layer in self.layers:
-            y = torch.relu(layer(x)) * 2
-            x = torch.tanh(torch.sin(y) + x) - y
-        return x
+def long_block(x):
+    """Seven ops for each layer, and the weights that they use."""
+    weights = [Value(f"w{k}", KIND) for k in range(LAYERS)]
+    ops, last = [], x
+    for k, weight in enumerate(weights):
+        here = [Value(f"{k}_{n}", KIND) for n in range(7)]
+        given = [(last, weight), *((one,) for one in here[:4]), (here[4], last), (here[5], here[2])]
+        names = ("mm", "relu", "exp", "sin", "abs", "add.Tensor", "sub.Tensor")
+        for name, args, result in zip(names, given, here, strict=True):
+            place = Location(__file__, FIRST_OF_LONG + (name == "mm"), 4, "long_block")
+            ops.append(Op(f"aten::{name}", args, {}, (result,), (), place))
+        last = here[-1]
+    stored = tuple(Stored(one, f"layers.{k}.weight", "parameter") for k, one in enumerate(weights))
+    return ops, last, stored
+
+
+FIRST_OF_LONG = long_block.__code__.co_firstlineno
+
+
+def long_program():
+    x = Value("x", KIND)
+    ops, last, stored = long_block(x)
+    return Program("long", (x,), stored, Block((), ops, (last,)), Leaf(0), Leaf(0))
+
+
+def long_loop():
+    x, more, carried, out = (Value(name, KIND) for name in ("x", "more", "carried", "out"))
+    more.type = NumberType("bool")
+    ops, last, stored = long_block(carried)
+    loop = Op("stator::while", (more, x), {}, (out,), (Block((carried,), ops, (more, last)),))
+    inputs = Sequence("tuple", (Leaf(0), Leaf(1)))
+    return Program("loop", (x, more), stored, Block((), [loop], (out,)), inputs, Leaf(0))
+
+
+def elements(tab):
+    tab.wait_for_timeout(80)
+    return tab.evaluate("document.querySelectorAll('#graph *').length")
 
 
 def test_of_five_thousand_ops_only_those_in_sight_are_drawn(reader):
-    deep = stator.to_static(Deep())
-    deep(torch.ones(1, 2))
-    count = len(deep.forward.program.body.ops)
+    program = long_program()
+    count = len(program.body.ops)
     assert count >= 5000
-    tab = reader.open(deep)
-
-    def elements():
-        tab.wait_for_timeout(80)
-        return tab.evaluate("document.querySelectorAll('#graph *').length")
-
+    tab = reader.open(program)
     assert 0 < len(drawn(tab)) < 100
-    assert elements() < 1500
+    assert elements(tab) < 1500
     tab.keyboard.press("g")
     tab.keyboard.press("End")
     assert selected(tab) == count - 1
-    assert elements() < 1500
+    assert elements(tab) < 1500
     tab.keyboard.press("/")
     tab.keyboard.type("layers.431.weight")
     tab.keyboard.press("Enter")
@@ -370,18 +393,38 @@ def test_of_five_thousand_ops_only_those_in_sight_are_drawn(reader):
     tab.keyboard.press("Escape")
     for _ in range(14):
         tab.keyboard.press("-")
-        assert elements() < 1500
+        assert elements(tab) < 1500
     tab.mouse.move(700, 500)
-    for _ in range(5):
+    for _ in range(4):
         tab.mouse.wheel(0, 4000)
-        assert elements() < 1500
-    line = Deep.forward.__code__.co_firstlineno + 2
-    row_of(tab, line).locator("code").hover(position={"x": 5, "y": 5})
-    assert elements() < 2500
-    assert tab.evaluate("document.querySelectorAll('*').length") < 5000
+        assert elements(tab) < 1500
+    row_of(tab, FIRST_OF_LONG).locator(".count").hover()
+    assert 0 < len(with_class(tab, "lit")) <= 300
+    assert elements(tab) < 2500
     tab.click("#tab-weights")
     tab.wait_for_timeout(100)
     assert 0 < tab.locator(".weights tbody tr").count() < 300
+    tab.click("#tab-program")
+    tab.click("#tab-text-view")
+    tab.wait_for_timeout(100)
+    assert 0 < tab.locator("#text .row").count() < 150
+    assert tab.evaluate("document.querySelectorAll('*').length") < 5000
+
+
+def test_a_long_block_inside_a_loop_is_laid_out_as_it_is_looked_at(reader):
+    program = long_loop()
+    tab = reader.open(program)
+    assert drawn(tab) == [0]
+    tab.click("[data-fold='0']")
+    assert 1 < len(drawn(tab)) < 100
+    tab.keyboard.press("g")
+    tab.keyboard.press("End")
+    assert selected(tab) == LAYERS * 7
+    assert elements(tab) < 1500
+    tab.fill("#search", "%300_2 ")
+    tab.keyboard.press("Enter")
+    assert selected(tab) == 300 * 7 + 3
+    assert tab.locator(f"#op-{300 * 7 + 3}").is_visible()
 
 
 def test_gpt2_of_twelve_layers_is_explained_and_shown_in_time(reader):
