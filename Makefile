@@ -28,6 +28,7 @@ demo: $(INSTALLED)
 	$(BIN)/python -m demo
 
 test: $(INSTALLED)
+	scripts/browser
 	scripts/check
 
 check: $(INSTALLED)

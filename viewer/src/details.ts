@@ -33,6 +33,8 @@ export function opDetails(page: PageData, model: Model, op: number, notes: strin
       const [, type, bytes] = model.data.values[one.value];
       return h("div", { class: "value wide" }, h("b", {}, one.name), h("code", {}, type), h("small", {}, `${one.kind}, ${bytesText(bytes)}`));
     })),
+    part("calls", called(model, op).map((one) => h("div", { class: "value" }, h("b", {}, one.name),
+      h("small", {}, counted(one.ops.length, "op")), one.ops.length ? link("first op", () => events.select(one.ops[0])) : null))),
     part("blocks", data.blocks.map((block) => {
       const inner = model.data.blocks[block];
       return h("div", { class: "value" }, h("b", {}, inner.role), h("small", {}, counted(inner.ops.length, "op")),
@@ -42,6 +44,14 @@ export function opDetails(page: PageData, model: Model, op: number, notes: strin
     yields(model, data.results),
     part("inside", model.owners(op).map((owner) => opLink(model, owner, events))),
   );
+}
+
+/** The function of the program that an op calls. */
+function called(model: Model, op: number): { name: string; ops: number[] }[] {
+  const { name, attributes } = model.op(op);
+  const wanted = name === "stator::call" ? attributes.find(([key]) => key === "function")?.[1] : undefined;
+  return model.data.functions.filter((one) => wanted === `'${one.name}'`)
+    .map((one) => ({ name: one.name, ops: model.data.blocks[one.block].ops }));
 }
 
 function sourceLine(page: PageData, op: number, model: Model): HTMLElement | null {
@@ -96,7 +106,7 @@ export function programDetails(page: PageData, model: Model): HTMLElement {
   const value = (index: number) => h("div", { class: "value" }, h("b", {}, `%${data.values[index][0]}`), h("code", {}, data.values[index][1]));
   return h("div", { class: "details-body" },
     h("h2", {}, data.name),
-    h("p", {}, `${counted(data.ops.length, "op")}, ${counted(data.stored.length, "stored tensor")} of ${bytesText(total)}`),
+    h("p", {}, `${counted(data.ops.length, "op")}, ${data.stored.length ? `${counted(data.stored.length, "stored tensor")} of ${bytesText(total)}` : "no stored tensors"}`),
     ...page.remarks.map((text) => h("p", { class: "remark" }, text)),
     part("takes", data.inputs.map(value)),
     part("returns", data.blocks[data.body].outputs.slice(0, 30).map((arg) => h("div", { class: "value" },

@@ -161,6 +161,7 @@ export class GraphPane {
     this.scene = new Scene(this.model, this.layouts, this.marks, box, this.at.scale);
     this.world.replaceChildren(this.scene.draw(this.frames()));
     this.drawnBox = box;
+    this.svg.classList.toggle("afar", this.at.scale < AFAR);
     this.svg.setAttribute("data-drawn", String(this.scene.drawn.size));
     this.setActive();
   }
@@ -210,7 +211,7 @@ export class GraphPane {
     }
   }
 
-  /** The whole width, as large as can be read; from the top. */
+  /** The whole width, as large as can be read; from the top left. */
   fit(): void {
     const [first] = this.frames();
     if (first.group.sections.length) this.settleSection(first.group.sections[0]);
@@ -218,16 +219,7 @@ export class GraphPane {
     const { clientWidth } = this.svg;
     this.at.scale = Math.min(1, Math.max(clientWidth / (frame.w + 48), LEGIBLE));
     this.drawnBox = null;
-    this.moveTo(frame.x + this.beginning(frame.group) - this.width / 2, -Infinity);
-  }
-
-  /** Where a group begins, from its left side. */
-  private beginning(group: Group): number {
-    const inner = group.sections[0] ?? group;
-    if (!this.layouts.isOpen(inner)) return this.layouts.of(group).w / 2;
-    const { nodes, w } = this.layouts.of(inner);
-    const first = nodes.filter((node) => node.y < 160).map((node) => node.x + node.w / 2);
-    return first.length && !group.sections.length ? first.reduce((a, b) => a + b) / first.length : w / 2;
+    this.moveTo(-Infinity, -Infinity);
   }
 
   private center(box: Box): void {

@@ -7,7 +7,8 @@ const LEAST = 160;
 
 export function splitter(holder: HTMLElement, property: string, direction: 1 | -1, label: string): HTMLElement {
   const bar = h("div", { class: "splitter", role: "separator", "aria-orientation": "vertical", "aria-label": label, tabindex: 0 });
-  const width = () => parseFloat(getComputedStyle(holder).getPropertyValue(property));
+  const pane = () => (direction > 0 ? bar.previousElementSibling : bar.nextElementSibling);
+  const width = () => pane()?.clientWidth ?? LEAST;
   const set = (pixels: number) => {
     const most = holder.clientWidth * 0.6;
     const value = Math.round(Math.max(LEAST, Math.min(most, pixels)));

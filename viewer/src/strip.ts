@@ -1,7 +1,8 @@
 // The strip beside the graph: the whole program in a few pixels, with what is lit, and where one is.
 
 import { h } from "./dom";
-import type { Box, Framed, Layouts } from "./layout";
+import type { Group } from "./groups";
+import type { Box, Framed, Layouts, Node } from "./layout";
 import type { Model } from "./model";
 import type { Marks } from "./scene";
 
@@ -52,16 +53,35 @@ export class Strip {
 
   /** About where an op is; exact where it has been looked at. */
   private heightOf(op: number, frames: Framed[]): number {
-    const outermost = this.model.owners(op).pop() ?? op;
-    const group = this.model.groupOf[outermost];
-    const frame = frames.find((one) => one.group === group || one.group === group.parent);
-    if (!frame) return 0;
-    const section = group.parent ? this.layouts.of(group.parent).sections.find((one) => one.group === group) : null;
-    const top = frame.y + (section?.y ?? 0);
-    if (this.layouts.isOpen(group) && this.layouts.has(group)) {
-      const node = this.layouts.of(group).nodes.find((one) => one.op === outermost);
-      if (node) return top + node.y + node.h / 2;
+    const closed = this.model.owners(op).reverse().find((owner) => !this.layouts.openOps.has(owner));
+    return this.heightIn(closed ?? op, frames);
+  }
+
+  private heightIn(op: number, frames: Framed[]): number {
+    const group = this.model.groupOf[op];
+    const { top, height } = this.spanOf(group, frames);
+    const node = this.layouts.isOpen(group) && this.layouts.has(group) ? this.nodeOf(op) : undefined;
+    if (node) return top + node.y + (node.frames.length ? 20 : node.h / 2);
+    return top + (group.ops.indexOf(op) / group.ops.length) * height;
+  }
+
+  private spanOf(group: Group, frames: Framed[]): { top: number; height: number } {
+    if (group.parent) {
+      const section = this.layouts.of(group.parent).sections.find((one) => one.group === group)!;
+      return { top: this.spanOf(group.parent, frames).top + section.y, height: section.h };
     }
-    return top + (group.ops.indexOf(outermost) / group.ops.length) * (section?.h ?? frame.h);
+    const owner = this.model.data.blocks[group.block].owner;
+    if (owner === null) {
+      const frame = frames.find((one) => one.group === group)!;
+      return { top: frame.y, height: frame.h };
+    }
+    const around = this.model.groupOf[owner];
+    const frame = this.layouts.has(around) ? this.nodeOf(owner)?.frames.find((one) => one.group === group) : undefined;
+    if (!frame) return { top: this.heightIn(owner, frames), height: 0 };
+    return { top: this.spanOf(around, frames).top + frame.y, height: frame.h };
+  }
+
+  private nodeOf(op: number): Node | undefined {
+    return this.layouts.of(this.model.groupOf[op]).nodes.find((one) => one.op === op);
   }
 }

@@ -29,9 +29,7 @@ def _static_subject(source: StaticFunction) -> Subject:
         Shown(f"{number}. because {one.reason}" if numbered else source.__name__, one.program)
         for number, one in enumerate(captured, 1)
     )
-    return Subject(
-        source.__qualname__, shown, report=source.explain(), start=len(shown) - 1
-    )
+    return Subject(source.__qualname__, shown, report=source.explain(), start=len(shown) - 1)
 
 
 def _module_subject(source: torch.nn.Module) -> Subject:

@@ -1,4 +1,4 @@
-"""Looking inside: what became of a function, its program as a page, running it as it was written."""
+"""Looking inside: what became of a function, as text or as a page; running it as written."""
 
 from stator.debug.eager import eager
 from stator.debug.report import Report

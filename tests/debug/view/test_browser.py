@@ -146,10 +146,7 @@ def test_the_text_is_the_printed_program(reader, model):
     tab.click("#tab-text-view")
     tab.wait_for_timeout(60)
     rows = tab.locator("#text .row").all()
-    lines = [
-        "".join(part if k == 0 else f"  {part}" for k, part in enumerate(row.locator("> *").all_text_contents()))
-        for row in rows
-    ]  # fmt: skip
+    lines = ["  ".join(row.locator("> *").all_text_contents()) for row in rows]
     assert "\n".join(lines) == print_program(model.forward.program)
 
 

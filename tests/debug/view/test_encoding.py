@@ -27,52 +27,60 @@ def data_of(program):
     return program_data(program, "label", Files(at_hand=True))
 
 
-def printed(data):
+class Printed:
     """The text of the data, in the words of `print_program`."""
-    values, ops, blocks = data["values"], data["ops"], data["blocks"]
 
-    def typed(numbers):
-        return ", ".join(f"%{values[n][0]}: {values[n][1]}" for n in numbers)
+    def __init__(self, data):
+        self.values, self.ops, self.blocks = data["values"], data["ops"], data["blocks"]
+        lines = [f"program {data['name']}({self.typed(data['inputs'])}) {{"]
+        for one in data["stored"]:
+            lines.append(f'  {self.typed([one["value"]])} = {one["kind"]} "{one["name"]}"')
+        lines += self.body(data["body"])
+        for one in data["functions"]:
+            taken = self.blocks[one["block"]]["inputs"]
+            lines.append(f"function {one['name']}({self.typed(taken)}) {{")
+            lines += self.body(one["block"])
+        self.text = "\n".join(lines)
 
-    def arg(one):
+    def typed(self, numbers):
+        return ", ".join(f"%{self.values[n][0]}: {self.values[n][1]}" for n in numbers)
+
+    def args(self, given):
+        return ", ".join(map(self.arg, given))
+
+    def arg(self, one):
         if isinstance(one, dict):
-            return f"%{values[one['value']][0]}"
-        return f"[{', '.join(map(arg, one))}]" if isinstance(one, list) else one
+            return f"%{self.values[one['value']][0]}"
+        return f"[{self.args(one)}]" if isinstance(one, list) else one
 
-    def block_lines(number, depth):
-        for index in blocks[number]["ops"]:
-            assert ops[index]["block"] == number
-            yield from op_lines(index, depth)
-
-    def op_lines(index, depth):
-        op, pad = ops[index], "  " * depth
-        given = [*map(arg, op["args"]), *(f"{name}={arg(one)}" for name, one in op["attributes"])]
-        results = f"{typed(op['results'])} = " if op["results"] else ""
-        head = f"{results}{op['name']}({', '.join(given)})"
-        if not op["blocks"]:
-            yield pad + head
-        for k, inner in enumerate(op["blocks"]):
-            assert blocks[inner]["owner"] == index
-            taken = blocks[inner]["inputs"]
-            yield f"{pad}{head if k == 0 else '}'}{f' ({typed(taken)})' if taken else ''} {{"
-            yield from block_lines(inner, depth + 1)
-            if blocks[inner]["outputs"]:
-                yield f"{pad}  yield {', '.join(map(arg, blocks[inner]['outputs']))}"
-        if op["blocks"]:
-            yield pad + "}"
-
-    def body(number):
-        yield from block_lines(number, 1)
-        yield f"  return {', '.join(map(arg, blocks[number]['outputs']))}".rstrip()
+    def body(self, number):
+        yield from self.block(number, 1)
+        yield f"  return {self.args(self.blocks[number]['outputs'])}".rstrip()
         yield "}"
 
-    lines = [f"program {data['name']}({typed(data['inputs'])}) {{"]
-    lines += [f'  {typed([s["value"]])} = {s["kind"]} "{s["name"]}"' for s in data["stored"]]
-    lines += body(data["body"])
-    for one in data["functions"]:
-        lines.append(f"function {one['name']}({typed(blocks[one['block']]['inputs'])}) {{")
-        lines += body(one["block"])
-    return "\n".join(lines)
+    def block(self, number, depth):
+        for index in self.blocks[number]["ops"]:
+            assert self.ops[index]["block"] == number
+            yield from self.op(index, "  " * depth, depth)
+
+    def op(self, index, pad, depth):
+        op = self.ops[index]
+        named = [f"{name}={self.arg(one)}" for name, one in op["attributes"]]
+        results = f"{self.typed(op['results'])} = " if op["results"] else ""
+        head = f"{results}{op['name']}({', '.join([*map(self.arg, op['args']), *named])})"
+        if not op["blocks"]:
+            yield pad + head
+            return
+        for inner in op["blocks"]:
+            block = self.blocks[inner]
+            assert block["owner"] == index
+            taken = f" ({self.typed(block['inputs'])})" if block["inputs"] else ""
+            yield f"{pad}{head}{taken} {{"
+            yield from self.block(inner, depth + 1)
+            if block["outputs"]:
+                yield f"{pad}  yield {self.args(block['outputs'])}"
+            head = "}"
+        yield pad + "}"
 
 
 @pytest.mark.slow
@@ -83,7 +91,7 @@ def test_the_data_of_the_zoo_print_as_the_programs_do(one):
     static(*one.calls[0])
     program = static.program
     data = json.loads(json.dumps(data_of(program)))
-    assert printed(data) == print_program(program, places=False)
+    assert Printed(data).text == print_program(program, places=False)
 
 
 def test_places_name_their_file_line_and_function():

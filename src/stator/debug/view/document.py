@@ -1,8 +1,9 @@
 """page() and view(): one HTML page that needs nothing else, as text or as a file.
 
-The page holds data and two texts of its own, a script and a style. What comes from a program (names,
-source lines, constants) is data alone: it stands in a JSON block in which `<` is escaped, and the
-script puts it into the page as text. A content security policy lets nothing run or load but the two.
+The page holds data and two texts of its own, a script and a style. What comes from a program
+(names, source lines, constants) is data alone: it stands in a JSON block in which `<` is escaped,
+and the script puts it into the page as text. A content security policy lets nothing run or load but
+the two.
 """
 
 from __future__ import annotations

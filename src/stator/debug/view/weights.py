@@ -15,7 +15,8 @@ def weight_rows(tensors: Mapping[str, torch.Tensor]) -> list[dict[str, Any]]:
     """A row for each name; `tied` is the first name of the same tensor, if there is one.
 
     >>> one = torch.zeros(2, 3)
-    >>> [(row["name"], row["type"], row["bytes"], row["tied"]) for row in weight_rows({"a": one, "b": one})]
+    >>> rows = weight_rows({"a": one, "b": one})
+    >>> [(row["name"], row["type"], row["bytes"], row["tied"]) for row in rows]
     [('a', 'f32[2, 3]', 24, None), ('b', 'f32[2, 3]', 24, 'a')]
     """
     first: dict[int, str] = {}
