@@ -40,6 +40,11 @@ export function bytesText(bytes: number | null): string {
   return `${unit === 0 ? size : size.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0)} ${units[unit]}`;
 }
 
+/** The largest of what `of` gives; -Infinity of nothing. (A spread into Math.max ends at some 100,000.) */
+export function largest<T>(items: T[], of: (item: T) => number): number {
+  return items.reduce((most, item) => Math.max(most, of(item)), -Infinity);
+}
+
 export function counted(count: number, noun: string): string {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -1,6 +1,6 @@
 // GraphPane: the drawing with its ways to move in it: wheel, drag, keys, and the strip at the side.
 
-import { h, s } from "./dom";
+import { h, largest, s } from "./dom";
 import type { Group } from "./groups";
 import { type Box, type Framed, Layouts } from "./layout";
 import type { Model } from "./model";
@@ -202,13 +202,23 @@ export class GraphPane {
 
   /** Start with the innermost blocks closed where the whole would be too wide to read. */
   private closeWide(): void {
-    const depths = new Map([...this.layouts.openOps].map((op) => [op, this.model.owners(op).length]));
-    for (let depth = Math.max(-1, ...depths.values()); depth >= 0; depth--) {
-      if (this.frames()[0].w * LEGIBLE <= WIDE * this.svg.clientWidth) return;
-      for (const [op, at] of depths) if (at === depth) this.layouts.openOps.delete(op);
+    const depths = [...this.layouts.openOps].map((op): [number, number] => [op, this.model.owners(op).length]);
+    const openTo = (most: number) => {
+      for (const [op, depth] of depths) {
+        if (depth <= most) this.layouts.openOps.add(op);
+        else this.layouts.openOps.delete(op);
+      }
       this.layouts.forgetAll();
-      this.changed();
+      return this.frames()[0].w * LEGIBLE <= WIDE * this.svg.clientWidth;
+    };
+    let [least, most] = [-1, largest(depths, ([, depth]) => depth)];
+    while (least < most) {
+      const middle = Math.ceil((least + most) / 2);
+      if (openTo(middle)) least = middle;
+      else most = middle - 1;
     }
+    openTo(least);
+    this.changed();
   }
 
   /** The whole width, as large as can be read; from the top left. */

@@ -26,7 +26,7 @@ export class Lines {
   ) {
     this.element = h("div", { class: "lines", tabindex: 0, role: "listbox", "aria-label": label, id }, this.inner);
     this.inner.style.height = `${count * rowHeight}px`;
-    this.inner.style.minWidth = `${characters + 8}ch`;
+    this.inner.style.minWidth = `${Math.max(40, characters) + 8}ch`;
     this.element.addEventListener("scroll", () => this.later());
     this.element.addEventListener("pointerover", (event) => this.events.hover(this.rowOf(event)));
     this.element.addEventListener("pointerleave", () => this.events.hover(null));

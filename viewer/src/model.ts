@@ -25,6 +25,7 @@ export class Model {
   readonly opsAt = new Map<string, number[]>(); // "file:line" -> ops
   readonly storedOf: number[][]; // op -> indexes of the stored tensors that it names
   readonly inside: number[]; // op -> how many ops its blocks hold, at any depth
+  private within = new Map<number, number[]>();
   readonly roots: Group[];
   readonly groupOf: Group[] = []; // op -> the section or block that shows it
 
@@ -72,13 +73,21 @@ export class Model {
 
   /** The values that an op names, or anything in its blocks does. */
   namedWithin(op: number): number[] {
-    const found = this.named(op);
+    const blocks = this.data.ops[op].blocks;
+    if (!blocks.length) return this.named(op);
+    let found = this.within.get(op);
+    if (!found) this.within.set(op, (found = [...this.collect(op, new Set())]));
+    return found;
+  }
+
+  private collect(op: number, into: Set<number>): Set<number> {
+    for (const value of this.named(op)) into.add(value);
     for (const index of this.data.ops[op].blocks) {
       const block = this.data.blocks[index];
-      for (const inner of block.ops) found.push(...this.namedWithin(inner));
-      found.push(...block.outputs.flatMap(valuesIn));
+      for (const inner of block.ops) this.collect(inner, into);
+      for (const value of block.outputs.flatMap(valuesIn)) into.add(value);
     }
-    return found;
+    return into;
   }
 
   /** The op that holds this one in a block, and so on outwards. */

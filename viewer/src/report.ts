@@ -1,7 +1,7 @@
 // The explain report: what became of each line, and what holds for each capture.
 
 import type { CaptureData, Fact, ReportData, ReportLine } from "./data";
-import { counted, h } from "./dom";
+import { counted, h, largest } from "./dom";
 
 // the words of stator/debug/text.py
 const SECTIONS: [keyof CaptureData, string][] = [
@@ -36,7 +36,7 @@ function captureSection(
     ...linesByFunction(capture.lines, (line) => go(index, line)),
     ...SECTIONS.flatMap(([name, title]) => {
       const found = capture[name] as Fact[];
-      return found.length ? [h("h4", {}, title), facts(found)] : [];
+      return found.length ? [h("h3", {}, title), facts(found)] : [];
     }),
     capture.watched.length ? watched(capture.watched) : null);
 }
@@ -52,12 +52,12 @@ function watched(found: Fact[]): HTMLElement {
 function linesByFunction(lines: ReportLine[], go: (line: ReportLine) => void): HTMLElement[] {
   const made: HTMLElement[] = [];
   let where = "", table = h("table");
-  const indent = Math.min(...lines.map((line) => line.source.length - line.source.trimStart().length));
+  const indent = -largest(lines, (line) => line.source.trimStart().length - line.source.length);
   for (const line of lines) {
     if (`${line.file}\0${line.function}` !== where) {
       where = `${line.file}\0${line.function}`;
       table = h("table", { class: "report-lines" });
-      made.push(h("h4", { title: line.file, class: "where" }, `${line.file.split("/").pop()}, in ${line.function}`), table);
+      made.push(h("h3", { title: line.file, class: "where" }, `${line.file.split("/").pop()}, in ${line.function}`), table);
     }
     const number = h("button", { type: "button", class: "link" }, String(line.line));
     number.addEventListener("click", () => go(line));

@@ -74,7 +74,7 @@ export class Scene {
     if (isSection) {
       holder.append(s("rect", { class: "head", width: framed.w, height: TITLE - 4, rx: 10, "data-toggle": framed.group.key }));
     }
-    holder.append(s("text", { class: "title", x: 12, y: 17 }, sign + text));
+    holder.append(s("text", { class: "title", x: 12, y: 17, "aria-hidden": isSection ? "true" : null }, sign + text));
   }
 
   /** From afar, sections are named at their side, in letters that can still be read. */
@@ -151,7 +151,7 @@ export class Scene {
     const group = s("g", {
       class: `op ${model.category(op)}${isOpen ? " open" : ""}`, id: `op-${op}`, "data-op": op,
       transform: `translate(${x + node.x} ${y + node.y})`, role: "treeitem", "aria-level": depth + 2,
-      "aria-label": describe(model, op), ...(data.blocks.length && { "aria-expanded": String(isOpen) }),
+      "aria-label": spoken(model, node, op), ...(data.blocks.length && { "aria-expanded": String(isOpen) }),
     });
     group.append(s("rect", { class: "box", width: node.w, height: node.h, rx: 7 }));
     group.append(s("path", { class: "bar", d: `M1 8q0-7 6-7h-1v${node.h - 2}h1q-6 0-6-7z` }));
@@ -164,16 +164,16 @@ export class Scene {
     const [name, ...rest] = node.lines;
     const space = name.indexOf("  ");
     const first = s("text", { class: "name", x: 14, y: 19 }, space < 0 ? name : name.slice(0, space));
-    if (space >= 0) first.append(s("tspan", { class: "constants", dx: 8 }, name.slice(space + 2)));
+    if (space >= 0) first.append(" ", s("tspan", { class: "constants" }, name.slice(space + 2)));
     group.append(first);
     rest.forEach((line, index) => {
       const kind = line.startsWith("▪") ? "stored" : "type";
-      group.append(s("text", { class: kind, x: 14, y: 19 + (index + 1) * LINE }, line));
+      group.append(" ", s("text", { class: kind, x: 14, y: 19 + (index + 1) * LINE }, line));
     });
     if (this.model.op(op).blocks.length) {
+      const sign = node.frames.length ? "M6 9h8" : "M6 9h8M10 5v8";
       group.append(s("g", { class: "fold", "data-fold": op, transform: `translate(${node.w - 26} 6)` },
-        s("rect", { width: 20, height: 18, rx: 4 }), s("text", { x: 6, y: 13.5 }, node.frames.length ? "−" : "+"),
-        s("title", {}, node.frames.length ? "close its blocks (Enter)" : "open its blocks (Enter)")));
+        s("rect", { width: 20, height: 18, rx: 4 }), s("path", { d: sign })));
     }
   }
 
@@ -207,10 +207,9 @@ const PORT_WORDS = {
   yield: "what the block gives",
 };
 
-export function describe(model: Model, op: number): string {
-  const data = model.op(op);
-  const results = data.results.map((value) => `%${model.data.values[value][0]} ${model.data.values[value][1]}`);
-  const inside = data.blocks.length ? `, ${counted(model.inside[op], "op")} inside` : "";
-  const place = data.place ? `, line ${data.place[1]}` : "";
-  return `${data.name}${results.length ? `, gives ${results.join(", ")}` : ""}${inside}${place}`;
+/** What is written on the op, its line, and what is inside: for those who hear the page. */
+function spoken(model: Model, node: Node, op: number): string {
+  const { place } = model.op(op);
+  const written = node.lines.map((line) => line.replace(/^▪ /, "").replace(/\s+/g, " ")).join(" ");
+  return place ? `${written}, line ${place[1]}` : written;
 }

@@ -1,7 +1,7 @@
 // SourcePane: the user's lines, each with the ops that it became.
 
 import type { CaptureData, PageData } from "./data";
-import { counted, h } from "./dom";
+import { counted, h, largest } from "./dom";
 import { tokens, type Token } from "./highlight";
 import { Lines } from "./lines";
 import type { Model } from "./model";
@@ -30,7 +30,7 @@ export class SourcePane {
     const notes = new Map<string, string[]>();
     for (const line of capture?.lines ?? []) notes.set(`${line.file}\0${line.line}`, line.notes);
     page.files.forEach((_, file) => this.addFile(page, file, notes));
-    const widest = Math.max(40, ...this.rows.map((row) => (row.kind === "line" ? lengthOf(row) : 0)));
+    const widest = largest(this.rows, (row) => (row.kind === "line" ? lengthOf(row) : 0));
     this.lines = new Lines(this.rows.length, HEIGHT, widest, "source lines", "source", {
       render: (row) => this.render(row),
       hover: (row) => this.events.hover(row === null ? [] : this.opsOf(row)),
@@ -48,7 +48,8 @@ export class SourcePane {
     if (!places.length && !runs.some((run) => run.lines.some((_, k) => notes.has(`${path}\0${run.first + k}`)))) return;
     if (this.first) this.rows.push({ kind: "file", text: name, hint: path });
     else this.first = { text: name, hint: path };
-    const indent = Math.min(...runs.flatMap((run) => run.lines.filter((line) => line.trim()).map(indentOf)));
+    const filled = runs.flatMap((run) => run.lines.filter((line) => line.trim()));
+    const indent = -largest(filled, (line) => -indentOf(line));
     if (!runs.length) return this.addPlaces(file, places.map(([, line]) => line));
     runs.forEach((run, index) => {
       if (index) this.rows.push({ kind: "gap" });

@@ -6,7 +6,7 @@ const STEP = 24;
 const LEAST = 160;
 
 export function splitter(holder: HTMLElement, property: string, direction: 1 | -1, label: string): HTMLElement {
-  const bar = h("div", { class: "splitter", role: "separator", "aria-orientation": "vertical", "aria-label": label, tabindex: 0 });
+  const bar = h("div", { class: "splitter", role: "separator", "aria-orientation": "vertical", "aria-label": label, "aria-valuenow": LEAST, tabindex: 0 });
   const pane = () => (direction > 0 ? bar.previousElementSibling : bar.nextElementSibling);
   const width = () => pane()?.clientWidth ?? LEAST;
   const set = (pixels: number) => {
@@ -15,6 +15,7 @@ export function splitter(holder: HTMLElement, property: string, direction: 1 | -
     holder.style.setProperty(property, `${value}px`);
     bar.setAttribute("aria-valuenow", String(value));
   };
+  new ResizeObserver(() => bar.setAttribute("aria-valuenow", String(width()))).observe(holder);
   bar.addEventListener("pointerdown", (event) => {
     const [start, before] = [event.clientX, width()];
     bar.setPointerCapture(event.pointerId);

@@ -1,7 +1,7 @@
 // TextPane: the program as it prints, line by line.
 
 import { valuesIn, type Arg } from "./data";
-import { h } from "./dom";
+import { h, largest } from "./dom";
 import { Lines } from "./lines";
 import type { Model } from "./model";
 
@@ -27,7 +27,7 @@ export class TextPane {
 
   constructor(private model: Model, fileNames: string[], private events: TextEvents) {
     this.print(fileNames);
-    const widest = Math.max(...this.rows.map((row) => row.depth * 2 + row.text.length + row.place.length + 4));
+    const widest = largest(this.rows, (row) => row.depth * 2 + row.text.length + row.place.length + 4);
     this.lines = new Lines(this.rows.length, 20, widest, "the program as text", "text", {
       render: (row) => this.render(row),
       hover: (row) => this.events.hover(row === null ? null : this.rows[row].op),

@@ -2,6 +2,7 @@
 
 import re
 import time
+from pathlib import Path
 
 import pytest
 import torch
@@ -19,6 +20,7 @@ from stator.program.structure import Leaf, Sequence
 from stator.program.types import NumberType, TensorType
 
 pytestmark = pytest.mark.slow
+VIEWER = Path(__file__).parents[3] / "viewer"
 FIRST = deciding.Deciding.forward.__code__.co_firstlineno
 IF, COOLER = FIRST + 7, FIRST + 10  # lines of the example
 
@@ -228,6 +230,23 @@ def test_it_is_light_or_dark_as_the_system_is_or_as_one_wants(reader, model):
     assert ground(light) == colours[1]
     dark.click(".theme")
     assert ground(dark) == colours[0]
+
+
+def test_a_checker_of_accessibility_finds_nothing(reader, model):
+    checker = VIEWER / "node_modules" / "axe-core" / "axe.min.js"
+    if not checker.exists():
+        pytest.skip("needs viewer/node_modules: scripts/browser brings them")
+    parts = ["#tab-text-view", "#tab-graph-view", "#tab-weights", "#tab-explain"]
+    for dark, looked_at in ((False, parts), (True, parts[::3])):
+        tab = reader.open(model, dark=dark, checked=True)
+        tab.evaluate(checker.read_text())
+        tab.keyboard.press("g")
+        tab.keyboard.press("ArrowDown")
+        for part in looked_at:
+            tab.click(part)
+            tab.wait_for_timeout(60)
+            found = tab.evaluate("axe.run()")["violations"]
+            assert [(one["id"], [node["html"] for node in one["nodes"]]) for one in found] == []
 
 
 def test_methods_and_modes_of_a_saved_model_can_be_chosen(reader, tmp_path):
