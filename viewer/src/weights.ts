@@ -9,7 +9,8 @@ interface Row {
   name: string;
   kind: string;
   type: string;
-  bytes: number;
+  bytes: number; // 0 where only a run knows
+  size: string;
   tied: string | null;
   users: number[];
   isUsed: boolean;
@@ -65,14 +66,14 @@ function rowsOf(page: PageData, model: Model): Row[] {
   const stored = model.data.stored.map((one): Row => {
     const [, type, bytes] = model.data.values[one.value];
     const tied = ofModel.get(one.name)?.tied ?? null;
-    return { name: one.name, kind: one.kind, type, bytes: bytes ?? 0, tied, users: model.users[one.value], isUsed: true };
+    return { name: one.name, kind: one.kind, type, bytes: bytes ?? 0, size: bytesText(bytes), tied, users: model.users[one.value], isUsed: true };
   });
   const names = new Set(stored.map((row) => row.name));
   const firstNames = new Map(stored.map((row) => [ofModel.get(row.name)?.tied ?? row.name, row.name]));
   for (const row of stored) row.tied = firstNames.get(row.tied ?? row.name) === row.name ? null : row.tied;
   const others = page.weights.filter((row) => !names.has(row.name)).map((row): Row => {
     const tied = firstNames.get(row.tied ?? row.name) ?? row.tied;
-    return { name: row.name, kind: row.kind, type: row.type, bytes: row.bytes ?? 0, tied, users: [], isUsed: false };
+    return { name: row.name, kind: row.kind, type: row.type, bytes: row.bytes ?? 0, size: bytesText(row.bytes), tied, users: [], isUsed: false };
   });
   return [...stored, ...others];
 }
@@ -107,7 +108,7 @@ function tableRow(row: Row, total: number, select: (op: number) => void): HTMLTa
     go.addEventListener("click", () => row.users.length && select(row.users[next++ % row.users.length]));
     users.append(go);
   }
-  const size = row.tied === null ? bytesText(row.bytes) : `tied to ${row.tied}`;
+  const size = row.tied === null ? row.size : `tied to ${row.tied}`;
   return h("tr", { class: row.isUsed ? "" : "unused" },
     h("th", { scope: "row", class: "name" }, row.name), h("td", {}, row.kind), h("td", { class: "type" }, row.type),
     h("td", { class: "bytes" }, size), users,
