@@ -2,11 +2,12 @@
 
 import { h, largest, s } from "./dom";
 import type { Group } from "./groups";
-import { type Box, type Framed, Layouts } from "./layout";
+import { type Box, Layouts } from "./layout";
+import { Places } from "./places";
 import type { Model } from "./model";
 import { AFAR, type Marks, Scene } from "./scene";
 import { Strip } from "./strip";
-import { itemsOf, type Item, parentOf } from "./outline";
+import { Walker } from "./walker";
 
 const FEW = 150; // a program of so many ops is opened at once
 const MARGIN = 0.35; // drawn beyond the edges, in parts of the pane
@@ -29,14 +30,21 @@ export class GraphPane {
   private world = s("g");
   private scene: Scene | null = null;
   private strip: Strip;
+  private places: Places;
+  private walker: Walker;
   private at = { x: 0, y: 0, scale: 1 };
   private drawnBox: Box | null = null;
   private waiting = 0;
-  private items: Item[] | null = null;
   private started = false;
 
   constructor(private model: Model, private events: GraphEvents) {
     this.layouts = new Layouts(model);
+    this.places = new Places(model, this.layouts);
+    this.walker = new Walker(model, this.layouts, this.marks, {
+      select: (op) => events.select(op), goToSource: (op) => events.goToSource(op),
+      showSection: (section) => this.showSection(section), toggleSection: (section) => this.toggleSection(section),
+      toggle: (op) => this.toggle(op), zoom: (factor) => this.zoom(factor), fit: () => this.fit(),
+    });
     if (model.data.ops.length <= FEW) model.data.ops.forEach((op, k) => op.blocks.length && this.layouts.openOps.add(k));
     this.svg = s("svg", {
       tabindex: 0, role: "tree", "aria-label": `graph of ${model.data.name}; arrow keys move, Enter opens blocks`,
@@ -59,58 +67,20 @@ export class GraphPane {
     return this.svg.clientHeight / this.at.scale;
   }
 
-  private frames(): Framed[] {
-    let y = 0;
-    return this.model.roots.map((group) => {
-      const { w, h } = this.layouts.of(group);
-      const framed = { group, x: 0, y, w, h };
-      y += h + 40;
-      return framed;
-    });
-  }
-
-  private boxOfGroup(group: Group): Framed {
-    const owner = this.model.data.blocks[group.block].owner;
-    const inside = (holder: Framed, found: Framed) => ({ ...found, x: holder.x + found.x, y: holder.y + found.y });
-    if (group.parent) {
-      const found = this.layouts.of(group.parent).sections.find((one) => one.group === group)!;
-      return inside(this.boxOfGroup(group.parent), found);
-    }
-    if (owner === null) return this.frames().find((one) => one.group === group)!;
-    const around = this.model.groupOf[owner];
-    const node = this.layouts.of(around).nodes.find((one) => one.op === owner)!;
-    return inside(this.boxOfGroup(around), node.frames.find((one) => one.group === group)!);
-  }
-
-  private boxOf(op: number): Box {
-    const group = this.model.groupOf[op];
-    this.settleSection(group);
-    const node = this.layouts.of(group).nodes.find((one) => one.op === op)!;
-    const holder = this.boxOfGroup(group);
-    return { x: holder.x + node.x, y: holder.y + node.y, w: node.w, h: node.h };
-  }
-
-  /** A section that is looked at for the first time gets its true size. */
-  private settleSection(group: Group): void {
-    if (this.layouts.has(group) || !this.layouts.isOpen(group)) return;
-    this.layouts.of(group);
-    if (group.parent) this.layouts.forget(group.parent);
-  }
-
   /** Lay out what has come into sight, as far as there is time; what is in sight stays where it is. */
   private settle(scene: Scene): void {
     const end = performance.now() + BUDGET;
     const isSeen = (group: Group) => {
-      const box = this.boxOfGroup(group);
+      const box = this.places.boxOfGroup(group);
       return box.y < this.at.y + this.height && box.y + box.h > this.at.y;
     };
     const anchor = [...scene.laidOut, ...scene.guessed].find(isSeen);
     for (const section of scene.guessed) {
       if (performance.now() > end) return this.later();
       if (!anchor || !isSeen(section)) continue;
-      const before = this.boxOfGroup(anchor);
-      this.settleSection(section);
-      const after = this.boxOfGroup(anchor);
+      const before = this.places.boxOfGroup(anchor);
+      this.places.settleSection(section);
+      const after = this.places.boxOfGroup(anchor);
       const above = Math.max(0, this.at.y - before.y) / before.h; // how much of it is above the edge
       this.at.y += after.y - before.y + (after.h - before.h) * above;
       this.at.x += after.x + after.w / 2 - before.x - before.w / 2;
@@ -147,7 +117,7 @@ export class GraphPane {
     if (!this.drawnBox) this.redraw();
     const { x, y, scale } = this.at;
     this.world.setAttribute("transform", `scale(${scale}) translate(${-x} ${-y})`);
-    this.strip.draw(this.frames(), { x, y, w: this.width, h: this.height }, this.marks);
+    this.strip.draw(this.places.frames(), { x, y, w: this.width, h: this.height }, this.marks);
   }
 
   private isWithin(box: Box | null): boolean {
@@ -159,7 +129,7 @@ export class GraphPane {
     const [w, h] = [this.width, this.height];
     const box = { x: this.at.x - w * MARGIN, y: this.at.y - h * MARGIN, w: w * (1 + 2 * MARGIN), h: h * (1 + 2 * MARGIN) };
     this.scene = new Scene(this.model, this.layouts, this.marks, box, this.at.scale);
-    this.world.replaceChildren(this.scene.draw(this.frames()));
+    this.world.replaceChildren(this.scene.draw(this.places.frames()));
     this.drawnBox = box;
     this.svg.classList.toggle("afar", this.at.scale < AFAR);
     this.svg.setAttribute("data-drawn", String(this.scene.drawn.size));
@@ -167,14 +137,14 @@ export class GraphPane {
   }
 
   private changed(): void {
-    this.items = null;
+    this.walker.changed();
     this.drawnBox = null;
     this.later();
   }
 
   private setActive(): void {
     const { selected, section } = this.marks;
-    const id = selected !== null ? `op-${selected}` : section !== null ? `section-${section}` : "";
+    const id = selected !== null ? `op-${selected}` : section !== null ? `section-${section.key}` : "";
     if (id && document.getElementById(id)) this.svg.setAttribute("aria-activedescendant", id);
     else this.svg.removeAttribute("aria-activedescendant");
   }
@@ -182,7 +152,7 @@ export class GraphPane {
   // ---- moving
 
   private moveTo(x: number, y: number): void {
-    const frames = this.frames();
+    const frames = this.places.frames();
     const right = Math.max(...frames.map((one) => one.x + one.w));
     const last = frames[frames.length - 1];
     const [margin, bottom] = [24 / this.at.scale, last.y + last.h];
@@ -209,7 +179,7 @@ export class GraphPane {
         else this.layouts.openOps.delete(op);
       }
       this.layouts.forgetAll();
-      return this.frames()[0].w * LEGIBLE <= WIDE * this.svg.clientWidth;
+      return this.places.frames()[0].w * LEGIBLE <= WIDE * this.svg.clientWidth;
     };
     let [least, most] = [-1, largest(depths, ([, depth]) => depth)];
     while (least < most) {
@@ -223,9 +193,9 @@ export class GraphPane {
 
   /** The whole width, as large as can be read; from the top left. */
   fit(): void {
-    const [first] = this.frames();
-    if (first.group.sections.length) this.settleSection(first.group.sections[0]);
-    const [frame] = this.frames();
+    const [first] = this.places.frames();
+    if (first.group.sections.length) this.places.settleSection(first.group.sections[0]);
+    const [frame] = this.places.frames();
     const { clientWidth } = this.svg;
     this.at.scale = Math.min(1, Math.max(clientWidth / (frame.w + 48), LEGIBLE));
     this.drawnBox = null;
@@ -251,7 +221,7 @@ export class GraphPane {
     if (op !== null && this.started) {
       this.reveal(op);
       if (this.at.scale < AFAR) this.zoom(0.7 / this.at.scale);
-      this.center(this.boxOf(op));
+      this.center(this.places.boxOf(op));
     }
     this.refresh();
   }
@@ -288,19 +258,18 @@ export class GraphPane {
   toggle(op: number): void {
     if (!this.model.op(op).blocks.length) return;
     const group = this.model.groupOf[op];
-    const before = this.boxOf(op);
+    const before = this.places.boxOf(op);
     if (!this.layouts.openOps.delete(op)) this.layouts.openOps.add(op);
     this.layouts.forget(group);
-    this.keep(before, this.boxOf(op));
+    this.keep(before, this.places.boxOf(op));
   }
 
-  toggleSection(key: string): void {
-    const group = this.sectionOf(key);
-    const before = this.boxOfGroup(group);
-    if (!this.layouts.closedSections.delete(key)) this.layouts.closedSections.add(key);
+  toggleSection(group: Group): void {
+    const before = this.places.boxOfGroup(group);
+    if (!this.layouts.closedSections.delete(group.key)) this.layouts.closedSections.add(group.key);
     this.layouts.forget(group);
-    this.settleSection(group);
-    this.keep(before, this.boxOfGroup(group));
+    this.places.settleSection(group);
+    this.keep(before, this.places.boxOfGroup(group));
   }
 
   /** What was clicked stays under the pointer. */
@@ -310,9 +279,12 @@ export class GraphPane {
     this.changed();
   }
 
-  private sectionOf(key: string): Group {
-    const at = this.model.groupOf.find((group) => group.key === key);
-    return at!;
+  private showSection(section: Group): void {
+    this.events.select(null);
+    this.marks.section = section;
+    this.center({ ...this.places.boxOfGroup(section), h: 40 });
+    this.drawnBox = null;
+    this.refresh();
   }
 
   setAll(isOpen: boolean): void {
@@ -344,7 +316,7 @@ export class GraphPane {
       const op = numberOf(event.target, "op");
       if (op !== null) this.toggle(op);
     });
-    this.svg.addEventListener("keydown", (event) => this.key(event));
+    this.svg.addEventListener("keydown", (event) => this.walker.key(event));
   }
 
   private wheel(event: WheelEvent): void {
@@ -386,7 +358,7 @@ export class GraphPane {
     const fold = numberOf(event.target, "fold");
     if (fold !== null) return this.toggle(fold);
     const section = (event.target as Element).closest("[data-toggle]");
-    if (section) return this.toggleSection(section.getAttribute("data-toggle")!);
+    if (section) return this.toggleSection(this.model.groupOf[Number(section.getAttribute("data-toggle"))]);
     const value = numberOf(event.target, "value");
     if (value !== null) return this.goToValue(value);
     this.events.select(numberOf(event.target, "op"));
@@ -398,108 +370,12 @@ export class GraphPane {
     if (from.kind === "op") this.events.select(from.op);
     else if (owner !== null) this.events.select(owner);
   }
-
-  // ---- keys
-
-  private key(event: KeyboardEvent): void {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const act = this.actions(event)[event.key];
-    if (!act) return;
-    event.preventDefault();
-    act();
-  }
-
-  private actions(event: KeyboardEvent): Record<string, () => void> {
-    const { selected } = this.marks;
-    if (event.shiftKey && selected !== null && event.key.startsWith("Arrow")) {
-      return { ArrowUp: () => this.follow(selected, -1), ArrowDown: () => this.follow(selected, 1) };
-    }
-    return {
-      ArrowDown: () => this.step(1), ArrowUp: () => this.step(-1),
-      ArrowRight: () => this.into(), ArrowLeft: () => this.outOf(),
-      PageDown: () => this.step(10), PageUp: () => this.step(-10),
-      Home: () => this.step(-Infinity), End: () => this.step(Infinity),
-      Enter: () => this.enter(), " ": () => this.enter(),
-      "+": () => this.zoom(1.25), "=": () => this.zoom(1.25), "-": () => this.zoom(0.8), "0": () => this.fit(),
-    };
-  }
-
-  private outline(): Item[] {
-    return (this.items ??= itemsOf(this.model, this.layouts));
-  }
-
-  private current(): Item | null {
-    const { selected, section } = this.marks;
-    if (selected !== null) return { op: selected };
-    return section !== null ? { section: this.sectionOf(section) } : null;
-  }
-
-  private step(by: number): void {
-    const items = this.outline();
-    const now = this.current();
-    let index = now ? items.findIndex((one) => isSame(one, now)) : -1;
-    if (now && index < 0) index = items.findIndex((one) => "op" in one && "op" in now && one.op >= now.op);
-    this.goTo(items[Math.max(0, Math.min(items.length - 1, index + by))]);
-  }
-
-  private goTo(item: Item | undefined): void {
-    if (!item) return;
-    if ("op" in item) return this.events.select(item.op);
-    this.events.select(null);
-    this.marks.section = item.section.key;
-    this.center({ ...this.boxOfGroup(item.section), h: 40 });
-    this.drawnBox = null;
-    this.refresh();
-  }
-
-  private isOpenItem(item: Item): boolean | null {
-    if ("section" in item) return this.layouts.isOpen(item.section);
-    return this.model.op(item.op).blocks.length ? this.layouts.openOps.has(item.op) : null;
-  }
-
-  private into(): void {
-    const now = this.current();
-    if (!now) return this.step(1);
-    const isOpen = this.isOpenItem(now);
-    if (isOpen === false) this.enter();
-    else if (isOpen) this.step(1);
-  }
-
-  private outOf(): void {
-    const now = this.current();
-    if (!now) return;
-    if (this.isOpenItem(now)) this.enter();
-    else this.goTo(parentOf(this.model, now) ?? undefined);
-  }
-
-  private enter(): void {
-    const now = this.current();
-    if (!now) return this.step(1);
-    if ("section" in now) return this.toggleSection(now.section.key);
-    if (this.model.op(now.op).blocks.length) return this.toggle(now.op);
-    this.events.goToSource(now.op);
-  }
-
-  /** Along the data: to the op that makes the first argument, or to the first that uses a result. */
-  private follow(op: number, direction: 1 | -1): void {
-    const near = direction > 0
-      ? this.model.op(op).results.flatMap((value) => this.model.users[value])
-      : this.model.named(op).flatMap((value) => {
-        const from = this.model.producer[value];
-        return from.kind === "op" ? [from.op] : [];
-      });
-    if (near.length) this.events.select(near[0]);
-  }
 }
 
 function arrow(id: string): SVGMarkerElement {
   return s("marker", {
     id, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 9, markerHeight: 9, orient: "auto", markerUnits: "userSpaceOnUse",
   }, s("path", { d: "M0 0.5L8 4L0 7.5z" }));
-}
-
-function isSame(a: Item, b: Item): boolean {
-  return "op" in a ? "op" in b && a.op === b.op : "section" in b && a.section === b.section;
 }
 
 function numberOf(target: EventTarget | null, name: string): number | null {

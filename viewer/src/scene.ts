@@ -9,7 +9,7 @@ export const AFAR = 0.42; // below this scale a group is drawn in a few strokes
 
 export interface Marks {
   selected: number | null;
-  section: string | null; // the key of a section that the keyboard has reached
+  section: Group | null; // that the keyboard has reached
   lit: ReadonlySet<number>;
   found: ReadonlySet<number>;
 }
@@ -72,7 +72,7 @@ export class Scene {
     const room = Math.max(4, Math.floor(framed.w / 8) - 2);
     const text = framed.group.title.length > room ? `${framed.group.title.slice(0, room - 1)}…` : framed.group.title;
     if (isSection) {
-      holder.append(s("rect", { class: "head", width: framed.w, height: TITLE - 4, rx: 10, "data-toggle": framed.group.key }));
+      holder.append(s("rect", { class: "head", width: framed.w, height: TITLE - 4, rx: 10, "data-toggle": framed.group.ops[0] }));
     }
     holder.append(s("text", { class: "title", x: 12, y: 17, "aria-hidden": isSection ? "true" : null }, sign + text));
   }
@@ -81,7 +81,7 @@ export class Scene {
   private sideTitle(holder: SVGGElement, framed: Framed, isSection: boolean): void {
     if (!isSection) return;
     const size = Math.min(12 / this.scale, framed.h);
-    holder.append(s("rect", { class: "head", width: framed.w, height: framed.h, rx: 10, "data-toggle": framed.group.key }));
+    holder.append(s("rect", { class: "head", width: framed.w, height: framed.h, rx: 10, "data-toggle": framed.group.ops[0] }));
     const text = s("text", { class: "title", x: framed.w + 8 / this.scale, y: size }, framed.group.title);
     text.style.fontSize = `${size}px`;
     holder.append(text);
@@ -193,7 +193,7 @@ export class Scene {
       if (isNear) edge.element.parentNode?.append(edge.element); // above the others
     }
     for (const element of this.root.querySelectorAll("[data-section]")) {
-      const isHere = element.getAttribute("data-section") === section;
+      const isHere = element.getAttribute("data-section") === section?.key;
       element.classList.toggle("selected", isHere);
       element.setAttribute("aria-selected", String(isHere));
     }

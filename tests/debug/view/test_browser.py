@@ -427,6 +427,29 @@ def test_of_five_thousand_ops_only_those_in_sight_are_drawn(reader):
     assert tab.evaluate("document.querySelectorAll('*').length") < 5000
 
 
+def test_sections_open_and_close_with_the_keyboard(reader):
+    tab = reader.open(long_program())
+    tab.click("text=Close all")
+    assert drawn(tab) == []
+    tab.keyboard.press("g")
+    tab.keyboard.press("Home")
+    section = tab.locator("#graph .section.selected")
+    assert section.get_attribute("aria-label").startswith("section layers.0 … ")
+    assert section.get_attribute("aria-expanded") == "false"
+    assert tab.get_attribute("#graph", "aria-activedescendant") == section.get_attribute("id")
+    tab.keyboard.press("Enter")
+    assert section.get_attribute("aria-expanded") == "true"
+    tab.keyboard.press("ArrowDown")
+    assert selected(tab) == 0
+    tab.keyboard.press("ArrowLeft")
+    assert selected(tab) is None
+    tab.keyboard.press("ArrowLeft")
+    assert section.get_attribute("aria-expanded") == "false"
+    assert drawn(tab) == []
+    tab.click("#graph .section [data-toggle]")
+    assert 0 in drawn(tab)
+
+
 def test_a_long_block_inside_a_loop_is_laid_out_as_it_is_looked_at(reader):
     program = long_loop()
     tab = reader.open(program)
