@@ -11,6 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[3]
 VIEWER = ROOT / "viewer"
 ASSETS = ROOT / "src" / "stator" / "debug" / "view" / "assets"
+NEEDED = "needs node, and viewer/node_modules, which scripts/browser brings"
 AGAIN = "build it again: cd viewer && npm ci && npm run build"
 
 
@@ -27,7 +28,7 @@ def test_the_bundle_was_built_from_these_sources():
 def test_building_gives_the_bundle_byte_for_byte(tmp_path):
     node = shutil.which("node")
     if node is None or not (VIEWER / "node_modules").is_dir():
-        pytest.skip("needs node, and viewer/node_modules: scripts/browser brings them")
+        pytest.skip(NEEDED)
     subprocess.run([node, "build.mjs", str(tmp_path)], cwd=VIEWER, check=True)
     made = {file.name: file.read_bytes() for file in tmp_path.iterdir()}
     assert made == {file.name: file.read_bytes() for file in ASSETS.iterdir()}, AGAIN
@@ -36,8 +37,8 @@ def test_building_gives_the_bundle_byte_for_byte(tmp_path):
 @pytest.mark.slow
 def test_the_sources_pass_their_type_checker():
     compiler = VIEWER / "node_modules" / ".bin" / "tsc"
-    if not compiler.exists():
-        pytest.skip("needs viewer/node_modules: scripts/browser brings them")
+    if shutil.which("node") is None or not compiler.exists():
+        pytest.skip(NEEDED)
     found = subprocess.run(
         [str(compiler), "--noEmit"], cwd=VIEWER, capture_output=True, text=True, check=False
     )
