@@ -28,6 +28,7 @@ demo: $(INSTALLED)
 	$(BIN)/python -m demo
 
 test: $(INSTALLED)
+	scripts/browser
 	scripts/check
 
 check: $(INSTALLED)
@@ -48,4 +49,4 @@ fuzz: $(INSTALLED)
 	exit $$failed
 
 clean:
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv viewer/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

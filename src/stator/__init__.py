@@ -18,6 +18,7 @@ from stator.api.saving import TranslatedLayer, load, save
 from stator.api.settings import set_code_level, set_from, set_verbosity
 from stator.api.static_function import StaticFunction
 from stator.api.switches import enable_to_static, ignore_module, not_to_static
+from stator.api.viewing import make_viewable
 from stator.errors import StatorError
 from stator.program.program import Program
 from stator.static.traced_layer import TracedLayer
@@ -47,4 +48,5 @@ __all__ = [
 ]
 
 set_from()
-del set_from
+make_viewable()
+del set_from, make_viewable

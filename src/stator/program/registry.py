@@ -35,6 +35,16 @@ def resolve(name: str) -> OpOverload:
     return cast(OpOverload, getattr(packet, overload or "default"))
 
 
+@functools.cache
+def argument_names(name: str) -> tuple[str, ...]:
+    """What the arguments of an op are called, in order; LookupError if it is not registered.
+
+    >>> argument_names("aten::add.Tensor")
+    ('self', 'other', 'alpha')
+    """
+    return tuple(argument.name for argument in resolve(name)._schema.arguments)
+
+
 def constant_of(arg: Arg) -> Any:
     """The Python object that `arg`, which is no value, stands for."""
     if not isinstance(arg, Literal):

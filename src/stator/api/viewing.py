@@ -1,0 +1,53 @@
+"""make_viewable(): what `stator.debug.view` is to know of static functions and loaded models."""
+
+from __future__ import annotations
+
+import torch
+
+from stator.api.static_function import StaticFunction
+from stator.api.translated import TranslatedLayer
+from stator.debug.view.subject import Shown, Subject, subject_of, subject_of_methods
+from stator.errors import InputError, SpecMismatch
+
+
+def make_viewable() -> None:
+    """Add the kinds of this package to those that can be viewed."""
+    subject_of.register(StaticFunction, _static_subject)
+    subject_of.register(TranslatedLayer, _loaded_subject)
+    subject_of.register(torch.nn.Module, _module_subject)
+
+
+def _static_subject(source: StaticFunction) -> Subject:
+    captured = source.concrete_programs
+    if not captured:
+        raise SpecMismatch(
+            f"{source.__name__} has not been captured yet: there is no program to view",
+            fix="call it once, or use `stator.explain` with arguments for it",
+        )
+    numbered = len(captured) > 1
+    shown = tuple(
+        Shown(f"{number}. because {one.reason}" if numbered else source.__name__, one.program)
+        for number, one in enumerate(captured, 1)
+    )
+    return Subject(source.__qualname__, shown, report=source.explain(), start=len(shown) - 1)
+
+
+def _module_subject(source: torch.nn.Module) -> Subject:
+    if not isinstance(source.forward, StaticFunction):
+        raise InputError(
+            f"a {type(source).__name__} is not static: there is no program to view",
+            fix="call `stator.to_static(model)`, and the model once",
+        )
+    return _static_subject(source.forward)
+
+
+def _loaded_subject(source: TranslatedLayer) -> Subject:
+    names = {buffer: name for name, buffer in source._stator_constants.items()}
+    own = (
+        *source.named_parameters(remove_duplicate=False),
+        *source.named_buffers(remove_duplicate=False),
+    )
+    tensors = {names.get(name, name): tensor for name, tensor in own}
+    return subject_of_methods(
+        "loaded model", source._stator_methods, source._stator_programs, tensors
+    )

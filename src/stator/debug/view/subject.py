@@ -1,0 +1,104 @@
+"""subject_of(): what there is to show of a program, a traced layer, a model or a saved one."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from stator.debug.report import Report
+from stator.errors import InputError
+from stator.export.methods import MODES, Method
+from stator.export.saved_model import SavedModel, read_model
+from stator.program.program import Program
+from stator.static.traced_layer import TracedLayer
+
+NO_TEXT = (
+    "A saved model keeps the names of its source files and the lines, not their text: "
+    "places are shown, and no source."
+)
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One program of the page, and what the reader chooses it by."""
+
+    label: str
+    program: Program
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What a page is about."""
+
+    title: str
+    programs: tuple[Shown, ...]
+    tensors: Mapping[str, torch.Tensor] = field(default_factory=dict)  # of the model that it is
+    report: Report | None = None
+    is_saved: bool = False  # places then name files by their last part alone
+    remarks: tuple[str, ...] = ()
+    start: int = 0  # the program that is shown first
+
+
+@functools.singledispatch
+def subject_of(source: Any) -> Subject:
+    """What `source` shows; `stator.api` adds the kinds that stand above this package."""
+    raise InputError(
+        f"a {type(source).__name__} cannot be viewed",
+        fix="pass a static function that has been called, a program, a loaded model, or the path "
+        "of a saved one",
+    )
+
+
+@subject_of.register
+def _(source: Program) -> Subject:
+    return Subject(source.name, (Shown(source.name, source),))
+
+
+@subject_of.register
+def _(source: TracedLayer) -> Subject:
+    return subject_of(source.program)
+
+
+@subject_of.register(str)
+@subject_of.register(os.PathLike)
+def _(source: str | os.PathLike[str]) -> Subject:
+    name = os.path.basename(os.fspath(source)).removesuffix(".stator")
+    return saved_subject(name, read_model(source))
+
+
+def saved_subject(title: str, saved: SavedModel) -> Subject:
+    """The programs of a saved model, by method and mode."""
+    return subject_of_methods(title, saved.methods, saved.programs, saved.tensors)
+
+
+def subject_of_methods(
+    title: str,
+    methods: Mapping[str, Method],
+    programs: Mapping[str, Program],
+    tensors: Mapping[str, torch.Tensor],
+) -> Subject:
+    """Each program once, with the methods and modes that run it."""
+    labels: dict[str, list[str]] = {}
+    remarks = [NO_TEXT]
+    for method in sorted(methods, key=lambda name: (name != "forward", name)):
+        for mode in sorted(methods[method].programs, key=MODES[::-1].index):
+            labels.setdefault(methods[method].programs[mode], []).append(f"{method}, {mode}")
+        for mode, reason in methods[method].refused.items():
+            remarks.append(f"{method} could not be captured in {mode} mode: {reason}")
+    for name in programs:
+        labels.setdefault(name, [name])
+    shown = tuple(Shown(_joined(labels[name]), programs[name]) for name in labels)
+    return Subject(title, shown, tensors, is_saved=True, remarks=tuple(remarks))
+
+
+def _joined(labels: list[str]) -> str:
+    """`forward, eval` and `forward, train` as `forward`: a method that is the same in both."""
+    methods = list(dict.fromkeys(label.rpartition(", ")[0] or label for label in labels))
+    if len(labels) == len(MODES) * len(methods):
+        return "; ".join(methods)
+    return "; ".join(labels)
