@@ -431,3 +431,21 @@ def test_a_damaged_file_is_refused(tmp_path, ending):
 
 def test_the_program_of_a_loaded_model_can_be_read(tmp_path):
     assert again(Net(), tmp_path, ANY).program().name == "forward"
+
+
+class Kept:
+    def __init__(self, keys, kind):
+        self.keys, self.kind, self.place = keys, kind, torch.device("cpu")
+
+
+def test_an_object_in_the_result_comes_back_as_a_record_of_its_attributes(tmp_path):
+    def f(x):
+        return Kept([x * 2, x.shape[0]], x.dtype), x.sum()
+
+    stator.save(f, tmp_path / "model", [InputSpec([None])])
+    kept, total = stator.load(tmp_path / "model")(torch.ones(3))
+    assert type(kept).__name__ == "Kept"
+    assert kept._fields == ("keys", "kind", "place")
+    assert kept.keys[0].tolist() == [2, 2, 2]
+    assert (kept.keys[1], kept.kind, kept.place) == (3, torch.float32, torch.device("cpu"))
+    assert total == 3

@@ -23,13 +23,14 @@ from stator.export.checking import (
     optional,
     texts,
 )
-from stator.export.encoding import COLUMNS, INT_LIMIT, Json
+from stator.export.encoding import COLUMNS, INT_LIMIT, LITERALS, Json
 from stator.export.op_calls import check_call, check_try
 from stator.location import Location
 from stator.program import structure as shape
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
 from stator.program.ops import OF_THIS_PROCESS, STATOR_OPS
 from stator.program.program import Program
+from stator.program.registry import constant_of
 from stator.program.types import (
     ListType,
     NumberType,
@@ -37,15 +38,6 @@ from stator.program.types import (
     TensorType,
     TextType,
     Type,
-)
-
-LITERALS: Mapping[str, type] = MappingProxyType(
-    {
-        "dtype": torch.dtype,
-        "device": torch.device,
-        "layout": torch.layout,
-        "memory_format": torch.memory_format,
-    }
 )
 
 
@@ -266,6 +258,8 @@ def _leaf(_: str, data: Json, at: str, __: int) -> shape.Structure:
 
 
 def _fixed(_: str, data: Json, at: str, __: int) -> shape.Structure:
+    if isinstance(data, dict) and len(data) == 1 and (kind := next(iter(data))) in LITERALS:
+        return shape.Fixed(constant_of(decode_literal(kind, checked(data[kind], str, at), at)))
     return shape.Fixed(decode_constant(data, at))
 
 

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+import torch
+
 from stator.errors import FormatError
 from stator.location import Location
 from stator.program import structure as shape
@@ -20,6 +22,14 @@ from stator.program.types import ListType, NumberType, TensorType, TextType, Typ
 
 Json = Any  # None, bool, int, float, str, lists and dicts of these
 MAX_NESTING = 100  # blocks in blocks; also lists in lists, structures in structures
+LITERALS: Mapping[str, type] = MappingProxyType(
+    {
+        "dtype": torch.dtype,
+        "device": torch.device,
+        "layout": torch.layout,
+        "memory_format": torch.memory_format,
+    }
+)
 INT_LIMIT = 2**63
 COLUMNS: dict[shape.ColumnsKind, str] = {
     "list": "columns", "tuple": "tuple_columns", "dict": "dict_columns",
@@ -114,6 +124,14 @@ def encode_constant(constant: bool | int | float | complex | str | None) -> Json
     return constant
 
 
+def _fixed(value: Any) -> Json:
+    """A constant of a structure: Python's, or a dtype, a device and the like of torch."""
+    for kind, cls in LITERALS.items():
+        if isinstance(value, cls):
+            return {kind: str(value).removeprefix("torch.")}
+    return encode_constant(_plain(value))
+
+
 def _plain(value: Any) -> bool | int | float | complex | str | None:
     """`value`, which a file must be able to hold."""
     if value is None or isinstance(value, bool | int | float | complex | str):
@@ -151,8 +169,10 @@ def _items(items: tuple[shape.Structure, ...], depth: int) -> Json:
 
 
 def _record(record: shape.Record, depth: int) -> Json:
+    """An object of a class that is no record is saved as one: a file makes no other objects."""
     items = _items(record.items, depth)
-    return {record.kind: {"type": record.type_name, "fields": list(record.fields), "items": items}}
+    kind = "namedtuple" if record.kind == "object" else record.kind
+    return {kind: {"type": record.type_name, "fields": list(record.fields), "items": items}}
 
 
 def _mapping(mapping: shape.Mapping, depth: int) -> Json:
@@ -168,7 +188,7 @@ def _variant(variant: shape.Variant, depth: int) -> Json:
 STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
     {
         shape.Leaf: lambda leaf, _: {"leaf": leaf.position},
-        shape.Fixed: lambda fixed, _: {"fixed": encode_constant(_plain(fixed.value))},
+        shape.Fixed: lambda fixed, _: {"fixed": _fixed(fixed.value)},
         shape.Sequence: lambda items, depth: {items.kind: _items(items.items, depth)},
         shape.Mapping: _mapping,
         shape.Record: _record,
