@@ -1,11 +1,14 @@
 """to_static: what it takes, what it gives, and what it refuses."""
 
+import copy
 import functools
 import random
 import warnings
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensor
+from torch.utils._python_dispatch import TorchDispatchMode
 
 import stator
 from stator import InputSpec, StaticFunction
@@ -322,9 +325,61 @@ def test_an_error_of_the_users_is_no_reason_to_fall_back():
     assert static.fallbacks == ()
 
 
-def test_a_build_strategy_is_refused_until_there_are_some():
+def test_a_build_strategy_must_be_one():
     with pytest.raises(ConversionError) as caught:
         stator.to_static(abs, build_strategy=object())
     assert said(caught.value) == (
-        "[ST100] there are no build strategies here\n  fix: leave build_strategy out"
+        "[ST100] build_strategy is a object\n  fix: give a `stator.static.BuildStrategy`"
+    )
+
+
+def doubled(x):
+    twice = x + x
+    again = x + x
+    if twice.sum() > 0:
+        again = again * torch.exp(twice)
+    return twice * again
+
+
+@pytest.mark.parametrize("inplace", [False, True])
+def test_a_build_strategy_changes_the_work_and_not_the_results(inplace):
+    strategy = stator.static.BuildStrategy(enable_inplace=inplace)
+    static = stator.to_static(doubled, build_strategy=strategy)
+    for x in (torch.ones(3), -torch.ones(3), torch.ones(5)):
+        assert torch.equal(static(x), doubled(x))
+        leaf, other = x.clone().requires_grad_(), x.clone().requires_grad_()
+        static(leaf).sum().backward()
+        doubled(other).sum().backward()
+        assert torch.equal(leaf.grad, other.grad)
+    with torch.no_grad(), OpCount() as plain:
+        stator.to_static(doubled)(torch.ones(3))
+    with torch.no_grad(), OpCount() as less:
+        static(torch.ones(3))
+    assert less.adds == plain.adds - 1
+
+
+class OpCount(TorchDispatchMode):
+    """Counts additions of real tensors."""
+
+    adds = 0
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        is_fake = any(isinstance(arg, FakeTensor) for arg in args)
+        self.adds += func is torch.ops.aten.add.Tensor and not is_fake
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_build_strategy_goes_with_methods_copies_and_pickles():
+    strategy = stator.static.BuildStrategy(merge_equal_ops=False)
+
+    class Model(torch.nn.Module):
+        @stator.to_static(build_strategy=strategy)
+        def forward(self, x):
+            return doubled(x)
+
+    model = copy.deepcopy(Model())
+    assert torch.equal(model(torch.ones(2)), doubled(torch.ones(2)))
+    assert model.forward._build_strategy == strategy
+    assert (
+        stator.to_static(doubled, build_strategy=strategy).specify([])._build_strategy is strategy
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from stator.errors import ProgramError
-from stator.execute.structure import find_record_class, positions_in, unflatten
+from stator.execute.structure import find_record_class, unflatten
 from stator.program.structure import (
     Columns,
     Fixed,
@@ -16,6 +16,7 @@ from stator.program.structure import (
     Record,
     Sequence,
     Variant,
+    positions_in,
 )
 from tests.said import said
 

@@ -17,13 +17,13 @@ from stator.api.outputs import select_outputs
 from stator.api.static_function import StaticFunction
 from stator.capture.inputs import Argument
 from stator.errors import CaptureError
-from stator.execute.structure import positions_in
 from stator.export.encoding import Json, encode_program
 from stator.export.methods import MODES, Method, mode_name
 from stator.optimize.memory import Memory
 from stator.optimize.pipeline import optimize
 from stator.program.ir import Arg, Block, Op, Stored, Value
 from stator.program.program import Program
+from stator.program.structure import positions_in
 from stator.staging.effects import Effect
 from stator.staging.trace import Captured, trace
 

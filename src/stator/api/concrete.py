@@ -21,6 +21,8 @@ from stator.program.structure import Leaf
 from stator.staging.effects import Effect
 from stator.staging.live_trees import Held
 from stator.staging.trace import Captured, read_state
+from stator.static.plan import Plan
+from stator.static.strategy import BuildStrategy, ExecutionStrategy
 
 Run = Callable[[Sequence[Any]], Sequence[Any]]
 
@@ -83,12 +85,22 @@ class ConcreteProgram:
 
 
 def concrete_program(
-    captured: Captured, specs: Any, reason: str, key: tuple[Any, ...], *, mends: bool = False
+    captured: Captured,
+    specs: Any,
+    reason: str,
+    key: tuple[Any, ...],
+    *,
+    mends: bool = False,
+    strategy: BuildStrategy | None = None,
 ) -> ConcreteProgram:
-    """What was captured, made ready to run."""
+    """What was captured, made ready to run as `strategy` says; hooks are for the plain form."""
     program = optimize(captured.program)
     sizes = tuple(spec.shape for spec in _tensor_specs(specs))
-    run = prepare(program).bind(captured.tensors, captured.hooked)
+    if strategy is None or captured.hooked:
+        run: Run = prepare(program).bind(captured.tensors, captured.hooked)
+    else:
+        plan, execution = Plan(program, captured.tensors, strategy), ExecutionStrategy()
+        run = functools.partial(plan.run, stored=captured.tensors, execution=execution)
     return ConcreteProgram(program, captured, sizes, run, reason, key, mends, specs)
 
 

@@ -10,6 +10,7 @@ import torch
 from stator.api.static_function import StaticFunction
 from stator.errors import ConversionError
 from stator.frames import user_facing
+from stator.static.strategy import BuildStrategy
 
 BACKEND = (r"backend=(['\"])[\w-]*\1", 'backend="interpreter"')
 
@@ -18,7 +19,7 @@ BACKEND = (r"backend=(['\"])[\w-]*\1", 'backend="interpreter"')
 def to_static(
     function: Any = None,
     input_spec: Any = None,
-    build_strategy: Any = None,
+    build_strategy: BuildStrategy | None = None,
     backend: str | None = None,
     full_graph: bool = True,
 ) -> Any:
@@ -27,6 +28,7 @@ def to_static(
     `input_spec` is a list with an InputSpec (or a value) for each positional argument; without it
     the first call's sizes hold, and a size that changes later becomes dynamic. What cannot be
     captured is an error; with `full_graph=False` the whole call runs eagerly, after one warning.
+    A `stator.static.BuildStrategy` says what is done to each program before it runs.
     """
     if function is None:
         return functools.partial(
@@ -37,18 +39,25 @@ def to_static(
         raise ConversionError(
             f"there is no backend {backend!r} here", fix='use backend="interpreter"', edit=BACKEND
         )
-    if build_strategy is not None:
-        raise ConversionError("there are no build strategies here", fix="leave build_strategy out")
+    if build_strategy is not None and not isinstance(build_strategy, BuildStrategy):
+        raise ConversionError(
+            f"build_strategy is a {type(build_strategy).__name__}",
+            fix="give a `stator.static.BuildStrategy`",
+        )
+    options: dict[str, Any] = {"full_graph": full_graph, "build_strategy": build_strategy}
     if isinstance(function, StaticFunction):
+        if build_strategy is not None:
+            spec = function._input_spec if input_spec is None else input_spec
+            return StaticFunction(function.dygraph_function, spec, **options)
         return function.specify(input_spec) if input_spec is not None else function
     if isinstance(function, torch.nn.Module):
         forward = function.forward
         if isinstance(forward, StaticFunction):
             forward = forward.dygraph_function
-        function.forward = StaticFunction(forward, input_spec, full_graph=full_graph)
+        function.forward = StaticFunction(forward, input_spec, **options)
         return function
     if isinstance(function, type) and issubclass(function, torch.nn.Module):
-        function.forward = StaticFunction(function.forward, input_spec, full_graph=full_graph)
+        function.forward = StaticFunction(function.forward, input_spec, **options)
         function.forward.__set_name__(function, "forward")
         return function
     if not callable(function):
@@ -56,4 +65,4 @@ def to_static(
             f"a {type(function).__name__} cannot be made static",
             fix="pass a function, a method or an nn.Module",
         )
-    return StaticFunction(function, input_spec, full_graph=full_graph)
+    return StaticFunction(function, input_spec, **options)

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stator.errors import SpecMismatch
-from stator.execute.structure import positions_in
 from stator.program import structure as shape
 from stator.program.program import Program
+from stator.program.structure import positions_in
 
 
 def select_outputs(program: Program, output_spec: Iterable[Any]) -> Program:

@@ -38,6 +38,7 @@ from stator.staging.operators import Staging
 from stator.staging.session import Session
 from stator.staging.slots import Slot
 from stator.staging.trace import Captured, trace
+from stator.static.strategy import BuildStrategy
 
 CAPTURE_LIMIT = 32
 ENTRIES_KEPT = 4
@@ -60,7 +61,14 @@ class StaticFunction:
     __qualname__: str
     __stator_original__: Any = None  # set on each instance; see staging.marks
 
-    def __init__(self, function: Any, input_spec: Any = None, *, full_graph: bool = True) -> None:
+    def __init__(
+        self,
+        function: Any,
+        input_spec: Any = None,
+        *,
+        full_graph: bool = True,
+        build_strategy: BuildStrategy | None = None,
+    ) -> None:
         functools.update_wrapper(self, function)
         if not hasattr(function, "__name__"):  # a partial, a callable object
             self.__name__ = self.__qualname__ = type(function).__name__
@@ -68,6 +76,7 @@ class StaticFunction:
         self._function = function
         self._input_spec = input_spec
         self._full_graph = full_graph
+        self._build_strategy = build_strategy
         self._programs: dict[tuple[Any, ...], tuple[ConcreteProgram, ...]] = {}
         self._order: list[ConcreteProgram] = []
         self._lock = threading.RLock()
@@ -76,6 +85,10 @@ class StaticFunction:
         self._fixed: tuple[AnySlot, ...] = ()  # state that cannot be an input of the program
         self._entries: tuple[Entry, ...] = ()  # the latest first; replaced, never changed
         self._entries_made = 0
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        return {"full_graph": self._full_graph, "build_strategy": self._build_strategy}
 
     # ---- as a method
 
@@ -95,7 +108,7 @@ class StaticFunction:
         ):
             bound = StaticFunction(
                 types.MethodType(self._function, instance), self._input_spec,
-                full_graph=self._full_graph,
+                **self._options,
             )  # fmt: skip
             object.__setattr__(instance, key, bound)
         return bound
@@ -103,11 +116,11 @@ class StaticFunction:
     def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
         """The static form of a copy of the function: a method goes with its copied object."""
         function = copy.deepcopy(self._function, memo)
-        return StaticFunction(function, self._input_spec, full_graph=self._full_graph)
+        return StaticFunction(function, self._input_spec, **self._options)
 
     def __reduce__(self) -> Any:
         """By its name where it has one; the captures are left out."""
-        options = (self._input_spec, self._full_graph)
+        options = (self._input_spec, self._options)
         if isinstance(self._function, types.MethodType):
             name, owner = self._function.__name__, self._function.__self__
             found = inspect.getattr_static(type(owner), name, None)
@@ -214,6 +227,7 @@ class StaticFunction:
                 reason,
                 signature.key,
                 mends=broken is not None,
+                strategy=self._build_strategy,
             )
             self._programs[signature.key] = (concrete, *earlier)
             self._order.append(concrete)
@@ -386,7 +400,7 @@ class StaticFunction:
 
     def specify(self, input_spec: Any) -> StaticFunction:
         """The same function with another spec; what was captured is dropped."""
-        return StaticFunction(self._function, input_spec, full_graph=self._full_graph)
+        return StaticFunction(self._function, input_spec, **self._options)
 
     @user_facing
     def capture(self, input_spec: Any) -> Captured:
@@ -425,15 +439,17 @@ def _named(module: str, qualname: str) -> Any:
     return found
 
 
-def _restored_method(owner: Any, name: str, input_spec: Any, full_graph: bool) -> StaticFunction:
+def _restored_method(
+    owner: Any, name: str, input_spec: Any, options: dict[str, Any]
+) -> StaticFunction:
     """A static method; `owner` may still be empty, so only its class is asked."""
     function = _original(inspect.getattr_static(type(owner), name))
-    return StaticFunction(types.MethodType(function, owner), input_spec, full_graph=full_graph)
+    return StaticFunction(types.MethodType(function, owner), input_spec, **options)
 
 
-def _restored(function: Any, input_spec: Any, full_graph: bool) -> StaticFunction:
+def _restored(function: Any, input_spec: Any, options: dict[str, Any]) -> StaticFunction:
     """A static function from its pickled parts; it captures again."""
-    return StaticFunction(function, input_spec, full_graph=full_graph)
+    return StaticFunction(function, input_spec, **options)
 
 
 def _all_sizes(tree: Any) -> list[tuple[int | None, ...]]:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import torch
 
 from stator.errors import ProgramError, SpecMismatch
-from stator.execute.structure import positions_in, record_fields
+from stator.execute.structure import record_fields
 from stator.program.structure import (
     Columns,
     Fixed,
@@ -23,6 +23,7 @@ from stator.program.structure import (
     Sequence,
     Structure,
     Variant,
+    positions_in,
 )
 from stator.program.types import (
     ListType,

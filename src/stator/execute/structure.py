@@ -6,7 +6,7 @@ import collections
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from collections.abc import Mapping as MappingOf
 from collections.abc import Sequence as SequenceOf
 from types import MappingProxyType
@@ -24,6 +24,7 @@ from stator.program.structure import (
     Sequence,
     Structure,
     Variant,
+    positions_in,
     size_fields,
 )
 
@@ -108,21 +109,6 @@ BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes, Made], Any]] = Mapping
         Columns: _build_columns,
     }
 )
-
-
-def positions_in(structure: Structure) -> Iterator[int]:
-    """The positions of all leaves below `structure`, tags included."""
-    if isinstance(structure, Leaf):
-        yield structure.position
-    elif isinstance(structure, Columns):
-        yield from positions_in(structure.item)
-    elif isinstance(structure, Variant):
-        yield structure.tag
-        for item in structure.alternatives:
-            yield from positions_in(item)
-    elif not isinstance(structure, Fixed):
-        for item in structure.items:
-            yield from positions_in(item)
 
 
 def find_record_class(structure: Record, classes: Classes = MappingProxyType({})) -> type:

@@ -7,6 +7,7 @@ it stands for a list, and item k of the whole is built from item k of every one 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
@@ -80,3 +81,18 @@ Structure = Leaf | Fixed | Sequence | Mapping | Record | Variant | Columns
 def size_fields(rank: int) -> tuple[str, ...]:
     """The fields of a `torch.Size` of that many sizes, which is a record of type `torch:Size`."""
     return tuple(f"size_{dimension}" for dimension in range(rank))
+
+
+def positions_in(structure: Structure) -> Iterator[int]:
+    """The positions of all leaves below `structure`, tags included."""
+    if isinstance(structure, Leaf):
+        yield structure.position
+    elif isinstance(structure, Columns):
+        yield from positions_in(structure.item)
+    elif isinstance(structure, Variant):
+        yield structure.tag
+        for item in structure.alternatives:
+            yield from positions_in(item)
+    elif not isinstance(structure, Fixed):
+        for item in structure.items:
+            yield from positions_in(item)

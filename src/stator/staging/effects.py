@@ -18,10 +18,9 @@ from stator.capture.journal import same_state, state_of
 from stator.capture.results import Results, maybe_absent
 from stator.capture.values import Columns, StagedList, Symbolic
 from stator.errors import StatorError, UnsupportedCall
-from stator.execute.structure import positions_in
 from stator.location import Location
 from stator.program.ir import Arg
-from stator.program.structure import Mapping, Structure
+from stator.program.structure import Mapping, Structure, positions_in
 from stator.staging.live_lists import ListSlot
 from stator.staging.live_state import AnySlot
 from stator.staging.live_trees import Held
