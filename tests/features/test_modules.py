@@ -59,10 +59,15 @@ def test_batch_norm_keeps_its_statistics(options):
     compare_module(nn.BatchNorm2d(3, **options), *((torch.randn(n, 3, 4, 4),) for n in (2, 3, 5)))
 
 
-@pytest.mark.feature("modules", "`BatchNorm` with `momentum=None`", refused="ST203")
-def test_batch_norm_with_a_momentum_that_data_gives_is_refused():
-    with pytest.raises(stator.StatorError, match="ST203"):
-        stator.to_static(nn.BatchNorm1d(6, momentum=None))(X)
+@pytest.mark.feature("modules", "`BatchNorm` with `momentum=None`")
+def test_batch_norm_with_a_momentum_that_data_gives():
+    eager = nn.BatchNorm1d(6, momentum=None)
+    static = stator.to_static(copy.deepcopy(eager))
+    for step in range(4):
+        compare_pair(eager, static, (X * step,))
+        assert torch.equal(eager.running_mean, static.running_mean)
+        assert torch.equal(eager.running_var, static.running_var)
+    assert len(static.forward.concrete_programs) == 1
 
 
 @pytest.mark.feature("modules", "modes of torch's own modules, converted as they are")

@@ -3,7 +3,9 @@
 import functools
 import operator
 
+import pytest
 import torch
+from torch.nn import functional
 
 import stator
 from tests.capture.oracle import check
@@ -216,3 +218,27 @@ def test_a_list_of_the_program_reaches_torch_whole():
 def test_a_static_function_called_by_another_is_part_of_its_program():
     inner = stator.to_static(lambda x: x * 2 if x.sum() > 0 else x)
     check(lambda x: inner(x) + 1, (ONE,), (NONE,))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, p: functional.dropout(x, p=p / 9, training=True),
+        lambda x, p: functional.layer_norm(x, (4,), eps=p),
+        lambda x, p: functional.batch_norm(x, None, None, training=True, eps=p),
+        lambda x, p: functional.normalize(x, p=p),
+        lambda x, p: torch.cdist(x, x, p=p),
+        lambda x, p: x.bernoulli(p / 9),
+        lambda x, p: torch.empty(3).normal_(p, p + 1),
+        lambda x, p: torch.empty(3).uniform_(-p, p),
+    ],
+)
+def test_an_op_that_takes_plain_floats_is_given_those_of_the_run(function):
+    static = stator.to_static(lambda x: function(x, float(x.abs().mean() + 1)))
+    for x in (torch.randn(3, 4), torch.randn(3, 4) * 2):
+        seen = []
+        for one in (static, lambda x: function(x, float(x.abs().mean() + 1))):
+            torch.manual_seed(3)
+            seen.append(one(x))
+        assert torch.equal(*seen)
+    assert len(static.concrete_programs) == 1

@@ -84,6 +84,7 @@ class Recorder(ProxyTorchDispatchMode):
         self.dispatching: str | None = None
         self.tries = 0  # how many `try` statements the program has
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
+        self.stand_ins: dict[float, Any] = {}  # plain floats, and the captured ones they stand for
         self.before_raise: Callable[[], None] | None = None  # called before an op that may raise
         self.errors: dict[str, type] = {}  # the classes of exceptions that users wrote
         self._count = 0
@@ -372,6 +373,8 @@ class Recorder(ProxyTorchDispatchMode):
 
     def arg(self, value: Any) -> Arg:
         """The program's form of anything an op can be given."""
+        if self.stand_ins and type(value) is float and value in self.stand_ins:
+            value = self.stand_ins.pop(value)
         if isinstance(value, torch.Tensor):
             return self.tensor_arg(value)
         if isinstance(value, Number):

@@ -75,6 +75,7 @@ FUNCTIONS: dict[Any, Any] = {
     **TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: same, torch.autocast: FollowedAutocast,
 }  # fmt: skip
 SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
+STAND_IN = 0.3141592653589793  # a probability, a momentum, a small number: what ops take
 UNIFORM = (r"\b(?:(?:np|numpy)\.)?random\.(?:random|rand)\(\)", "torch.rand(())")
 
 
@@ -420,13 +421,38 @@ class Caller:
             return function(*args, **kwargs)
         except DataDependent:
             python = python_of(function)
-            if python is None:
+            if python is None and not _is_op_with_float(function, args, kwargs):
                 raise
             recorder.rewind(mark)
             recorder.sizes.forget(facts)
+        if python is None:
+            return self._with_stand_ins(function, args, kwargs)
         if isinstance(function, type):
             return self._new_object(function, python[0], args, kwargs)
         return self.run(python[0], (*python[1], *args), kwargs)
+
+    def _with_stand_ins(self, function: Any, args: Args, kwargs: Keywords) -> Any:
+        """An op that torch gives plain floats alone: one stands in until the op is recorded."""
+        recorder = self.session.recorder
+
+        def plain(value: Any) -> Any:
+            if not isinstance(value, torch.SymFloat):
+                return value
+            stand_in = STAND_IN * (1 + len(recorder.stand_ins) / 1024)
+            recorder.stand_ins[stand_in] = value
+            return stand_in
+
+        given = tuple(map(plain, args)), {name: plain(value) for name, value in kwargs.items()}
+        try:
+            result = function(*given[0], **given[1])
+            if recorder.stand_ins:
+                raise DataDependent(
+                    f"`{function.__name__}` needs the value of a captured number",
+                    at=current_place(), fix="compute it with other ops",
+                )  # fmt: skip
+        finally:
+            recorder.stand_ins.clear()
+        return result
 
     def _refuse(self, function: Any) -> None:
         found = REFUSED_CALLS.get(function) if _is_hashable(function) else None
@@ -531,6 +557,16 @@ def _plain_containers(tree: Any) -> Any:
 def _same_size(a: Any, b: Any) -> bool:
     left = a.node.expr if isinstance(a, torch.SymInt) else a
     return bool(left == (b.node.expr if isinstance(b, torch.SymInt) else b))
+
+
+def _is_op_with_float(function: Any, args: Args, kwargs: Keywords) -> bool:
+    """Is this an op of torch on tensors, which is given a captured float?"""
+    values = (getattr(function, "__self__", None), *args, *kwargs.values())
+    return (
+        isinstance(function, types.BuiltinFunctionType)
+        and any(isinstance(value, torch.Tensor) for value in values)
+        and any(isinstance(value, torch.SymFloat) for value in values)
+    )
 
 
 def _is_from_torch(function: Any) -> bool:
