@@ -83,6 +83,7 @@ WITHOUT_EXAMPLE = frozenset({
     "a set is asked about, or given, a captured value",
     "`…` of a list whose length only a run knows is not supported",
     "… of captured values",
+    "`…` needs the value of a captured number",
     "… has backward hooks, which are Python: a saved model has none",
     "… has backward hooks, and is given or gives a value that depends on the path taken",
     "`**` spreads a dict that depends on the path taken",
