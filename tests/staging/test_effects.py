@@ -107,6 +107,53 @@ def test_a_call_that_raises_has_changed_what_it_has_changed(make):
     assert raised > 3
 
 
+class Lock:
+    def __init__(self, owner):
+        self.owner = owner
+
+    def __enter__(self):
+        self.owner.flag = True
+
+    def __exit__(self, *error):
+        self.owner.flag = False
+        self.owner.log.append(3)
+
+
+class Guarded(nn.Module):
+    """Python objects and prints in a `finally` and an `__exit__`, around an op that may fail."""
+
+    def __init__(self):
+        super().__init__()
+        self.flag, self.steps, self.log = False, 0, []
+
+    def forward(self, x):
+        self.steps += 1
+        self.log.append(1)
+        try:
+            with Lock(self):
+                y = x[int(x[0])]
+        finally:
+            self.log.append(2)
+            print("final", self.steps)
+        return y
+
+
+def test_final_code_runs_when_an_op_fails(capsys):
+    eager, static = Guarded(), stator.to_static(Guarded())
+    failed = 0
+    for values in ([1.0, 2.0], [5.0, 0.0], [0.0, 3.0], [-7.0, 0.0], [1.0, 1.0]):
+        seen = []
+        for model in (eager, static):
+            try:
+                outcome = plain(model(torch.tensor(values)))
+            except IndexError:
+                outcome = None
+                failed += 1
+            seen.append((outcome, model.flag, model.steps, list(model.log), capsys.readouterr()))
+        assert seen[1] == seen[0]
+    assert failed == 4
+
+
 def test_lists_and_dicts_that_a_raising_call_is_given_are_changed():
     def f(x, items, table):
         items.append(x)

@@ -316,3 +316,73 @@ def with_break_inside(x):
                 break
             x = x + 1
     return (x, d["open"], d["closed"])
+
+
+class Entered:
+    """Counts; with `swallows`, it lets an IndexError pass."""
+
+    def __init__(self, log, swallows=False):
+        self.log, self.swallows = log, swallows
+
+    def __enter__(self):
+        self.log.append(1)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        self.log.append(2)
+        return self.swallows and kind is IndexError
+
+
+@program(
+    (f(1.0, 2.0, 3.0),),
+    (f(9.0, 1.0, 2.0),),
+    (f(2.0, -1.0, 3.0),),
+)
+def final_code_after_an_op_fails(x):
+    """An index that is out of range: the `finally` has run when the handler looks."""
+    items, n = [], 0
+    try:
+        try:
+            y = x[int(x[0])]
+        finally:
+            items.append(x)
+            n += 1
+    except IndexError:
+        return x * len(items) + n
+    return y + len(items) + n
+
+
+@program(
+    (f(1.0, 2.0, 3.0),),
+    (f(9.0, 1.0, 2.0),),
+    (f(7.0, 1.0, 2.0),),
+)
+def manager_that_swallows_the_error_of_an_op(x):
+    """`__exit__` decides about an index that is out of range."""
+    log = []
+    y = x[0] * 0
+    with Entered(log, swallows=True):
+        y = x[int(x[0])]
+        log.append(3)
+    return y + len(log), log
+
+
+@program(
+    (f(1.0, 2.0, 3.0),),
+    (f(1.0, -1.0, 3.0),),
+    (f(9.0, 1.0, 2.0),),
+)
+def final_code_in_a_loop_with_continue(x):
+    """`continue` and an index that fails, in a `try` with a `finally`, in a loop."""
+    log = []
+    y = x[0]
+    for k in range(3):
+        try:
+            if x[k] < 0:
+                continue
+            y = y + x[int(x[0])]
+        except IndexError:
+            y = y - 1
+        finally:
+            log.append(k)
+    return y, log

@@ -518,10 +518,6 @@ PENDING = {
         "torch.arange(0,v)",
     ): "refused: ST203 Python code needs the value of a captured number",
     (
-        "v = float(t)",
-        "torch.nn.functional.dropout(torch.ones(4),v/10)",
-    ): "refused: ST203 Python code needs the value of a captured number",
-    (
         "b = bool(t > 1)",
         "'a'*b",
     ): "crash: TypeError: can't multiply sequence by non-int of type 'SymBool'",

@@ -12,7 +12,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from stator.capture.modes import Modes
 from stator.capture.values import now
 from stator.program.ir import Block, Op, Value
-from stator.program.ops import MATH_OPS
+from stator.program.ops import EFFECTS, MATH_OPS
 from stator.program.types import OptionalType, TensorType
 
 
@@ -63,6 +63,14 @@ def may_raise(op: Op) -> bool:
         kind = kind.element if isinstance(kind, OptionalType) else kind
         return isinstance(kind, TensorType) and any(size != 1 for size in kind.shape)
     return op.name.startswith(MAY_RAISE)
+
+
+def may_be_seen(block: Block) -> bool:
+    """Does it print, or may it raise?"""
+    return any(
+        op.name in EFFECTS or may_raise(op) or any(may_be_seen(inner) for inner in op.blocks)
+        for op in block.ops
+    )
 
 
 class Attempt:

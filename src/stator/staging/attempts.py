@@ -8,9 +8,9 @@ from typing import Any
 from stator.capture.attempts import capture_try
 from stator.capture.blocks import TryNeeded, class_names, untraceable
 from stator.capture.foreign_errors import is_not_the_users
-from stator.capture.journal import Journal
+from stator.capture.journal import Journal, same_state
 from stator.capture.places import raised_by_stator
-from stator.capture.scope import Attempt, may_raise
+from stator.capture.scope import Attempt, may_be_seen, may_raise
 from stator.capture.values import Diverged
 from stator.errors import StatorError
 from stator.program.ir import Block
@@ -30,12 +30,12 @@ def try_stmt(
     write: Write,
     names: Names,
     *,
-    only_raises: bool = False,
+    is_finally: bool = False,
 ) -> None:
     """`try` with handlers.
 
-    `only_raises`: it is recorded for a `raise` that only a run decides, and not for an op that may
-    fail by itself.
+    `is_finally`: `orelse` is what the one handler does too, before it raises again. Where nobody
+    would notice that it was left out, an op that may fail by itself needs no recording.
     """
     recorder = session.recorder
     attempt = Attempt(lambda error: _handler_for(clauses, error) is not None, read)
@@ -62,7 +62,12 @@ def try_stmt(
     finally:
         recorder.attempts.pop()
         journal, recorder.journal = recorder.journal, outer
-    fails = not only_raises and error is None and _may_raise(mark.scope.block, mark.ops)
+    fails = error is None and not needed and _may_raise(mark.scope.block, mark.ops)
+    if fails and is_finally:
+        if not _is_noticed(session, journal, orelse, read):
+            journal.keep()
+            return
+        journal = Journal(None)  # all is undone
     if needed or fails:
         journal.undo()
         recorder.rewind(mark)
@@ -76,6 +81,32 @@ def try_stmt(
         orelse()
         return
     _handle(clauses, error)
+
+
+def _is_noticed(session: Session, body: Journal, final: Code, read: Read) -> bool:
+    """Run the code of a `finally`; True, and nothing of it or the body left, if it can be noticed.
+
+    It can if it prints or raises, changes objects, or if a `try` around may read its names.
+    """
+    recorder = session.recorder
+    outer, recorder.journal = recorder.journal, Journal(body)
+    start, held = len(recorder.scope.block.ops), read()
+    try:
+        final()
+    except BaseException:
+        recorder.journal.keep()
+        body.keep()
+        raise
+    finally:
+        journal, recorder.journal = recorder.journal, outer
+    ops = recorder.scope.block.ops[start:]
+    names = bool(recorder.attempts) and not same_state(held, read())
+    if not (names or journal.changed() or may_be_seen(Block((), ops))):
+        journal.keep()
+        return False
+    journal.undo()
+    body.undo()
+    return True
 
 
 def _handle(clauses: tuple[Clause, ...], error: Exception) -> None:

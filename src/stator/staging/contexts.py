@@ -64,7 +64,7 @@ def _with_users(
     leave = functools.partial(_leave, session, manager)
     try_stmt(
         session, lambda: body(value), ((_everything, leave),), lambda: leave(None),
-        read, write, names, only_raises=True,
+        read, write, names,
     )  # fmt: skip
 
 
@@ -104,7 +104,7 @@ def finally_stmt(
         raise_again(session, error)
 
     clause = (_everything, handle)
-    try_stmt(session, body, (clause,), final, read, write, names, only_raises=True)
+    try_stmt(session, body, (clause,), final, read, write, names, is_finally=True)
 
 
 def raise_again(session: Session, error: Any) -> None:

@@ -194,7 +194,7 @@ class Notes:
         mark = recorder.mark()
         try:
             found, results = self.so_far()
-            if found:
+            if found or self.effects:  # after a note, that all is as before has to be said too
                 number: dict[str, Arg] = {"effects": len(self.effects)}
                 recorder.emit("stator::note", tuple(results.leaves), attributes=number)
                 self.effects.append(found)

@@ -26,7 +26,7 @@ from stator.capture.inputs import InputReader, Inputs
 from stator.capture.involved import add_involved
 from stator.capture.places import place_of
 from stator.capture.results import Results
-from stator.capture.scope import may_raise
+from stator.capture.scope import may_be_seen
 from stator.capture.shown import tensors_shown
 from stator.capture.values import (
     Diverged,
@@ -35,7 +35,6 @@ from stator.errors import CaptureError, StatorError
 from stator.logs import frames_are_shown
 from stator.program.ir import Block
 from stator.program.naming import renumber
-from stator.program.ops import EFFECTS
 from stator.program.program import Program
 from stator.program.structure import Fixed, Structure
 from stator.program.verifier import verify
@@ -155,14 +154,6 @@ def read_state(slots: Sequence[AnySlot]) -> list[Any]:
         return held
     with ONE_AT_A_TIME:
         return [leaf for slot in slots for leaf in slot.leaves()]
-
-
-def may_be_seen(block: Block) -> bool:
-    """Does the program print or raise before this point?"""
-    return any(
-        op.name in EFFECTS or may_raise(op) or any(may_be_seen(inner) for inner in op.blocks)
-        for op in block.ops
-    )
 
 
 def name_tensors(session: Session, owner: torch.nn.Module) -> None:
