@@ -28,6 +28,7 @@ from stator.execute.gradients import (
     add_hook,
     run_gradients,
 )
+from stator.execute.observing import Observer
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
 from stator.program.ops import EFFECTS
@@ -37,6 +38,7 @@ from stator.program.types import ListType, OptionalType, Type
 
 Values = dict[Value, Any]
 Reader = Callable[[Values], Any]
+Handler = Callable[["Step", "Frame"], Sequence[Any]]
 NOTE = "  in the program"
 
 
@@ -66,7 +68,7 @@ class Step:
     """An op, ready to run."""
 
     op: Op
-    run: Callable[[Step, Frame], Sequence[Any]]
+    run: Handler
     function: Callable[..., Any] | None
     args: tuple[Reader, ...]
     attributes: tuple[tuple[str, Reader], ...]
@@ -349,7 +351,7 @@ def _is_list(kind: Type) -> bool:
     return isinstance(kind.element if isinstance(kind, OptionalType) else kind, ListType)
 
 
-HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyType(
+HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         "stator::if": run_if,
         "stator::while": run_while,
@@ -369,42 +371,83 @@ HANDLERS: Mapping[str, Callable[[Step, Frame], Sequence[Any]]] = MappingProxyTyp
 FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})
 
 
-def prepare(program: Program, *, release: bool = True) -> Runner:
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How the blocks of a program are made ready."""
+
+    release: bool
+    observer: Observer | None
+
+
+def prepare(program: Program, *, release: bool = True, observer: Observer | None = None) -> Runner:
     """A runner of `program`; the program must not be changed afterwards.
 
-    Without `release`, each block keeps what it makes until it ends.
+    Without `release`, each block keeps what it makes until it ends. An `observer` is told of every
+    op that a run comes to; without one, a run does nothing for the sake of it.
     """
     blocks = (program.body, *program.functions.values())
     ops = [op for block in blocks for op in ops_in(block)]
     casts = [op.args[0] for op in ops if op.name == "stator::set_autocast"]
     checks, body = split_checks(program)
+    plan = _Plan(release, observer)
     return Runner(
         program,
-        _prepare_block(checks, release),
-        _prepare_block(body, release),
-        {name: _prepare_block(block, release) for name, block in program.functions.items()},
+        _prepare_block(checks, plan if checks.ops else _Plan(release, None)),
+        _prepare_block(body, plan),
+        {name: _prepare_block(block, plan) for name, block in program.functions.items()},
         any(op.name.startswith("stator::set_") for op in ops),
         tuple(sorted({torch.device(constant_of(device)).type for device in casts})),
     )
 
 
-def _prepare_block(block: Block, release: bool) -> Steps:
+def _prepare_block(block: Block, plan: _Plan) -> Steps:
     released = _last_uses(block)
-    if not release:
+    if not plan.release:
         released = [()] * len(block.ops) + [tuple(value for part in released for value in part)]
     pairs = zip(block.ops, released, strict=False)
-    steps = tuple(_prepare_op(op, values, release) for op, values in pairs)
+    steps = tuple(_prepare_op(op, values, plan) for op, values in pairs)
+    if plan.observer is not None:
+        enter, leave = plan.observer.enter, plan.observer.leave
+        steps = (_telling(enter, block), *steps, _telling(leave, block))
     return Steps(block.inputs, steps, tuple(map(_reader, block.outputs)), released[-1])
 
 
-def _prepare_op(op: Op, released: tuple[Value, ...], release: bool) -> Step:
+def _prepare_op(op: Op, released: tuple[Value, ...], plan: _Plan) -> Step:
     handler, function = HANDLERS.get(op.name), None
     if handler is None:
         function = FUNCTIONS.get(op.name) or _resolve(op)
         handler = run_function if op.name in FUNCTIONS else run_torch
+    if plan.observer is not None:
+        handler = _observed(handler, plan.observer)
     attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
-    blocks = tuple(_prepare_block(block, release) for block in op.blocks)
+    blocks = tuple(_prepare_block(block, plan) for block in op.blocks)
     return Step(op, handler, function, tuple(map(_reader, op.args)), attributes, blocks, released)
+
+
+def _observed(run: Handler, observer: Observer) -> Handler:
+    """`run`, of which `observer` is told."""
+
+    def run_observed(step: Step, frame: Frame) -> Sequence[Any]:
+        observer.begin(step.op, frame.values)
+        try:
+            results = run(step, frame)
+        except BaseException as error:
+            observer.fail(step.op, error)
+            raise
+        observer.end(step.op, frame.values, results)
+        return results
+
+    return run_observed
+
+
+def _telling(tell: Callable[[Block, Values], None], block: Block) -> Step:
+    """A step of a block that is observed: it says that the block begins, or has run."""
+
+    def run_telling(_step: Step, frame: Frame) -> Sequence[Any]:
+        tell(block, frame.values)
+        return ()
+
+    return Step(Op("stator::tell", (), {}, ()), run_telling, None, (), (), (), ())
 
 
 def _resolve(op: Op) -> Callable[..., Any]:
