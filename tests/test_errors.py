@@ -152,3 +152,50 @@ def test_an_error_of_an_op_names_the_line_and_the_sizes_it_was_given(loaded, tmp
     text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
     assert f"test_errors.py:{product.__code__.co_firstlineno + 1}, in product" in text
     assert "f32[" in text
+
+
+def edits_of(attempt):
+    with pytest.raises(StatorError) as caught:
+        attempt()
+    return caught.value.diff
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+class Coder(torch.nn.Module):
+    def encode(self, x):
+        return x + 1
+
+
+def test_a_name_that_is_nearly_right_is_put_right():
+    spec = [InputSpec([2])]
+    assert edits_of(lambda: stator.set_code_level("lops"))[2] == (
+        '    + assert edits_of(lambda: stator.set_code_level("loops"))[2] == ('
+    )
+    assert edits_of(lambda: stator.static.BuildStrategy(enable_inplac=True))[2] == (
+        "    + assert edits_of(lambda: stator.static.BuildStrategy(enable_inplace=True))[2] == ("
+    )
+    assert edits_of(lambda: stator.save(Coder(), "x", methods={"encod": spec}))[2] == (
+        '    + assert edits_of(lambda: stator.save(Coder(), "x", methods={"encode": spec}))[2] == ('
+    )
+    assert edits_of(lambda: errors.explain("ST24"))[2] == (
+        '    + assert edits_of(lambda: errors.explain("ST204"))[2] == ('
+    )
+    assert edits_of(lambda: stator.set_code_level("zzz")) == ()
+
+
+def test_a_keyword_of_apply_is_given_by_position():
+    static = stator.to_static(lambda x: Scaled.apply(x, scale=2))
+    assert edits_of(lambda: static(torch.ones(2))) == (
+        "  edit:",
+        "    - static = stator.to_static(lambda x: Scaled.apply(x, scale=2))",
+        "    + static = stator.to_static(lambda x: Scaled.apply(x, 2))",
+    )

@@ -27,11 +27,12 @@ under `Instead` does not.
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import linecache
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from stator.frames import current_place
 from stator.location import Location
@@ -110,6 +111,16 @@ class StatorError(Exception):
         before = linecache.getline(self.at.file, self.at.line).strip()
         after = re.sub(*self.edit, before, count=1)
         return ("  edit:", f"    - {before}", f"    + {after}") if after != before else ()
+
+
+def nearest(name: object, known: Iterable[str]) -> Edit | None:
+    r"""The edit that puts what was probably meant in the place of `name`; None if none is near.
+
+    >>> nearest("lops", ["loops", "calls"])
+    ('\\blops\\b', 'loops')
+    """
+    found = difflib.get_close_matches(str(name), list(known), n=1)
+    return (rf"\b{re.escape(str(name))}\b", found[0]) if found else None
 
 
 def _restored(cls: type[StatorError], problem: str, fields: dict[str, object]) -> StatorError:
@@ -646,6 +657,9 @@ def page(error: str | StatorError | type[StatorError]) -> str:
     known = all_errors()
     code = error.upper() if isinstance(error, str) else error.code
     if code not in known:
-        raise UnknownOption(f"there is no error {code}", fix=f"give one of {', '.join(known)}")
+        raise UnknownOption(
+            f"there is no error {code}", fix=f"give one of {', '.join(known)}",
+            edit=nearest(error, known),
+        )  # fmt: skip
     cls = known[code]
     return f"{code} {cls.__name__}\n\n{inspect.getdoc(cls)}"

@@ -18,6 +18,7 @@ from stator.location import Location
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
+STAGING = "stator__"  # the name under which rewritten code finds what it calls
 OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -31,7 +32,7 @@ TORCH_FOLDER = _folder_of("torch")
 _PACKAGES = (TORCH_FOLDER, OWN_FOLDER, sysconfig.get_paths()["stdlib"])
 _SITE = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib"))
 _LIBRARIES = tuple(os.path.join(site, name) for site in _SITE for name in ("numpy", "sympy"))
-_GENERATED = re.compile(r"_\d+__$|^outer$")  # names that the rewrite makes
+_GENERATED = re.compile(r"_\d+__$")  # names that the rewrite makes
 # what of torch a user meets in eager code as well; the rest is there because of the capture
 _TORCH_SHOWN = re.compile(r"(nn|optim|distributions)\b|functional\.py|_tensor\.py|autograd\b")
 
@@ -60,13 +61,40 @@ def current_place() -> Location | None:
     """The line of user code that runs now."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
-        if _is_users(frame):
-            return _location(frame.f_code, frame.f_lasti, frame.f_lineno)
+        if is_users(frame):
+            return place_in(frame)
         frame = frame.f_back
     return None
 
 
-def _is_users(frame: types.FrameType) -> bool:
+def is_converted(frame: types.FrameType) -> bool:
+    """Does `frame` run user code that Stator has rewritten?"""
+    return STAGING in frame.f_code.co_freevars and is_users(frame)
+
+
+def converted_frames(
+    frame: types.FrameType | None, until: types.FrameType | None
+) -> Iterator[types.FrameType]:
+    """The frames of converted code from `frame` outwards, up to the frame `until`."""
+    while frame is not None and frame is not until:
+        if is_converted(frame):
+            yield frame
+        frame = frame.f_back
+
+
+def is_same_function(frame: types.FrameType, *, within: types.FrameType) -> bool:
+    """Does `frame` run a piece that the rewrite has made of the function that `within` runs?"""
+    inner, outer = frame.f_code, within.f_code
+    is_thunk = inner.co_name == "<lambda>" and not inner.co_argcount  # `a and b`: a function for b
+    return (is_thunk or inner.co_qualname == outer.co_qualname) and inner in outer.co_consts
+
+
+def place_in(frame: types.FrameType) -> Location:
+    """Where `frame` stands now."""
+    return _location(frame.f_code, frame.f_lasti, frame.f_lineno)
+
+
+def is_users(frame: types.FrameType) -> bool:
     """Not a library's file, nor code that a dataclass of a library has had made."""
     file = frame.f_code.co_filename
     if file != "<string>":
@@ -132,7 +160,7 @@ def _shown(error: BaseException) -> types.TracebackType | None:
     hidden = False
     for trace in traces_of(error):
         code = trace.tb_frame.f_code
-        hidden = _is_hidden(code) or (hidden and _is_between(code))
+        hidden = is_hidden(code) or (hidden and is_between(code))
         kept += [] if hidden else [trace]
     linked = None
     for trace in reversed(kept):
@@ -141,14 +169,15 @@ def _shown(error: BaseException) -> types.TracebackType | None:
 
 
 @functools.cache
-def _is_hidden(code: types.CodeType) -> bool:
+def is_hidden(code: types.CodeType) -> bool:
+    """Is `code` Stator's, or what of torch is there because of the capture?"""
     file = code.co_filename
     if within(file, (TORCH_FOLDER,)):
         return _TORCH_SHOWN.match(os.path.relpath(file, TORCH_FOLDER)) is None
     return is_own_file(file)
 
 
-def _is_between(code: types.CodeType) -> bool:
+def is_between(code: types.CodeType) -> bool:
     """The standard library's code for `with` and wrappers, which hidden frames go through."""
     return os.path.basename(code.co_filename) in ("contextlib.py", "functools.py")
 

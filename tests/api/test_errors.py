@@ -242,3 +242,61 @@ def test_an_unsupported_construct_names_its_line():
     with pytest.raises(UnsupportedSyntax) as caught:
         stator.to_static(f)(torch.ones(1))
     assert line_of(caught.value) == "async def inner():"
+
+
+def test_an_attribute_that_never_settles_is_named():
+    class Deepening(torch.nn.Module):
+        def forward(self, x, n):
+            self.state = x
+            while n > 0:
+                self.state = self.state[None]
+                n = n - 1
+            return self.state
+
+    error = refusal(LoopStateChanged, Deepening(), torch.ones(2), torch.tensor(3))
+    assert error.problem.startswith("`self.state` is f32[2] or f32[1, 2] or f32[1, 1, 2] or ")
+    assert error.fix == (
+        "give `self.state` one dtype, rank and structure before the loop, and keep it"
+    )
+
+
+def test_a_demand_names_the_variables_whose_sizes_it_is_about():
+    def f(x, y):
+        kept = x[x > 0]
+        other = y[y > 0]
+        return kept + other
+
+    error = refusal(DemandViolated, f, torch.tensor([1.0, -1.0]), torch.ones(2))
+    assert error.problem == "this needs kept.shape[0] == other.shape[0]"
+
+
+def test_a_demand_names_the_number_that_it_is_about():
+    def f(x, n):
+        rows = int(n)
+        return x.view(rows, 2)
+
+    error = refusal(DemandViolated, f, torch.ones(4), torch.tensor(3))
+    assert error.problem == "this needs 2*rows == 4"
+
+
+def test_a_demand_on_a_tensor_without_a_name_says_where_it_was_made():
+    def f(x):
+        return x[x > 0] + x
+
+    error = refusal(DemandViolated, f, torch.tensor([1.0, -1.0]))
+    line = f.__code__.co_firstlineno + 1
+    assert error.problem == (f"this needs (a tensor made at test_errors.py:{line}).shape[0] == 2")
+
+
+def test_data_assigned_by_code_that_is_left_alone_is_refused():
+    @stator.not_to_static
+    def replace(z, y):
+        z.data = y
+
+    def f(x):
+        z = x.clone()
+        replace(z, x * 3)
+        return z
+
+    error = refusal(UnsupportedCall, f, torch.ones(2))
+    assert error.diff == ("  edit:", "    - z.data = y", "    + z.copy_(y)")

@@ -11,7 +11,7 @@ from stator.api.captures import Request
 from stator.api.signature import specs_from
 from stator.api.static_function import StaticFunction, named_specs
 from stator.capture.inputs import TensorSpec
-from stator.errors import SpecMismatch
+from stator.errors import SpecMismatch, nearest
 
 EXAMPLE = "pass input_spec=[InputSpec([None, 3], 'float32'), ...]"
 
@@ -86,7 +86,8 @@ def _method(model: Any, name: str) -> StaticFunction:
     found = getattr(model, name, None)
     if not callable(found) or isinstance(found, torch.nn.Module):
         raise SpecMismatch(f"a {type(model).__name__} has no method {name!r} to save",
-                           fix="name its own methods")  # fmt: skip
+                           fix="name its own methods",
+                           edit=nearest(name, vars(type(model))))  # fmt: skip
     return _static(found)
 
 

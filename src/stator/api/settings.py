@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Mapping
 
 from stator import logs
-from stator.errors import UnknownOption
+from stator.errors import UnknownOption, nearest
 from stator.frames import user_facing
 from stator.rewrite.convert import PASSES
 
@@ -57,8 +57,11 @@ def _passes(level: str | Iterable[str] | None) -> frozenset[str]:
 
 
 def _unknown(name: object) -> UnknownOption:
-    listed = ", ".join(("all", *NAMES, *ALSO))
-    return UnknownOption(f"there is no rewrite {name!r} to show", fix=f"give one of {listed}")
+    known = ("all", *NAMES, *ALSO)
+    return UnknownOption(
+        f"there is no rewrite {name!r} to show", fix=f"give one of {', '.join(known)}",
+        edit=nearest(name, known),
+    )  # fmt: skip
 
 
 def set_from(environment: Mapping[str, str] = os.environ) -> None:

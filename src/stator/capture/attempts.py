@@ -76,6 +76,17 @@ def capture_try(
     handlers: Sequence[Handler],
 ) -> Any:
     """Record a `try`; gives whether the body went through, and leaves the names joined."""
+    with recorder.names_held(variables.names):
+        return _capture_try(recorder, variables, attempt, body, handlers)
+
+
+def _capture_try(
+    recorder: Recorder,
+    variables: Variables,
+    attempt: Attempt,
+    body: Callable[[], Any],
+    handlers: Sequence[Handler],
+) -> Any:
     before = variables.read()
 
     def run_body() -> tuple[Any, ...]:

@@ -63,7 +63,8 @@ def record_block(
     """Run `code` into a new block; every object it changed is put back as it was."""
     recorder.journal = Journal(recorder.journal)
     try:
-        with recorder.open_function() if is_function else recorder.open() as scope:
+        opened = recorder.open_function() if is_function else recorder.open()
+        with opened as scope, _watched(recorder, scope, is_function):
             value = _run(recorder, code)
         recorder.journal.forget(recorder.made_in(scope))
         changed = {id(obj): (obj, state_of(obj)) for obj, _ in recorder.journal.changed()}
@@ -72,6 +73,13 @@ def record_block(
         assert recorder.journal.parent is not None
         recorder.journal = recorder.journal.parent
     return Recorded(scope, value, changed)
+
+
+def _watched(
+    recorder: Recorder, scope: Scope, is_function: bool
+) -> contextlib.AbstractContextManager[None]:
+    watch = recorder.watch
+    return contextlib.nullcontext() if watch is None else watch.running(scope, is_function)
 
 
 def _run(recorder: Recorder, code: Callable[[], Any]) -> Any:

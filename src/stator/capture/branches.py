@@ -31,14 +31,20 @@ Code = Callable[[], Any]
 Emit = Callable[[list[Block], list[Value]], None]
 
 
-def capture_if(recorder: Recorder, condition: Any, then: Code, orelse: Code) -> Any:
-    """The value of `then()` or `orelse()`, whichever a run takes; what they change is joined."""
-    sides = [record_block(recorder, then), record_block(recorder, orelse)]
+def capture_if(
+    recorder: Recorder, condition: Any, then: Code, orelse: Code, *, names: Sequence[str] = ()
+) -> Any:
+    """The value of `then()` or `orelse()`, whichever a run takes; what they change is joined.
+
+    `names` are those that the caller gives their values after the branch.
+    """
 
     def emit(blocks: list[Block], results: list[Value]) -> None:
         recorder.emit("stator::if", (recorder.arg(condition),), results, blocks=blocks)
 
-    return join_sides(recorder, sides, emit)
+    with recorder.names_held(names):
+        sides = [record_block(recorder, then), record_block(recorder, orelse)]
+        return join_sides(recorder, sides, emit)
 
 
 def join_sides(recorder: Recorder, sides: list[Recorded], emit: Emit) -> Any:

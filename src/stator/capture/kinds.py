@@ -39,6 +39,8 @@ from stator.capture.values import (
     Undefined,
     Variant,
     freeze,
+    python_name,
+    shown,
 )
 from stator.errors import BranchMismatch, UnsupportedCall
 from stator.program.types import (
@@ -448,7 +450,7 @@ def _given_away(kind: Kind) -> Kind:
     before = kind.fresh
     if is_plain_object(kind.value) and before(kind.value):
         raise UnsupportedCall(
-            f"a {type(kind.value).__name__} is put into a list whose length only a run knows",
+            f"a {python_name(kind.value)} is put into a list whose length only a run knows",
             at=current_place(), fix="put tensors, numbers, tuples or lists into it",
         )  # fmt: skip
     return Exact(kind.value, lambda value: isinstance(value, STAGED) or before(value))
@@ -528,7 +530,7 @@ def name_of(kind: Kind) -> str:
         kind.value, torch.Tensor | Number | CapturedComplex
     ):
         value = kind.value
-        return "undefined" if isinstance(value, Undefined) else _short(repr(value))
+        return "undefined" if isinstance(value, Undefined) else _short(shown(value))
     wide = widen(kind)
     if isinstance(wide, UnionKind):
         return " or ".join(name_of(alternative) for alternative in wide.alternatives)

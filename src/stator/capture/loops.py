@@ -34,6 +34,7 @@ from stator.capture.kinds import (
     name_of,
     opened,
 )
+from stator.capture.names import name_of_object
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
 from stator.errors import LoopStateChanged
@@ -71,11 +72,18 @@ def capture_while(
     body: Callable[[], Any],
 ) -> None:
     """Record a loop while `condition` holds; `body` runs one trip and gives the next condition."""
+    with recorder.names_held(variables.names):
+        _capture_while(recorder, variables, condition, body)
+
+
+def _capture_while(
+    recorder: Recorder, variables: Variables, condition: Any, body: Callable[[], Any]
+) -> None:
     names = variables.names
     entry = list(variables.read())
     objects: list[Any] = []
     kinds: list[Kind] = [describe_value(value) for value in entry]
-    for _ in range(ROUNDS):
+    for number in range(ROUNDS):
         turn = _record_round(recorder, variables, kinds, objects, body)
         found = [obj for obj in changed_objects([turn.body]) if not _holds(objects, obj)]
         objects += found
@@ -86,11 +94,12 @@ def capture_while(
         fresh = recorder.made_in(turn.body.scope)
         refuse_aliases(after, fresh)
         widened = _widen(kinds, after, len(names), fresh)
-        if widened == kinds and not found:  # an object just found is to be carried next time
+        settled = widened == kinds and not found  # an object just found is carried next time
+        if settled and (number or recorder.watch is None):  # see Watch: it needs two rounds
             break
         begun, kinds = kinds, widened
     else:
-        raise _never_settles(names, begun, after)
+        raise _never_settles(names, objects, _Turn(begun, widened, after))
     _emit_while(recorder, variables, condition, entry, kinds, objects, turn)
 
 
@@ -108,6 +117,7 @@ def _record_round(
     """Record the body once, entered with fresh values of `kinds`."""
     before = variables.read()
     inputs = [value for kind in kinds for value in new_leaves(recorder, kind)]
+    recorder.carried.update(dict.fromkeys(inputs, current_place()))
     count = len(variables.names)
     after: list[Any] = []
 
@@ -182,19 +192,41 @@ def _emit_while(
         put_state(recorder, obj, state)
 
 
-def _never_settles(names: tuple[str, ...], kinds: list[Kind], after: list[Any]) -> LoopStateChanged:
-    for name, kind, value in zip(names, kinds, after, strict=False):
-        if merge(kind, describe_value(value)) != kind:
-            return LoopStateChanged(
-                f"`{name}` is {_first_forms(kind)} when a trip begins and "
-                f"{_first_forms(describe_value(value))} when it ends, and so on with every trip",
-                at=current_place(),
-                fix=f"give `{name}` one dtype, rank and structure before the loop, and keep it",
-            )
+@dataclass
+class _Turn:
+    """The last round of a loop that does not settle: what is carried, by position."""
+
+    begun: list[Kind]
+    widened: list[Kind]
+    after: list[Any]
+
+
+def _never_settles(names: tuple[str, ...], objects: list[Any], turn: _Turn) -> LoopStateChanged:
+    at = next(k for k, kind in enumerate(turn.begun) if kind != turn.widened[k])
+    before, value = turn.begun[at], turn.after[at]
+    if at < len(names):
+        name, after = names[at], describe_value(value)
+    else:
+        obj = objects[at - len(names)]
+        name, before, after = _part(name_of_object(obj), obj, before, describe_state(value))
     return LoopStateChanged(
-        "an object that the loop changes takes another form on every trip", at=current_place(),
-        fix="keep the structure of lists, dicts and attributes the same in every trip",
-    )  # fmt: skip
+        f"`{name}` is {_first_forms(before)} when a trip begins and "
+        f"{_first_forms(after)} when it ends, and so on with every trip",
+        at=current_place(),
+        fix=f"give `{name}` one dtype, rank and structure before the loop, and keep it",
+    )
+
+
+def _part(name: str, obj: Any, before: Kind, after: Kind) -> tuple[str, Kind, Kind]:
+    """The item or the attribute of an object that changes its form, as the user would write it."""
+    if not (isinstance(before, MapKind) and isinstance(after, MapKind)):
+        return name, before, after
+    known = dict(zip(before.keys, before.items, strict=True))
+    for key, item in zip(after.keys, after.items, strict=True):
+        if key in known and merge(known[key], item) != known[key]:
+            text = f"{name}[{key!r}]" if isinstance(obj, dict) else f"{name}.{key}"
+            return text, known[key], item
+    return name, before, after
 
 
 def _first_forms(kind: Kind) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import sympy
 import torch
@@ -38,6 +38,7 @@ from stator.capture.eager_errors import eager_error
 from stator.capture.fake_rules import FAKE_RULES
 from stator.capture.journal import Journal, state_of
 from stator.capture.modes import Modes
+from stator.capture.names import name_of_number, name_of_value
 from stator.capture.numbers import NUMBER_FUNCTIONS, Number, NumberBuilder, in_words, kind_of_number
 from stator.capture.places import current_place
 from stator.capture.scope import Attempt, Mark, Scope, may_raise
@@ -53,6 +54,9 @@ from stator.errors import (
 from stator.location import Location
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
 from stator.program.types import NumberKind, NumberType, TensorType, Type
+
+if TYPE_CHECKING:  # a watch looks at what is recorded
+    from stator.capture.variables import Watch
 
 CONTIGUOUS_FORMATS = {
     torch.contiguous_format: "contiguous_format",
@@ -82,11 +86,13 @@ class Recorder(ProxyTorchDispatchMode):
         self.stored_tensors: dict[str, torch.Tensor] = {}
         self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
         self.dispatching: str | None = None
+        self.watch: Watch | None = None  # who notes what the user's names hold
         self.tries = 0  # how many `try` statements the program has
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
         self.stand_ins: dict[float, Any] = {}  # plain floats, and the captured ones they stand for
         self.before_raise: Callable[[], None] | None = None  # called before an op that may raise
         self.errors: dict[str, type] = {}  # the classes of exceptions that users wrote
+        self.carried: dict[Value, Location | None] = {}  # by loops: where these stand
         self._count = 0
         self._births: dict[int, tuple[Any, int]] = {}
 
@@ -146,8 +152,17 @@ class Recorder(ProxyTorchDispatchMode):
             self._keep_names()
             if self.before_raise is not None:
                 self.before_raise()
+        if self.watch is not None:
+            self.watch.note(op)
         self.scope.block.ops.append(op)
         return op
+
+    def names_held(self, written: Sequence[str]) -> contextlib.AbstractContextManager[None]:
+        """Inside, who watches the user's names sees them as they are now; `written` are set after.
+
+        Other names that change inside hold what one path has left in them, which is not to be seen.
+        """
+        return contextlib.nullcontext() if self.watch is None else self.watch.holding(written)
 
     def _keep_names(self) -> None:
         """What the names of each `try` around here hold, should the next op raise."""
@@ -357,7 +372,7 @@ class Recorder(ProxyTorchDispatchMode):
                     return value
                 return self.emit_number("aten::sym_size.int", (value, dimension), "int")
         raise UntrackedTensor(
-            f"the size or number {symbol} was made in a block that has ended", at=current_place(),
+            "a size or a number was made in a block that has ended", at=current_place(),
             fix="return it from the branch or the loop that makes it",
         )  # fmt: skip
 
@@ -434,7 +449,8 @@ class Recorder(ProxyTorchDispatchMode):
         name = NUMBER_FUNCTIONS.get(getattr(func, "__name__", ""))
         if name is None:
             raise UnsupportedCall(
-                f"`{func}` of a captured number is not supported", at=current_place(),
+                f"`{getattr(func, '__name__', 'this')}` of a captured number is not supported",
+                at=current_place(),
                 fix="compute it with tensors",
             )  # fmt: skip
         kind = kind_of_number(result)
@@ -453,7 +469,7 @@ class Recorder(ProxyTorchDispatchMode):
         name = op_name(func)
         if name in REFUSED_OPS:
             problem, fix = REFUSED_OPS[name]
-            edit = IN_PLACE if name == "aten::set_data" else None
+            edit = IN_PLACE if "`.data`" in problem else None
             raise UnsupportedCall(problem, at=current_place(), fix=fix, edit=edit)
         if func.namespace != "aten" and not has_fake_kernel(func):
             raise UnsupportedCall(
@@ -596,19 +612,29 @@ class Recorder(ProxyTorchDispatchMode):
         self.emit("stator::demand", (condition, f"this needs {in_words(fact, names)}"))
 
     def size_in_words(self, symbol: sympy.Symbol) -> str:
-        """`x.shape[0]` for a size of an argument."""
+        """`x.shape[0]` for a size of an argument or of a variable."""
         for scope in self.scope.chain():
             if symbol in scope.symbols:
                 value, dimension = scope.symbols[symbol]
-                name = value.name if not value.name.isdigit() else "a tensor"
-                return f"{name}.shape[{dimension}]" if dimension is not None else "a number"
+                if dimension is None:
+                    return name_of_number(symbol) or "a number"
+                name = value.name if not value.name.isdigit() else name_of_value(self, value)
+                return f"{name or self._made_where(value)}.shape[{dimension}]"
         return "a size"
+
+    def _made_where(self, value: Value) -> str:
+        """A tensor without a name, by the line that makes it."""
+        for scope in self.scope.chain():
+            for op in scope.block.ops:
+                if value in op.results and op.place is not None:
+                    return f"(a tensor made at {op.place.short})"
+        return "(a tensor)"
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
         """The error for Python code that asks what only a run knows."""
         found = {symbol: self.size_in_words(symbol) for symbol in question.free_symbols}
         named = {
-            symbol: words if "shape" in words else "a captured number"
+            symbol: "a captured number" if words in ("a number", "a size") else words
             for symbol, words in found.items()
         }
         text = in_words(question, named)
@@ -635,8 +661,11 @@ def _hashable(arg: Arg) -> object:
 
 
 IN_PLACE = (r"([\w.\[\]]+)\.data\s*=\s*(.+)", r"\1.copy_(\2)")
+_SET_DATA = ("assigning `.data` cannot be recorded", "write in place: `x.copy_(...)`")
 REFUSED_OPS = {
-    "aten::set_data": ("assigning `.data` cannot be recorded", "write in place: `x.copy_(...)`"),
+    "aten::set_data": _SET_DATA,
+    # what torch asks first where Python assigns `.data`; the assignment itself is no op
+    "aten::_has_compatible_shallow_copy_type": _SET_DATA,
     "aten::resize_": ("`resize_` cannot be recorded", "make a new tensor"),
     "aten::set_.source_Tensor": ("`set_` cannot be recorded", "make a new tensor"),
     "aten::set_": ("`set_` cannot be recorded", "make a new tensor"),

@@ -50,6 +50,8 @@ def describe_tensor(recorder: Recorder, tensor: torch.Tensor) -> str:
         op = _made_by(recorder, value)
         if op is not None and op.place is not None:
             parts.append(f"from {_line(op.place)}")
+        elif (place := recorder.carried.get(value)) is not None:
+            parts.append(f"carried by the loop at {_line(place)}")
         elif not value.name.isdigit():
             parts.append(f"the input {value.name}")
     return f"<{', '.join(parts)}>"
@@ -59,7 +61,7 @@ def _symbols(recorder: Recorder, tensor: torch.Tensor) -> dict[str, str]:
     sizes: list[Any] = [size for size in tensor.shape if isinstance(size, torch.SymInt)]
     symbols = dict.fromkeys(symbol for size in sizes for symbol in size.node.expr.free_symbols)
     named = {str(symbol): recorder.size_in_words(symbol) for symbol in symbols}
-    return {s: words for s, words in sorted(named.items()) if not words.startswith("a ")}
+    return {s: words for s, words in sorted(named.items()) if not words.startswith(("a ", "(a "))}
 
 
 def _made_by(recorder: Recorder, value: Value) -> Op | None:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,9 @@ from stator.program.ir import Value
 
 if TYPE_CHECKING:  # kinds describe these values
     from stator.capture.kinds import Kind
+
+
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 
 
 class Diverged(BaseException):
@@ -101,7 +105,7 @@ class Variant:
 def _in_words(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"a {str(value.dtype).removeprefix('torch.')} tensor of rank {value.dim()}"
-    return repr(value) if not isinstance(value, list | dict) else f"a {type(value).__name__}"
+    return shown(value) if not isinstance(value, list | dict) else f"a {python_name(value)}"
 
 
 def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -187,6 +191,9 @@ class CapturedText:
     def __str__(self) -> str:
         raise _needs_a_value("a string made from captured values")
 
+    def __repr__(self) -> str:
+        return "<captured text>"
+
     def __eq__(self, other: object) -> bool:
         raise _needs_a_value("to compare a string made from captured values")
 
@@ -198,6 +205,9 @@ class CapturedComplex:
 
     def __init__(self, value: Value) -> None:
         self.value = value
+
+    def __repr__(self) -> str:
+        return "<captured complex>"
 
     def __complex__(self) -> complex:
         raise _needs_a_value("a captured complex number")
@@ -213,6 +223,9 @@ class CaughtError:
 
     def __init__(self, name: CapturedText, text: CapturedText, ask: Callable[[Any], Any]) -> None:
         self.__dict__.update(_name=name, _text=text, _ask=ask)
+
+    def __repr__(self) -> str:
+        return "<the caught exception>"
 
     def text(self, is_seen: Callable[[Value], bool]) -> CapturedText:
         """`str(error)`."""
@@ -440,15 +453,26 @@ def freeze(item: Any) -> None:
         freeze(part)
 
 
-def _python_name(obj: Any) -> str:
-    return type(obj).__name__.removeprefix("Staged").lower()
+def shown(value: Any) -> str:
+    """`repr(value)`; where that has an address, or captured tensors, what it is."""
+    text = repr(value)
+    if isinstance(value, list | tuple | dict | set) and "<" in text:
+        known = getattr(value, "columns", None) is None
+        return f"{python_name(value)} of {len(value)}" if known else f"a {python_name(value)}"
+    return f"a {python_name(value)}" if ADDRESS.search(text) else text
+
+
+def python_name(obj: Any) -> str:
+    """`list` for a staged list, and so on: the name that the user knows."""
+    name = type(obj).__name__
+    return name.removeprefix("Staged").lower() if name.startswith("Staged") else name
 
 
 def refuse_frozen(obj: Any) -> None:
     """An error where `obj` must not be changed any more."""
     if isinstance(obj, StagedList | StagedDict | StagedSet) and obj.frozen:
         raise UnsupportedCall(
-            f"a {_python_name(obj)} cannot be changed here: {obj.frozen}",
+            f"a {python_name(obj)} cannot be changed here: {obj.frozen}",
             at=current_place(), fix="finish it before putting it into the list",
         )  # fmt: skip
 

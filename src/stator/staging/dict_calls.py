@@ -200,11 +200,3 @@ VIEWS = ("values", "items", "keys")
 METHODS: dict[str, Callable[..., Any]] = {
     "get": get, "pop": pop, "setdefault": setdefault, "update": update, "copy": copy,
 }  # fmt: skip
-
-
-def refuse_captured_items(items: Any, what: str) -> None:
-    """A set, or the keys of a dict, cannot hold what only a run knows."""
-    if any(isinstance(item, Number | CapturedText | Variant) for item in items):
-        raise UnsupportedCall(
-            f"{what} of captured values", at=current_place(), fix="use a list, or `torch.unique`"
-        )

@@ -68,6 +68,9 @@ class Context:
         """Forward mode has no part in a program."""
 
 
+BY_POSITION = (r"(\.apply\(.*?)\b\w+\s*=\s*", r"\1")  # of one keyword argument
+
+
 def is_function_apply(function: Any) -> bool:
     """Is this `SomeFunction.apply`?"""
     owner = getattr(function, "__self__", None)
@@ -87,6 +90,7 @@ def apply_function(
             f"`{function.__self__.__name__}.apply` is given keyword arguments",
             at=current_place(),
             fix="pass them by position",
+            edit=BY_POSITION if len(kwargs) == 1 else None,
         )
     cls, recorder = function.__self__, session.recorder
     context = Context(args)

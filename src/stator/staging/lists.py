@@ -30,7 +30,14 @@ from stator.capture.kinds import (
 )
 from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
-from stator.capture.values import Columns, StagedDict, StagedList, Variant, freeze
+from stator.capture.values import (
+    Columns,
+    StagedDict,
+    StagedList,
+    Variant,
+    freeze,
+    python_name,
+)
 from stator.errors import UnsupportedCall
 from stator.program.ir import Arg
 from stator.program.types import ListType, NumberType
@@ -95,7 +102,7 @@ def _refuse_objects(item: Any) -> None:
         parts = item.values()
     elif isinstance(item, dict | set) or is_plain_object(item):
         raise UnsupportedCall(
-            f"a {type(item).__name__} is put into a list whose length only a run knows",
+            f"a {python_name(item)} is put into a list whose length only a run knows",
             at=current_place(), fix="put tensors, numbers, tuples or lists into it",
         )  # fmt: skip
     for part in parts:

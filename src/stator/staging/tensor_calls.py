@@ -304,6 +304,7 @@ REFUSED_CALLS: dict[Any, tuple[str, str]] = {
     "register_post_accumulate_grad_hook": ("a hook on a tensor would be lost", "set it outside"),
     "data_ptr": ("the address of a tensor is not part of a program", "leave it out"),
     "untyped_storage": ("raw storage cannot be captured", "use views"),
+    torch.cond: ("`torch.cond` inside a program", "write a plain `if`"),
     torch.manual_seed: ("the random seed is set inside a program", "set it before the call"),
     torch.autograd.graph.saved_tensors_hooks: (
         "`saved_tensors_hooks` inside a program would be lost",

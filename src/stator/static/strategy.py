@@ -6,7 +6,7 @@ import dataclasses
 from dataclasses import dataclass
 from typing import Any, TypeVar, dataclass_transform
 
-from stator.errors import UnknownOption
+from stator.errors import UnknownOption, nearest
 
 T = TypeVar("T")
 
@@ -35,8 +35,9 @@ def _strategy(cls: type[T]) -> type[T]:
 def _check_known(strategy: str, name: str, known: Any) -> None:
     if name not in known:
         raise UnknownOption(
-            f"{strategy} has no option `{name}`", fix=f"use one of {', '.join(known)}"
-        )
+            f"{strategy} has no option `{name}`", fix=f"use one of {', '.join(known)}",
+            edit=nearest(name, known),
+        )  # fmt: skip
 
 
 @_strategy
