@@ -17,6 +17,7 @@ from stator.api.input_spec import InputSpec
 from stator.api.saving import TranslatedLayer, load, save
 from stator.api.settings import set_code_level, set_from, set_verbosity
 from stator.api.static_function import StaticFunction
+from stator.api.stepping import install_targets
 from stator.api.switches import enable_to_static, ignore_module, not_to_static
 from stator.api.viewing import make_viewable
 from stator.errors import StatorError
@@ -47,6 +48,7 @@ __all__ = [
     "to_static",
 ]
 
+install_targets()
 set_from()
 make_viewable()
-del set_from, make_viewable
+del install_targets, make_viewable, set_from

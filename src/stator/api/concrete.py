@@ -8,12 +8,15 @@ import functools
 import operator
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stator.api.signature import Sizes
 from stator.capture.inputs import Argument, TensorSpec
-from stator.execute.interpreter import prepare
+from stator.capture.variables import Scenes
+from stator.debug.stepping.targets import Watcher
+from stator.execute.interpreter import Runner, prepare
+from stator.execute.observing import Stopped
 from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
 from stator.program.program import Program
@@ -102,6 +105,34 @@ def concrete_program(
         plan, execution = Plan(program, captured.tensors, strategy), ExecutionStrategy()
         run = functools.partial(plan.run, stored=captured.tensors, execution=execution)
     return ConcreteProgram(program, captured, sizes, run, reason, key, mends, specs)
+
+
+def observed_program(
+    concrete: ConcreteProgram, captured: Captured, watcher: Watcher
+) -> ConcreteProgram:
+    """`concrete` as `captured` again, as it is and not optimized, with `watcher` at its runs."""
+    program = captured.program
+    runner = observed_run(program, captured.scenes, watcher)
+    run = runner.bind(captured.tensors, captured.hooked)
+    return replace(concrete, program=program, captured=captured, run=stoppable(run))
+
+
+def observed_run(program: Program, scenes: Scenes | None, watcher: Watcher) -> Runner:
+    """A runner that keeps every value until its block ends, and tells `watcher`."""
+    return prepare(program, release=False, observer=watcher.observe(program, scenes))
+
+
+def stoppable(run: Any) -> Any:
+    """`run`, which raises what an observer has stopped it with."""
+
+    @functools.wraps(run)
+    def called(*args: Any) -> Any:
+        try:
+            return run(*args)
+        except Stopped as stopped:
+            raise stopped.error from None
+
+    return called
 
 
 def _tensor_specs(tree: Any) -> list[TensorSpec]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import dataclasses
 import functools
@@ -10,13 +11,18 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from stator.api.concrete import ConcreteProgram, concrete_program, do_effects
+from stator.api.concrete import (
+    ConcreteProgram,
+    concrete_program,
+    do_effects,
+    observed_program,
+)
 from stator.api.entries import MISS, Entry, entry_for
 from stator.api.reasons import reason_for, sizes_reason
 from stator.api.signature import Signature, Sizes, fit, signature_of, specs_from, specs_of
@@ -26,6 +32,7 @@ from stator.debug.code import Code
 from stator.debug.eager import Switch
 from stator.debug.explain import capture_report, fact_at
 from stator.debug.report import Report
+from stator.debug.stepping.targets import Watcher
 from stator.errors import CaptureError, ConversionError, DemandViolated, SpecMismatch
 from stator.frames import hide_library_frames, user_facing
 from stator.location import Location
@@ -85,6 +92,8 @@ class StaticFunction:
         self._fixed: tuple[AnySlot, ...] = ()  # state that cannot be an input of the program
         self._entries: tuple[Entry, ...] = ()  # the latest first; replaced, never changed
         self._entries_made = 0
+        self._watcher: Watcher | None = None  # who steps through its programs
+        self._watched: dict[int, ConcreteProgram] = {}  # the programs as it sees them
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -182,8 +191,31 @@ class StaticFunction:
         concrete = self._find(signature) or self._capture_or_refuse(args, kwargs, signature)
         if concrete is None:
             return self._function(*args, **kwargs)
-        self._add_entry(concrete, args, kwargs)
+        if self._watcher is not None:
+            concrete = self._as_watched(concrete, self._watcher)
+        else:
+            self._add_entry(concrete, args, kwargs)
         return concrete(signature.leaves, (args, kwargs))
+
+    @contextlib.contextmanager
+    def observed(self, watcher: Watcher) -> Iterator[None]:
+        """Inside, `watcher` sees the programs run, captured anew with the user's names."""
+        before = (self._watcher, self._entries, self._watched)
+        self._watcher, self._entries, self._watched = watcher, (), {}
+        try:
+            yield
+        finally:
+            self._watcher, self._entries, self._watched = before
+
+    def _as_watched(self, concrete: ConcreteProgram, watcher: Watcher) -> ConcreteProgram:
+        if id(concrete) not in self._watched:
+            args, kwargs = concrete.specs
+            captured = trace(
+                self._function, args, kwargs, name=self.__name__, owner=_owner_of(self._function),
+                live=concrete.captured.live, watched=True,
+            )  # fmt: skip
+            self._watched[id(concrete)] = observed_program(concrete, captured, watcher)
+        return self._watched[id(concrete)]
 
     def _add_entry(
         self, concrete: ConcreteProgram, args: tuple[Any, ...], kwargs: dict[str, Any]

@@ -6,14 +6,17 @@ children, parameters and buffers may have any name, `program` too, and theirs co
 
 from __future__ import annotations
 
+import contextlib
 import functools
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from stator.api.concrete import observed_run, stoppable
 from stator.api.moving import moved
+from stator.debug.stepping.targets import Watcher
 from stator.errors import SpecMismatch
 from stator.execute.arguments import flatten_inputs
 from stator.execute.interpreter import Runner, prepare
@@ -50,6 +53,7 @@ class TranslatedLayer(torch.nn.Module):
     _stator_properties: dict[str, Any]
     _stator_slots: dict[str, tuple[Slot, ...]]
     _stator_runners: dict[tuple[str, str], Runner]
+    _stator_watcher: Watcher | None = None  # who steps through its programs
 
     def __init__(self, saved: SavedModel) -> None:
         super().__init__()
@@ -110,7 +114,10 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
         program.input_structure, args, kwargs, types=[value.type for value in program.inputs]
     )
     stored = {slot.name: _tensor(layer, slot) for slot in layer._stator_slots[name]}
-    outputs = _runner(layer, name, _device(layer, name, stored, leaves))(leaves, stored)
+    run: Any = _runner(layer, name, _device(layer, name, stored, leaves))
+    if layer._stator_watcher is not None:
+        run = stoppable(run)
+    outputs = run(leaves, stored)
     return unflatten(program.output_structure, outputs)
 
 
@@ -132,9 +139,23 @@ def _program_name(layer: TranslatedLayer, method: str) -> str:
 def _runner(layer: TranslatedLayer, name: str, device: str) -> Runner:
     if (name, device) not in layer._stator_runners:
         program = layer._stator_programs[name]
-        made = prepare(moved(program, device) if device else program)
+        if device:
+            program = moved(program, device)
+        watcher = layer._stator_watcher
+        made = prepare(program) if watcher is None else observed_run(program, None, watcher)
         layer._stator_runners[name, device] = made
     return layer._stator_runners[name, device]
+
+
+@contextlib.contextmanager
+def observed_layer(layer: TranslatedLayer, watcher: Watcher) -> Iterator[None]:
+    """Inside, `watcher` sees the programs of `layer` run."""
+    before = (layer._stator_watcher, layer._stator_runners)
+    layer._stator_watcher, layer._stator_runners = watcher, {}
+    try:
+        yield
+    finally:
+        layer._stator_watcher, layer._stator_runners = before
 
 
 def _device(

@@ -25,6 +25,12 @@ def print_program(program: Program, *, places: bool = True) -> str:
     return "\n".join(lines)
 
 
+def print_op(op: Op) -> str:
+    """The text form of `op` alone; of its blocks, how many there are."""
+    inside = f" {{ {len(op.blocks)} {'block' if len(op.blocks) == 1 else 'blocks'} }}"
+    return f"{_results(op)}{op.name}({_call_arguments(op)}){inside if op.blocks else ''}"
+
+
 def _block_lines(block: Block, depth: int, places: bool) -> Iterator[str]:
     for op in block.ops:
         yield from _op_lines(op, depth, places)

@@ -25,7 +25,7 @@ Code = Callable[[], Any]
 
 
 def if_stmt(
-    session: Session, test: Any, body: Code, orelse: Code, read: Read, write: Write, _names: Names
+    session: Session, test: Any, body: Code, orelse: Code, read: Read, write: Write, names: Names
 ) -> None:
     """`if`: one side when the test is a Python value, both recorded when it is captured."""
     condition = session.truth(test)
@@ -34,11 +34,17 @@ def if_stmt(
         (body if condition else orelse)()
         return
     session.decide("if", "recorded", "the condition is captured")
-    capture_sides(session, condition, body, orelse, read, write)
+    capture_sides(session, condition, body, orelse, read, write, names)
 
 
 def capture_sides(
-    session: Session, condition: Any, body: Code, orelse: Code, read: Read, write: Write
+    session: Session,
+    condition: Any,
+    body: Code,
+    orelse: Code,
+    read: Read,
+    write: Write,
+    names: Names,
 ) -> None:
     """Record both sides; each starts from the names as they are now."""
     before = read()
@@ -52,7 +58,7 @@ def capture_sides(
         return run
 
     try:
-        after = capture_if(session.recorder, condition, side(body), side(orelse))
+        after = capture_if(session.recorder, condition, side(body), side(orelse), names=names)
     except BaseException:
         write(before)
         raise
@@ -202,7 +208,7 @@ def _for_python(
             _for_recorded(session, rest, 0, body, goes_on, read, write, names)
             return
         if condition is not True:
-            capture_sides(session, condition, _trip(body, item), _nothing, read, write)
+            capture_sides(session, condition, _trip(body, item), _nothing, read, write, names)
             continue
         body(item)
         if isinstance(iterable, StagedList) and iterable.columns is not None:
