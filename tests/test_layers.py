@@ -4,13 +4,14 @@ import ast
 from pathlib import Path
 
 SRC = Path(__file__).parents[1] / "src" / "stator"
-GROUND = {"errors", "frames", "location", "logs"}
+GROUND = {"debugger", "errors", "frames", "location", "logs"}
 STAGES = {"source", "rewrite", "staging", "capture", "program", "optimize", "execute", "export"}
 MAY_IMPORT = {
     "location": set(),
     "logs": set(),
     "frames": {"location", "logs"},
     "errors": {"frames", "location"},
+    "debugger": {"frames"},
     "source": GROUND,
     "program": GROUND,
     "rewrite": {"source"} | GROUND,

@@ -2,9 +2,11 @@
 
     f(a, *b, **k)       stator__.call(f, a, *b, **k)
     super()             super(__class__, self)
+    breakpoint()        stator__.debugger(breakpoint)()
 
 A bare `super()` looks at the frame it is called from, which need not be the method's own any
-more, so it is told what it would find. Debugger calls stay plain: they stop where they stand.
+more, so it is told what it would find. A debugger stops in the frame that calls it, so that call
+stays where it stands.
 """
 
 from __future__ import annotations
@@ -16,7 +18,6 @@ from stator.rewrite.job import Job
 from stator.rewrite.template import is_staged, staged
 from stator.rewrite.walk import Walk
 
-PLAIN_NAMES = frozenset({"breakpoint", "globals"})
 GENERATED = re.compile(r"(comp|thunk)_\d+__")
 
 
@@ -31,6 +32,9 @@ class _Calls(Walk):
         if _is_bare_super(node) and self.job.first_parameter is not None:
             names = ("__class__", self.job.first_parameter)
             node.args = [ast.copy_location(ast.Name(name, ast.Load()), node) for name in names]
+            return node
+        if _stops_here(node.func):
+            node.func = staged("debugger", node.func, at=node)
             return node
         if _stays_plain(node):
             return node
@@ -62,14 +66,14 @@ def _stays_plain(node: ast.Call) -> bool:
     function = node.func
     if isinstance(function, ast.Name):
         generated = GENERATED.fullmatch(function.id) is not None
-        return generated or function.id in PLAIN_NAMES or _is_bare_super(node)
-    if isinstance(function, ast.Attribute):
-        return is_staged(function)
-    return _reads_set_trace(function)
+        return generated or function.id == "globals" or _is_bare_super(node)
+    return isinstance(function, ast.Attribute) and is_staged(function)
 
 
-def _reads_set_trace(node: ast.expr) -> bool:
-    """`stator__.get(E, "set_trace")`: a debugger stops in the frame that calls it."""
+def _stops_here(node: ast.expr) -> bool:
+    """`breakpoint`, or `stator__.get(E, "set_trace")`."""
+    if isinstance(node, ast.Name):
+        return node.id == "breakpoint"
     return (
         isinstance(node, ast.Call)
         and is_staged(node.func)

@@ -12,10 +12,11 @@ import ast
 import re
 import types
 
-from stator.rewrite.template import STAGING
+from stator.frames import STAGING
+from stator.rewrite.visible import with_visible_names
 
 OWN_NAME = "function__"  # not the user's: a global function may call itself by name
-GENERATED = re.compile(r"(body|orelse|handler|test|read|write|comp|thunk)_\d+(_\d+)?__")
+GENERATED = re.compile(r"(body|orelse|final|handler|test|comp|thunk)_\d+(_\d+)?__")
 FUTURE = 0
 for _feature in __future__.all_feature_names:
     FUTURE |= getattr(__future__, _feature).compiler_flag
@@ -27,7 +28,7 @@ def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
     module = ast.parse(f"def outer({', '.join(free)}): pass")
     outer = module.body[0]
     assert isinstance(outer, ast.FunctionDef)
-    outer.body = [_without_header(tree)]
+    outer.body = [_without_header(with_visible_names(tree))]
     flags = like.co_flags & FUTURE
     whole = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
     code = _inner_code(_inner_code(whole))
@@ -70,11 +71,19 @@ def _inner_code(code: types.CodeType) -> types.CodeType:
 
 
 def _named_like(code: types.CodeType, like: types.CodeType) -> types.CodeType:
-    """`code` and the functions generated in it, under the name that tracebacks should show."""
+    """`code` and the functions in it, under the names that tracebacks should show.
+
+    A piece that the rewrite has made goes by the name of the function that it is a piece of.
+    """
     inner = tuple(
-        _named_like(const, like)
-        if isinstance(const, types.CodeType) and GENERATED.fullmatch(const.co_name)
-        else const
+        _renamed(const, like) if isinstance(const, types.CodeType) else const
         for const in code.co_consts
     )
     return code.replace(co_name=like.co_name, co_qualname=like.co_qualname, co_consts=inner)
+
+
+def _renamed(code: types.CodeType, like: types.CodeType) -> types.CodeType:
+    if GENERATED.fullmatch(code.co_name):
+        return _named_like(code, like)
+    qualname = f"{like.co_qualname}.<locals>.{code.co_name}"
+    return _named_like(code, code.replace(co_qualname=qualname))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import textwrap
 
+from stator.frames import STAGING
+
 Filling = str | ast.expr | list[ast.stmt]
-STAGING = "stator__"
 
 
 def quote(template: str, *, at: ast.AST, **holes: Filling) -> list[ast.stmt]:

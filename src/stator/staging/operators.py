@@ -18,6 +18,7 @@ from stator.capture.values import (
     Variant,
     is_table,
 )
+from stator.debugger import for_converted_code
 from stator.errors import UnsupportedCall
 from stator.staging import (
     access,
@@ -59,6 +60,10 @@ class Staging:
         self.recorder = session.recorder
         self.call = Caller(session, self)
         session.attach(self)
+
+    def debugger(self, function: Any) -> Any:
+        """`breakpoint` or `set_trace`, which stop in the frame that calls them."""
+        return for_converted_code(function)
 
     # ---- control flow
 

@@ -31,6 +31,8 @@ from stator.capture.shown import tensors_shown
 from stator.capture.values import (
     Diverged,
 )
+from stator.capture.variables import Scenes, Watch
+from stator.debugger import stepping_around
 from stator.errors import CaptureError, StatorError
 from stator.logs import frames_are_shown
 from stator.program.ir import Block
@@ -71,6 +73,7 @@ class Captured:
     given: tuple[tuple[Structure, Given], ...] = ()  # what is in the results as it was given
     hooked: Mapping[str, torch.nn.Module] = field(default_factory=dict)  # by name, for their hooks
     noted: tuple[tuple[Effect, ...], ...] = ()  # what is changed before the program may raise
+    scenes: Scenes | None = None  # what the user's names hold at each op, where that was asked for
 
 
 def trace(
@@ -81,14 +84,16 @@ def trace(
     name: str,
     owner: torch.nn.Module | None = None,
     live: tuple[AnySlot, ...] = (),
+    watched: bool = False,
 ) -> Captured:
     """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s.
 
-    What the slots `live` hold become further inputs, after those of the arguments.
+    What the slots `live` hold become further inputs, after those of the arguments. With `watched`,
+    what the user's names hold is noted op by op.
     """
     with ONE_AT_A_TIME, _apart():
         apart = contextvars.copy_context()  # what user code does to context variables stays in it
-        return apart.run(_trace, function, args, kwargs, name, owner, live)
+        return apart.run(_trace, function, args, kwargs, name, owner, live, watched)
 
 
 def _trace(
@@ -98,10 +103,12 @@ def _trace(
     name: str,
     owner: torch.nn.Module | None,
     live: tuple[AnySlot, ...],
+    watched: bool,
 ) -> Captured:
     session = Session()
     staging = Staging(session)
     recorder = session.recorder
+    watch = Watch(recorder) if watched else None
     if owner is not None:
         name_tensors(session, owner)
     with recorder.quiet():
@@ -115,7 +122,8 @@ def _trace(
     notes = recorder.before_raise = Notes(session, inputs, live)
     with _recording(session):
         try:
-            value = staging.call(function, *inputs.args, **inputs.kwargs)
+            with watch.watching() if watch is not None else nullcontext():
+                value = staging.call(function, *inputs.args, **inputs.kwargs)
             results = Results(recorder, session.guards.is_outside, session.plain)
             structure = results.structure_of(value)
             effects = effects_of(session, inputs, results, live)
@@ -144,6 +152,7 @@ def _trace(
         program, recorder.stored_tensors, effects, results.classes | notes.classes, session.guards,
         tuple(session.decisions),
         recorder.errors, live, written, given, session.hooked, tuple(notes.effects),
+        watch.scenes if watch is not None else None,
     )  # fmt: skip
 
 
@@ -200,6 +209,7 @@ def _recording(session: Session) -> Iterator[None]:
             recorder,
             _quiet_meta(),
             tensors_shown(recorder),
+            stepping_around(),
         ):
             yield
     except StatorError:
