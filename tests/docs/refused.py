@@ -15,6 +15,8 @@ import sys
 import numpy
 import torch
 
+import stator
+
 Pair = collections.namedtuple("Pair", "first second")
 TAGS = {"seen"}
 TABLE: dict[str, object] = {"seen": 1}
@@ -42,6 +44,57 @@ class Slotted:
 
 
 SLOTTED = Slotted()
+QUEUE = collections.deque([1])
+KEPT: dict[str, object] = {}
+
+
+class Point:
+    def __init__(self, value):
+        self.value = value
+
+
+class Scaled(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, scale):
+        return x * scale
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+class Raising(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        raise RuntimeError("no gradient")
+
+
+class Numbered(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return 1.0
+
+
+class LeftAlone:
+    """Code that is not converted."""
+
+    @staticmethod
+    @stator.not_to_static
+    def keep(value):
+        KEPT["value"] = value
+
+    @staticmethod
+    @stator.not_to_static
+    def set_data(x, y):
+        x.data = y
 
 
 async def asynchronous(x, y):
@@ -474,6 +527,155 @@ def deque_of_unknown_length(x, y):
 
 def counter_of_captured_numbers(x, y):
     return len(collections.Counter([int(y)]))
+
+
+def rank_of_an_item_that_grows(x, y):
+    box = {"state": x}
+    while y > 0:
+        box["state"] = box["state"][None]
+        y = y - 1
+    return box["state"]
+
+
+def caught_exception_asked_late(x, y):
+    kept = None
+    try:
+        if y > 1:
+            raise ValueError("large")
+    except ValueError as error:
+        kept = error
+    return isinstance(kept, ValueError)
+
+
+def deque_of_a_module_grows(x, y):
+    if y > 1:
+        QUEUE.append(2)
+    return x
+
+
+def object_in_a_grown_list(x, y):
+    points = []
+    while y > 0:
+        points.append(Point(x))
+        y = y - 1
+    return len(points)
+
+
+def set_in_a_grown_list(x, y):
+    sets = []
+    while y > 0:
+        sets.append({1, 2})
+        y = y - 1
+    return len(sets)
+
+
+def private_number_function(x, y):
+    return torch._sym_cos(float(x.sum()))
+
+
+def conditional_op(x, y):
+    return torch.cond(y > 1, lambda z: z + 1, lambda z: z - 1, (x,))
+
+
+def text_sliced_by_a_step(x, y):
+    return "abcdef"[:: int(y)]
+
+
+def iterator_of_one_of_two(x, y):
+    chosen = x if y > 1 else (x, x)
+    return next(iter(chosen))
+
+
+def frozen_set_of_numbers(x, y):
+    return len(frozenset([int(y), 1]))
+
+
+def dict_of_either_path_spread(x, y):
+    table = {"low": x} if y > 1 else {"high": x}
+    return {**table}
+
+
+def keyword_to_a_function(x, y):
+    return Scaled.apply(x, scale=2)
+
+
+def backward_that_raises(x, y):
+    return Raising.apply(x.requires_grad_())
+
+
+def backward_that_gives_a_number(x, y):
+    return Numbered.apply(x.requires_grad_())
+
+
+def library_object_in_a_branch(x, y):
+    layers = collections.ChainMap({})
+    if y > 1:
+        layers.update(seen=1)
+    return x
+
+
+def size_of_a_grown_list(x, y):
+    items = []
+    while y > 0:
+        items.append(x * y)
+        y = y - 1
+    return items.__sizeof__()
+
+
+def grid_of_a_grown_list(x, y):
+    items = []
+    while y > 0:
+        items.append(x * y)
+        y = y - 1
+    return torch.meshgrid(items, indexing="ij")
+
+
+def rest_of_a_grown_list(x, y):
+    items = []
+    while y > 0:
+        items.append(x * y)
+        y = y - 1
+    match items:
+        case [first, *rest]:
+            return first * len(rest)
+    return x
+
+
+def tensor_of_grown_lists(x, y):
+    items = []
+    while y > 0:
+        items.append(int(y))
+        y = y - 1
+    return torch.tensor([items, items])
+
+
+def hook_after_accumulation(x, y):
+    x.register_post_accumulate_grad_hook(print)
+    return x
+
+
+def data_set_by_a_library(x, y):
+    z = x.clone()
+    LeftAlone.set_data(z, x)
+    return z
+
+
+def number_kept_from_a_branch(x, y):
+    if y > 1:
+        LeftAlone.keep(int(x.sum()))
+    return x * KEPT["value"]
+
+
+def nested_tensor(x, y):
+    return torch._nested_tensor_from_tensor_list([x, x])
+
+
+def gradient_that_is_not_asked_for(x, y):
+    mean = x.mean()[None, None]
+    rows, wanted = x[None], [True, False, False]
+    return torch.ops.aten.native_layer_norm_backward(
+        rows, rows, [3], mean, mean, None, None, wanted
+    )
 
 
 def function_made_in_a_try(x, y):

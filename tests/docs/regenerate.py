@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.docs import debugging, error_pages, refusals, syntax
+from tests.docs import debugging, error_pages, refusals, syntax, texts
 from tests.docs.documents import ROOT, with_blocks, with_tables
 from tests.docs.features import table
 from tests.docs.stages import MAKERS
@@ -22,6 +22,7 @@ def main() -> None:
     write(DEBUGGING, with_tables(with_made, debugging.TABLES))
     write(MODELS, with_tables(MODELS.read_text(), TABLES))
     write(REFUSALS, refusals.page())
+    write(texts.MESSAGES, texts.messages())
     write(SYNTAX, syntax.page())
     for name, text in error_pages.pages().items():
         write(error_pages.FOLDER / name, text)
