@@ -14,6 +14,7 @@ import torch
 import stator
 from docs.examples import looking
 from stator import InputSpec
+from tests.docs import stepping
 from tests.docs.documents import ROOT
 from tests.docs.error_pages import example_file
 from tests.docs.mistakes import HEAD, MISTAKES, Mistake
@@ -133,5 +134,6 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "verbosity": verbosity,
     "tensor": printed_tensor,
     "page": explained_error,
+    **stepping.MAKERS,
 }
 TABLES: Mapping[str, Callable[[], Any]] = {"mistakes": mistakes}
