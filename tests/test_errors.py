@@ -119,8 +119,8 @@ def call_of(function, tmp_path, loaded):
 @pytest.mark.parametrize(
     ("function", "error", "offset", "given"),
     [
-        (checked, AssertionError, 1, "  with x: f32[4], n: i64[]"),
-        (raising, KeyError, 2, "  with x: f32[4], n: i64[]"),
+        (checked, AssertionError, 1, "  called with x: f32[4], n: i64[]"),
+        (raising, KeyError, 2, "  called with x: f32[4], n: i64[]"),
         (indexed, IndexError, 1, None),
     ],
 )
@@ -199,3 +199,23 @@ def test_a_keyword_of_apply_is_given_by_position():
         "    - static = stator.to_static(lambda x: Scaled.apply(x, scale=2))",
         "    + static = stator.to_static(lambda x: Scaled.apply(x, 2))",
     )
+
+
+@pytest.mark.parametrize("kind", ["program", "saved"])
+def test_what_a_run_raises_in_a_loop_names_the_line_and_the_inputs_as_such(tmp_path, kind):
+    def grown(x):
+        while x.shape[0] < 9:
+            x = torch.cat([x, x])
+            if x.sum() > 3:
+                raise ValueError("too much")
+        return x
+
+    run = stator.to_static(grown, [InputSpec([None], name="x")])
+    if kind == "saved":
+        stator.save(grown, tmp_path / "m", input_spec=[InputSpec([None], name="x")])
+        run = stator.load(tmp_path / "m")
+    with pytest.raises(ValueError, match="too much") as caught:
+        run(torch.ones(2))
+    place, given = caught.value.__notes__[:2]
+    assert f"test_errors.py:{grown.__code__.co_firstlineno + 4}, in grown" in place
+    assert given == "  called with x: f32[2]"  # where the variable x is f32[4] by then

@@ -74,6 +74,7 @@ class StatorError(Exception):
 
     code = "ST000"
     otherwise = ""  # the way out where an error names none of its own
+    beside = "with"  # the word before the variables that it names
 
     def __init__(
         self,
@@ -94,7 +95,7 @@ class StatorError(Exception):
             lines.append(f"  at {self.at}")
         if self.involved:
             named = ", ".join(f"{name}: {kind}" for name, kind in self.involved.items())
-            lines.append(f"  with {named}")
+            lines.append(f"  {self.beside} {named}")
         if self.fix:
             lines.append(f"  fix: {self.fix}")
         return "\n".join([*lines, *self.diff])
@@ -546,6 +547,7 @@ class DemandViolated(InputError, ValueError):
     code = "ST302"
     otherwise = "call it with sizes that fit, or capture it for fixed sizes"
     before_running = False  # True where nothing of the program had run yet
+    beside = "called with"  # what it names are the inputs: a variable may be called the same
 
 
 class UnknownOption(InputError, AttributeError, ValueError):

@@ -150,7 +150,7 @@ def test_a_tensor_list_of_another_length_is_refused():
     assert str(caught.value) == (
         "[ST302] aten::split.Tensor gives 3 values; it was captured to give 2\n"
         "  at model.py:3, in forward\n"
-        "  with x: f32[6]\n"
+        "  called with x: f32[6]\n"
         "  fix: call it with sizes that fit, or capture it for fixed sizes"
     )
 

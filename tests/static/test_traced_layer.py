@@ -256,7 +256,7 @@ def test_a_size_that_python_branched_on_is_checked(size, other, fact):
         traced([torch.ones(other)])
     assert str(refusal.value) == (
         f"[ST302] this needs arg_0.shape[0] {fact}\n  at {__file__}:{line}, in by_size\n"
-        f"        if x.shape[0] > 3:\n           ^\n  with arg_0: f32[{other}]\n"
+        f"        if x.shape[0] > 3:\n           ^\n  called with arg_0: f32[{other}]\n"
         "  fix: call it with sizes that fit, or capture it for fixed sizes"
     )
 

@@ -509,7 +509,8 @@ def _add_notes(error: Exception, step: Step, values: Values) -> None:
         given = ", ".join(describe(read(values)) for read in step.args)
         error.add_note(f"  {step.op.name} was given ({given})")
     elif named := _named(values):
-        error.add_note(f"  with {', '.join(f'{name}: {kind}' for name, kind in named.items())}")
+        given = ", ".join(f"{name}: {kind}" for name, kind in named.items())
+        error.add_note(f"  called with {given}")
 
 
 def _named(values: Values) -> dict[str, str]:

@@ -53,7 +53,7 @@ class Stepper:
     def __init__(
         self, function: Any, on_stop: OnStop | None, remember: Collection[str] | None
     ) -> None:
-        if on_stop is None and sys.stdin.isatty():
+        if on_stop is None and sys.stdin is not None and sys.stdin.isatty():
             on_stop = Prompt(self)
         self._target = Targets.of(function)
         self._name = getattr(function, "__name__", type(function).__name__)
