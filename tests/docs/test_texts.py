@@ -23,6 +23,7 @@ from stator.program.types import NumberType
 from stator.source.fence import check
 from stator.source.text import Source
 from stator.staging import lists, modules, tables
+from stator.staging.operators import Staging
 from stator.staging.session import Session
 from stator.static.example_run import ExampleRun
 from stator.static.inference_model import _not_fed
@@ -230,8 +231,8 @@ def test_a_rewrite_that_does_not_exist():
 
 def test_a_result_that_no_file_can_hold(tmp_path):
     path = tmp_path / "model"
-    assert said(stator.save, lambda x: (x, torch.int8), path, input_spec=[InputSpec([2])]) == (
-        "the program gives or takes a dtype, which a file cannot hold",
+    assert said(stator.save, lambda x: (x, said), path, input_spec=[InputSpec([2])]) == (
+        "the program gives or takes a function, which a file cannot hold",
         "return tensors, numbers, strings, and lists, tuples or dicts of these",
     )
 
@@ -322,4 +323,13 @@ def test_a_function_that_has_no_program_to_view(tmp_path):
     assert said(stator.debug.view, stator.to_static(fresh), tmp_path / "page.html") == (
         "fresh has not been captured yet: there is no program to view",
         "call it once, or use `stator.explain` with arguments for it",
+    )
+
+
+def test_an_op_that_takes_a_float_and_never_uses_it():
+    session = Session()
+    caller, number = Staging(session).call, session.recorder.sizes.create_unbacked_symfloat()
+    assert said(caller._with_stand_ins, torch.add, (torch.ones(2), 1), {"alpha": number}) == (
+        "`add` needs the value of a captured number",
+        "compute it with other ops",
     )
