@@ -75,6 +75,7 @@ def differences(eager: list[Event], program: list[Event]) -> Iterator[str]:
 
     A line that eager does not come to is left out: jumps are lowered to flags, which are asked
     at the head of a loop. So are names that eager has nowhere on that line: a comprehension's.
+    A line that changes an object, and has its first op then, may show what the next one has.
     """
     start = 0
     for event in program:
@@ -83,21 +84,23 @@ def differences(eager: list[Event], program: list[Event]) -> Iterator[str]:
             for k in range(start, len(eager))
             if (eager[k].function, eager[k].line) == (event.function, event.line)
         ]
-        found = next((k for k in there if not _differs(eager[k], event)), None)
+        found = next((k for k in there if not _differs(eager, k, event)), None)
         if found is not None:
             start = found
         elif there:
-            yield f"{event.function}:{event.line}: {_differs(eager[there[0]], event)}"
+            yield f"{event.function}:{event.line}: {_differs(eager, there[0], event)}"
 
 
-def _differs(eager: Event, event: Event) -> str:
+def _differs(eager: list[Event], at: int, event: Event) -> str:
+    now = eager[at].variables
+    after = (one.variables for one in eager[at + 1 :] if one.function == event.function)
+    then = next(after, now)
     for name, value in event.variables.items():
-        if isinstance(value, Unknown):
+        known = [held[name] for held in (now, then) if name in held]
+        if isinstance(value, Unknown) or not known or not all(map(_is_plain, known)):
             continue
-        if name not in eager.variables:
-            continue
-        if _is_plain(eager.variables[name]) and not is_same(eager.variables[name], value):
-            return f"{name} is {value!r}, in eager {eager.variables[name]!r}"
+        if not any(is_same(one, value) for one in known):
+            return f"{name} is {value!r}, in eager {known[0]!r}"
     return ""
 
 
