@@ -362,7 +362,7 @@ QUICK = ("loops.while_else", "growing.reset_list_in_branch", "exceptions.try_bre
 CHANGES_BEFORE_ITS_FIRST_OP = {  # a line that changes an object in Python, and then has an op
     "exceptions.with_break_inside", "objects.mydict_missing_branch", "tables.counts_by_default",
     "objects.while_cond_side_effect", "tables.captured_key_that_is_missing",
-    "tables.default_read_in_a_branch",
+    "tables.default_read_in_a_branch", "effects.own_context_manager",
 }  # fmt: skip
 OUTSIDE = {"outside.closure_rebound_between_calls", "outside.torch_random_numbers"}
 SHOWN = [
