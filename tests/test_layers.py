@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "debug": STAGES | {"static"} | GROUND,
     "api": STAGES | {"static", "debug"} | GROUND,
     "cli": STAGES | {"static", "debug", "api"} | GROUND,
+    "__main__": {"cli"},
     "__init__": STAGES | {"static", "debug", "api"} | GROUND,
 }
 

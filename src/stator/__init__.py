@@ -17,6 +17,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from stator import debug, errors, static
     from stator.api.public import (
         ConcreteProgram,
         InputSpec,
@@ -25,9 +26,7 @@ if TYPE_CHECKING:
         StatorError,
         TracedLayer,
         TranslatedLayer,
-        debug,
         enable_to_static,
-        errors,
         explain,
         ignore_module,
         load,
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
         save,
         set_code_level,
         set_verbosity,
-        static,
         to_static,
     )
 

@@ -99,14 +99,12 @@ def _source(node: Definition, around: _Around, file: str, lines: list[str]) -> S
 
 def _imports(tree: ast.AST) -> dict[str, str]:
     """What each imported name stands for: `static` -> `stator.to_static`."""
-    found = {}
+    found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             found |= {item.asname: item.name for item in node.names if item.asname}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found |= {
-                item.asname or item.name: f"{node.module}.{item.name}" for item in node.names
-            }
+            found |= {item.asname or item.name: f"{node.module}.{item.name}" for item in node.names}
     return found
 
 
