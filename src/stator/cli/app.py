@@ -82,14 +82,16 @@ def work(module: str, name: str) -> Callable[..., None]:
     """What a command does: `module.name`, imported when the command is used."""
 
     def run(**given: Any) -> None:
-        outcome = getattr(importlib.import_module(f"stator.cli.{module}"), name)(**given)
+        screen = importlib.import_module("stator.cli.screen")
+        with screen.working("starting"):
+            found = importlib.import_module(f"stator.cli.{module}")
+        outcome = getattr(found, name)(**given)
         context = click.get_current_context()
         if context.meta["json"]:
             head = {"schema": SCHEMA, "command": context.info_name}
             click.echo(json.dumps(_plain(head | outcome.data), indent=2, allow_nan=False))
         else:
-            screen = importlib.import_module("stator.cli.screen").console()
-            outcome.show(screen)
+            outcome.show(screen.console())
         context.exit(outcome.exit_code)
 
     return run

@@ -17,6 +17,7 @@ from rich.text import Text
 from stator.cli.failures import FOUND, OK, Failure
 from stator.cli.screen import Outcome, columns, counted, show_plain, show_table, working
 from stator.errors import UnsupportedSyntax
+from stator.location import Location
 from stator.rewrite.convert import rewrite
 from stator.source.fence import FENCE, refusals
 from stator.source.files import File, Found, own_parts, read_file
@@ -120,7 +121,22 @@ def _check_file(file: str, name: str, everything: bool) -> list[Checked]:
     compile(text, file, "exec", dont_inherit=True)  # what parses may still be no Python
     chosen = _chosen(read_file(file, text), file, name, everything)
     lines = text.splitlines()
-    return [_checked(found, why, lines) for found, why in chosen]
+    return list(_told_once(_checked(found, why, lines) for found, why in chosen))
+
+
+def _told_once(checked: Iterable[Checked]) -> Iterator[Checked]:
+    """No refusal twice (of a nested `async def`), and no lambda that nothing is to be said of."""
+    told: set[tuple[str, Location | None]] = set()
+    for one in checked:
+        new = [error for error in one.refused if (error.problem, _spot(error)) not in told]
+        told.update((error.problem, _spot(error)) for error in new)
+        plain = one.name.endswith("<lambda>") and not one.lines
+        if new or not (one.refused or plain):
+            yield replace(one, refused=tuple(new))
+
+
+def _spot(error: UnsupportedSyntax) -> Location | None:
+    return replace(error.at, function="") if error.at is not None else None
 
 
 def _unreadable(file: str, error: SyntaxError) -> Unreadable:
@@ -139,7 +155,6 @@ def _chosen(read: File, file: str, name: str, everything: bool) -> Iterator[tupl
         reasons = {one.name: why for one in read.functions if (why := _why_static(one, read))}
     if not reasons:
         reasons = {one.name: "all functions" for one in read.functions}
-        reasons = {key: why for key, why in reasons.items() if not key.endswith("<lambda>")}
     else:
         reasons = _with_called(read.functions, reasons)
     for one in read.functions:

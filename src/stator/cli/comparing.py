@@ -13,7 +13,7 @@ from rich.text import Text
 from stator.api.saving import save as save_model
 from stator.cli.failures import FOUND, OK, user_code
 from stator.cli.inputs import arguments_for
-from stator.cli.objects import is_object, load_subject
+from stator.cli.objects import fresh_imports, is_object, load_subject
 from stator.cli.screen import Outcome, counted, working
 from stator.debug.difference import Change
 from stator.debug.model_difference import ModelChanges, WeightChange, model_changes
@@ -38,11 +38,12 @@ def diff(
             if not is_object(target):
                 return read_model(target)
             torch.manual_seed(seed)  # so that both begin with the same random weights
-            subject = load_subject(target, init, mode)
             path = Path(folder) / str(number)
-            given = arguments_for(subject, inputs, seed, sizes)
-            with user_code(f"{target} could not be captured"):
-                save_model(subject.object, path, input_spec=given.specs)
+            with fresh_imports():
+                subject = load_subject(target, init, mode)
+                given = arguments_for(subject, inputs, seed, sizes)
+                with user_code(f"{target} could not be captured"):
+                    save_model(subject.object, path, input_spec=given.specs)
             return read_model(path)
 
         with working("comparing"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import importlib
 import importlib.util
@@ -9,8 +10,9 @@ import inspect
 import os
 import re
 import sys
+import sysconfig
 import types
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +23,7 @@ from stator.api.static_function import StaticFunction
 from stator.cli.failures import Failure, user_code
 from stator.cli.input_text import parse_setting
 from stator.cli.screen import working
+from stator.frames import OWN_FOLDER, within
 
 PART = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<called>\(\))?")
 EXAMPLE = "name it as `package.module:Name` or `file.py:Name`"
@@ -111,6 +114,30 @@ def _search(folder: Path) -> None:
     """As `python file.py` and `python -m` do: modules beside the user's own can be imported."""
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
+
+
+@contextlib.contextmanager
+def fresh_imports() -> Iterator[None]:
+    """What is imported of the user's inside is forgotten after: another file may import its own.
+
+    Two versions of a model may each have a module `layers` beside them.
+    """
+    modules, path = {*sys.modules}, [*sys.path]
+    try:
+        yield
+    finally:
+        sys.path[:] = path
+        for name in {*sys.modules} - modules:
+            if not _is_installed(sys.modules[name]):
+                del sys.modules[name]
+
+
+def _is_installed(module: Any) -> bool:
+    file = getattr(module, "__file__", None)
+    paths = getattr(module, "__path__", ())
+    where = file or next(iter(paths), None)
+    folders = tuple(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib"))
+    return where is None or within(where, (*folders, OWN_FOLDER))
 
 
 def _names_in(folder: Path) -> list[str]:

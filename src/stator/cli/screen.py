@@ -13,10 +13,9 @@ from typing import Any
 from rich.console import Console
 from rich.padding import Padding
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
-
-from stator.debug.code import coloured
 
 PATIENCE = 1.0  # seconds of work before a bar is shown
 UNLIMITED = 100_000  # columns: lines of a pipe are never broken
@@ -45,8 +44,10 @@ def console() -> Console:
 
 def show_code(screen: Console, text: str) -> None:
     """Python source, every line as it is."""
-    if screen.is_terminal and screen.color_system is not None and not screen.no_color:
-        screen.file.write(coloured(text, "python") + "\n")
+    if screen.is_terminal and not screen.no_color:
+        shown = Syntax(text, "python", theme="ansi_dark").highlight(text)
+        shown.rstrip()
+        screen.print(shown, soft_wrap=True)
     else:
         show_plain(screen, text)
 
