@@ -132,4 +132,6 @@ def user_code(doing: str) -> Iterator[None]:
     except SystemExit as error:
         raise Failure(doing, USER_CODE, details=f"it ended itself: exit({error.code})") from error
     except Exception as error:
+        if isinstance(error, OSError) and place_of(error) is None:
+            raise  # of a file that we write
         raise of_user_code(error, doing) from error

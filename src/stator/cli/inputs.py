@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import itertools
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -103,7 +104,8 @@ class Drawn:
         if isinstance(size, int):
             return size
         if size not in self._named:  # each name another size, so that they are not mixed up
-            self._named[size] = UNNAMED_SIZE + len(self._named)
+            free = (one for one in itertools.count(UNNAMED_SIZE) if one not in self._named.values())
+            self._named[size] = next(free)
         return self._named[size]
 
 
@@ -133,13 +135,13 @@ def _read(text: FileText) -> list[tuple[str | None, torch.Tensor]]:
     path = Path(text.path)
     if not path.is_file():
         raise Failure(f"--input: there is no file {path}", fix="check the path")
-    if path.suffix.lower() == ".npy":
-        return [(text.name, _tensor(_load_numpy(path), text))]
-    several: dict[str, torch.Tensor]
-    if path.suffix.lower() == ".npz":
-        several = {name: _tensor(array, text) for name, array in _load_numpy(path).items()}
-    else:
+    if path.suffix.lower() == ".safetensors":
         several = _load_safetensors(path)
+    else:
+        loaded = _load_numpy(path)
+        if isinstance(loaded, numpy.ndarray):
+            return [(text.name, _tensor(loaded, text))]
+        several = {name: _tensor(array, text) for name, array in loaded.items()}
     if text.name is None:
         return list(several.items())
     if text.name in several:
@@ -151,9 +153,13 @@ def _read(text: FileText) -> list[tuple[str | None, torch.Tensor]]:
 
 
 def _load_numpy(path: Path) -> Any:
+    """An array, or a dict of them: the file itself says which."""
     try:
-        loaded = numpy.load(path, allow_pickle=False)
-        return loaded if isinstance(loaded, numpy.ndarray) else {n: loaded[n] for n in loaded.files}
+        with path.open("rb") as stream:
+            loaded = numpy.load(stream, allow_pickle=False)
+            if isinstance(loaded, numpy.ndarray):
+                return loaded
+            return {name: loaded[name] for name in loaded.files}
     except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as error:
         objects = "pickle" in str(error)  # numpy takes whatever it does not know for a pickle
         problem = "it is damaged, or holds Python objects" if objects else str(error)
