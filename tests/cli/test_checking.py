@@ -17,7 +17,9 @@ def test_a_file_is_checked_by_line_and_not_run(shell):
     done = shell("check", "syntax.py")
     assert done.err == ""
     assert done.exit_code == 1
-    assert done.out == """\
+    assert (
+        done.out
+        == """\
 syntax.py:9  helper  (called by Model.forward)
   10  return [eval("x") for _ in range(3)]  a loop
   [ST102] a call of `eval` cannot be converted
@@ -55,6 +57,7 @@ syntax.py:32  Model.step  (called by Model.forward)
 
 3 functions in 1 file: 4 refused
 """
+    )
 
 
 def test_the_same_as_json(shell):

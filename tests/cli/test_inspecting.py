@@ -38,7 +38,9 @@ def test_everything_a_model_says_of_itself(shell, saved):
 def test_the_text_for_people(shell, saved):
     text = re.sub(r"[0-9a-f]{64}", "DIGEST", shell("inspect", saved).out)
     assert text.startswith(f"{saved}\nformat 2, written by stator 0.1.0, torch ")
-    assert "\n  method   mode   program\n  forward  train  forward\n  forward  eval   eval\n" in text
+    assert (
+        "\n  method   mode   program\n  forward  train  forward\n  forward  eval   eval\n" in text
+    )
     assert "\n  takes x: f32[s0, 4]\n  gives (f32[s0, 4], int)\n" in text
     assert text.endswith(
         "2 parameters; 80 bytes\n"

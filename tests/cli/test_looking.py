@@ -45,7 +45,9 @@ def test_code_is_that_of_the_static_function(shell):
 
 def test_a_program_is_printed_with_or_without_places(shell):
     done = shell("program", "net.py:sign")
-    assert done.out == """\
+    assert (
+        done.out
+        == """\
 program sign(%anything: f32[s0, 2]) {
   %1: f32[] = aten::sum(%anything)  # net.py:41
   %2: b8[] = aten::gt.Scalar(%1, 0)  # net.py:41
@@ -60,6 +62,7 @@ program sign(%anything: f32[s0, 2]) {
   return %6
 }
 """
+    )
     plain = shell("program", "net.py:sign", "--no-places").out
     assert plain == "\n".join(line.partition("  #")[0] for line in done.out.split("\n"))
 

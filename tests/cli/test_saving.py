@@ -32,7 +32,9 @@ def test_a_folder_gets_the_objects_name(shell, folder):
 def test_a_method_and_a_constant(shell):
     assert shell("save", "net.py:Net.double", "-i", "x:f32[2,4]", "-o", "d").exit_code == 0
     assert stator.load("d")(torch.ones(2, 4)).shape == (2, 4)
-    assert shell("save", "net.py:Net", "-i", "f32[2,4]", "-i", "limit=9.0", "-o", "c").exit_code == 0
+    assert (
+        shell("save", "net.py:Net", "-i", "f32[2,4]", "-i", "limit=9.0", "-o", "c").exit_code == 0
+    )
     assert stator.load("c").eval()(torch.ones(2, 4), 9.0)[1] == 0
 
 

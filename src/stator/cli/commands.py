@@ -7,6 +7,7 @@ seconds to import: nothing here imports it.
 from __future__ import annotations
 
 import importlib.metadata
+import inspect as inspection
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -50,13 +51,18 @@ def _command(module: str, name: str | None = None) -> Callable[[Callable[[], Non
             called,
             params=[*options, *_everywhere()],
             callback=work(module, documented.__name__.rstrip("_")),
-            help=(documented.__doc__ or "").replace("Example:", "\b\nExample:"),  # not wrapped
+            help=_help(documented),
             context_settings=SETTINGS,
         )
         main.add_command(command)
         return command
 
     return declare
+
+
+def _help(documented: Callable[[], None]) -> str:
+    """The docstring; click is not to wrap the lines of its example."""
+    return inspection.cleandoc(documented.__doc__ or "").replace("Example:", "\b\nExample:")
 
 
 def _everywhere() -> list[click.Parameter]:
@@ -88,20 +94,27 @@ def _inputs(function: Declared) -> Declared:
     return function
 
 
+def _init(function: Declared) -> Declared:
+    return click.option(
+        "--init", multiple=True, metavar="NAME=VALUE",
+        help="An argument for the class or factory that OBJ names. Repeat it.",
+    )(function)  # fmt: skip
+
+
 def _object(function: Declared) -> Declared:
-    """How the object is made."""
-    for option in (
-        click.option(
-            "--mode", type=click.Choice(["train", "eval"]),
-            help="Put the module in this mode first; otherwise it stays as it is.",
-        ),
-        click.option(
-            "--init", multiple=True, metavar="NAME=VALUE",
-            help="An argument for the class or factory that OBJ names. Repeat it.",
-        ),
-    ):  # fmt: skip
-        function = option(function)
-    return function
+    """How the object is made, and in which mode it is."""
+    mode = click.option(
+        "--mode", type=click.Choice(["train", "eval"]),
+        help="Put the module in this mode first; otherwise it stays as it is.",
+    )  # fmt: skip
+    return _init(mode(function))
+
+
+def _eval_mode(function: Declared) -> Declared:
+    return click.option(
+        "--mode", type=click.Choice(["train", "eval"]), default="eval", show_default=True,
+        help="The mode that it runs in.",
+    )(function)  # fmt: skip
 
 
 def _method(function: Declared) -> Declared:
@@ -182,8 +195,8 @@ def save() -> None:
     """Write OBJ as a saved model, for these inputs.
 
     Example:
-      stator save model.py:Decoder --input "tokens:int64[None,None]" -o out/decoder
-      stator save model.py:Net --init width=64 --input "x:float32[None,784]" -o out/
+      stator save model.py:Decoder -i "tokens:int64[None,None]" -o out/decoder
+      stator save model.py:Net --init width=64 -i "x:float32[None,784]" -o out/
     """
 
 
@@ -191,8 +204,7 @@ def save() -> None:
 @click.argument("model")
 @_inputs
 @_method
-@click.option("--mode", type=click.Choice(["train", "eval"]), default="eval", show_default=True,
-              help="The mode that the model runs in.")  # fmt: skip
+@_eval_mode
 @click.option("--device", default="cpu", show_default=True, help="Where it runs: cpu, cuda:0.")
 @click.option("-o", "--output", metavar="FILE",
               help="Write the results: .npz, .npy (for one) or .safetensors.")  # fmt: skip
@@ -241,7 +253,8 @@ def diff() -> None:
 @_command("timing")
 @click.argument("target", metavar="OBJ|MODEL")
 @_inputs
-@_object
+@_init
+@_eval_mode
 @_method
 @click.option("--compile", "compiled", is_flag=True, help="Time torch.compile, too.")
 @click.option("--backward", is_flag=True, help="With the gradients of a sum of the results.")

@@ -51,7 +51,7 @@ def bench(
     sizes: Sequence[str],
     seed: int,
     init: Sequence[str],
-    mode: str | None,
+    mode: str,
     method: str,
     compiled: bool,
     backward: bool,
@@ -60,13 +60,13 @@ def bench(
 ) -> Outcome:
     """Medians over alternating rounds, after every contender was shown to give the same."""
     if is_object(target):
-        subject = load_subject(target, init, mode or "eval")
+        subject = load_subject(target, init, mode)
         contenders = _of_object(subject, inputs, sizes, seed, compiled, backward)
     elif compiled or init:
         raise Failure("a saved model is timed alone: it takes no --compile or --init",
                       fix="name an object as file.py:Name, or leave them out")  # fmt: skip
     else:
-        contenders = _of_model(target, method, mode or "eval", inputs, sizes, seed, backward)
+        contenders = _of_model(target, method, mode, inputs, sizes, seed, backward)
     with torch.set_grad_enabled(backward):
         with working("first calls", len(contenders)) as step:
             first, results = _first_calls(contenders, seed, step)
