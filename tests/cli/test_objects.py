@@ -82,7 +82,7 @@ def test_the_mode_is_set(folder):
          "  fix: run it where the module can be imported, or give the path of its file"),
         ("a b:f", "Error: `a b` is neither a module nor a .py file\n"
          "  fix: name it as `package.module:Name` or `file.py:Name`"),
-        ("net.py:Nat", "Error: `net` has no `Nat`\n  fix: did you mean Net?"),
+        ("net.py:Nat", "Error: `net.py` has no `Nat`\n  fix: did you mean Net?"),
         ("net.py:Net.fourward", "Error: `Net` has no `fourward`\n  fix: did you mean forward?"),
         ("net.py:a b", "Error: `a b` in `net.py:a b` is not a name\n"
          "  fix: write NAME, or NAME() to call it"),

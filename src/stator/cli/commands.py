@@ -17,6 +17,7 @@ from stator.cli.app import Application, be_verbose, work
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+FILES = click.Path()  # any text, which a shell completes as a file
 EXITS = """Exit codes: 0 as it should be; 1 something was found (a refusal, a difference, something
 missing); 2 a wrong call; 3 Stator refuses; 4 your own code raised; 5 a bug in Stator;
 130 interrupted."""
@@ -124,7 +125,7 @@ def _method(function: Declared) -> Declared:
 
 
 @_command("checking")
-@click.argument("targets", nargs=-1, required=True, metavar="FILE[:NAME]...")
+@click.argument("targets", nargs=-1, required=True, metavar="FILE[:NAME]...", type=FILES)
 @click.option("--all", "everything", is_flag=True, help="Every function, not only static ones.")
 def check() -> None:
     """Say by line what is converted or refused; runs nothing.
@@ -141,7 +142,7 @@ def check() -> None:
 
 
 @_command("looking")
-@click.argument("obj")
+@click.argument("obj", type=FILES)
 @_inputs
 @_object
 @click.option("--html", type=click.Path(dir_okay=False), help="Write the report as a page.")
@@ -157,7 +158,7 @@ def explain() -> None:
 
 
 @_command("looking")
-@click.argument("obj")
+@click.argument("obj", type=FILES)
 @_object
 def code() -> None:
     """Print the Python that the rewrite makes of OBJ.
@@ -169,7 +170,7 @@ def code() -> None:
 
 
 @_command("looking")
-@click.argument("target", metavar="OBJ|MODEL")
+@click.argument("target", metavar="OBJ|MODEL", type=FILES)
 @_inputs
 @_object
 @_method
@@ -185,7 +186,7 @@ def program() -> None:
 
 
 @_command("saving")
-@click.argument("obj")
+@click.argument("obj", type=FILES)
 @_inputs
 @_object
 @click.option("-o", "--output", required=True, metavar="PATH",
@@ -201,7 +202,7 @@ def save() -> None:
 
 
 @_command("running")
-@click.argument("model")
+@click.argument("model", type=FILES)
 @_inputs
 @_method
 @_eval_mode
@@ -221,7 +222,7 @@ def run() -> None:
 
 
 @_command("inspecting")
-@click.argument("model")
+@click.argument("model", type=FILES)
 @click.option("--tensors", is_flag=True, help="List every tensor, not only the largest.")
 def inspect() -> None:
     """Show what a saved MODEL holds.
@@ -234,8 +235,8 @@ def inspect() -> None:
 
 
 @_command("comparing")
-@click.argument("first", metavar="A")
-@click.argument("second", metavar="B")
+@click.argument("first", metavar="A", type=FILES)
+@click.argument("second", metavar="B", type=FILES)
 @_inputs
 @_object
 def diff() -> None:
@@ -251,7 +252,7 @@ def diff() -> None:
 
 
 @_command("timing")
-@click.argument("target", metavar="OBJ|MODEL")
+@click.argument("target", metavar="OBJ|MODEL", type=FILES)
 @_inputs
 @_init
 @_eval_mode
@@ -287,7 +288,7 @@ def doctor() -> None:
 
 
 @_command("proving")
-@click.argument("obj")
+@click.argument("obj", type=FILES)
 @_inputs
 @_object
 @click.option("--backend", "backends", multiple=True, help="Compare this one; repeat it.")
@@ -305,7 +306,7 @@ def verify() -> None:
 
 
 @_command("viewing")
-@click.argument("target", metavar="OBJ|MODEL")
+@click.argument("target", metavar="OBJ|MODEL", type=FILES)
 @_inputs
 @_object
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page to write.")

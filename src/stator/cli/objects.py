@@ -155,18 +155,20 @@ def _follow(
         if part is None:
             raise Failure(f"`{text}` in `{target}` is not a name",
                           fix="write NAME, or NAME() to call it")  # fmt: skip
-        found = _attribute(found, part["name"])
+        found = _attribute(found, part["name"], target)
         is_module_class = isinstance(found, type) and issubclass(found, torch.nn.Module)
         if part["called"] or is_module_class:
             found, unused = _made(found, unused, target), {}
     return found, unused
 
 
-def _attribute(owner: Any, name: str) -> Any:
+def _attribute(owner: Any, name: str, target: str) -> Any:
     try:
         return getattr(owner, name)
     except AttributeError:
         what = getattr(owner, "__name__", type(owner).__name__)
+        if isinstance(owner, types.ModuleType):
+            what = target.rpartition(":")[0]
         known = [known for known in dir(owner) if not known.startswith("_")]
         near = difflib.get_close_matches(name, known, 3)
         shown = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known[:12])}"
