@@ -9,6 +9,7 @@ from stator import logs
 from stator.cli.objects import fresh_imports
 from tests.cli.shell import Shell
 
+collect_ignore_glob = ["files/*"]  # a user's files; one of them must not be run
 FILES = Path(__file__).parent / "files"
 
 
