@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from stator import debug, errors, static
-    from stator.api.public import (
+    from stator.public import (
         ConcreteProgram,
         InputSpec,
         Program,
@@ -65,7 +65,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    public = importlib.import_module("stator.api.public")
+    public = importlib.import_module("stator.public")
     globals().update({each: getattr(public, each) for each in __all__})
     return globals()[name]
 

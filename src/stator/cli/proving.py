@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.api.public import verify as verify_function
+from stator.public import verify as verify_function
 from stator.cli.failures import FOUND, OK, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import load_subject

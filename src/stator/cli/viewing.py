@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.api.public import debug
+from stator.public import debug
 from stator.api.static_function import StaticFunction
 from stator.cli.failures import Failure, user_code
 from stator.cli.inputs import arguments_for
