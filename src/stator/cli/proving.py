@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.public import verify as verify_function
 from stator.cli.failures import FOUND, OK, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import load_subject
 from stator.cli.screen import Outcome, show_plain, working
+from stator.public import verify as verify_function
 
 BACKENDS = ("program", "saved")
 

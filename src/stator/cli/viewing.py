@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.public import debug
 from stator.api.static_function import StaticFunction
 from stator.cli.failures import Failure, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import is_object, load_subject
 from stator.cli.screen import Outcome, show_plain, working
 from stator.export.saved_model import read_model
+from stator.public import debug
 
 
 def view(
