@@ -163,6 +163,29 @@ def test_a_file_of_bytes_is_not_readable(shell, folder):
     assert shell("check", "broken.py").exit_code == 1
 
 
+def test_lines_are_counted_as_python_counts_them(shell, folder):
+    (folder / "feed.py").write_text("x = 'a\x0cb\u2028c'\n\x0c\ndef f(x):\n    return eval('x')\n")
+    ((one,)) = shell("check", "feed.py", "--json").json["functions"]
+    assert (one["line"], one["refused"][0]["line"]) == (3, 4)
+
+
+def test_a_class_can_be_decorated(shell, folder):
+    (folder / "decorated.py").write_text(
+        "import stator\n@stator.to_static\nclass A:\n"
+        "    def forward(self, x): return x\n    def other(self, x): return x\n"
+    )
+    assert names(shell("check", "decorated.py", "--json")) == ["A.forward"]
+
+
+def test_a_file_that_is_nested_too_deeply_is_not_readable(shell, folder):
+    (folder / "deep.py").write_text(
+        "x = " + "(" * 190 + "1" + ")" * 190 + "\n" + "y = " + "-" * 5000
+    )
+    done = shell("check", "deep.py")
+    assert done.exit_code == 1
+    assert "1 file not readable" in done.out
+
+
 def test_a_wrong_name_is_told_with_what_is_near(shell):
     done = shell("check", "sintax.py")
     assert (done.exit_code, done.out) == (2, "")

@@ -47,6 +47,9 @@ def test_a_range_is_kept():
 def test_given_values_are_taken():
     (x,) = values("x:f64[None]=[1, 2.5]")
     assert torch.equal(x, torch.tensor([1, 2.5], dtype=torch.float64))
+    (y,) = values("x:bool[2]=[0, True]")
+    assert torch.equal(y, torch.tensor([False, True]))
+    assert values("x:i64[0]=[]")[0].dtype == torch.int64
 
 
 @pytest.mark.parametrize(
@@ -55,6 +58,12 @@ def test_given_values_are_taken():
         ("x:f64[3]=[1, 2]", r"the values have the sizes \[2\], not \[3\]"),
         ("x:f32[2]=[[1],[2, 3]]", "is no tensor of float32"),
         ("x:f32[1]=['a']", "is no tensor of float32"),
+        ("x:i64[1]=[1.5]", r"\[1.5\] is no tensor of int64"),
+        ("x:bool[1]=[2]", r"\[2\] is no tensor of bool"),
+        ("x:u8[1]=[300]", r"\[300\] is no tensor of uint8"),
+        ("x:u8[3]@0..999", "0..999 is no range of uint8"),
+        ("x:i64[3]@0..1.5", "0..1.5 is no range of int64"),
+        ("x:bool[3]@0..1", "bool takes no range"),
         ("nowhere.npy", "there is no file nowhere.npy"),
     ],
 )

@@ -104,6 +104,21 @@ def test_a_damaged_model_is_one_message(shell, damaged, saved, command, end, cha
     ]  # fmt: skip
 
 
+def test_names_in_a_model_cannot_speak_to_the_terminal(shell):
+    """A file from elsewhere may hold anything that its format allows."""
+    hostile = "a\x1b]0;title\x07\x1b[2J\u202eb"
+    function = torch.nn.ReLU()
+    function.register_parameter(hostile.replace(".", ""), torch.nn.Parameter(torch.zeros(1)))
+    stator.save(function, "hostile", [InputSpec([2], name="x\x1b[31m")],
+                properties={"p": hostile})  # fmt: skip
+    for args in (["inspect", "hostile"], ["program", "hostile"], ["run", "hostile"],
+                 ["diff", "hostile", "hostile"]):  # fmt: skip
+        done = shell(*args)
+        printed = done.out + done.err
+        assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", printed), args
+    assert "\\x1b[31m" in shell("inspect", "hostile").out
+
+
 def test_a_model_that_is_not_there(shell):
     done = shell("inspect", "nowhere")
     assert done.exit_code == 3

@@ -21,6 +21,25 @@ def test_explain_as_json_and_as_a_page(shell, folder):
     assert (folder / "report.html").read_text().startswith("<!doctype html>")
 
 
+def test_an_argument_by_name_alone_is_explained(shell):
+    done = shell("explain", "net.py:Net", "-i", "x:f32[2,4]", "-i", "scale=2")
+    assert done.exit_code == 0
+    assert "ran as Python: the condition is True, a Python value" in done.out
+
+
+def test_the_code_of_a_module_is_that_of_its_forward(shell):
+    assert shell("code", "net.py:Net").out.startswith("def forward(self, x, limit")
+
+
+def test_a_function_in_c_has_no_code(shell):
+    done = shell("code", "math:sin")
+    assert done.exit_code == 2
+    assert done.err == (
+        "Error: math:sin is no Python function: there is no code to show\n"
+        "  fix: name a function, a method or an nn.Module\n"
+    )
+
+
 def test_what_is_refused_is_explained_and_found(shell):
     done = shell("explain", "net.py:refused", "-i", "x:f32[3]")
     assert done.exit_code == 1

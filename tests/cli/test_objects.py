@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from stator.cli.failures import REFUSED, USER_CODE, Failure
-from stator.cli.objects import fresh_imports, load_subject
+from stator.cli.objects import fresh_imports, is_object, load_subject
 
 
 def failure(target, *init):
@@ -64,6 +64,14 @@ def test_what_is_imported_inside_fresh_imports_is_forgotten(folder):
     assert found == [1, 2]
     assert "layers" not in sys.modules
     assert "torch" in sys.modules
+
+
+def test_a_saved_model_may_have_a_colon_in_its_path(folder):
+    assert is_object("net.py:Net")
+    assert is_object("a:b")
+    (folder / "a:b.stator").touch()
+    assert not is_object("a:b")
+    assert not is_object("out/model")
 
 
 def test_the_mode_is_set(folder):

@@ -79,6 +79,8 @@ def check(targets: Sequence[str], everything: bool) -> Outcome:
                 checked += _check_file(file, name, everything)
             except SyntaxError as error:
                 unreadable.append(_unreadable(file, error))
+            except RecursionError:
+                unreadable.append(Unreadable(file, 1, 0, "it is nested too deeply", ""))
             step()
     wrong = any(one.refused for one in checked) or bool(unreadable)
     return Outcome(
@@ -120,7 +122,7 @@ def _check_file(file: str, name: str, everything: bool) -> list[Checked]:
         raise SyntaxError(f"it is not text: {error}") from error
     compile(text, file, "exec", dont_inherit=True)  # what parses may still be no Python
     chosen = _chosen(read_file(file, text), file, name, everything)
-    lines = text.splitlines()
+    lines = text.split("\n")  # as Python counts them: a form feed ends none
     return list(_told_once(_checked(found, why, lines) for found, why in chosen))
 
 

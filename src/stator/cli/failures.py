@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import sys
 import traceback
 from collections.abc import Iterator
@@ -30,6 +31,18 @@ KINDS = {
     INTERRUPTED: "interrupted",
 }  # fmt: skip
 SCHEMA = 1  # of what `--json` prints; another number where a field changes its meaning
+
+
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+
+
+def spelled(text: str) -> str:
+    r"""`text` with control characters spelled out: a name in a file must not steer a terminal.
+
+    >>> print(spelled("a\x1b[31m"))
+    a\x1b[31m
+    """
+    return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
 class Failure(click.ClickException):
@@ -57,7 +70,7 @@ class Failure(click.ClickException):
         if self.as_json_of is not None:
             click.echo(json.dumps(self.to_dict(), indent=2))
         else:
-            click.echo(self.text(), file=file or sys.stderr)
+            click.echo(spelled(self.text()), file=file or sys.stderr)
 
     def text(self) -> str:
         """The message: the problem, the details and the fix."""

@@ -87,6 +87,7 @@ class Drawn:
         dtype: torch.dtype = getattr(torch, text.dtype)
         if text.value is not None:
             return tensor_of(text.value, dtype, shape, text)
+        _check_range(text, dtype)
         if dtype == torch.bool:
             return torch.rand(shape, generator=self._generator) < 0.5
         if not (dtype.is_floating_point or dtype.is_complex):
@@ -107,6 +108,20 @@ class Drawn:
             free = (one for one in itertools.count(UNNAMED_SIZE) if one not in self._named.values())
             self._named[size] = next(free)
         return self._named[size]
+
+
+def _check_range(text: TensorText, dtype: torch.dtype) -> None:
+    """Nothing is drawn that the dtype would turn into something else."""
+    if text.range is None or dtype.is_floating_point:
+        return
+    if dtype == torch.bool or dtype.is_complex:
+        raise Failure(f"--input: {text.dtype} takes no range", fix="leave the range out")
+    limits = torch.iinfo(dtype)
+    low, high = text.range
+    if not (low.is_integer() and high.is_integer() and limits.min <= low <= high <= limits.max):
+        raise Failure(f"--input: {low:g}..{high:g} is no range of {text.dtype}",
+                      fix=f"give two whole numbers from {limits.min} to {limits.max}"
+                      )  # fmt: skip
 
 
 def read_inputs(texts: Sequence[str], seed: int = 0, sizes: Sequence[str] = ()) -> list[Given]:
@@ -190,6 +205,8 @@ def tensor_of(
     """A tensor of the values of a literal; it must have this shape, if one is given."""
     try:
         made = torch.tensor(value, dtype=dtype)
+        if not _keeps(torch.tensor(value), made):
+            raise ValueError("other values would come of it")
     except (TypeError, ValueError, RuntimeError) as error:
         raise Failure(f"--input: {value!r} is no tensor of {str(dtype).removeprefix('torch.')}",
                       details=str(error), fix="give numbers, in lists of equal lengths"
@@ -203,6 +220,13 @@ def tensor_of(
             raise Failure(f"--input: the values have the sizes {list(made.shape)}, "
                           f"not {list(text.sizes)}", fix="make them agree")  # fmt: skip
     return made
+
+
+def _keeps(given: torch.Tensor, made: torch.Tensor) -> bool:
+    """Is every number what it was given as? A float may lose digits; 1.5 is no integer."""
+    if made.is_floating_point() or made.is_complex() or not given.numel():
+        return True
+    return not given.is_complex() and bool((made.double() == given.double()).all())
 
 
 def arguments_for(

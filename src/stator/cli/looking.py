@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -49,6 +50,9 @@ def explain(
 def code(obj: str, init: Sequence[str], mode: str | None) -> Outcome:
     """The rewritten Python of an object."""
     subject = load_subject(obj, init, mode)
+    if not isinstance(getattr(subject.function, "__func__", subject.function), types.FunctionType):
+        raise Failure(f"{obj} is no Python function: there is no code to show",
+                      fix="name a function, a method or an nn.Module")  # fmt: skip
     text = "".join(subject.static.code)  # as it is: a `Code` would colour itself
     return Outcome({"object": obj, "code": text}, lambda screen: show_code(screen, text))
 

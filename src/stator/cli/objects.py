@@ -23,6 +23,7 @@ from stator.api.static_function import StaticFunction
 from stator.cli.failures import Failure, user_code
 from stator.cli.input_text import parse_setting
 from stator.cli.screen import working
+from stator.export.files import Paths
 from stator.frames import OWN_FOLDER, within
 
 PART = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<called>\(\))?")
@@ -52,7 +53,7 @@ class Subject:
 
 def is_object(target: str) -> bool:
     """Does `target` name an object, rather than a saved model?"""
-    return ":" in target
+    return ":" in target and not Paths.of(target).text.exists()
 
 
 def load_subject(target: str, init: Sequence[str] = (), mode: str | None = None) -> Subject:

@@ -8,6 +8,7 @@ from stator.cli.failures import FOUND, OK, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import load_subject
 from stator.cli.screen import Outcome, show_plain, working
+from stator.public import Example
 from stator.public import verify as verify_function
 
 BACKENDS = ("program", "saved")
@@ -30,9 +31,14 @@ def verify(
     given = arguments_for(subject, inputs, seed, sizes)
     with working(f"verifying {subject.name}"), user_code(f"{subject.name} could not be verified"):
         report = verify_function(
-            subject.object, [given.args], backends=tuple(backends) or BACKENDS,
-            gradients=gradients, rtol=rtol, atol=atol, seed=seed,
-        )  # fmt: skip
+            subject.object,
+            Example(*given.args, **given.kwargs),
+            backends=tuple(backends) or BACKENDS,
+            gradients=gradients,
+            rtol=rtol,
+            atol=atol,
+            seed=seed,
+        )
     return Outcome(
         {"object": obj, "ok": report.ok, "report": report.to_dict()},
         lambda screen: show_plain(screen, str(report)),

@@ -17,6 +17,8 @@ from rich.syntax import Syntax
 from rich.table import Table
 from rich.text import Text
 
+from stator.cli.failures import CONTROL, spelled
+
 PATIENCE = 1.0  # seconds of work before a bar is shown
 UNLIMITED = 100_000  # columns: lines of a pipe are never broken
 PROGRAM_STYLES = (
@@ -35,11 +37,36 @@ class Outcome:
     exit_code: int = 0
 
 
+class Screen(Console):
+    """Where results go; names from a model cannot speak to the terminal."""
+
+    def print(self, *objects: Any, **options: Any) -> None:
+        """As rich does, with control characters of texts made visible."""
+        super().print(*map(visible, objects), **options)
+
+
+class Columns(Table):
+    """A table whose cells cannot speak to the terminal either."""
+
+    def add_row(self, *cells: Any, **options: Any) -> None:
+        """As rich does."""
+        super().add_row(*map(visible, cells), **options)
+
+
+def visible(shown: Any) -> Any:
+    """`shown` with its control characters spelled out, if it is text; anything else as it is."""
+    if isinstance(shown, str):
+        return spelled(shown)
+    if isinstance(shown, Text) and CONTROL.search(shown.plain):
+        return Text(spelled(shown.plain))
+    return shown
+
+
 def console() -> Console:
-    """Where results go: plain text without broken lines, unless it is a terminal."""
+    """Plain text without broken lines, unless it is a terminal."""
     terminal = sys.stdout.isatty()
     width = None if terminal or os.environ.get("COLUMNS") else UNLIMITED
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+    return Screen(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
 
 
 def show_code(screen: Console, text: str) -> None:
@@ -67,7 +94,7 @@ def show_program(screen: Console, text: str) -> None:
 
 def columns(*headers: str, right: tuple[str, ...] = (), title: str = "") -> Table:
     """An empty table with these columns, without lines around it."""
-    table = Table(
+    table = Columns(
         box=None, title=title or None, title_justify="left", title_style="bold", pad_edge=False,
         header_style="dim",
     )  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stator.api.static_function import StaticFunction
-from stator.cli.failures import Failure, user_code
+from stator.cli.failures import REFUSED, Failure, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import is_object, load_subject
 from stator.cli.screen import Outcome, show_plain, working
@@ -51,6 +51,6 @@ def _captured(
     with working(f"capturing {subject.name}"), user_code(f"{subject.name} could not be captured"):
         report = static.explain(*given.args, **given.kwargs)
     if report.refused:
-        raise Failure(f"{subject.name} is refused: there is no program to view",
-                      details=report.refused, fix="`stator explain` says more")  # fmt: skip
+        raise Failure(f"{subject.name} is refused: there is no program to view", REFUSED,
+                      details=report.refused)  # fmt: skip
     return static

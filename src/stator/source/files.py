@@ -51,7 +51,7 @@ def read_file(file: str, text: str) -> File:
     """The functions of `text`, the outer ones first; SyntaxError if it does not parse."""
     tree = ast.parse(text, file)
     imported = _imports(tree)
-    lines = text.splitlines(keepends=True)
+    lines = [f"{line}\n" for line in text.split("\n")]  # as Python counts them
     functions = tuple(
         Found(
             ".".join((*around.names, _name(node))),
@@ -118,7 +118,7 @@ def _dotted(node: ast.AST, imported: dict[str, str]) -> str:
 
 
 def _made_static(tree: ast.AST, imported: dict[str, str]) -> Iterator[str]:
-    """The names that the file passes to `to_static`, and the classes of what it passes."""
+    """The names that the file passes to `to_static`, and classes that it decorates or passes."""
     made = {
         target.id: node.value.func.id
         for node in ast.walk(tree)
@@ -129,6 +129,9 @@ def _made_static(tree: ast.AST, imported: dict[str, str]) -> Iterator[str]:
         if isinstance(target, ast.Name)
     }
     for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef):
+            names = [_dotted(decorator, imported) for decorator in node.decorator_list]
+            yield from (node.name for name in names if name.endswith(".to_static"))
         if isinstance(node, ast.Call) and _dotted(node.func, imported).endswith(".to_static"):
             for given in node.args[:1]:
                 name = _dotted(given, {})
