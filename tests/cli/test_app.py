@@ -60,7 +60,7 @@ def test_an_error_as_json_is_on_stdout_and_nothing_is_on_stderr(shell, folder):
             "code": "ST102",
             "problem": "a call of `eval` cannot be converted",
             "details": "",
-            "at": {"file": str(folder / "net.py"), "line": 60, "column": 11},
+            "at": {"file": str(folder / "net.py"), "line": 61, "column": 11},
             "fix": "call the code directly",
         },
     }

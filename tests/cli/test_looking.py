@@ -68,14 +68,14 @@ def test_a_program_is_printed_with_or_without_places(shell):
         done.out
         == """\
 program sign(%anything: f32[s0, 2]) {
-  %1: f32[] = aten::sum(%anything)  # net.py:41
-  %2: b8[] = aten::gt.Scalar(%1, 0)  # net.py:41
-  %3: bool = aten::is_nonzero(%2)  # net.py:41
-  %6: f32[s0, 2] = stator::if(%3) {  # net.py:41
-    %4: f32[s0, 2] = aten::add.Tensor(%anything, 1)  # net.py:42
+  %1: f32[] = aten::sum(%anything)  # net.py:42
+  %2: b8[] = aten::gt.Scalar(%1, 0)  # net.py:42
+  %3: bool = aten::is_nonzero(%2)  # net.py:42
+  %6: f32[s0, 2] = stator::if(%3) {  # net.py:42
+    %4: f32[s0, 2] = aten::add.Tensor(%anything, 1)  # net.py:43
     yield %4
   } {
-    %5: f32[s0, 2] = aten::sub.Tensor(%anything, 1)  # net.py:43
+    %5: f32[s0, 2] = aten::sub.Tensor(%anything, 1)  # net.py:44
     yield %5
   }
   return %6
@@ -116,7 +116,7 @@ def test_what_cannot_be_captured_is_refused_and_what_raises_is_the_users(shell, 
     assert done.err == (
         "net.py is imported\n"
         "[ST102] a call of `eval` cannot be converted\n"
-        f"  at {folder}/net.py:60, in refused\n"
+        f"  at {folder}/net.py:61, in refused\n"
         '        return eval("x")\n'
         "               ^\n"
         "  fix: call the code directly\n"
@@ -124,5 +124,5 @@ def test_what_cannot_be_captured_is_refused_and_what_raises_is_the_users(shell, 
     done = shell("program", "net.py:crash", "-i", "x:f32[3]")
     assert done.exit_code == 4
     assert "Error: crash could not be captured\n  IndexError: " in done.err
-    assert f"{folder}/net.py:56, in crash" in done.err
+    assert f"{folder}/net.py:57, in crash" in done.err
     assert "Traceback" not in done.err

@@ -29,6 +29,7 @@ def test_a_factory_an_instance_a_function_a_static_function_and_a_method(folder)
     method = load_subject("net.py:Net.double")
     assert (method.function.__name__, type(method.module).__name__) == ("double", "Net")
     assert load_subject("net.py:make().double").module.step.in_features == 3
+    assert load_subject("net.py:layers.1").module.out_features == 6
 
 
 def test_a_module_is_found_in_the_current_folder(folder):

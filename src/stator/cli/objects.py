@@ -26,7 +26,7 @@ from stator.cli.screen import working
 from stator.export.files import Paths
 from stator.frames import OWN_FOLDER, within
 
-PART = re.compile(r"(?P<name>[A-Za-z_]\w*)(?P<called>\(\))?")
+PART = re.compile(r"(?P<name>\w+)(?P<called>\(\))?")  # `layers.0` too
 EXAMPLE = "name it as `package.module:Name` or `file.py:Name`"
 
 

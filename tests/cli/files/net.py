@@ -34,6 +34,7 @@ def make():
 
 
 model = Net(2)
+layers = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Linear(4, 6))
 
 
 @stator.to_static(input_spec=[InputSpec([None, 2], name="anything")])
