@@ -2,6 +2,8 @@
 
 import pytest
 
+pytestmark = pytest.mark.slow  # together
+
 QUICK = ("--rounds", "2", "--seconds", "0")
 
 
