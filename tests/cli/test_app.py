@@ -1,6 +1,9 @@
 """Errors become messages and exit codes, results text or JSON; help has examples."""
 
+import importlib
 import json
+import tomllib
+from pathlib import Path
 
 import click
 import pytest
@@ -33,6 +36,13 @@ def test_each_command_has_help_with_an_example_json_and_verbose(shell, name):
     assert "--json" in done.out
     assert "-v, --verbose" in done.out
     assert all(len(line) <= 80 for line in done.out.splitlines())
+
+
+def test_the_script_of_the_package_is_this_command():
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    module, name = project["scripts"]["stator"].split(":")
+    assert getattr(importlib.import_module(module), name).__module__ == "stator.__main__"
+    assert {"click", "rich"} <= {*project["optional-dependencies"]["cli"]}
 
 
 def test_the_version(shell):

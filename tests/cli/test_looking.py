@@ -48,10 +48,19 @@ def test_what_is_refused_is_explained_and_found(shell):
 
 
 def test_a_function_without_arguments_is_explained(shell, folder):
-    (folder / "none.py").write_text("import torch\ndef f(): return torch.ones(2)\n")
+    (folder / "none.py").write_text(
+        "import torch\n"
+        "def f():\n"
+        "    print('it runs')\n"
+        "    return torch.ones(2)\n"
+        "def g(): return eval('1')\n"
+    )
     done = shell("explain", "none.py:f")
-    assert done.exit_code == 0
-    assert "f: captured once" in done.out
+    assert (done.exit_code, done.err) == (0, "")
+    assert done.out.startswith("f: captured once\n\n1. because it takes no arguments\n")
+    done = shell("explain", "none.py:g")
+    assert done.exit_code == 1
+    assert "refused:\n  [ST102] a call of `eval` cannot be converted" in done.out
 
 
 def test_code_is_that_of_the_static_function(shell):

@@ -42,16 +42,15 @@ def main() -> None:
     """
 
 
-def _command(module: str, name: str | None = None) -> Callable[[Callable[[], None]], click.Command]:
-    """A command whose docstring is its help, and whose work is `module.name`."""
+def _command(module: str) -> Callable[[Callable[[], None]], click.Command]:
+    """A command whose docstring is its help, and whose work is the function of its name there."""
 
     def declare(documented: Callable[[], None]) -> click.Command:
-        called = name or documented.__name__.rstrip("_")
         options = getattr(documented, "__click_params__", [])[::-1]
         command = click.Command(
-            called,
+            documented.__name__,
             params=[*options, *_everywhere()],
-            callback=work(module, documented.__name__.rstrip("_")),
+            callback=work(module, documented.__name__),
             help=_help(documented),
             context_settings=SETTINGS,
         )

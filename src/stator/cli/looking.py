@@ -11,6 +11,9 @@ from stator.cli.failures import FOUND, OK, Failure, user_code
 from stator.cli.inputs import Arguments, arguments_for
 from stator.cli.objects import Subject, is_object, load_subject
 from stator.cli.screen import Outcome, show_code, show_plain, show_program, working
+from stator.debug.explain import capture_report
+from stator.debug.report import Report
+from stator.errors import CaptureError, ConversionError
 from stator.export.saved_model import SavedModel, read_model
 from stator.optimize.pipeline import optimize
 from stator.program.ir import ops_in
@@ -32,12 +35,10 @@ def explain(
     given = arguments_for(subject, inputs, seed, sizes)
     static = StaticFunction(subject.function, [one.spec for one in given.positional])
     with working(f"capturing {subject.name}"), user_code(f"{subject.name} could not be captured"):
-        report = static.explain(*given.args, **given.kwargs)
-    if not (report.captures or report.refused):  # no arguments at all
-        static = StaticFunction(subject.function)
-        with user_code(f"{subject.name} could not be run"):
-            static()
-        report = static.explain()
+        if given.args or given.kwargs:
+            report = static.explain(*given.args, **given.kwargs)
+        else:
+            report = _without_arguments(static)
     if html is not None:
         Path(html).write_text(report.to_html(), encoding="utf-8")
     return Outcome(
@@ -45,6 +46,17 @@ def explain(
         lambda screen: show_plain(screen, str(report)),
         FOUND if report.refused else OK,
     )
+
+
+def _without_arguments(static: StaticFunction) -> Report:
+    """The report on a function that takes none: `explain()` alone is about earlier captures."""
+    try:
+        captured = static.capture([])
+    except (ConversionError, CaptureError) as error:
+        return Report(static.__qualname__, (), (), refused=str(error))
+    program = optimize(captured.program)
+    only = capture_report(captured, program, "it takes no arguments")
+    return Report(static.__qualname__, (only,), ())
 
 
 def code(obj: str, init: Sequence[str], mode: str | None) -> Outcome:
