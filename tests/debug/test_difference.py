@@ -7,13 +7,14 @@ import pytest
 import torch
 
 import stator
-from stator import InputSpec
+from stator import InputSpec, StaticFunction
 from stator.debug.difference import program_changes
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.structure import Fixed, Leaf, Mapping, Sequence
 from stator.program.types import TensorType
 from stator.program.verifier import verify
+from tests.zoo.whole import PROGRAMS
 
 ANY = [InputSpec([None, 3])]
 
@@ -257,3 +258,26 @@ def chain(constants) -> Program:
         last = result
     inputs = Sequence("tuple", (Sequence("tuple", (Leaf(0),)), Mapping((), ())))
     return verify(Program("chain", (given,), (), Block((), ops, (last,)), inputs, Leaf(0)))
+
+
+SOME = [one for one in PROGRAMS if not (one.refused or one.pending)][::25]
+
+
+@pytest.mark.parametrize("entry", SOME, ids=[one.name for one in SOME])
+def test_two_captures_of_the_zoo_are_the_same_and_any_other_constant_is_seen(entry, capsys):
+    one, other = (captured(entry) for _ in range(2))
+    assert program_changes(one, other).changes == []
+    for op in [op for block in (other.body, *other.functions.values()) for op in ops_in(block)]:
+        before = op.args
+        for index, arg in enumerate(before):
+            if isinstance(arg, int | float) and arg != arg + 1:
+                op.args = (*before[:index], arg + 1, *before[index + 1 :])
+                assert program_changes(one, other).changes, op.name
+        op.args = before
+
+
+def captured(entry) -> Program:
+    target = entry.make()
+    static = StaticFunction(getattr(target, "forward", target))
+    assert not static.explain(*copy.deepcopy(entry.calls[0])).refused
+    return static.program
