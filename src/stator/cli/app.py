@@ -51,7 +51,8 @@ class Application(click.Group):
         except Exception as error:
             if frames_are_shown():
                 traceback.print_exc(file=sys.stderr)
-            raise _as_failure(error, ctx) from error
+            failure = _as_failure(error, ctx)
+            raise failure from (None if failure is error else error)
 
 
 def _as_failure(error: Exception, ctx: click.Context) -> click.ClickException:
