@@ -52,7 +52,9 @@ class Application(click.Group):
             if frames_are_shown():
                 traceback.print_exc(file=sys.stderr)
             failure = _as_failure(error, ctx)
-            raise failure from (None if failure is error else error)
+            if failure is error:
+                raise
+            raise failure from error
 
 
 def _as_failure(error: Exception, ctx: click.Context) -> click.ClickException:
