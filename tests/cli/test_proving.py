@@ -35,6 +35,16 @@ def test_the_report_for_people_and_one_backend(shell):
     assert "saved" not in done.out
 
 
+def test_the_budget_bounds_the_inputs(shell):
+    runs = [
+        shell("verify", "net.py:sign", "--backend", "program", "--json", *more).json["report"][
+            "runs"
+        ]
+        for more in ((), ("--budget", "3"))
+    ]
+    assert runs[1] <= 3 < runs[0]
+
+
 def test_arguments_by_name_alone_are_given(shell):
     args = ("-i", "x:f32[2,4]", "-i", "scale=2", "--mode", "eval", "--backend", "program")
     assert shell("verify", "net.py:Net", *args).exit_code == 0

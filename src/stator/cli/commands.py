@@ -294,6 +294,8 @@ def doctor() -> None:
 @click.option("--gradients/--no-gradients", default=True, help="Compare gradients too.")
 @click.option("--rtol", type=float, help="Relative tolerance.")
 @click.option("--atol", type=float, help="Absolute tolerance.")
+@click.option("--budget", default=200, show_default=True, type=click.IntRange(1),
+              help="The most inputs that are made and run.")  # fmt: skip
 def verify() -> None:
     """Compare OBJ as a program, and saved, with eager.
 

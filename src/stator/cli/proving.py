@@ -25,6 +25,7 @@ def verify(
     gradients: bool,
     rtol: float | None,
     atol: float | None,
+    budget: int,
 ) -> Outcome:
     """The report of `stator.verify`."""
     subject = load_subject(obj, init, mode)
@@ -38,6 +39,7 @@ def verify(
             rtol=rtol,
             atol=atol,
             seed=seed,
+            budget=budget,
         )
     return Outcome(
         {"object": obj, "ok": report.ok, "report": report.to_dict()},
