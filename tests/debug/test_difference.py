@@ -196,6 +196,17 @@ def test_what_is_given_back_and_how_it_is_put_together():
     assert structure.details == ("(f32[s0, 3], f32[s0, 3]) -> [f32[s0, 3], f32[s0, 3]]",)
 
 
+@pytest.mark.parametrize(("before", "after"), [(1, True), (1, 1.0), (0.0, -0.0), ("a", None)])
+def test_fixed_parts_of_a_result_differ_by_kind_too(before, after):
+    (change,) = changes(lambda x: (x, before), lambda x: (x, after))
+    assert change.before == "the structure of the outputs"
+    assert change.details == (f"(f32[s0, 3], {before!r}) -> (f32[s0, 3], {after!r})",)
+
+
+def test_a_nan_in_a_result_is_no_difference():
+    assert changes(lambda x: (x, float("nan")), lambda x: (x, float("nan"))) == []
+
+
 def test_another_input_is_a_difference():
     one, other = (program_of(walk, [InputSpec([size, 3])]) for size in (None, 4))
     found = program_changes(one, other).changes

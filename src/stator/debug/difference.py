@@ -66,7 +66,8 @@ class _Comparison:
         self._match_stored()
         self._match_values(before.inputs, after.inputs, "", "input")
         for what, text in (("input", input_text), ("output", output_text)):
-            if getattr(before, f"{what}_structure") != getattr(after, f"{what}_structure"):
+            mine, other = (getattr(p, f"{what}_structure") for p in (before, after))
+            if repr(mine) != repr(other):  # `1 == True`, and a nan is not itself
                 details = (f"{text(before)} -> {text(after)}",)
                 self._change("", f"the structure of the {what}s", details=details)
         for name in dict.fromkeys((*before.functions, *after.functions)):
