@@ -23,8 +23,10 @@ MAY_IMPORT = {
     "static": {"staging", "capture", "program", "optimize", "execute", "export"} | GROUND,
     "debug": STAGES | {"static"} | GROUND,
     "api": STAGES | {"static", "debug"} | GROUND,
-    "cli": STAGES | {"static", "debug", "api"} | GROUND,
-    "__init__": STAGES | {"static", "debug", "api"} | GROUND,
+    "public": STAGES | {"static", "debug", "api"} | GROUND,
+    "cli": STAGES | {"static", "debug", "api", "public"} | GROUND,
+    "__main__": {"cli"},
+    "__init__": {"public", "debug", "errors", "static"},  # to know their types: see there
 }
 
 
