@@ -9,6 +9,7 @@ import stator
 from stator import InputSpec, errors
 from stator.errors import (
     BranchMismatch,
+    CaptureError,
     DataDependent,
     DemandViolated,
     LoopStateChanged,
@@ -194,9 +195,25 @@ def test_a_function_made_by_exec_has_no_source():
     )
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="`inspect.signature` of a C function")
 def test_a_c_function_runs_as_it_is():
-    assert stator.to_static(torch.add)(torch.ones(1), torch.ones(1)).item() == 2
+    static = stator.to_static(torch.add)
+    assert static(torch.ones(1), torch.ones(1)).item() == 2
+    with pytest.raises(SourceUnavailable) as caught:
+        _ = static.code
+    assert said(caught.value) == (
+        "[ST101] add is a builtin_function_or_method, which has no Python source\n"
+        "  fix: nothing is rewritten here: `.program` shows what it became"
+    )
+
+
+def generated(x):
+    yield x
+
+
+def test_a_generator_that_leaves_the_program_is_refused():
+    error = refusal(CaptureError, generated, torch.ones(1))
+    assert error.problem == "a generator leaves the program"
+    assert error.fix == "return a list of its items"
 
 
 @torch.library.custom_op("stator_tests::twice", mutates_args=())

@@ -701,3 +701,10 @@ def context_variable_without_a_value(x, y):
     if y > 0:
         DEPTH.set(1)
     return x
+
+
+def generator_returned(x, y):
+    def items():
+        yield x
+
+    return items()

@@ -33,7 +33,13 @@ from stator.debug.eager import Switch
 from stator.debug.explain import capture_report, fact_at
 from stator.debug.report import Report
 from stator.debug.stepping.targets import Watcher
-from stator.errors import CaptureError, ConversionError, DemandViolated, SpecMismatch
+from stator.errors import (
+    CaptureError,
+    ConversionError,
+    DemandViolated,
+    SourceUnavailable,
+    SpecMismatch,
+)
 from stator.frames import hide_library_frames, user_facing
 from stator.location import Location
 from stator.logs import LOGGER
@@ -378,6 +384,11 @@ class StaticFunction:
         function = getattr(self._function, "__func__", self._function)
         if isinstance(function, torch.nn.Module):
             function = type(function).forward
+        if not isinstance(function, types.FunctionType):
+            raise SourceUnavailable(
+                f"{self.__name__} is a {type(function).__name__}, which has no Python source",
+                fix="nothing is rewritten here: `.program` shows what it became",
+            )
         return Code(convert(function, Staging(Session())).code)
 
     @property
@@ -507,7 +518,11 @@ def _owner_of(function: Any) -> torch.nn.Module | None:
 def _parameter_names(function: Any) -> list[str]:
     target = function.forward if isinstance(function, torch.nn.Module) else function
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return [p.name for p in inspect.signature(target).parameters.values() if p.kind in kinds]
+    try:
+        parameters = inspect.signature(target).parameters.values()
+    except ValueError:  # a function in C that does not tell
+        return []
+    return [p.name for p in parameters if p.kind in kinds]
 
 
 def named_specs(function: Any, specs: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -120,6 +120,9 @@ class Results:
         if isinstance(value, CapturedArray):
             raise CaptureError("a numpy array leaves the program", at=current_place(),
                                fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
+        if hasattr(type(value), "stator_kind"):
+            raise CaptureError(f"a {value.stator_kind} leaves the program", at=current_place(),
+                               fix="return a list of its items")  # fmt: skip
         if isinstance(value, torch.Size):
             return self._record("namedtuple", value, size_fields(len(value)), list(value))
         if type(value).__module__ == "torch.return_types":

@@ -17,6 +17,8 @@ Consumer = Callable[[Any], Any]  # takes an item; tells whether it wants no more
 class StagedGenerator:
     """A call of a generator function that has not begun."""
 
+    stator_kind = "generator"  # which no program can give
+
     def __init__(self, session: Session, name: str, start: Callable[[Consumer], None]) -> None:
         self.session, self.name = session, name
         self._start = start
