@@ -8,6 +8,7 @@ import stator
 
 PUBLIC = [
     "ConcreteProgram",
+    "Example",
     "InputSpec",
     "Program",
     "StaticFunction",
@@ -26,6 +27,7 @@ PUBLIC = [
     "set_verbosity",
     "static",
     "to_static",
+    "verify",
 ]
 
 

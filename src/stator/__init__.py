@@ -19,7 +19,9 @@ from stator.api.settings import set_code_level, set_from, set_verbosity
 from stator.api.static_function import StaticFunction
 from stator.api.stepping import install_targets
 from stator.api.switches import enable_to_static, ignore_module, not_to_static
+from stator.api.verifying import verify
 from stator.api.viewing import make_viewable
+from stator.debug.verification.examples import Example
 from stator.errors import StatorError
 from stator.program.program import Program
 from stator.static.traced_layer import TracedLayer
@@ -28,6 +30,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ConcreteProgram",
+    "Example",
     "InputSpec",
     "Program",
     "StaticFunction",
@@ -46,6 +49,7 @@ __all__ = [
     "set_verbosity",
     "static",
     "to_static",
+    "verify",
 ]
 
 install_targets()

@@ -1,0 +1,153 @@
+"""Sites: the branches and loops of programs, by source line, and what was seen of each."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from stator.frames import is_library_file
+from stator.location import Location
+from stator.program.ir import Op, ops_in
+from stator.program.program import Program
+
+BRANCH = ("taken", "not taken")
+LOOP = ("no trip", "one trip", "many trips")
+ASSERTED = ("holds", "fails")
+WAYS = {
+    "if": BRANCH, "case": BRANCH, "and/or": BRANCH, "except": BRANCH,
+    "assert": ASSERTED, "while": LOOP, "for": LOOP,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Site:
+    """A place where a program chooses: `kind` is the word that stands there."""
+
+    file: str
+    line: int
+    column: int
+    kind: str
+    function: str
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways that a run can go here."""
+        return WAYS[self.kind]
+
+    @property
+    def source(self) -> str:
+        """The line's text."""
+        return linecache.getline(self.file, self.line).rstrip()
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A way at a site."""
+
+    site: Site
+    way: str
+
+
+@dataclass
+class Coverage:
+    """The sites that there are, how often each way was gone, and what was tried for those left."""
+
+    sites: dict[Site, None] = field(default_factory=dict)  # in the order they were found
+    seen: Counter[Goal] = field(default_factory=Counter)
+    tried: Counter[Goal] = field(default_factory=Counter)
+
+    def add(self, programs: Iterable[Program]) -> None:
+        """Learn the sites of `programs`."""
+        for program in programs:
+            for block in (program.body, *program.functions.values()):
+                for op in ops_in(block):
+                    site = site_of(op)
+                    if site is not None:
+                        self.sites.setdefault(site)
+
+    def goals(self) -> tuple[Goal, ...]:
+        """All ways of all sites."""
+        return tuple(Goal(site, way) for site in self.sites for way in site.ways)
+
+    def missing(self) -> tuple[Goal, ...]:
+        """The ways that no run has gone."""
+        return tuple(goal for goal in self.goals() if not self.seen[goal])
+
+    def note(self, gone: Iterable[Goal]) -> bool:
+        """Count what a run has gone; was anything of it new?"""
+        listed = list(gone)
+        new = any(not self.seen[goal] for goal in listed)
+        self.seen.update(listed)
+        return new
+
+
+def trips_way(trips: int) -> str:
+    """The way of a loop that made so many trips."""
+    return LOOP[min(trips, 2)]
+
+
+# ---- which ops are sites
+
+
+def site_of(op: Op) -> Site | None:
+    """The site that `op` is; None for ops that choose nothing, or nothing that a user wrote."""
+    if op.name not in ("stator::if", "stator::while", "stator::assert") or op.place is None:
+        return None
+    return _site(op.name, op.place)
+
+
+@functools.cache
+def _site(name: str, place: Location) -> Site | None:
+    if is_library_file(place.file):
+        return None
+    words = _words(place.file, len(linecache.getlines(place.file))).get((place.line, place.column))
+    if name == "stator::while":
+        kind = words[-1] if words and words[-1] in ("while", "for") else "while"
+    elif name == "stator::assert":
+        kind = "assert"
+    else:
+        branches = [word for word in words or () if WAYS[word] is not LOOP]
+        if not branches:
+            return None  # what the rewrite adds: is the loop still to go on after a `break`?
+        kind = branches[-1]
+    return Site(place.file, place.line, place.column, kind, place.function)
+
+
+@functools.lru_cache(maxsize=64)
+def _words(file: str, _lines: int) -> dict[tuple[int, int], list[str]]:
+    """What a user can choose at, by line and column; inner nodes come after outer ones."""
+    found: dict[tuple[int, int], list[str]] = {}
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return found
+    for node in ast.walk(tree):
+        for place, word in _choices(node):
+            found.setdefault((place.lineno, place.col_offset), []).append(word)
+    return found
+
+
+def _choices(node: ast.AST) -> Iterator[tuple[Any, str]]:
+    if isinstance(node, ast.If | ast.IfExp):
+        yield node, "if"
+    elif isinstance(node, ast.While):
+        yield node, "while"
+    elif isinstance(node, ast.For):
+        yield node, "for"
+    elif isinstance(node, ast.Assert):
+        yield node, "assert"
+    elif isinstance(node, ast.BoolOp) or (isinstance(node, ast.Compare) and len(node.ops) > 1):
+        yield node, "and/or"
+    elif isinstance(node, ast.match_case):
+        yield node.pattern, "case"
+    elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+        for generator in node.generators:
+            yield generator.target, "for"
+            yield node, "for"
+            for test in generator.ifs:
+                yield test, "if"

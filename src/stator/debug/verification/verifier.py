@@ -1,0 +1,317 @@
+"""Verifier: examples, then inputs made from them, then inputs for what was not seen; and a report."""
+
+from __future__ import annotations
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from stator.debug.verification.comparison import (
+    Difference,
+    Tolerance,
+    difference,
+    is_raised_by_user,
+)
+from stator.debug.verification.examples import Example
+from stator.debug.verification.mutations import Made, SizeRule, mutations
+from stator.debug.verification.outcome import Exhausted, Outcome, Setting, Target, run
+from stator.debug.verification.recording import First, first_difference, recorded
+from stator.debug.verification.report import BackendReport, Failure, SiteReport, Verification
+from stator.debug.verification.search import Finder, Seen, slopes
+from stator.debug.verification.shrinking import shrunk
+from stator.debug.verification.sites import Coverage, Goal
+from stator.debug.verification.snippet import snippet
+from stator.debug.verification.state import State
+from stator.debug.verification.watching import Watch
+from stator.errors import StatorError
+from stator.execute.observing import Observer
+from stator.program.program import Program
+
+LINES = 10_000  # of user code that an input which was made may run
+OPS = 20_000  # of a program, and fifty for each of those lines
+OPS_OF_EXAMPLES = 2_000_000
+CAPTURES = 12  # after so many, no input is made that would need another
+FAILURES = 5
+SHRINKING = 60  # runs
+PASSES = 3  # over the goals: a way that was found may lead to others
+PLAIN = 24  # inputs that are made even if there is no branch to look for
+
+Backend = Callable[[Example], Target]  # StatorError where it cannot run this
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is verified, and how each form of it is run."""
+
+    name: str  # for the report
+    called: str  # for snippets
+    names: list[str]  # of its parameters
+    roots: Mapping[str, Any]  # what it can reach and change
+    eager: Target
+    program: Target
+    backends: Mapping[str, Backend]
+    programs: Callable[[], Sequence[Program]]
+    probe: Callable[[Example, Example, Observer], None]  # the program, on tensors with gradients
+    may_change: SizeRule
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user has chosen."""
+
+    gradients: bool
+    tolerance: Tolerance
+    seed: int
+    budget: int
+    extremes: bool
+
+
+@dataclass
+class Tally:
+    """What a backend has done so far."""
+
+    runs: int = 0
+    gradients: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+
+
+class Verifier:
+    """One verification."""
+
+    def __init__(self, subject: Subject, examples: Sequence[Example], options: Options) -> None:
+        self.subject, self.examples, self.options = subject, examples, options
+        self.setting = Setting(State(subject.roots), options.seed, subject.names)
+        self.coverage = Coverage()
+        self.corpus: list[Seen] = []
+        self.failures: list[Failure] = []
+        self.tallies = {name: Tally() for name in subject.backends}
+        self.runs = self.endless = 0
+
+    def verify(self) -> Verification:
+        """Everything, in order."""
+        for number, example in enumerate(self.examples, 1):
+            self.attempt(Made(example, f"example {number}"), given=True)
+        self._mutate()
+        self._search()
+        return self._report()
+
+    # ---- one input
+
+    def attempt(self, made: Made, *, given: bool = False) -> Watch | None:
+        """Run an input everywhere it tells something; what was watched, or None."""
+        if not given and not self._may_run(made):
+            return None
+        eager = run(self.subject.eager, made.example, self.setting, lines=None if given else LINES)
+        if eager.exhausted:
+            self.endless += 1
+            return None
+        if not given and not made.keeps_kinds and _is_refused_by_torch(eager):
+            return None
+        self.runs += 1
+        watch = Watch(OPS_OF_EXAMPLES if given else OPS + 50 * eager.lines)
+        known = len(self.subject.programs())
+        with self._observed(watch):
+            other = run(self.subject.program, made.example, self.setting)
+        self.coverage.add(self.subject.programs()[known:])
+        is_new = self.coverage.note(watch.gone()) or len(self.subject.programs()) > known
+        self._judge("program", made, eager, other, given=given, learns=False)
+        if given or is_new:
+            self.corpus.append(Seen(made.example, watch))
+            self._run_backends(made, eager, given)
+        return watch
+
+    def _may_run(self, made: Made) -> bool:
+        if self.runs + self.endless >= self.options.budget or len(self.failures) >= FAILURES:
+            return False
+        return made.keeps_kinds or len(self.subject.programs()) < CAPTURES
+
+    def _observed(self, watch: Observer) -> contextlib.AbstractContextManager[None]:
+        assert self.subject.program.observed is not None
+        return self.subject.program.observed(watch)
+
+    def _run_backends(self, made: Made, plain: Outcome, given: bool) -> None:
+        """Every backend on this input, with gradients where eager code has them."""
+        eager, learns = plain, False
+        if self.options.gradients and plain.error is None:
+            learned = run(self.subject.eager, made.example, self.setting, learns=True)
+            if learned.error is None:  # a leaf that requires grad cannot be written in place
+                eager, learns = learned, True
+        for name, backend in self.subject.backends.items():
+            try:
+                target = backend(made.example)
+            except StatorError as error:
+                self.tallies[name].refused[_first_line(error)] += 1
+                continue
+            self.tallies[name].gradients += learns
+            other = run(target, made.example, self.setting, learns=learns)
+            self._judge(name, made, eager, other, given=given, learns=learns)
+
+    # ---- what it did
+
+    def _judge(
+        self, name: str, made: Made, eager: Outcome, other: Outcome, *, given: bool, learns: bool
+    ) -> None:
+        if name not in self.tallies:
+            return  # the program was only watched
+        self.tallies[name].runs += 1
+        found = difference(eager, other, self.options.tolerance, live=self._is_live(name))
+        if found is None:
+            return
+        if found.kind == "refused" and not (given and eager.error is None and name == "program"):
+            self.tallies[name].refused[_first_line(other.error)] += 1
+            return
+        if len(self.failures) < FAILURES and not self._is_known(name, found):
+            self.failures.append(self._failure(name, made, found, learns))
+
+    def _is_live(self, name: str) -> bool:
+        return name == "program"
+
+    def _is_known(self, name: str, found: Difference) -> bool:
+        return any((one.backend, one.kind) == (name, found.kind) for one in self.failures)
+
+    def _failure(self, name: str, made: Made, found: Difference, learns: bool) -> Failure:
+        """The difference on the smallest input that shows it."""
+        example, what = made.example, found.text
+        if found.kind not in ("refused", "endless"):
+            example = shrunk(
+                example,
+                lambda one: self._still(name, one, found.kind, learns) is not None,
+                self.subject.may_change,
+                SHRINKING,
+            )
+            again = self._still(name, example, found.kind, learns)
+            what = again.text if again is not None else what
+        how = made.how if example is made.example else f"{made.how}, made smaller"
+        text = snippet(self.subject.called, example, self.subject.names, learns=learns)
+        return Failure(
+            name, found.kind, what, how, example, text, self._first(name, example, learns)
+        )
+
+    def _still(self, name: str, example: Example, kind: str, learns: bool) -> Difference | None:
+        """The same kind of difference, with another input."""
+        eager = run(self.subject.eager, example, self.setting, learns=learns, lines=LINES)
+        if eager.exhausted:
+            return None
+        try:
+            target = self.subject.backends[name](example)
+        except StatorError:
+            return None
+        with contextlib.ExitStack() as stack:
+            if target.observed is not None:  # for its limit
+                stack.enter_context(target.observed(Watch(OPS + 50 * eager.lines)))
+            other = run(target, example, self.setting, learns=learns)
+        found = difference(eager, other, self.options.tolerance, live=self._is_live(name))
+        return found if found is not None and found.kind == kind else None
+
+    def _first(self, name: str, example: Example, learns: bool) -> First | None:
+        """The first op that differs, where the backend lets its ops be seen."""
+        try:
+            target = self.subject.backends[name](example)
+            if target.observed is None:
+                return None
+            eager = recorded(self.subject.eager, example, self.setting, learns=learns)
+            other = recorded(target, example, self.setting, learns=learns)
+        except StatorError:
+            return None
+        return first_difference(eager, other, self.subject.programs(), self.options.tolerance)
+
+    # ---- other inputs
+
+    def _mutate(self) -> None:
+        """Inputs that are like the examples."""
+        made = [
+            mutations(
+                one, self.options.seed, self.subject.may_change, extremes=self.options.extremes
+            )
+            for one in self.examples
+        ]
+        limit = max(PLAIN, self.options.budget // 2)
+        for tried, one in enumerate(_in_turn(made)):
+            done = not self.coverage.missing() and tried >= PLAIN
+            if done or tried >= limit or not self._has_budget():
+                return
+            self.attempt(one)
+
+    def _has_budget(self) -> bool:
+        return self.runs + self.endless < self.options.budget and len(self.failures) < FAILURES
+
+    def _search(self) -> None:
+        """Inputs for each way that was not gone."""
+        finder = Finder(self.attempt, self._slopes, self.subject.may_change)
+        for _ in range(PASSES):
+            missing = self.coverage.missing()
+            for goal in missing:
+                if not self._has_budget():
+                    return
+                if not self.coverage.seen[goal]:
+                    before = self.runs + self.endless
+                    finder.find(goal, self.corpus, self._share())
+                    self.coverage.tried[goal] += self.runs + self.endless - before
+            if len(self.coverage.missing()) == len(missing):
+                return
+
+    def _share(self) -> int:
+        left = self.options.budget - self.runs - self.endless
+        return max(16, left // max(1, len(self.coverage.missing())))
+
+    def _slopes(self, example: Example, goal: Goal) -> Iterator[Made]:
+        def probe(learning: Example) -> Watch | None:
+            watch = Watch(OPS, differentiates=True)
+            self.setting.state.restore()
+            try:
+                with torch.random.fork_rng():
+                    torch.manual_seed(self.options.seed)
+                    self.subject.probe(example, learning, watch)
+            except (Exception, Exhausted):  # noqa: BLE001  # the run only gives hints
+                pass
+            finally:
+                self.setting.state.restore()
+            return watch
+
+        return slopes(example, goal, probe)
+
+    # ---- the report
+
+    def _report(self) -> Verification:
+        return Verification(
+            self.subject.name, len(self.examples), self.runs, self.endless,
+            len(self.subject.programs()),
+            tuple(
+                BackendReport(name, one.runs, one.gradients, tuple(one.refused))
+                for name, one in self.tallies.items()
+            ),
+            tuple(self._sites()), tuple(self.failures),
+        )  # fmt: skip
+
+    def _sites(self) -> Iterator[SiteReport]:
+        for site in self.coverage.sites:
+            goals = [Goal(site, way) for way in site.ways]
+            yield SiteReport(
+                site.file, site.line, site.kind, site.function, site.source,
+                {goal.way: self.coverage.seen[goal] for goal in goals},
+                sum(self.coverage.tried[goal] for goal in goals if not self.coverage.seen[goal]),
+            )  # fmt: skip
+
+
+def _in_turn(made: Sequence[Iterator[Made]]) -> Iterator[Made]:
+    """One of each, then the next of each."""
+    left = list(made)
+    while left:
+        for one in tuple(left):
+            try:
+                yield next(one)
+            except StopIteration:
+                left.remove(one)
+
+
+def _is_refused_by_torch(eager: Outcome) -> bool:
+    """Sizes or values that the code was not made for."""
+    return eager.error is not None and not is_raised_by_user(eager.error)
+
+
+def _first_line(error: Exception | None) -> str:
+    return str(error).partition("\n")[0]
