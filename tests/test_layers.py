@@ -24,7 +24,8 @@ MAY_IMPORT = {
     "debug": STAGES | {"static"} | GROUND,
     "api": STAGES | {"static", "debug"} | GROUND,
     "cli": STAGES | {"static", "debug", "api"} | GROUND,
-    "__init__": STAGES | {"static", "debug", "api"} | GROUND,
+    "testing": {"api", "debug"} | GROUND,
+    "__init__": STAGES | {"static", "debug", "api", "testing"} | GROUND,
 }
 
 

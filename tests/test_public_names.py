@@ -26,6 +26,7 @@ PUBLIC = [
     "set_code_level",
     "set_verbosity",
     "static",
+    "testing",
     "to_static",
     "verify",
 ]

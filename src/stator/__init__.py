@@ -9,7 +9,7 @@ def f(x):
     return x
 """
 
-from stator import debug, errors, static
+from stator import debug, errors, static, testing
 from stator.api.concrete import ConcreteProgram
 from stator.api.conversion import to_static
 from stator.api.explaining import explain
@@ -48,6 +48,7 @@ __all__ = [
     "set_code_level",
     "set_verbosity",
     "static",
+    "testing",
     "to_static",
     "verify",
 ]

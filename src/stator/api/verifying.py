@@ -51,7 +51,7 @@ def verify(
     budget: int = BUDGET,
     extremes: bool = True,
 ) -> Verification:
-    """Whether each of `backends` does what eager code does, on `inputs` and on inputs made from them.
+    """Whether each of `backends` does what eager code does, on `inputs` and on others like them.
 
     `function` is a function, a method or a module, static or not; it is left as it was. `inputs` is
     a tuple of arguments, a dict of named ones, an `Example`, or a list of these. Inputs are changed
@@ -82,9 +82,7 @@ class Watched(StaticFunction):
     """
 
     def __init__(self, static: StaticFunction) -> None:
-        super().__init__(
-            static.dygraph_function, static.input_spec, full_graph=static._full_graph
-        )
+        super().__init__(static.dygraph_function, static.input_spec, full_graph=static._full_graph)
         self._programs = dict(static._programs)
         self._order = list(static._order)
         self._fixed = static._fixed
@@ -237,7 +235,9 @@ def _verified(function: Any) -> Iterator[Verified]:
     """`function` with a static form that can be observed; afterwards it is what it was."""
     if isinstance(function, torch.nn.Module):
         forward = function.forward
-        static = Watched(forward if isinstance(forward, StaticFunction) else StaticFunction(forward))
+        static = Watched(
+            forward if isinstance(forward, StaticFunction) else StaticFunction(forward)
+        )
         before = vars(function).get("forward")
         vars(function)["forward"] = static
         try:
@@ -288,7 +288,8 @@ def _saved_backend(one: Verified, folder: Path) -> Backend:
 
 
 def _saved(one: Verified, concrete: ConcreteProgram, path: Path) -> TranslatedLayer:
-    request = Request("forward", one.static, *concrete.specs, None)
+    args, kwargs = concrete.specs
+    request = Request("forward", one.static, args, kwargs, None)
     write_capture(path, capture_all([request], one.owner), one.owner, {})
     return load(path)
 

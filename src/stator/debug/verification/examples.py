@@ -108,7 +108,7 @@ def words(path: Path, names: list[str]) -> str:
     first, rest = path[0], path[1:]
     if isinstance(first, int):
         first = names[first] if first < len(names) else f"arg{first}"
-    return first + "".join(f"[{key!r}]" for key in rest)
+    return str(first) + "".join(f"[{key!r}]" for key in rest)
 
 
 # ---- copies
@@ -156,4 +156,3 @@ class Copier:
 def is_real(value: torch.Tensor) -> bool:
     """Can it have a gradient?"""
     return value.is_floating_point() or value.is_complex()
-

@@ -85,7 +85,7 @@ Rule = Callable[[Given, Known], Margin | None]
 
 
 def _ordered(sign: int) -> Rule:
-    """a > b (1), a < b (-1)."""
+    """A > b (1), a < b (-1)."""
 
     def rule(given: Given, _: Known) -> Margin | None:
         first, second = map(_tensor, given[:2])
@@ -95,7 +95,7 @@ def _ordered(sign: int) -> Rule:
 
 
 def _equal(sign: int) -> Rule:
-    """a == b (1), a != b (-1); of a condition and a truth value, what that says."""
+    """A == b (1), a != b (-1); of a condition and a truth value, what that says."""
 
     def rule(given: Given, known: Known) -> Margin | None:
         if known[0] is not None and _is_truth(given[0]) and isinstance(given[1], bool | int):

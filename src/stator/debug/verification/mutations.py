@@ -79,7 +79,8 @@ EXTREMES: Mapping[str, Change] = MappingProxyType({
 INTEGERS: Mapping[str, Change] = MappingProxyType({
     "zeros": _filled(0), "ones": _filled(1), "one more": _shifted(1), "one less": _shifted(-1),
     "drawn": _drawn, "twos": _filled(2), "rows turned round": _turned, "threes": _filled(3),
-    "ten more": _shifted(10), "the sign turned": lambda tensor, _: -tensor, "minus one": _filled(-1),
+    "ten more": _shifted(10), "the sign turned": lambda tensor, _: -tensor,
+    "minus one": _filled(-1),
 })  # fmt: skip
 TRUTHS: Mapping[str, Change] = MappingProxyType({
     "turned": lambda tensor, _: ~tensor, "all False": lambda tensor, _: torch.zeros_like(tensor),

@@ -35,7 +35,7 @@ class Target:
     observed: Callable[[Observer], AbstractContextManager[None]] | None = None
 
 
-class Exhausted(BaseException):  # noqa: N818  # not an Exception: code under test must not catch it
+class Exhausted(BaseException):  # not an Exception: code under test must not catch it
     """A run takes too long."""
 
 

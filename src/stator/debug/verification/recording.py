@@ -31,7 +31,6 @@ from stator.program.program import Program
 
 LIMIT = 20_000  # ops that are recorded of a run
 CONTROL = {"stator::if": "branch", "stator::while": "loop", "stator::try": "try"}
-Line = tuple[str, int]
 
 
 @dataclass(frozen=True)
@@ -45,7 +44,7 @@ class First:
 
 @dataclass(frozen=True)
 class Ran:
-    """An ATen op that ran: what it was given and gave, and which op of the program it belongs to."""
+    """An ATen op that ran: what it was given and gave, and the op of the program it belongs to."""
 
     name: str
     place: Location | None  # None while gradients are computed
@@ -54,9 +53,9 @@ class Ran:
     around: tuple[Op, ...]  # the ops of the program that were open, the innermost last
 
     @property
-    def key(self) -> tuple[str, Line | None]:
-        """What the lists are aligned by."""
-        return self.name, (self.place.file, self.place.line) if self.place else None
+    def key(self) -> tuple[str, str]:
+        """What the lists are aligned by; a saved model has no folders in its places."""
+        return self.name, self.place.short if self.place else ""
 
 
 class Recorder(TorchDispatchMode):
@@ -227,7 +226,7 @@ def _control(gap: Gap, programs: Sequence[Program]) -> Op | None:
         around = [op for op in gap.other[0].around if op.name in CONTROL]
         if around:
             return around[-1]
-    lines = {(one.place.file, one.place.line) for one in gap.eager[:1] if one.place is not None}
+    lines = {one.place.short for one in gap.eager[:1] if one.place is not None}
     found = None
     for program in programs:
         for block in (program.body, *program.functions.values()):
@@ -244,5 +243,5 @@ def _inside(op: Op) -> Iterator[Op]:
         yield from ops_in(block)
 
 
-def _stands_in(op: Op, lines: set[Line]) -> bool:
-    return op.place is not None and (op.place.file, op.place.line) in lines
+def _stands_in(op: Op, lines: set[str]) -> bool:
+    return op.place is not None and op.place.short in lines

@@ -14,7 +14,7 @@ from stator.location import Location
 
 @dataclass(frozen=True)
 class Failure:
-    """One difference: which backend, what it does otherwise than eager code, and with which input."""
+    """One difference: of which backend, what it does, and with which input."""
 
     backend: str
     kind: str  # result, error, printed, argument, memory, state, gradient, refused, endless
@@ -32,7 +32,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class SiteReport:
-    """A branch or a loop, how often each way was gone, and how many inputs were tried for others."""
+    """A branch or a loop, how often each way was gone, and how many inputs were tried for more."""
 
     file: str
     line: int

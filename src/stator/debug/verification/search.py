@@ -92,7 +92,9 @@ def _floats(example: Example) -> list[Leaf]:
     ]
 
 
-def slopes(example: Example, goal: Goal, probe: Callable[[Example], Watch | None]) -> Iterator[Made]:
+def slopes(
+    example: Example, goal: Goal, probe: Callable[[Example], Watch | None]
+) -> Iterator[Made]:
     """Steps along the gradient of the margin that decides, over the point where it turns."""
     leaves = [leaf for leaf in _floats(example) if leaf.value.numel()]
     if not leaves:

@@ -60,7 +60,9 @@ def _tensor(value: torch.Tensor) -> str:
     if value.numel() > 1 and not flat.isnan().any() and bool((flat == flat[0]).all()):
         return f"torch.full({tuple(shape)}, {_number(flat[0].item())}, dtype={dtype}{place})"
     if value.numel() <= WRITTEN:
-        return f"torch.tensor({_numbers(value.tolist(), shape)}, dtype={dtype}{place}){_empty(shape)}"
+        return (
+            f"torch.tensor({_numbers(value.tolist(), shape)}, dtype={dtype}{place}){_empty(shape)}"
+        )
     return _packed(value, dtype)
 
 

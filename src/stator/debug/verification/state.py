@@ -8,6 +8,7 @@ the program run on the same objects, so tied tensors stay tied; what a run chang
 from __future__ import annotations
 
 import collections
+import enum
 import functools
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -167,7 +168,7 @@ def _same(now: dict[Any, Any], before: dict[Any, Any]) -> bool:
 def reach(roots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every holder, tensor, array and generator that `roots` lead to, each once, with its path."""
     seen: dict[int, Any] = {}
-    pending = [(path, value) for path, value in reversed(roots.items())]
+    pending = list(roots.items())[::-1]
     while pending:
         path, value = pending.pop()
         if isinstance(value, PLAIN) or id(value) in seen:
@@ -185,29 +186,42 @@ def reach(roots: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 def holders_of(value: Any, path: str) -> Iterator[Holder]:
     """How the contents of `value` are read and written; nothing for what has none."""
     original = original_function(value)
-    if original is not None:
-        value = original
-    if isinstance(value, types.MethodType):
-        yield _fixed({"": value.__self__, "()": value.__func__}, path)
-    elif isinstance(value, types.FunctionType):
-        if not is_library_file(value.__code__.co_filename):
-            yield from _of_function(value, path)
-    elif isinstance(value, dict):
-        yield Holder(value, path, lambda: dict(value), lambda new: _write_dict(value, new), _item)
-    elif isinstance(value, list | collections.deque):
-        yield Holder(value, path, lambda: dict(enumerate(value)), _list_writer(value), _item)
-    elif isinstance(value, set):
-        yield Holder(value, path, lambda: dict.fromkeys(sorted(value, key=repr)), _set_writer(value), _item)
-    elif isinstance(value, tuple):
-        yield _fixed(dict(enumerate(value)), path, _item)
-    elif isinstance(value, type):
-        if is_users_class(value):
-            yield _of_class(value, path)
-    elif isinstance(value, torch.nn.Module):
-        yield from _of_module(value, path)
-    elif is_users_object(value):
-        yield Holder(value, path, lambda: _visible(vars(value)), _vars_writer(value), _attribute)
-        yield _fixed(_code_of(type(value)), path)
+    value = value if original is None else original
+    for kind, holders in HOLDERS:
+        if isinstance(value, kind):
+            yield from holders(value, path)
+            return
+    if is_users_object(value):
+        yield from _of_object(value, path)
+
+
+def _of_method(method: types.MethodType, path: str) -> Iterator[Holder]:
+    yield _fixed({"": method.__self__, "()": method.__func__}, path)
+
+
+def _of_dict(value: dict[Any, Any], path: str) -> Iterator[Holder]:
+    write = functools.partial(_write_dict, value)
+    yield Holder(value, path, lambda: dict(value), write, _item)
+
+
+def _of_list(value: Any, path: str) -> Iterator[Holder]:
+    yield Holder(value, path, lambda: dict(enumerate(value)), _list_writer(value), _item)
+
+
+def _of_set(value: set[Any], path: str) -> Iterator[Holder]:
+    def read() -> dict[Any, Any]:
+        return dict.fromkeys(sorted(value, key=repr))
+
+    yield Holder(value, path, read, _set_writer(value), _item)
+
+
+def _of_tuple(value: tuple[Any, ...], path: str) -> Iterator[Holder]:
+    yield _fixed(dict(enumerate(value)), path, _item)
+
+
+def _of_object(value: Any, path: str) -> Iterator[Holder]:
+    yield Holder(value, path, lambda: _visible(vars(value)), _vars_writer(value), _attribute)
+    yield _fixed(_code_of(type(value)), path)
 
 
 def _fixed(contents: dict[Any, Any], path: str, label: Callable[[Any], str] = str) -> Holder:
@@ -230,8 +244,12 @@ def _of_module(module: torch.nn.Module, path: str) -> Iterator[Holder]:
 
 def _of_function(function: types.FunctionType, path: str) -> Iterator[Holder]:
     """Closure variables, the globals that it names, defaults, its own attributes."""
+    if is_library_file(function.__code__.co_filename):
+        return
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    yield Holder(cells, "", lambda: _read_cells(cells), lambda new: _write_cells(cells, new), str, None)
+    yield Holder(
+        cells, "", lambda: _read_cells(cells), lambda new: _write_cells(cells, new), str, None
+    )
     around = function.__globals__
     names = tuple(name for name in dict.fromkeys(_names(function.__code__)) if name in around)
     yield Holder(
@@ -242,7 +260,6 @@ def _of_function(function: types.FunctionType, path: str) -> Iterator[Holder]:
     yield _fixed(dict(enumerate(defaults)), f"{path}{function.__name__}.", lambda _: "default")
 
 
-@functools.cache
 def _code_of(cls: type) -> dict[str, Any]:
     """The class itself and its methods, as far as users wrote them: they name globals."""
     users = [base for base in cls.__mro__ if is_users_class(base)]
@@ -281,7 +298,10 @@ def _write_cells(cells: dict[str, types.CellType], new: dict[str, Any]) -> None:
             cells[name].cell_contents = value
 
 
-def _of_class(cls: type, path: str) -> Holder:
+def _of_class(cls: type, path: str) -> Iterator[Holder]:
+    if not is_users_class(cls) or issubclass(cls, enum.Enum):  # an enum keeps what it has looked up
+        return
+
     def read() -> dict[str, Any]:
         return {
             key: value
@@ -295,7 +315,7 @@ def _of_class(cls: type, path: str) -> Holder:
         for key, value in new.items():
             setattr(cls, key, value)
 
-    return Holder(cls, path, read, write, _attribute)
+    yield Holder(cls, path, read, write, _attribute)
 
 
 def _visible(contents: dict[str, Any]) -> dict[str, Any]:
@@ -346,3 +366,15 @@ def _item(key: Any) -> str:
 
 def _attribute(key: Any) -> str:
     return f".{key}"
+
+
+HOLDERS: tuple[tuple[Any, Callable[[Any, str], Iterator[Holder]]], ...] = (
+    (types.MethodType, _of_method),
+    (types.FunctionType, _of_function),
+    (dict, _of_dict),
+    (list | collections.deque, _of_list),
+    (set, _of_set),
+    (tuple, _of_tuple),
+    (type, _of_class),
+    (torch.nn.Module, _of_module),
+)

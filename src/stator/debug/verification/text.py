@@ -42,7 +42,7 @@ def _runs(report: Verification) -> Iterator[str]:
     made = report.runs - report.given
     yield f"  inputs: {report.given} given, {made} made from them; {_captures(report.captures)}"
     if report.endless:
-        yield f"  given up: {report.endless} made inputs, with which eager code does not seem to end"
+        yield f"  given up: {report.endless} made inputs, with which eager code seems not to end"
     for backend in report.backends:
         yield from _backend(backend)
 

@@ -97,7 +97,9 @@ def parts_of(value: Any) -> list[tuple[Any, Any]] | None:
     if isinstance(value, type | torch.nn.Module):
         return None
     if dataclasses.is_dataclass(value):
-        return [(field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value)]
+        return [
+            (field.name, getattr(value, field.name, None)) for field in dataclasses.fields(value)
+        ]
     return list(vars(value).items()) if is_users_object(value) else None
 
 

@@ -1,4 +1,4 @@
-"""Verifier: examples, then inputs made from them, then inputs for what was not seen; and a report."""
+"""Verifier: examples, inputs made from them, inputs for what was not seen yet; then a report."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stator.debug.verification.comparison import (
     difference,
     is_raised_by_user,
 )
-from stator.debug.verification.examples import Example
+from stator.debug.verification.examples import Copier, Example
 from stator.debug.verification.mutations import Made, SizeRule, mutations
 from stator.debug.verification.outcome import Exhausted, Outcome, Setting, Target, run
 from stator.debug.verification.recording import First, first_difference, recorded
@@ -142,7 +142,7 @@ class Verifier:
                 eager, learns = learned, True
         for name, backend in self.subject.backends.items():
             try:
-                target = backend(made.example)
+                target = backend(_learning(made.example, learns))
             except StatorError as error:
                 self.tallies[name].refused[_first_line(error)] += 1
                 continue
@@ -197,7 +197,7 @@ class Verifier:
         if eager.exhausted:
             return None
         try:
-            target = self.subject.backends[name](example)
+            target = self.subject.backends[name](_learning(example, learns))
         except StatorError:
             return None
         with contextlib.ExitStack() as stack:
@@ -210,7 +210,7 @@ class Verifier:
     def _first(self, name: str, example: Example, learns: bool) -> First | None:
         """The first op that differs, where the backend lets its ops be seen."""
         try:
-            target = self.subject.backends[name](example)
+            target = self.subject.backends[name](_learning(example, learns))
             if target.observed is None:
                 return None
             eager = recorded(self.subject.eager, example, self.setting, learns=learns)
@@ -295,6 +295,11 @@ class Verifier:
                 {goal.way: self.coverage.seen[goal] for goal in goals},
                 sum(self.coverage.tried[goal] for goal in goals if not self.coverage.seen[goal]),
             )  # fmt: skip
+
+
+def _learning(example: Example, learns: bool) -> Example:
+    """The example as it is run."""
+    return Copier(learns=True).example(example) if learns else example
 
 
 def _in_turn(made: Sequence[Iterator[Made]]) -> Iterator[Made]:

@@ -1,4 +1,4 @@
-"""Watch: an observer that notes which way every condition went, and how near it was to the other."""
+"""Watch: an observer that notes which way each condition went, and how near the other one was."""
 
 from __future__ import annotations
 
