@@ -87,7 +87,10 @@ class Watched(StaticFunction):
         self._order = list(static._order)
         self._fixed = static._fixed
         self.observer: Observer | None = None
+        self.served: Program | None = None  # the last run that was observed
         self._runs: dict[int, Callable[..., Any]] = {}
+        self._served: dict[tuple[Any, Any], ConcreteProgram] = {}  # by signature
+        self._mending = False  # a demand was broken: programs made for that come first
 
     def begin(self, *given: Any) -> None:
         """Tell whoever observes."""
@@ -113,7 +116,7 @@ class Watched(StaticFunction):
     def observed(self, observer: Observer) -> Iterator[None]:
         """Inside, `observer` is told of the ops of every run."""
         entries = self._entries  # the short way would not be seen
-        self.observer, self._entries = observer, ()
+        self.observer, self._entries, self.served = observer, (), None
         try:
             yield
         finally:
@@ -121,7 +124,11 @@ class Watched(StaticFunction):
 
     def concrete_for(self, example: Example) -> ConcreteProgram | None:
         """The program that serves a call, if there is one."""
-        return super()._find(signature_of(example.args, example.kwargs))
+        signature = signature_of(example.args, example.kwargs)
+        served = self._served.get((signature.key, signature.sizes))
+        if served is not None and served.captured.guards.hold():
+            return served
+        return self._earliest(signature)
 
     def concrete_made_for(self, example: Example) -> ConcreteProgram:
         """The program that serves a call; CaptureError where none can be made."""
@@ -144,17 +151,38 @@ class Watched(StaticFunction):
             self._runs[key] = runner.bind(concrete.captured.tensors)
         return self._runs[key]
 
-    def _seen(self, concrete: ConcreteProgram) -> ConcreteProgram:
+    def _seen(self, concrete: ConcreteProgram, signature: Signature) -> ConcreteProgram:
+        self._served[signature.key, signature.sizes] = concrete
         if self.observer is None:
             return concrete
+        self.served = concrete.program
         return dataclasses.replace(concrete, run=self.run_of(concrete))
 
     def _find(self, signature: Signature) -> ConcreteProgram | None:
-        found = super()._find(signature)
-        return None if found is None else self._seen(found)
+        found = self._earliest(signature)
+        return None if found is None else self._seen(found, signature)
 
-    def _capture(self, *args: Any, **kwargs: Any) -> ConcreteProgram:
-        return self._seen(super()._capture(*args, **kwargs))
+    def _earliest(self, signature: Signature) -> ConcreteProgram | None:
+        """The earliest program that holds: what was given is verified, not what came after it."""
+        known = self._programs.get(signature.key, ())
+        mended = tuple(one for one in known if one.mends) if self._mending else ()
+        for one in (*mended, *reversed(known)):
+            if one.holds_for(signature.sizes) and one.captured.guards.hold():
+                return one
+        return None
+
+    def _call_with_own_sizes(self, *given: Any) -> Any:
+        self._mending = True
+        try:
+            return super()._call_with_own_sizes(*given)
+        finally:
+            self._mending = False
+
+    def _capture(
+        self, args: Any, kwargs: Any, signature: Signature, *rest: Any, **options: Any
+    ) -> ConcreteProgram:
+        made = super()._capture(args, kwargs, signature, *rest, **options)
+        return self._seen(made, signature)
 
     def _add_entry(self, *given: Any) -> None:
         if self.observer is None:
@@ -181,7 +209,7 @@ class Verified:
         return Subject(
             label, call_name(label), names, {"": self.root, **_objects(examples)},
             Target("eager", self._run_eager), self.program(), backends,
-            self.programs, self.probe, self.may_change,
+            self.programs, lambda: self.static.served, self.probe, self.may_change,
         )  # fmt: skip
 
     def _run_eager(self, *args: Any, **kwargs: Any) -> Any:

@@ -60,6 +60,8 @@ def difference(
         found = _items("result", eager.result, other.result, tolerance, live)
     if found is None and eager.printed != other.printed:
         found = Difference("printed", f"prints {other.printed!r}, eager {eager.printed!r}")
+    if found is None and eager.error is not None and not is_raised_by_user(eager.error):
+        return None  # torch refuses the input: a capture does so before anything has run
     found = found or _items("argument", eager.arguments, other.arguments, tolerance, live)
     if found is None and eager.error is None and eager.shared != other.shared:
         found = Difference(
@@ -222,6 +224,11 @@ def tensor_text(tensor: torch.Tensor) -> str:
 
 
 # ---- state and gradients
+
+
+def state_differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
+    """Has a call changed anything?"""
+    return _state(before, after, Tolerance(), True) is not None
 
 
 def _state(

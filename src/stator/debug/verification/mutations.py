@@ -24,6 +24,8 @@ class Made:
     example: Example
     how: str
     keeps_kinds: bool = True  # False where sizes or Python values change: a new capture may follow
+    in_turn: bool = False  # the arguments are examples, called one after the other
+    counts: bool = True  # False where a way that it goes says little: infinity plus 1 is plus 2
 
 
 Change = Callable[[torch.Tensor, torch.Generator], torch.Tensor]
@@ -160,7 +162,7 @@ def _extremes(example: Example, seed: int) -> Iterator[Made]:
         generator = torch.Generator().manual_seed(seed)
         changes = {leaf.path: changed_tensor(leaf.value, change, generator) for leaf in leaves}
         if changes:
-            yield Made(replaced(example, changes), name)
+            yield Made(replaced(example, changes), name, counts=False)
 
 
 # ---- sizes

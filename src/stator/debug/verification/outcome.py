@@ -7,9 +7,9 @@ import io
 import sys
 import types
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -76,19 +76,30 @@ def run(
     """Run `target` on a copy of `example`, from the state that everything started with.
 
     With `learns` every float argument requires grad, and gradients are computed. More than `lines`
-    lines of user code are not run.
+    lines of user code are not run. `around` is entered for the call, and again for its gradients.
     """
     setting.state.restore()
     own = State({"": target.module}) if target.module is not None else None
     copier = Copier(learns=learns)
     given = copier.example(example)
     try:
-        with _quiet(setting.seed), around or contextlib.nullcontext():
-            return _outcome(target, given, setting, own, learns, lines)
+        with _quiet(setting.seed):
+            made = _Run(target, given, setting, own, around or contextlib.nullcontext())
+            return made.outcome(learns, lines)
     finally:
         setting.state.restore()
         if own is not None:
             own.restore()
+
+
+def in_turn(target: Target, calls: Sequence[Example]) -> Target:
+    """A target that makes these calls, one after the other, and gives the list of their results."""
+
+    def call() -> list[Any]:
+        copies = [Copier().example(one) for one in calls]
+        return [target.call(*one.args, **one.kwargs) for one in copies]
+
+    return replace(target, call=call)
 
 
 @contextlib.contextmanager
@@ -100,33 +111,38 @@ def _quiet(seed: int) -> Iterator[None]:
         yield
 
 
-def _outcome(
-    target: Target,
-    given: Example,
-    setting: Setting,
-    own: State | None,
-    learns: bool,
-    lines: int | None,
-) -> Outcome:
-    result, error, exhausted, printed = None, None, False, io.StringIO()
-    counter = Lines(lines)
-    with contextlib.redirect_stdout(printed):
-        try:
-            with counter.counting():
-                result = target.call(*given.args, **given.kwargs)
-        except Exhausted:
-            exhausted = True
-        except Exception as raised:  # noqa: BLE001  # whatever it raises is the outcome
-            error = raised
-    gradients, backward = None, None
-    if learns and error is None and not exhausted:
-        gradients, backward = _gradients(result, given, setting, own)
-    trees = (given.args, given.kwargs)
-    return Outcome(
-        flat(result, "the result"), error, printed.getvalue(),
-        _arguments(given, setting.names), (own or setting.state).now(),
-        _shared(result, trees), gradients, backward, exhausted, counter.count,
-    )  # fmt: skip
+@dataclass(frozen=True)
+class _Run:
+    """A run that is to be made: of what, on what, and what is `around` the ops of it."""
+
+    target: Target
+    given: Example
+    setting: Setting
+    own: State | None
+    around: AbstractContextManager[Any]
+
+    def outcome(self, learns: bool, lines: int | None) -> Outcome:
+        """Call it, and look at all that it did."""
+        result, error, exhausted, printed = None, None, False, io.StringIO()
+        given, counter = self.given, Lines(lines)
+        with contextlib.redirect_stdout(printed):
+            try:
+                with counter.counting(), self.around:
+                    result = self.target.call(*given.args, **given.kwargs)
+            except Exhausted:
+                exhausted = True
+            except Exception as raised:  # noqa: BLE001  # whatever it raises is the outcome
+                error = raised
+        gradients, backward = None, None
+        if learns and error is None and not exhausted:
+            with self.around:
+                gradients, backward = _gradients(result, given, self.setting, self.own)
+        return Outcome(
+            flat(result, "the result"), error, printed.getvalue(),
+            _arguments(given, self.setting.names), (self.own or self.setting.state).now(),
+            _shared(result, (given.args, given.kwargs)),
+            gradients, backward, exhausted, counter.count,
+        )  # fmt: skip
 
 
 def _arguments(given: Example, names: list[str]) -> list[Item]:

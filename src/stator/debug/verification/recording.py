@@ -29,7 +29,7 @@ from stator.location import Location
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program
 
-LIMIT = 20_000  # ops that are recorded of a run
+LIMIT = 4_000  # ops that are recorded of a run
 CONTROL = {"stator::if": "branch", "stator::while": "loop", "stator::try": "try"}
 
 
@@ -61,8 +61,9 @@ class Ran:
 class Recorder(TorchDispatchMode):
     """Writes down every ATen op; as an observer it knows the op of the program as well."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, observes: bool) -> None:
         super().__init__()
+        self.observes = observes  # then what runs outside of the program's ops is not its own
         self.ran: list[Ran] = []
         self.open: list[Op] = []
         self.is_forward = False
@@ -71,8 +72,10 @@ class Recorder(TorchDispatchMode):
         self, func: Any, types: Any, args: Sequence[Any] = (), kwargs: Any = None
     ) -> Any:
         """Run the op, and write it down."""
-        if len(self.ran) >= LIMIT:
+        if len(self.ran) >= LIMIT and self.is_forward:
             raise Exhausted
+        if self.is_forward and self.observes and not self.open:
+            return func(*args, **(kwargs or {}))
         given = _values((*args, *(kwargs or {}).values()))
         result = func(*args, **(kwargs or {}))
         place = (self.open[-1].place if self.open else current_place()) if self.is_forward else None
@@ -115,7 +118,7 @@ def _values(tree: Any) -> list[Any]:
 
 def recorded(target: Target, example: Example, setting: Setting, *, learns: bool) -> list[Ran]:
     """The ATen ops of a run."""
-    recorder = Recorder()
+    recorder = Recorder(observes=target.observed is not None)
     watched = dataclasses.replace(target, call=recorder.calling(target.call))
     with contextlib.ExitStack() as stack:
         if target.observed is not None:

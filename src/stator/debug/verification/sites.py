@@ -55,20 +55,30 @@ class Goal:
 
 @dataclass
 class Coverage:
-    """The sites that there are, how often each way was gone, and what was tried for those left."""
+    """The sites that there are, how often each way was gone, and what was tried for those left.
+
+    A site that a program of the examples has is only gone by runs of such a program: another one,
+    made for other sizes, may be right where this one is not.
+    """
 
     sites: dict[Site, None] = field(default_factory=dict)  # in the order they were found
+    main: set[Program] = field(default_factory=set)  # the programs of the examples
+    _main_sites: set[Site] = field(default_factory=set)
     seen: Counter[Goal] = field(default_factory=Counter)
     tried: Counter[Goal] = field(default_factory=Counter)
 
-    def add(self, programs: Iterable[Program]) -> None:
-        """Learn the sites of `programs`."""
-        for program in programs:
-            for block in (program.body, *program.functions.values()):
-                for op in ops_in(block):
-                    site = site_of(op)
-                    if site is not None:
-                        self.sites.setdefault(site)
+    def add(self, program: Program, *, is_main: bool) -> None:
+        """Learn the sites of `program`."""
+        found = [
+            site
+            for block in (program.body, *program.functions.values())
+            for op in ops_in(block)
+            if (site := site_of(op)) is not None
+        ]
+        self.sites.update(dict.fromkeys(found))
+        if is_main:
+            self.main.add(program)
+            self._main_sites.update(found)
 
     def goals(self) -> tuple[Goal, ...]:
         """All ways of all sites."""
@@ -78,9 +88,10 @@ class Coverage:
         """The ways that no run has gone."""
         return tuple(goal for goal in self.goals() if not self.seen[goal])
 
-    def note(self, gone: Iterable[Goal]) -> bool:
-        """Count what a run has gone; was anything of it new?"""
-        listed = list(gone)
+    def note(self, gone: Iterable[Goal], program: Program | None) -> bool:
+        """Count what a run of `program` has gone; was anything of it new?"""
+        is_main = program in self.main
+        listed = [goal for goal in gone if is_main or goal.site not in self._main_sites]
         new = any(not self.seen[goal] for goal in listed)
         self.seen.update(listed)
         return new
@@ -106,16 +117,11 @@ def _site(name: str, place: Location) -> Site | None:
     if is_library_file(place.file):
         return None
     words = _words(place.file, len(linecache.getlines(place.file))).get((place.line, place.column))
-    if name == "stator::while":
-        kind = words[-1] if words and words[-1] in ("while", "for") else "while"
-    elif name == "stator::assert":
-        kind = "assert"
-    else:
-        branches = [word for word in words or () if WAYS[word] is not LOOP]
-        if not branches:
-            return None  # what the rewrite adds: is the loop still to go on after a `break`?
-        kind = branches[-1]
-    return Site(place.file, place.line, place.column, kind, place.function)
+    is_loop = name == "stator::while"
+    fitting = [word for word in words or () if (WAYS[word] is LOOP) == is_loop]
+    if not fitting:
+        return None  # not the user's: the search of a list; does a loop go on after a `break`?
+    return Site(place.file, place.line, place.column, fitting[-1], place.function)
 
 
 @functools.lru_cache(maxsize=64)
@@ -148,6 +154,5 @@ def _choices(node: ast.AST) -> Iterator[tuple[Any, str]]:
     elif isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
         for generator in node.generators:
             yield generator.target, "for"
-            yield node, "for"
             for test in generator.ifs:
                 yield test, "if"

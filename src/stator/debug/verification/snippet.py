@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -15,9 +16,16 @@ WRITTEN = 256  # elements that are written out as numbers
 PACKED = 1 << 15  # bytes that are written at all
 
 
-def snippet(name: str, example: Example, names: list[str], *, learns: bool = False) -> str:
-    """Text to run; what has no text is named as such."""
-    lines, given = ["import torch", ""], []
+def snippet(name: str, calls: Sequence[Example], names: list[str], *, learns: bool = False) -> str:
+    """Text to run: one call after the other; what has no text is named as such."""
+    lines = ["import torch", ""]
+    for example in calls:
+        lines += _call(name, example, names, learns)
+    return "\n".join(lines)
+
+
+def _call(name: str, example: Example, names: list[str], learns: bool) -> list[str]:
+    lines, given = [], []
     for k, arg in enumerate(example.args):
         variable = _variable(names[k] if k < len(names) else f"arg{k}")
         lines.append(f"{variable} = {_text(arg, learns)}")
@@ -25,7 +33,7 @@ def snippet(name: str, example: Example, names: list[str], *, learns: bool = Fal
     for key, arg in example.kwargs.items():
         lines.append(f"{_variable(key)} = {_text(arg, learns)}")
         given.append(f"{key}={_variable(key)}")
-    return "\n".join([*lines, f"{name}({', '.join(given)})"])
+    return [*lines, f"{name}({', '.join(given)})"]
 
 
 def _variable(name: str) -> str:

@@ -15,10 +15,18 @@ from stator.debug.verification.comparison import (
     Tolerance,
     difference,
     is_raised_by_user,
+    state_differs,
 )
 from stator.debug.verification.examples import Copier, Example
 from stator.debug.verification.mutations import Made, SizeRule, mutations
-from stator.debug.verification.outcome import Exhausted, Outcome, Setting, Target, run
+from stator.debug.verification.outcome import (
+    Exhausted,
+    Outcome,
+    Setting,
+    Target,
+    in_turn,
+    run,
+)
 from stator.debug.verification.recording import First, first_difference, recorded
 from stator.debug.verification.report import BackendReport, Failure, SiteReport, Verification
 from stator.debug.verification.search import Finder, Seen, slopes
@@ -27,7 +35,7 @@ from stator.debug.verification.sites import Coverage, Goal
 from stator.debug.verification.snippet import snippet
 from stator.debug.verification.state import State
 from stator.debug.verification.watching import Watch
-from stator.errors import StatorError
+from stator.errors import SpecMismatch, StatorError
 from stator.execute.observing import Observer
 from stator.program.program import Program
 
@@ -55,6 +63,7 @@ class Subject:
     program: Target
     backends: Mapping[str, Backend]
     programs: Callable[[], Sequence[Program]]
+    served: Callable[[], Program | None]  # the program of the last call that was observed
     probe: Callable[[Example, Example, Observer], None]  # the program, on tensors with gradients
     may_change: SizeRule
 
@@ -89,12 +98,14 @@ class Verifier:
         self.corpus: list[Seen] = []
         self.failures: list[Failure] = []
         self.tallies = {name: Tally() for name in subject.backends}
+        self.harmless: list[Example] = []  # examples with which eager code raises nothing
         self.runs = self.endless = 0
 
     def verify(self) -> Verification:
         """Everything, in order."""
         for number, example in enumerate(self.examples, 1):
             self.attempt(Made(example, f"example {number}"), given=True)
+        self._run_in_turn()
         self._mutate()
         self._search()
         return self._report()
@@ -112,17 +123,59 @@ class Verifier:
         if not given and not made.keeps_kinds and _is_refused_by_torch(eager):
             return None
         self.runs += 1
+        self.harmless += [made.example] if given and eager.error is None else []
         watch = Watch(OPS_OF_EXAMPLES if given else OPS + 50 * eager.lines)
         known = len(self.subject.programs())
         with self._observed(watch):
             other = run(self.subject.program, made.example, self.setting)
-        self.coverage.add(self.subject.programs()[known:])
-        is_new = self.coverage.note(watch.gone()) or len(self.subject.programs()) > known
+        is_new = self._note(watch, made, given) or len(self.subject.programs()) > known
         self._judge("program", made, eager, other, given=given, learns=False)
         if given or is_new:
             self.corpus.append(Seen(made.example, watch))
             self._run_backends(made, eager, given)
         return watch
+
+    def _note(self, watch: Watch, made: Made, given: bool) -> bool:
+        """Count what was seen; was it new?"""
+        program = self.subject.served()
+        if program is not None:
+            self.coverage.add(program, is_main=given)
+        return made.counts and self.coverage.note(watch.gone(), program)
+
+    def _run_in_turn(self) -> None:
+        """The examples twice over, each call from the state that the last one left."""
+        calls = tuple(self.harmless) * 2
+        made = Made(Example(*calls), "the examples in turn, twice", in_turn=True)
+        eager = run(in_turn(self.subject.eager, calls), Example(), self.setting)
+        if not calls or not state_differs(self.setting.state.now(), eager.state):
+            return
+        watch = Watch(len(calls) * OPS_OF_EXAMPLES)
+        with self._observed(watch):
+            other = run(in_turn(self.subject.program, calls), Example(), self.setting)
+        self._note(watch, made, True)
+        self._judge("program", made, eager, other, given=True, learns=False)
+        for name in self.subject.backends:
+            if name != "program":
+                self._run_backend_in_turn(name, made, eager)
+
+    def _run_backend_in_turn(self, name: str, made: Made, eager: Outcome) -> None:
+        try:
+            target = self._target(name, made, learns=False)
+        except StatorError as error:
+            self.tallies[name].refused[_first_line(error)] += 1
+            return
+        other = run(target, Example(), self.setting)
+        self._judge(name, made, eager, other, given=True, learns=False)
+
+    def _target(self, name: str, made: Made, *, learns: bool) -> Target:
+        """What runs an input; StatorError where the backend cannot."""
+        backend = self.subject.backends[name]
+        if not made.in_turn:
+            return backend(_learning(made.example, learns))
+        targets = [backend(call) for call in made.example.args]
+        if any(one.module is not targets[0].module for one in targets):
+            raise SpecMismatch("calls of several kinds, one after the other, need several models")
+        return in_turn(targets[0], made.example.args)
 
     def _may_run(self, made: Made) -> bool:
         if self.runs + self.endless >= self.options.budget or len(self.failures) >= FAILURES:
@@ -140,9 +193,9 @@ class Verifier:
             learned = run(self.subject.eager, made.example, self.setting, learns=True)
             if learned.error is None:  # a leaf that requires grad cannot be written in place
                 eager, learns = learned, True
-        for name, backend in self.subject.backends.items():
+        for name in self.subject.backends:
             try:
-                target = backend(_learning(made.example, learns))
+                target = self._target(name, made, learns=learns)
             except StatorError as error:
                 self.tallies[name].refused[_first_line(error)] += 1
                 continue
@@ -175,48 +228,56 @@ class Verifier:
 
     def _failure(self, name: str, made: Made, found: Difference, learns: bool) -> Failure:
         """The difference on the smallest input that shows it."""
-        example, what = made.example, found.text
-        if found.kind not in ("refused", "endless"):
-            example = shrunk(
-                example,
-                lambda one: self._still(name, one, found.kind, learns) is not None,
+        what = found.text
+        if found.kind not in ("refused", "endless") and not made.in_turn:
+            smaller = shrunk(
+                made.example,
+                lambda one: self._still(name, Made(one, ""), found.kind, learns) is not None,
                 self.subject.may_change,
                 SHRINKING,
             )
-            again = self._still(name, example, found.kind, learns)
-            what = again.text if again is not None else what
-        how = made.how if example is made.example else f"{made.how}, made smaller"
-        text = snippet(self.subject.called, example, self.subject.names, learns=learns)
+            again = self._still(name, Made(smaller, ""), found.kind, learns)
+            if again is not None and smaller is not made.example:
+                made, what = Made(smaller, f"{made.how}, made smaller"), again.text
+        first = self._first(name, made, learns)
         return Failure(
-            name, found.kind, what, how, example, text, self._first(name, example, learns)
+            name, found.kind, what, made.how, made.example, self._text(made, learns), first
         )
 
-    def _still(self, name: str, example: Example, kind: str, learns: bool) -> Difference | None:
+    def _text(self, made: Made, learns: bool) -> str:
+        calls = made.example.args if made.in_turn else (made.example,)
+        subject = self.subject
+        return snippet(subject.called, calls, subject.names, learns=learns)
+
+    def _still(self, name: str, made: Made, kind: str, learns: bool) -> Difference | None:
         """The same kind of difference, with another input."""
-        eager = run(self.subject.eager, example, self.setting, learns=learns, lines=LINES)
+        eager = run(self.subject.eager, made.example, self.setting, learns=learns, lines=LINES)
         if eager.exhausted:
             return None
         try:
-            target = self.subject.backends[name](_learning(example, learns))
+            target = self._target(name, made, learns=learns)
         except StatorError:
             return None
         with contextlib.ExitStack() as stack:
             if target.observed is not None:  # for its limit
                 stack.enter_context(target.observed(Watch(OPS + 50 * eager.lines)))
-            other = run(target, example, self.setting, learns=learns)
+            other = run(target, made.example, self.setting, learns=learns)
         found = difference(eager, other, self.options.tolerance, live=self._is_live(name))
         return found if found is not None and found.kind == kind else None
 
-    def _first(self, name: str, example: Example, learns: bool) -> First | None:
+    def _first(self, name: str, made: Made, learns: bool) -> First | None:
         """The first op that differs, where the backend lets its ops be seen."""
         try:
-            target = self.subject.backends[name](_learning(example, learns))
-            if target.observed is None:
-                return None
-            eager = recorded(self.subject.eager, example, self.setting, learns=learns)
-            other = recorded(target, example, self.setting, learns=learns)
+            target = self._target(name, made, learns=learns)
         except StatorError:
             return None
+        if target.observed is None:
+            return None
+        original, example = self.subject.eager, made.example
+        if made.in_turn:
+            original, example = in_turn(original, example.args), Example()
+        eager = recorded(original, example, self.setting, learns=learns)
+        other = recorded(target, example, self.setting, learns=learns)
         return first_difference(eager, other, self.subject.programs(), self.options.tolerance)
 
     # ---- other inputs
