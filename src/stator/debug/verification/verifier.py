@@ -130,7 +130,7 @@ class Verifier:
             other = run(self.subject.program, made.example, self.setting)
         is_new = self._note(watch, made, given) or len(self.subject.programs()) > known
         self._judge("program", made, eager, other, given=given, learns=False)
-        if given or is_new:
+        if (given or is_new) and not other.exhausted:
             self.corpus.append(Seen(made.example, watch))
             self._run_backends(made, eager, given)
         return watch
@@ -164,7 +164,7 @@ class Verifier:
         except StatorError as error:
             self.tallies[name].refused[_first_line(error)] += 1
             return
-        other = run(target, Example(), self.setting)
+        other = self._run(name, target, Example(), learns=False)
         self._judge(name, made, eager, other, given=True, learns=False)
 
     def _target(self, name: str, made: Made, *, learns: bool) -> Target:
@@ -178,7 +178,7 @@ class Verifier:
         return in_turn(targets[0], made.example.args)
 
     def _may_run(self, made: Made) -> bool:
-        if self.runs + self.endless >= self.options.budget or len(self.failures) >= FAILURES:
+        if not self._has_budget():
             return False
         return made.keeps_kinds or len(self.subject.programs()) < CAPTURES
 
@@ -200,8 +200,15 @@ class Verifier:
                 self.tallies[name].refused[_first_line(error)] += 1
                 continue
             self.tallies[name].gradients += learns
-            other = run(target, made.example, self.setting, learns=learns)
+            other = self._run(name, target, made.example, learns)
             self._judge(name, made, eager, other, given=given, learns=learns)
+
+    def _run(self, name: str, target: Target, example: Example, learns: bool) -> Outcome:
+        """A run as users have it; of a backend that was not watched before, one that ends."""
+        if name == "program" or target.observed is None:
+            return run(target, example, self.setting, learns=learns)
+        with target.observed(Watch(OPS_OF_EXAMPLES)):
+            return run(target, example, self.setting, learns=learns)
 
     # ---- what it did
 
@@ -298,7 +305,9 @@ class Verifier:
             self.attempt(one)
 
     def _has_budget(self) -> bool:
-        return self.runs + self.endless < self.options.budget and len(self.failures) < FAILURES
+        if len(self.failures) >= FAILURES or any(one.kind == "endless" for one in self.failures):
+            return False
+        return self.runs + self.endless < self.options.budget
 
     def _search(self) -> None:
         """Inputs for each way that was not gone."""
