@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import dataclasses
 import functools
 import tempfile
@@ -36,6 +37,7 @@ from stator.program.program import Program
 from stator.staging.trace import read_state
 
 BUDGET = 200
+REFUSALS = 2  # a model that could not be saved so often is not saved for other sizes either
 
 
 @user_facing
@@ -301,12 +303,19 @@ def _saved_backend(one: Verified, folder: Path) -> Backend:
     """The program saved, loaded, and run in the interpreter."""
     loaded: dict[int, TranslatedLayer] = {}
     kept: list[ConcreteProgram] = []  # so that an id stays its own
+    refused: list[StatorError] = []
 
     def target(example: Example) -> Target:
         concrete = one.static.concrete_made_for(example)
         if id(concrete) not in loaded:
+            if len(refused) >= REFUSALS:
+                raise refused[-1]
             kept.append(concrete)
-            loaded[id(concrete)] = _saved(one, concrete, folder / f"model{len(kept)}")
+            try:
+                loaded[id(concrete)] = _saved(one, concrete, folder / f"model{len(kept)}")
+            except StatorError as error:
+                refused.append(error)
+                raise
         layer = loaded[id(concrete)]
         if one.owner is not None:
             layer.train(one.owner.training)
@@ -319,7 +328,9 @@ def _saved(one: Verified, concrete: ConcreteProgram, path: Path) -> TranslatedLa
     args, kwargs = concrete.specs
     request = Request("forward", one.static, args, kwargs, None)
     write_capture(path, capture_all([request], one.owner), one.owner, {})
-    return load(path)
+    # NOTE: a copy, since tensors that are mapped from one file are views of one: what a run makes
+    # of such a buffer (a part of its graph) could not be undone before the next
+    return copy.deepcopy(load(path))
 
 
 BACKENDS: Mapping[str, Callable[[Verified, Path], Backend]] = MappingProxyType(

@@ -89,9 +89,17 @@ def _error(eager: Exception | None, other: Exception | None, live: bool) -> Diff
         return Difference("error", f"raises {said}, eager {repr(eager) if eager else 'nothing'}")
     if not _same_class(eager, other, live):
         return Difference("error", f"raises {other!r}, eager {eager!r}")
-    if is_raised_by_user(eager) and str(eager) != str(other):
+    if is_raised_by_user(eager) and str(other) != _own_text(eager):
         return Difference("error", f"raises {other!r}, eager {eager!r}")
     return None
+
+
+def _own_text(error: Exception) -> str:
+    """The text that the user gave; pytest adds to that of an `assert` in a file of tests."""
+    if not isinstance(error, AssertionError):
+        return str(error)
+    own, _, added = f"\n{error}".partition("\nassert ")
+    return own.removeprefix("\n") if added else str(error)
 
 
 def _same_class(eager: Exception, other: Exception, live: bool) -> bool:

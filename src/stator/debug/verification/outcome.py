@@ -16,7 +16,7 @@ import torch
 
 from stator.debug.verification.examples import Copier, Example, leaves_of, words
 from stator.debug.verification.state import State
-from stator.debug.verification.trees import Item, flat, tensors_in
+from stator.debug.verification.trees import Frozen, Item, flat, tensors_in
 from stator.execute.observing import Observer
 from stator.frames import is_library_file
 
@@ -93,11 +93,14 @@ def run(
 
 
 def in_turn(target: Target, calls: Sequence[Example]) -> Target:
-    """A target that makes these calls, one after the other, and gives the list of their results."""
+    """A target that makes these calls, one after the other, and gives what each has given."""
 
-    def call() -> list[Any]:
+    def call() -> dict[str, Frozen]:
         copies = [Copier().example(one) for one in calls]
-        return [target.call(*one.args, **one.kwargs) for one in copies]
+        return {
+            f"call {k}": Frozen(flat(target.call(*one.args, **one.kwargs)))
+            for k, one in enumerate(copies, 1)
+        }
 
     return replace(target, call=call)
 

@@ -111,11 +111,11 @@ def slopes(
     length = sum(float((g.double() ** 2).sum()) for g in moves.values())
     if not 0.0 < length < float("inf"):
         return
-    # far enough over for a comparison that is not strict, and for numbers that are rounded
-    needed = float(number.detach())
-    needed += (1e-3 + 1e-3 * abs(needed)) * (1 if needed >= 0 else -1)
-    for step in STEPS:
-        scale = -step * needed / length
+    # to the very point, for an equation; then over it, also where numbers are rounded
+    exact = float(number.detach())
+    over = exact + (1e-3 + 1e-3 * abs(exact)) * (1 if exact >= 0 else -1)
+    for needed in (exact, *(step * over for step in STEPS)):
+        scale = -needed / length
         changes = {
             path: (learning[path].detach() + scale * g).to(g.dtype) for path, g in moves.items()
         }

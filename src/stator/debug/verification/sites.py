@@ -65,6 +65,7 @@ class Coverage:
     main: set[Program] = field(default_factory=set)  # the programs of the examples
     _main_sites: set[Site] = field(default_factory=set)
     seen: Counter[Goal] = field(default_factory=Counter)
+    barely: Counter[Goal] = field(default_factory=Counter)  # by inputs that say little of it
     tried: Counter[Goal] = field(default_factory=Counter)
 
     def add(self, program: Program, *, is_main: bool) -> None:
@@ -88,10 +89,16 @@ class Coverage:
         """The ways that no run has gone."""
         return tuple(goal for goal in self.goals() if not self.seen[goal])
 
-    def note(self, gone: Iterable[Goal], program: Program | None) -> bool:
-        """Count what a run of `program` has gone; was anything of it new?"""
+    def note(self, gone: Iterable[Goal], program: Program | None, *, counts: bool) -> bool:
+        """Count what a run of `program` has gone; was anything of it new?
+
+        What does not count is still to be looked for.
+        """
         is_main = program in self.main
         listed = [goal for goal in gone if is_main or goal.site not in self._main_sites]
+        if not counts:
+            self.barely.update(listed)
+            return False
         new = any(not self.seen[goal] for goal in listed)
         self.seen.update(listed)
         return new

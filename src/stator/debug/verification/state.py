@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import sysconfig
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,18 +22,20 @@ import torch
 from stator.debug.verification.trees import (
     Container,
     Kept,
+    file_of,
     is_users_class,
     is_users_object,
     kept,
     kind_of,
 )
-from stator.frames import is_library_file
+from stator.frames import is_library_file, within
 from stator.staging.marks import original_function
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 CLEAR = ("_parameters", "_buffers", "_modules")  # dicts of a module that users do not see
 OWN = "__stator_"  # what Stator keeps on objects
 UNBOUND = object()
+SITE = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib"))
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,7 @@ class Tensor:
     path: str
     before: torch.Tensor
     version: int
+    learns: bool
     grad: torch.Tensor | None
 
     def changed(self) -> bool:
@@ -69,7 +73,9 @@ class Tensor:
         return not is_parameter and not same_bytes(self.obj.detach(), self.before)
 
     def restore(self) -> None:
-        """Write back what it held."""
+        """Write back what it held; it is no part of a graph that a run has made it part of."""
+        if self.obj.requires_grad and not self.learns and not self.obj._is_view():
+            self.obj.detach_()
         if self.changed():
             with torch.no_grad():
                 if self.obj.shape != self.before.shape:
@@ -98,7 +104,8 @@ class State:
             if isinstance(value, torch.Tensor):
                 before = value.detach().clone()
                 grad = value.grad if value.is_leaf else None
-                self.tensors[id(value)] = Tensor(value, path, before, value._version, grad)
+                kept_one = Tensor(value, path, before, value._version, value.requires_grad, grad)
+                self.tensors[id(value)] = kept_one
             elif isinstance(value, numpy.ndarray):
                 self.others.append((value, value.copy()))
             elif isinstance(value, torch.Generator):
@@ -200,8 +207,9 @@ def _of_method(method: types.MethodType, path: str) -> Iterator[Holder]:
 
 
 def _of_dict(value: dict[Any, Any], path: str) -> Iterator[Holder]:
+    """NOTE: read as `dict` reads it; a subclass may make items when it is asked for them."""
     write = functools.partial(_write_dict, value)
-    yield Holder(value, path, lambda: dict(value), write, _item)
+    yield Holder(value, path, lambda: dict(dict.items(value)), write, _item)
 
 
 def _of_list(value: Any, path: str) -> Iterator[Holder]:
@@ -244,7 +252,7 @@ def _of_module(module: torch.nn.Module, path: str) -> Iterator[Holder]:
 
 def _of_function(function: types.FunctionType, path: str) -> Iterator[Holder]:
     """Closure variables, the globals that it names, defaults, its own attributes."""
-    if is_library_file(function.__code__.co_filename):
+    if not _is_walked(function.__code__.co_filename):
         return
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     yield Holder(
@@ -262,7 +270,7 @@ def _of_function(function: types.FunctionType, path: str) -> Iterator[Holder]:
 
 def _code_of(cls: type) -> dict[str, Any]:
     """The class itself and its methods, as far as users wrote them: they name globals."""
-    users = [base for base in cls.__mro__ if is_users_class(base)]
+    users = [base for base in cls.__mro__ if is_users_class(base) and _is_walked(file_of(base))]
     found: dict[str, Any] = {f"({base.__qualname__})": base for base in users}
     for base in users:
         for name, value in vars(base).items():
@@ -270,6 +278,12 @@ def _code_of(cls: type) -> dict[str, Any]:
             if isinstance(function, types.FunctionType):
                 found[f"({base.__qualname__}.{name})"] = function
     return found
+
+
+@functools.cache
+def _is_walked(file: str) -> bool:
+    """Are the globals of code in `file` looked at? Installed packages have too many."""
+    return not is_library_file(file) and not within(file, SITE)
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -299,8 +313,8 @@ def _write_cells(cells: dict[str, types.CellType], new: dict[str, Any]) -> None:
 
 
 def _of_class(cls: type, path: str) -> Iterator[Holder]:
-    if not is_users_class(cls) or issubclass(cls, enum.Enum):  # an enum keeps what it has looked up
-        return
+    if not is_users_class(cls) or not _is_walked(file_of(cls)) or issubclass(cls, enum.Enum):
+        return  # an enum keeps what it has looked up
 
     def read() -> dict[str, Any]:
         return {

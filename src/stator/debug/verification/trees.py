@@ -63,6 +63,13 @@ class Kept:
     memory: int  # where its storage begins
 
 
+@dataclass(frozen=True)
+class Frozen:
+    """A tree that was laid out before, as it was then."""
+
+    items: list[Item]
+
+
 def flat(tree: Any, path: str = "") -> list[Item]:
     """`tree` laid out: every container and every leaf, in order, tensors copied."""
     return list(_flat(tree, path, set()))
@@ -71,6 +78,10 @@ def flat(tree: Any, path: str = "") -> list[Item]:
 def _flat(tree: Any, path: str, around: set[int]) -> Iterator[Item]:
     if isinstance(tree, torch.Tensor):
         yield Item(path, kept(tree))
+        return
+    if isinstance(tree, Frozen):
+        for item in tree.items:
+            yield Item(path + item.path, item.value)
         return
     parts = parts_of(tree)
     if parts is None or id(tree) in around:
@@ -114,8 +125,12 @@ def is_users_class(cls: type) -> bool:
     """Is it defined in a file that is no library's?"""
     if cls.__module__ == "builtins":
         return False
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    return file is None or not is_library_file(file)
+    return not is_library_file(file_of(cls))
+
+
+def file_of(cls: type) -> str:
+    """The file of the module that it says it is from; of none, if there is none."""
+    return getattr(sys.modules.get(cls.__module__), "__file__", None) or "<unknown>"
 
 
 def kind_of(value: Any) -> str:
@@ -131,6 +146,6 @@ def tensors_in(tree: Any) -> Iterator[torch.Tensor]:
 def _tensors_in(tree: Any, around: frozenset[int]) -> Iterator[torch.Tensor]:
     if isinstance(tree, torch.Tensor):
         yield tree
-    elif id(tree) not in around:
+    elif id(tree) not in around and not isinstance(tree, Frozen):
         for _, item in parts_of(tree) or ():
             yield from _tensors_in(item, around | {id(tree)})

@@ -98,6 +98,8 @@ class Verifier:
         self.corpus: list[Seen] = []
         self.failures: list[Failure] = []
         self.tallies = {name: Tally() for name in subject.backends}
+        self.start = self.setting.state.now()
+        self.keeps_state = True  # no example changes anything
         self.harmless: list[Example] = []  # examples with which eager code raises nothing
         self.runs = self.endless = 0
 
@@ -123,7 +125,9 @@ class Verifier:
         if not given and not made.keeps_kinds and _is_refused_by_torch(eager):
             return None
         self.runs += 1
-        self.harmless += [made.example] if given and eager.error is None else []
+        if given:
+            self.harmless += [made.example] if eager.error is None else []
+            self.keeps_state &= not state_differs(self.start, eager.state)
         watch = Watch(OPS_OF_EXAMPLES if given else OPS + 50 * eager.lines)
         known = len(self.subject.programs())
         with self._observed(watch):
@@ -140,15 +144,15 @@ class Verifier:
         program = self.subject.served()
         if program is not None:
             self.coverage.add(program, is_main=given)
-        return made.counts and self.coverage.note(watch.gone(), program)
+        return self.coverage.note(watch.gone(), program, counts=made.counts)
 
     def _run_in_turn(self) -> None:
         """The examples twice over, each call from the state that the last one left."""
         calls = tuple(self.harmless) * 2
+        if not calls or self.keeps_state:
+            return
         made = Made(Example(*calls), "the examples in turn, twice", in_turn=True)
         eager = run(in_turn(self.subject.eager, calls), Example(), self.setting)
-        if not calls or not state_differs(self.setting.state.now(), eager.state):
-            return
         watch = Watch(len(calls) * OPS_OF_EXAMPLES)
         with self._observed(watch):
             other = run(in_turn(self.subject.program, calls), Example(), self.setting)
@@ -362,7 +366,7 @@ class Verifier:
             goals = [Goal(site, way) for way in site.ways]
             yield SiteReport(
                 site.file, site.line, site.kind, site.function, site.source,
-                {goal.way: self.coverage.seen[goal] for goal in goals},
+                {goal.way: self.coverage.seen[goal] + self.coverage.barely[goal] for goal in goals},
                 sum(self.coverage.tried[goal] for goal in goals if not self.coverage.seen[goal]),
             )  # fmt: skip
 
