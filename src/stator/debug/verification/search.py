@@ -17,10 +17,11 @@ import torch
 from stator.debug.verification.examples import Example, Leaf, leaves_of, replaced
 from stator.debug.verification.mutations import Made, SizeRule, resized
 from stator.debug.verification.sites import Goal
+from stator.debug.verification.trees import Path
 from stator.debug.verification.watching import FAR, Distance, Watch
 
 ROUNDS = 4
-STEPS = (1.1, 2.0, 10.0, -1.1)
+STEPS = (1.0, 2.0, 10.0)
 SCALES = (2.0, 0.5, -1.0, 8.0, 0.125)
 COUNTED = (0, 1, 2, 3, 4, 5, 7, 10, 20, -1, -2)
 ELEMENTS = 4  # of a tensor that are moved one by one
@@ -92,34 +93,69 @@ def _floats(example: Example) -> list[Leaf]:
     ]
 
 
+@dataclass(frozen=True)
+class Slope:
+    """Where the margin leads: its value, what it is to become, and its gradient by leaf."""
+
+    now: float
+    wanted: float  # just over the point where the condition turns
+    gradients: dict[Path, torch.Tensor]
+
+
 def slopes(
     example: Example, goal: Goal, probe: Callable[[Example], Watch | None]
 ) -> Iterator[Made]:
     """Steps along the gradient of the margin that decides, over the point where it turns."""
-    leaves = [leaf for leaf in _floats(example) if leaf.value.numel()]
-    if not leaves:
+    slope = _slope(example, goal, probe)
+    if slope is None:
         return
-    learning = {leaf.path: leaf.value.detach().clone().requires_grad_() for leaf in leaves}
+    values = {leaf.path: leaf.value.detach() for leaf in _floats(example)}
+    length = sum(float((g.double() ** 2).sum()) for g in slope.gradients.values())
+    if not 0.0 < length < float("inf"):
+        return
+    # to the very point, for an equation; then over it
+    for change in (-slope.now, *((slope.wanted - slope.now) * step for step in STEPS)):
+        moved = {
+            path: (values[path] + change / length * g).to(g.dtype)
+            for path, g in slope.gradients.items()
+        }
+        yield Made(replaced(example, moved), "along the gradient of the condition")
+        if change == -slope.now:
+            yield from _single(example, values, slope)
+
+
+def _slope(example: Example, goal: Goal, probe: Callable[[Example], Watch | None]) -> Slope | None:
+    learning = {
+        leaf.path: leaf.value.detach().clone().requires_grad_()
+        for leaf in _floats(example)
+        if leaf.value.numel()
+    }
+    if not learning:
+        return None
     watch = probe(replaced(example, {path: one.clone() for path, one in learning.items()}))
     event = watch.nearest(goal) if watch is not None else None
     margin = event.deciding(goal.way) if event is not None else None
-    if margin is None or not margin.requires_grad:
-        return
+    if event is None or margin is None or not margin.requires_grad:
+        return None
     number = margin.flatten()[margin.detach().abs().argmin()]
     found = torch.autograd.grad(number, list(learning.values()), allow_unused=True)
-    moves = {path: g for path, g in zip(learning, found, strict=True) if g is not None}
-    length = sum(float((g.double() ** 2).sum()) for g in moves.values())
-    if not 0.0 < length < float("inf"):
-        return
-    # to the very point, for an equation; then over it, also where numbers are rounded
-    exact = float(number.detach())
-    over = exact + (1e-3 + 1e-3 * abs(exact)) * (1 if exact >= 0 else -1)
-    for needed in (exact, *(step * over for step in STEPS)):
-        scale = -needed / length
-        changes = {
-            path: (learning[path].detach() + scale * g).to(g.dtype) for path, g in moves.items()
-        }
-        yield Made(replaced(example, changes), "along the gradient of the condition")
+    now = float(number.detach())
+    over = 1e-3 + 1e-3 * abs(now)  # also where numbers are rounded
+    gradients = {path: g for path, g in zip(learning, found, strict=True) if g is not None}
+    return Slope(now, -over if event.holds(goal.way) else over, gradients)
+
+
+def _single(example: Example, values: dict[Path, torch.Tensor], slope: Slope) -> Iterator[Made]:
+    """One element alone: the others may be what earlier conditions need."""
+    for path, gradient in slope.gradients.items():
+        numbers = gradient.flatten()
+        for place in numbers.abs().argsort()[-ELEMENTS:].tolist():
+            if numbers[place] == 0:
+                continue
+            for change in (-slope.now, slope.wanted - slope.now):
+                made = values[path].clone().contiguous()
+                made.view(-1)[place] += change / float(numbers[place])
+                yield Made(replaced(example, {path: made}), "one element along the gradient")
 
 
 def between(goal: Goal, corpus: list[Seen]) -> Iterator[Made]:

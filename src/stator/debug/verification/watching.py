@@ -40,6 +40,11 @@ class Event:
         _, wanted = self._condition(way)
         return self.margins[wanted] if wanted < len(self.margins) else None
 
+    def holds(self, way: str) -> bool:
+        """Does the condition that must change hold now?"""
+        now = self.site.ways.index(self.way)
+        return now == 0 if len(self.site.ways) == 2 else now > self._condition(way)[1]
+
     def _condition(self, way: str) -> tuple[int, int]:
         """(how many conditions are in the way, which is the first of them)."""
         wanted, now = self.site.ways.index(way), self.site.ways.index(self.way)
