@@ -225,3 +225,63 @@ def test_the_report_names_it_all_and_is_raised():
     data = json.loads(json.dumps(report.to_dict()))
     assert data["failures"][0]["first"]["op"] == "stator::if"
     assert data["ok"] is False
+
+
+def test_a_gradient_that_is_cut_off_names_the_op_that_cuts_it():
+    static = with_fault(smooth, faults.detached("aten::sin"), (torch.ones(2, requires_grad=True),))
+    failure = found(static, (torch.ones(2, requires_grad=True),), kind="gradient")
+    assert failure.first.op == "aten::detach"
+    assert failure.first.place.line == line_of(smooth, "torch.sin")
+
+
+class Clipped(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x.clamp(-1, 1)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * 2 * (x.abs() < 1)
+
+
+def clipped(x):
+    return Clipped.apply(x) * 3
+
+
+def test_a_backward_that_is_wrong_names_its_own_op():
+    inputs = (torch.full((2,), 0.5, requires_grad=True),)
+    static = with_fault(clipped, faults.constant("aten::mul.Tensor", 2, 5), inputs)
+    failure = found(static, inputs, kind="gradient")
+    assert failure.first.op == "aten::mul.Tensor"
+    assert failure.first.place.line == line_of(Clipped, "return gradient * 2")
+    assert "when gradients are computed" in failure.first.text
+
+
+def test_a_saved_model_that_is_wrong(monkeypatch):
+    def damaged(path):
+        layer = stator.load(path)
+        for program in layer._stator_programs.values():
+            faults.sides_swapped(program)
+        return layer
+
+    monkeypatch.setattr("stator.api.verifying.load", damaged)
+    report = stator.verify(routed, (torch.ones(2),))
+    assert {failure.backend for failure in report.failures} == {"saved"}
+    failure = next(one for one in report.failures if one.kind == "result")
+    assert failure.first.op == "stator::if"
+    assert failure.first.place.line == line_of(routed, "if x.sum() > 0")
+
+
+def test_a_saved_model_that_does_not_end(monkeypatch):
+    def damaged(path):
+        layer = stator.load(path)
+        for program in layer._stator_programs.values():
+            faults.never_ends(program)
+        return layer
+
+    monkeypatch.setattr("stator.api.verifying.load", damaged)
+    monkeypatch.setattr("stator.debug.verification.verifier.OPS_OF_EXAMPLES", 2_000)
+    report = stator.verify(halved, (torch.ones(2),))
+    assert [(one.backend, one.kind) for one in report.failures] == [("saved", "endless")]

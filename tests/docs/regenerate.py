@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.docs import debugging, error_pages, refusals, syntax, texts
+from tests.docs import debugging, error_pages, refusals, syntax, texts, verifying
 from tests.docs.documents import ROOT, with_blocks, with_tables
 from tests.docs.features import table
 from tests.docs.stages import MAKERS
@@ -12,6 +12,7 @@ DEBUGGING = ROOT / "docs" / "debugging.md"
 MODELS = ROOT / "docs" / "models.md"
 REFUSALS = ROOT / "docs" / "refusals.md"
 SYNTAX = ROOT / "docs" / "syntax.md"
+VERIFYING = ROOT / "docs" / "verifying.md"
 TABLES = {"features": table}
 
 
@@ -24,6 +25,7 @@ def main() -> None:
     write(REFUSALS, refusals.page())
     write(texts.MESSAGES, texts.messages())
     write(SYNTAX, syntax.page())
+    write(VERIFYING, with_blocks(VERIFYING.read_text(), verifying.MAKERS))
     for name, text in error_pages.pages().items():
         write(error_pages.FOLDER / name, text)
 

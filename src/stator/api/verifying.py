@@ -206,10 +206,13 @@ class Verified:
     def subject(self, examples: Sequence[Example], backends: Mapping[str, Backend]) -> Subject:
         """How each form of it is run."""
         names = parameter_names(self.static.dygraph_function)
-        named = self.root if isinstance(self.root, torch.nn.Module) else self.static
-        label = type(named).__name__ if named is self.root else self.static.__qualname__
+        label, called = self.static.__qualname__, call_name(self.static.__qualname__)
+        if self.call is self.root:
+            label, called = type(self.root).__name__, "model"
+        elif isinstance(self.static.dygraph_function, types.MethodType):
+            called = f"{'obj' if self.owner is None else 'model'}.{called}"
         return Subject(
-            label, call_name(label), names, {"": self.root, **_objects(examples)},
+            label, called, names, {"": self.root, **_objects(examples)},
             Target("eager", self._run_eager), self.program(), backends,
             self.programs, lambda: self.static.served, self.probe, self.may_change,
         )  # fmt: skip

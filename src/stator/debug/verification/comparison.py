@@ -216,19 +216,37 @@ def unequal(want: torch.Tensor, got: torch.Tensor, tolerance: Tolerance) -> torc
 
 def _two(want: torch.Tensor, got: torch.Tensor, wrong: torch.Tensor) -> str:
     if want.numel() <= SHOWN:
-        return f"{tensor_text(got)}, eager has {tensor_text(want)}"
+        first, second = both_texts(got, want)
+        return f"{first}, eager has {second}"
     place = tuple(wrong.nonzero()[0].tolist())
+    first, second = both_texts(got[place], want[place])
     return (
-        f"{got[place].item()!r} at {list(place)}, eager has {want[place].item()!r}; "
+        f"{first} at {list(place)}, eager has {second}; "
         f"{int(wrong.sum())} of {wrong.numel()} elements differ"
     )
 
 
-def tensor_text(tensor: torch.Tensor) -> str:
+def both_texts(one: torch.Tensor, other: torch.Tensor) -> tuple[str, str]:
+    """Two tensors in words; with all digits only where they would be the same without."""
+    texts = tensor_text(one), tensor_text(other)
+    if texts[0] != texts[1]:
+        return texts
+    return tensor_text(one, digits=None), tensor_text(other, digits=None)
+
+
+def tensor_text(tensor: torch.Tensor, digits: int | None = 6) -> str:
     """A short tensor by its numbers, a long one by its sizes."""
     if tensor.numel() > SHOWN or tensor.layout != torch.strided:
         return f"of shape {list(tensor.shape)}"
-    return str(tensor.tolist())
+    return _numbers_text(tensor.tolist(), digits)
+
+
+def _numbers_text(value: Any, digits: int | None) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(_numbers_text(item, digits) for item in value)}]"
+    if digits is None or not isinstance(value, float):
+        return repr(value)
+    return repr(float(f"{value:.{digits}g}"))
 
 
 # ---- state and gradients

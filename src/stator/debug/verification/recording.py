@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from stator.debug.verification.comparison import Tolerance, tensor_text, unequal
+from stator.debug.verification.comparison import Tolerance, both_texts, unequal
 from stator.debug.verification.examples import Example
 from stator.debug.verification.outcome import Exhausted, Setting, Target, run
 from stator.debug.verification.trees import tensors_in
@@ -197,13 +197,25 @@ def _wrong_op(eager: Ran, other: Ran) -> First:
     place = op.place if op is not None else other.place
     when = "" if other.place is not None else " when gradients are computed"
     inner = "" if name == other.name else f" (its {other.name})"
-    text = f"{name}{inner}{when} gives {_shown(other.gave)}, eager has {_shown(eager.gave)}"
-    return First(name, text, place)
+    gives, has = _both_shown(other.gave, eager.gave)
+    return First(name, f"{name}{inner}{when} gives {gives}, eager has {has}", place)
 
 
-def _shown(values: list[Any]) -> str:
-    texts = [tensor_text(one) if isinstance(one, torch.Tensor) else repr(one) for one in values]
-    return ", ".join(texts) or "nothing"
+def _both_shown(got: list[Any], want: list[Any]) -> tuple[str, str]:
+    """What two ops gave, in words; the first that differs, where there are several."""
+    for one, other in zip(got, want, strict=False):
+        if isinstance(one, torch.Tensor) and isinstance(other, torch.Tensor):
+            if one.shape != other.shape or one.dtype != other.dtype:
+                return _kind(one), _kind(other)
+            if not _same_value(one, other, Tolerance()):
+                return both_texts(one, other)
+        elif one != other:
+            return repr(one), repr(other)
+    return f"{len(got)} values", f"{len(want)} values"
+
+
+def _kind(tensor: torch.Tensor) -> str:
+    return f"{tensor.dtype} of shape {list(tensor.shape)}"
 
 
 def _parted(gap: Gap, programs: Sequence[Program]) -> First:

@@ -91,7 +91,7 @@ class Verification:
         """This report, if everything is as in eager code; VerificationFailed if not."""
         if not self.ok:
             raise VerificationFailed(
-                str(self), at=self.failures[0].place,
+                f"a program differs from eager code\n{self}", at=self.failures[0].place,
                 fix="run the input above with `stator.debug.eager()` and without, and report it",
             )  # fmt: skip
         return self

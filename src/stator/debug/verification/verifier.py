@@ -301,10 +301,9 @@ class Verifier:
             )
             for one in self.examples
         ]
-        limit = max(PLAIN, self.options.budget // 2)
         for tried, one in enumerate(_in_turn(made)):
-            done = not self.coverage.missing() and tried >= PLAIN
-            if done or tried >= limit or not self._has_budget():
+            limit = self.options.budget // 2 if self.coverage.missing() else PLAIN
+            if tried >= limit or not self._has_budget():
                 return
             self.attempt(one)
 
