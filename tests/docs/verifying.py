@@ -1,4 +1,4 @@
-"""The made parts of docs/verifying.md: reports on a program that is right and on one that is not."""
+"""The made parts of docs/verifying.md: a program that is right, one that is not, a test."""
 
 from __future__ import annotations
 

@@ -143,7 +143,10 @@ class Watched(StaticFunction):
         except StatorError:
             raise
         except Exception as error:
-            raise CaptureError(f"capturing this call raises {error!r}") from error
+            raise CaptureError(
+                f"capturing this call raises {error!r}",
+                fix="give inputs with which eager code raises nothing",
+            ) from error
 
     def run_of(self, concrete: ConcreteProgram) -> Callable[..., Any]:
         """The program's run, observed."""

@@ -202,14 +202,38 @@ def test_other_inputs_are_compared_within_what_is_allowed():
 
 
 def test_what_is_no_input_is_refused():
-    with pytest.raises(stator.StatorError, match="there are no inputs to verify with"):
-        stator.verify(between, [])
-    with pytest.raises(stator.StatorError, match="a int is not the arguments of a call"):
-        stator.verify(between, 3)
-    with pytest.raises(stator.StatorError, match="0 is not the name of an argument"):
-        stator.verify(between, {0: torch.ones(2)})
-    with pytest.raises(stator.StatorError, match="a int cannot be verified"):
-        stator.verify(3, (torch.ones(2),))
+    for function, inputs, problem in (
+        (between, [], "there are no inputs to verify with"),
+        (between, 3, "a int is not the arguments of a call"),
+        (between, {0: torch.ones(2)}, "0 is not the name of an argument"),
+        (3, (torch.ones(2),), "a int cannot be verified"),
+    ):
+        with pytest.raises(stator.StatorError) as error:
+            stator.verify(function, inputs)
+        assert error.value.problem == problem
+        assert error.value.fix
+
+
+def ambiguous(x):
+    return 1 if x > 0 else 2
+
+
+def test_a_call_that_cannot_be_captured_is_not_saved():
+    report = stator.verify(ambiguous, (torch.ones(2),), budget=1, gradients=False)
+    assert report.ok
+    assert report.backends[1].refused == (
+        "[ST200] capturing this call raises RuntimeError('Boolean value of Tensor with more than "
+        "one value is ambiguous')",
+    )
+
+
+def test_calls_of_several_kinds_are_not_saved_in_turn():
+    inputs = [(torch.ones(2),), (torch.ones(2).double(),)]
+    report = stator.verify(Toggle(), inputs, budget=2)
+    assert report.ok
+    assert report.backends[1].refused == (
+        "[ST301] calls of several kinds, one after the other, need several models",
+    )
 
 
 def test_a_backend_that_is_not_there_is_refused_with_those_that_are():

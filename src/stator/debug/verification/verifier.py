@@ -178,7 +178,10 @@ class Verifier:
             return backend(_learning(made.example, learns))
         targets = [backend(call) for call in made.example.args]
         if any(one.module is not targets[0].module for one in targets):
-            raise SpecMismatch("calls of several kinds, one after the other, need several models")
+            raise SpecMismatch(
+                "calls of several kinds, one after the other, need several models",
+                fix="give examples of one kind: the same dtypes, ranks and Python values",
+            )
         return in_turn(targets[0], made.example.args)
 
     def _may_run(self, made: Made) -> bool:
