@@ -66,6 +66,7 @@ class Recorder(TorchDispatchMode):
         self.observes = observes  # then what runs outside of the program's ops is not its own
         self.ran: list[Ran] = []
         self.open: list[Op] = []
+        self.begun = 0
         self.is_forward = False
 
     def __torch_dispatch__(
@@ -84,6 +85,9 @@ class Recorder(TorchDispatchMode):
 
     def begin(self, op: Op, _values: Mapping[Value, Any]) -> None:
         """The op that the next ATen ops belong to."""
+        self.begun += 1
+        if self.begun > 10 * LIMIT:
+            raise Exhausted
         self.open.append(op)
 
     def enter(self, block: Block, values: Mapping[Value, Any]) -> None:

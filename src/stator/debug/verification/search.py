@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 
 from stator.debug.verification.examples import Example, Leaf, leaves_of, replaced
-from stator.debug.verification.mutations import Made, SizeRule, resized
+from stator.debug.verification.mutations import LARGE, Made, SizeRule, resized
 from stator.debug.verification.sites import Goal
 from stator.debug.verification.trees import Path
 from stator.debug.verification.watching import FAR, Distance, Watch
@@ -25,6 +25,7 @@ STEPS = (1.0, 2.0, 10.0)
 SCALES = (2.0, 0.5, -1.0, 8.0, 0.125)
 COUNTED = (0, 1, 2, 3, 4, 5, 7, 10, 20, -1, -2)
 ELEMENTS = 4  # of a tensor that are moved one by one
+EDGES = 4  # inputs at the point where a condition turns
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,8 @@ class Seen:
 
 
 Attempt = Callable[[Made], Watch | None]  # a run; None where it told nothing
-Probe = Callable[[Example, Goal], Made | None]
+# runs the program with gradients, and lets someone look at what was watched while they are there
+Probe = Callable[[Example, Callable[[Watch], None]], None]
 
 
 @dataclass(frozen=True)
@@ -102,9 +104,7 @@ class Slope:
     gradients: dict[Path, torch.Tensor]
 
 
-def slopes(
-    example: Example, goal: Goal, probe: Callable[[Example], Watch | None]
-) -> Iterator[Made]:
+def slopes(example: Example, goal: Goal, probe: Probe) -> Iterator[Made]:
     """Steps along the gradient of the margin that decides, over the point where it turns."""
     slope = _slope(example, goal, probe)
     if slope is None:
@@ -124,7 +124,7 @@ def slopes(
             yield from _single(example, values, slope)
 
 
-def _slope(example: Example, goal: Goal, probe: Callable[[Example], Watch | None]) -> Slope | None:
+def _slope(example: Example, goal: Goal, probe: Probe) -> Slope | None:
     learning = {
         leaf.path: leaf.value.detach().clone().requires_grad_()
         for leaf in _floats(example)
@@ -132,17 +132,26 @@ def _slope(example: Example, goal: Goal, probe: Callable[[Example], Watch | None
     }
     if not learning:
         return None
-    watch = probe(replaced(example, {path: one.clone() for path, one in learning.items()}))
-    event = watch.nearest(goal) if watch is not None else None
-    margin = event.deciding(goal.way) if event is not None else None
-    if event is None or margin is None or not margin.requires_grad:
-        return None
+    given = replaced(example, {path: one.clone() for path, one in learning.items()})
+    found: list[Slope] = []
+
+    def look(watch: Watch) -> None:
+        event = watch.nearest(goal)
+        margin = event.deciding(goal.way) if event is not None else None
+        if event is not None and margin is not None and margin.requires_grad:
+            found.append(_slope_of(margin, event.holds(goal.way), learning))
+
+    probe(given, look)
+    return found[0] if found else None
+
+
+def _slope_of(margin: torch.Tensor, holds: bool, learning: dict[Path, torch.Tensor]) -> Slope:
     number = margin.flatten()[margin.detach().abs().argmin()]
     found = torch.autograd.grad(number, list(learning.values()), allow_unused=True)
     now = float(number.detach())
     over = 1e-3 + 1e-3 * abs(now)  # also where numbers are rounded
     gradients = {path: g for path, g in zip(learning, found, strict=True) if g is not None}
-    return Slope(now, -over if event.holds(goal.way) else over, gradients)
+    return Slope(now, -over if holds else over, gradients)
 
 
 def _single(example: Example, values: dict[Path, torch.Tensor], slope: Slope) -> Iterator[Made]:
@@ -156,6 +165,33 @@ def _single(example: Example, values: dict[Path, torch.Tensor], slope: Slope) ->
                 made = values[path].clone().contiguous()
                 made.view(-1)[place] += change / float(numbers[place])
                 yield Made(replaced(example, {path: made}), "one element along the gradient")
+
+
+def edges(example: Example, goal: Goal, probe: Probe) -> Iterator[Made]:
+    """The very point where a condition turns, and both sides of it."""
+    yield from itertools.islice(slopes(example, goal, probe), EDGES)
+    margins: list[torch.Tensor] = []
+
+    def look(watch: Watch) -> None:
+        event = watch.nearest(goal)
+        margin = event.deciding(goal.way) if event is not None else None
+        margins.extend([] if margin is None else [margin.detach()])
+
+    probe(example, look)
+    if not margins or not bool(margins[0].isfinite().all()):
+        return
+    far = round(float(margins[0].abs().amin()))
+    for leaf in leaves_of(example):
+        if _is_whole(leaf.value) and 0 < leaf.value.numel() <= ELEMENTS and far <= LARGE:
+            for by in (far, -far, far + 1, -far - 1):
+                moved = (leaf.value.detach() + by).to(leaf.value.dtype)
+                yield Made(replaced(example, {leaf.path: moved}), "where a condition turns")
+
+
+def _is_whole(value: object) -> bool:
+    if not isinstance(value, torch.Tensor) or value.dtype == torch.bool:
+        return False
+    return not value.is_floating_point() and not value.is_complex()
 
 
 def between(goal: Goal, corpus: list[Seen]) -> Iterator[Made]:
@@ -191,7 +227,9 @@ def _counted(example: Example) -> Iterator[Made]:
     """Whole numbers, one after the other, in tensors of one element and in single places."""
     for leaf in leaves_of(example):
         value = leaf.value
-        if not isinstance(value, torch.Tensor) or value.is_floating_point() or value.is_complex():
+        if not _is_whole(value) and not (
+            isinstance(value, torch.Tensor) and value.dtype == torch.bool
+        ):
             continue
         numbers = (0, 1) if value.dtype == torch.bool else COUNTED
         for number in numbers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,12 +30,12 @@ from stator.debug.verification.outcome import (
 )
 from stator.debug.verification.recording import First, first_difference, recorded
 from stator.debug.verification.report import BackendReport, Failure, SiteReport, Verification
-from stator.debug.verification.search import Finder, Seen, slopes
+from stator.debug.verification.search import Finder, Probe, Seen, edges, slopes
 from stator.debug.verification.shrinking import shrunk
 from stator.debug.verification.sites import Coverage, Goal
 from stator.debug.verification.snippet import snippet
 from stator.debug.verification.state import State
-from stator.debug.verification.watching import Watch
+from stator.debug.verification.watching import FAR, Watch
 from stator.errors import SpecMismatch, StatorError
 from stator.execute.observing import Observer
 from stator.program.program import Program
@@ -110,6 +111,7 @@ class Verifier:
         self._run_in_turn()
         self._mutate()
         self._search()
+        self._go_along_edges()
         return self._report()
 
     # ---- one input
@@ -137,7 +139,15 @@ class Verifier:
         if (given or is_new) and not other.exhausted:
             self.corpus.append(Seen(made.example, watch))
             self._run_backends(made, eager, given)
+        if given and not other.exhausted:
+            self._run_as_users_do(made, eager)
         return watch
+
+    def _run_as_users_do(self, made: Made, eager: Outcome) -> None:
+        """Nobody watches, and a second call takes the short way of calls like an earlier one."""
+        for _ in range(2):
+            other = run(self.subject.program, made.example, self.setting)
+            self._judge("program", made, eager, other, given=True, learns=False)
 
     def _note(self, watch: Watch, made: Made, given: bool) -> bool:
         """Count what was seen; was it new?"""
@@ -168,7 +178,7 @@ class Verifier:
         except StatorError as error:
             self.tallies[name].refused[_first_line(error)] += 1
             return
-        other = self._run(name, target, Example(), learns=False)
+        other = self._run(target, Example(), learns=False)
         self._judge(name, made, eager, other, given=True, learns=False)
 
     def _target(self, name: str, made: Made, *, learns: bool) -> Target:
@@ -207,12 +217,12 @@ class Verifier:
                 self.tallies[name].refused[_first_line(error)] += 1
                 continue
             self.tallies[name].gradients += learns
-            other = self._run(name, target, made.example, learns)
+            other = self._run(target, made.example, learns)
             self._judge(name, made, eager, other, given=given, learns=learns)
 
-    def _run(self, name: str, target: Target, example: Example, learns: bool) -> Outcome:
-        """A run as users have it; of a backend that was not watched before, one that ends."""
-        if name == "program" or target.observed is None:
+    def _run(self, target: Target, example: Example, learns: bool) -> Outcome:
+        """A run that ends, where the backend lets its ops be seen."""
+        if target.observed is None:
             return run(target, example, self.setting, learns=learns)
         with target.observed(Watch(OPS_OF_EXAMPLES)):
             return run(target, example, self.setting, learns=learns)
@@ -334,21 +344,38 @@ class Verifier:
         left = self.options.budget - self.runs - self.endless
         return max(16, left // max(1, len(self.coverage.missing())))
 
+    def _go_along_edges(self) -> None:
+        """Where each condition turns: `<` and `<=`, 3 and 4 differ nowhere else."""
+        for site in self.coverage.sites:
+            for way in site.ways:
+                goal = Goal(site, way)
+                near = min(self.corpus, key=lambda seen: seen.watch.other_distance(goal))
+                if near.watch.other_distance(goal) < FAR:
+                    for made in edges(near.example, goal, self._probe(near.example)):
+                        if not self._has_budget():
+                            return
+                        self.attempt(made)
+
     def _slopes(self, example: Example, goal: Goal) -> Iterator[Made]:
-        def probe(learning: Example) -> Watch | None:
+        return slopes(example, goal, self._probe(example))
+
+    def _probe(self, example: Example) -> Probe:
+        """Runs of the program of `example` with gradients, for hints."""
+
+        def probe(learning: Example, look: Callable[[Watch], None]) -> None:
             watch = Watch(OPS, differentiates=True)
             self.setting.state.restore()
             try:
-                with torch.random.fork_rng():
+                with torch.random.fork_rng(), contextlib.redirect_stdout(io.StringIO()):
                     torch.manual_seed(self.options.seed)
-                    self.subject.probe(example, learning, watch)
-            except (Exception, Exhausted):  # noqa: BLE001  # the run only gives hints
-                pass
+                    with contextlib.suppress(Exception, Exhausted):  # what was watched is enough
+                        self.subject.probe(example, learning, watch)
+                    with contextlib.suppress(RuntimeError):  # a graph that was written into
+                        look(watch)
             finally:
                 self.setting.state.restore()
-            return watch
 
-        return slopes(example, goal, probe)
+        return probe
 
     # ---- the report
 

@@ -142,7 +142,12 @@ class Watch:
         here = [event for event in self.events if event.site == goal.site]
         return min((event.distance(goal.way) for event in here), default=FAR)
 
+    def other_distance(self, goal: Goal) -> Distance:
+        """How far the run was from `goal` where it went another way."""
+        found = self.nearest(goal)
+        return FAR if found is None else found.distance(goal.way)
+
     def nearest(self, goal: Goal) -> Event | None:
-        """Where the run came nearest to `goal`."""
-        here = [event for event in self.events if event.site == goal.site]
+        """Where the run came nearest to `goal`, and went another way."""
+        here = [e for e in self.events if e.site == goal.site and e.way != goal.way]
         return min(here, key=lambda event: event.distance(goal.way), default=None)
