@@ -104,6 +104,11 @@ class Watched(StaticFunction):
         if self.observer is not None:
             self.observer.enter(*given)
 
+    def leave(self, *given: Any) -> None:
+        """Tell whoever observes."""
+        if self.observer is not None:
+            self.observer.leave(*given)
+
     def end(self, *given: Any) -> None:
         """Tell whoever observes."""
         if self.observer is not None:

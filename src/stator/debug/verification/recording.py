@@ -93,6 +93,9 @@ class Recorder(TorchDispatchMode):
     def enter(self, block: Block, values: Mapping[Value, Any]) -> None:
         """Nothing to note."""
 
+    def leave(self, block: Block, values: Mapping[Value, Any]) -> None:
+        """Nothing to note."""
+
     def end(self, _op: Op, _values: Mapping[Value, Any], _results: Sequence[Any]) -> None:
         """Back to the op around it."""
         self.open.pop()

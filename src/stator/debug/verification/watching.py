@@ -107,6 +107,9 @@ class Watch:
         elif op.name == "stator::if":
             self._taken[op] = block
 
+    def leave(self, block: Block, values: Mapping[Value, Any]) -> None:
+        """Nothing to note."""
+
     def end(self, op: Op, values: Mapping[Value, Any], results: Sequence[Any]) -> None:
         """Work out how far the result is from another one."""
         self._open.pop()
