@@ -108,6 +108,15 @@ def test_a_loop_that_does_not_end():
     assert halved(*failure.inputs.args)[1] >= 1
 
 
+def test_an_op_that_is_another():
+    fault = faults.other_op("aten::sub.Tensor", "aten::add.Tensor")
+    static = with_fault(routed, fault, (torch.ones(2),))
+    failure = found(static, (torch.ones(2),))
+    assert failure.first.op == "aten::add.Tensor"
+    assert failure.first.place.line == line_of(routed, "y = x - 1")
+    assert failure.first.text == "it runs aten::add.Tensor where eager runs aten::sub.Tensor"
+
+
 def test_a_constant_that_is_another():
     static = with_fault(halved, faults.constant("aten::div.Tensor", 2, 3), (torch.ones(2),))
     failure = found(static, (torch.ones(2),))

@@ -143,6 +143,14 @@ class Gap:
 
     eager: Sequence[Ran] = field(default_factory=list)
     other: Sequence[Ran] = field(default_factory=list)
+    next_eager: Ran | None = None  # what eager code runs here, in the stretch or after it
+
+    @property
+    def is_replaced(self) -> bool:
+        """Does the program run another op of the very line?"""
+        if not self.other or self.next_eager is None:
+            return False
+        return self.other[0].key[1] == self.next_eager.key[1] != ""
 
 
 def first_difference(
@@ -157,7 +165,8 @@ def first_difference(
         for one, same in zip(part.eager, part.other, strict=True):
             if _same(one.gave, same.gave, tolerance):
                 continue
-            if _same_tensors(one.given, same.given, tolerance) or not gaps:
+            is_wrong = _same_tensors(one.given, same.given, tolerance) or not gaps
+            if is_wrong and not any(gap.is_replaced for gap in gaps):
                 return _wrong_op(one, same)
             return _parted(_telling(gaps), programs)
     return _parted(_telling(gaps), programs) if gaps else None
@@ -168,12 +177,14 @@ def _stretches(eager: list[Ran], other: list[Ran]) -> Iterator[tuple[str, Gap]]:
         None, [one.key for one in eager], [one.key for one in other], autojunk=False
     )
     for tag, i1, i2, j1, j2 in matcher.get_opcodes():
-        yield "same" if tag == "equal" else "gap", Gap(eager[i1:i2], other[j1:j2])
+        following = eager[i1] if i1 < len(eager) else None
+        yield "same" if tag == "equal" else "gap", Gap(eager[i1:i2], other[j1:j2], following)
 
 
 def _telling(gaps: list[Gap]) -> Gap:
     """The first stretch with ops of the program: ops that are missing may just be folded."""
-    return next((gap for gap in gaps if gap.other), gaps[-1])
+    replaced = next((gap for gap in gaps if gap.is_replaced), None)
+    return replaced or next((gap for gap in gaps if gap.other), gaps[-1])
 
 
 def _same(want: list[Any], got: list[Any], tolerance: Tolerance) -> bool:
@@ -226,6 +237,8 @@ def _kind(tensor: torch.Tensor) -> str:
 
 
 def _parted(gap: Gap, programs: Sequence[Program]) -> First:
+    if gap.is_replaced and gap.next_eager is not None:
+        return _replaced(gap.other[0], gap.next_eager)
     control = _control(gap, programs)
     runs = f"runs {_step(gap.other[0])}" if gap.other else "goes on"
     instead = f"eager runs {_step(gap.eager[0])}" if gap.eager else "eager goes on"
@@ -235,6 +248,12 @@ def _parted(gap: Gap, programs: Sequence[Program]) -> First:
     word = CONTROL[control.name]
     text = f"the {word} {control.name} parts from eager code: it {runs} where {instead}"
     return First(control.name, text, control.place)
+
+
+def _replaced(other: Ran, eager: Ran) -> First:
+    op = other.around[-1] if other.around else None
+    name, place = (op.name, op.place) if op is not None else (other.name, other.place)
+    return First(name, f"it runs {name} where eager runs {eager.name}", place)
 
 
 def _step(ran: Ran) -> str:
