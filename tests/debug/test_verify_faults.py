@@ -291,6 +291,6 @@ def test_a_saved_model_that_does_not_end(monkeypatch):
         return layer
 
     monkeypatch.setattr("stator.api.verifying.load", damaged)
-    monkeypatch.setattr("stator.debug.verification.verifier.OPS_OF_EXAMPLES", 2_000)
+    monkeypatch.setattr("stator.debug.verification.verifier.OPS", 1_000)
     report = stator.verify(halved, (torch.ones(2),))
     assert [(one.backend, one.kind) for one in report.failures] == [("saved", "endless")]

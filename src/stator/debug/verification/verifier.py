@@ -41,8 +41,8 @@ from stator.execute.observing import Observer
 from stator.program.program import Program
 
 LINES = 10_000  # of user code that an input which was made may run
-OPS = 20_000  # of a program, and fifty for each of those lines
-OPS_OF_EXAMPLES = 2_000_000
+LINES_OF_EXAMPLES = 100_000_000  # no limit, but they are counted
+OPS = 20_000  # of a program, and fifty for each of those lines; ten times as many for examples
 CAPTURES = 12  # after so many, no input is made that would need another
 FAILURES = 5
 SHRINKING = 60  # runs
@@ -120,7 +120,8 @@ class Verifier:
         """Run an input everywhere it tells something; what was watched, or None."""
         if not given and not self._may_run(made):
             return None
-        eager = run(self.subject.eager, made.example, self.setting, lines=None if given else LINES)
+        lines = LINES_OF_EXAMPLES if given else LINES
+        eager = run(self.subject.eager, made.example, self.setting, lines=lines)
         if eager.exhausted:
             self.endless += 1
             return None
@@ -130,7 +131,7 @@ class Verifier:
         if given:
             self.harmless += [made.example] if eager.error is None else []
             self.keeps_state &= not state_differs(self.start, eager.state)
-        watch = Watch(OPS_OF_EXAMPLES if given else OPS + 50 * eager.lines)
+        watch = Watch(_enough(eager, given))
         known = len(self.subject.programs())
         with self._observed(watch):
             other = run(self.subject.program, made.example, self.setting)
@@ -162,8 +163,9 @@ class Verifier:
         if not calls or self.keeps_state:
             return
         made = Made(Example(*calls), "the examples in turn, twice", in_turn=True)
-        eager = run(in_turn(self.subject.eager, calls), Example(), self.setting)
-        watch = Watch(len(calls) * OPS_OF_EXAMPLES)
+        target = in_turn(self.subject.eager, calls)
+        eager = run(target, Example(), self.setting, lines=LINES_OF_EXAMPLES)
+        watch = Watch(_enough(eager, True))
         with self._observed(watch):
             other = run(in_turn(self.subject.program, calls), Example(), self.setting)
         self._note(watch, made, True)
@@ -178,7 +180,7 @@ class Verifier:
         except StatorError as error:
             self.tallies[name].refused[_first_line(error)] += 1
             return
-        other = self._run(target, Example(), learns=False)
+        other = self._run(target, Example(), _enough(eager, True), learns=False)
         self._judge(name, made, eager, other, given=True, learns=False)
 
     def _target(self, name: str, made: Made, *, learns: bool) -> Target:
@@ -217,14 +219,14 @@ class Verifier:
                 self.tallies[name].refused[_first_line(error)] += 1
                 continue
             self.tallies[name].gradients += learns
-            other = self._run(target, made.example, learns)
+            other = self._run(target, made.example, _enough(plain, given), learns)
             self._judge(name, made, eager, other, given=given, learns=learns)
 
-    def _run(self, target: Target, example: Example, learns: bool) -> Outcome:
-        """A run that ends, where the backend lets its ops be seen."""
+    def _run(self, target: Target, example: Example, ops: int, learns: bool) -> Outcome:
+        """A run of no more than so many ops, where the backend lets them be seen."""
         if target.observed is None:
             return run(target, example, self.setting, learns=learns)
-        with target.observed(Watch(OPS_OF_EXAMPLES)):
+        with target.observed(Watch(ops)):
             return run(target, example, self.setting, learns=learns)
 
     # ---- what it did
@@ -284,7 +286,7 @@ class Verifier:
             return None
         with contextlib.ExitStack() as stack:
             if target.observed is not None:  # for its limit
-                stack.enter_context(target.observed(Watch(OPS + 50 * eager.lines)))
+                stack.enter_context(target.observed(Watch(_enough(eager, False))))
             other = run(target, made.example, self.setting, learns=learns)
         found = difference(eager, other, self.options.tolerance, live=self._is_live(name))
         return found if found is not None and found.kind == kind else None
@@ -346,12 +348,11 @@ class Verifier:
 
     def _go_along_edges(self) -> None:
         """Where each condition turns: `<` and `<=`, 3 and 4 differ nowhere else."""
-        for site in self.coverage.sites:
-            for way in site.ways:
-                goal = Goal(site, way)
-                near = min(self.corpus, key=lambda seen: seen.watch.other_distance(goal))
-                if near.watch.other_distance(goal) < FAR:
-                    for made in edges(near.example, goal, self._probe(near.example)):
+        for goal in self.coverage.goals():
+            near = sorted(self.corpus, key=lambda seen: seen.watch.other_distance(goal))[:1]
+            for seen in near:
+                if seen.watch.other_distance(goal) < FAR:
+                    for made in edges(seen.example, goal, self._probe(seen.example)):
                         if not self._has_budget():
                             return
                         self.attempt(made)
@@ -398,6 +399,11 @@ class Verifier:
                 {goal.way: self.coverage.seen[goal] + self.coverage.barely[goal] for goal in goals},
                 sum(self.coverage.tried[goal] for goal in goals if not self.coverage.seen[goal]),
             )  # fmt: skip
+
+
+def _enough(eager: Outcome, given: bool) -> int:
+    """More ops than a program can need for what eager code did."""
+    return (OPS + 50 * eager.lines) * (10 if given else 1)
 
 
 def _learning(example: Example, learns: bool) -> Example:
