@@ -132,6 +132,37 @@ def test_a_number_that_is_another():
     assert halved(*failure.inputs.args)[1] != static(*failure.inputs.args)[1]
 
 
+def counted(n):
+    done = 0
+    while done < n:
+        done += 2
+    return done
+
+
+def test_numbers_of_python_alone():
+    static = with_fault(counted, faults.one_trip_only, (torch.tensor(0),))
+    failure = found(static, (torch.tensor(0),))
+    assert failure.first.op == "stator::while"
+    assert failure.first.place.line == line_of(counted, "while done < n")
+
+
+def popped(n):
+    kept = []
+    for k in range(int(n)):
+        kept.append(k)
+    total = 0
+    for _ in kept:
+        total += 2
+    return total
+
+
+def test_a_loop_without_any_op_of_torch_tells_its_trips():
+    static = with_fault(popped, faults.one_trip_only, (torch.tensor(0),))
+    failure = found(static, (torch.tensor(0),))
+    assert failure.first.text.startswith("the loop stator::while makes 1 trips, in eager code ")
+    assert failure.first.place.line == line_of(popped, "for k in range(int(n))")
+
+
 def bounded(x):
     if x.sum() >= 3:
         return x * 0
@@ -291,6 +322,6 @@ def test_a_saved_model_that_does_not_end(monkeypatch):
         return layer
 
     monkeypatch.setattr("stator.api.verifying.load", damaged)
-    monkeypatch.setattr("stator.debug.verification.verifier.OPS", 1_000)
+    monkeypatch.setattr("stator.debug.verification.reproducing.OPS", 1_000)
     report = stator.verify(halved, (torch.ones(2),))
     assert [(one.backend, one.kind) for one in report.failures] == [("saved", "endless")]

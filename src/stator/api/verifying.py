@@ -27,8 +27,9 @@ from stator.debug.verification.examples import Example, examples_of, leaves_of
 from stator.debug.verification.outcome import Target
 from stator.debug.verification.report import Verification
 from stator.debug.verification.snippet import call_name
+from stator.debug.verification.subject import Backend, Subject
 from stator.debug.verification.trees import is_users_object
-from stator.debug.verification.verifier import Backend, Options, Subject, Verifier
+from stator.debug.verification.verifier import Options, Verifier
 from stator.errors import CaptureError, ConversionError, StatorError, UnknownOption
 from stator.execute.interpreter import prepare
 from stator.execute.observing import Observer
@@ -330,7 +331,8 @@ def _saved_backend(one: Verified, folder: Path) -> Backend:
         layer = loaded[id(concrete)]
         if one.owner is not None:
             layer.train(one.owner.training)
-        return Target("saved", layer, layer, functools.partial(watch_runs, layer))
+        watch = functools.partial(watch_runs, layer)
+        return Target("saved", layer, live=False, module=layer, observed=watch)
 
     return target
 

@@ -9,9 +9,12 @@
     mutations    other inputs, made from an example
     search       inputs for what was not seen yet
     recording    the ops of two runs next to each other: the first that differs
+    paths        the lines and sides of two runs next to each other, where no op differs
     shrinking    a smaller input that still differs
     snippet      Python text that makes an input again
+    reproducing  a difference, on the smallest input that shows it
     report       what all of it gives
+    subject      what is verified
     verifier     the order of it all
 
 What is run is given: a `Target` for eager code, and one for each backend (`stator.api.verifying`).

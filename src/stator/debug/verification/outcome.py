@@ -25,12 +25,14 @@ from stator.frames import is_library_file
 class Target:
     """One way to run what is verified.
 
-    `module` has tensors of its own where they are not the caller's (a model that was loaded); what
-    a run does to Python objects is then not looked at. `observed` lets an observer see a run's ops.
+    `live` where it runs on the caller's own objects; what a run does to Python objects is not
+    looked at where it does not. `module` has the tensors where they are not the caller's (a model
+    that was loaded). `observed` lets an observer see the ops of a run.
     """
 
     name: str
     call: Callable[..., Any]
+    live: bool = True
     module: torch.nn.Module | None = None
     observed: Callable[[Observer], AbstractContextManager[None]] | None = None
 

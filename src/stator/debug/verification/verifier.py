@@ -5,9 +5,8 @@ from __future__ import annotations
 import contextlib
 import io
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
 
@@ -18,8 +17,8 @@ from stator.debug.verification.comparison import (
     is_raised_by_user,
     state_differs,
 )
-from stator.debug.verification.examples import Copier, Example
-from stator.debug.verification.mutations import Made, SizeRule, mutations
+from stator.debug.verification.examples import Example
+from stator.debug.verification.mutations import Made, mutations
 from stator.debug.verification.outcome import (
     Exhausted,
     Outcome,
@@ -28,45 +27,21 @@ from stator.debug.verification.outcome import (
     in_turn,
     run,
 )
-from stator.debug.verification.recording import First, first_difference, recorded
 from stator.debug.verification.report import BackendReport, Failure, SiteReport, Verification
+from stator.debug.verification.reproducing import LINES, OPS, Reproducer, enough
 from stator.debug.verification.search import Finder, Probe, Seen, edges, slopes
-from stator.debug.verification.shrinking import shrunk
 from stator.debug.verification.sites import Coverage, Goal
-from stator.debug.verification.snippet import snippet
 from stator.debug.verification.state import State
+from stator.debug.verification.subject import Subject
 from stator.debug.verification.watching import FAR, Watch
-from stator.errors import SpecMismatch, StatorError
+from stator.errors import StatorError
 from stator.execute.observing import Observer
-from stator.program.program import Program
 
-LINES = 10_000  # of user code that an input which was made may run
 LINES_OF_EXAMPLES = 100_000_000  # no limit, but they are counted
-OPS = 20_000  # of a program, and fifty for each of those lines; ten times as many for examples
 CAPTURES = 12  # after so many, no input is made that would need another
 FAILURES = 5
-SHRINKING = 60  # runs
 PASSES = 3  # over the goals: a way that was found may lead to others
 PLAIN = 24  # inputs that are made even if there is no branch to look for
-
-Backend = Callable[[Example], Target]  # StatorError where it cannot run this
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is verified, and how each form of it is run."""
-
-    name: str  # for the report
-    called: str  # for snippets
-    names: list[str]  # of its parameters
-    roots: Mapping[str, Any]  # what it can reach and change
-    eager: Target
-    program: Target
-    backends: Mapping[str, Backend]
-    programs: Callable[[], Sequence[Program]]
-    served: Callable[[], Program | None]  # the program of the last call that was observed
-    probe: Callable[[Example, Example, Observer], None]  # the program, on tensors with gradients
-    may_change: SizeRule
 
 
 @dataclass(frozen=True)
@@ -95,6 +70,7 @@ class Verifier:
     def __init__(self, subject: Subject, examples: Sequence[Example], options: Options) -> None:
         self.subject, self.examples, self.options = subject, examples, options
         self.setting = Setting(State(subject.roots), options.seed, subject.names)
+        self.reproducer = Reproducer(subject, self.setting, options.tolerance)
         self.coverage = Coverage()
         self.corpus: list[Seen] = []
         self.failures: list[Failure] = []
@@ -131,12 +107,12 @@ class Verifier:
         if given:
             self.harmless += [made.example] if eager.error is None else []
             self.keeps_state &= not state_differs(self.start, eager.state)
-        watch = Watch(_enough(eager, given))
+        watch = Watch(enough(eager, given))
         known = len(self.subject.programs())
         with self._observed(watch):
             other = run(self.subject.program, made.example, self.setting)
         is_new = self._note(watch, made, given) or len(self.subject.programs()) > known
-        self._judge("program", made, eager, other, given=given, learns=False)
+        self._judge(self.subject.program, made, eager, other, given=given, learns=False)
         if (given or is_new) and not other.exhausted:
             self.corpus.append(Seen(made.example, watch))
             self._run_backends(made, eager, given)
@@ -148,7 +124,7 @@ class Verifier:
         """Nobody watches, and a second call takes the short way of calls like an earlier one."""
         for _ in range(2):
             other = run(self.subject.program, made.example, self.setting)
-            self._judge("program", made, eager, other, given=True, learns=False)
+            self._judge(self.subject.program, made, eager, other, given=True, learns=False)
 
     def _note(self, watch: Watch, made: Made, given: bool) -> bool:
         """Count what was seen; was it new?"""
@@ -165,36 +141,23 @@ class Verifier:
         made = Made(Example(*calls), "the examples in turn, twice", in_turn=True)
         target = in_turn(self.subject.eager, calls)
         eager = run(target, Example(), self.setting, lines=LINES_OF_EXAMPLES)
-        watch = Watch(_enough(eager, True))
+        watch = Watch(enough(eager, True))
         with self._observed(watch):
             other = run(in_turn(self.subject.program, calls), Example(), self.setting)
         self._note(watch, made, True)
-        self._judge("program", made, eager, other, given=True, learns=False)
+        self._judge(self.subject.program, made, eager, other, given=True, learns=False)
         for name in self.subject.backends:
             if name != "program":
                 self._run_backend_in_turn(name, made, eager)
 
     def _run_backend_in_turn(self, name: str, made: Made, eager: Outcome) -> None:
         try:
-            target = self._target(name, made, learns=False)
+            target = self.reproducer.target(name, made, learns=False)
         except StatorError as error:
             self.tallies[name].refused[_first_line(error)] += 1
             return
-        other = self._run(target, Example(), _enough(eager, True), learns=False)
-        self._judge(name, made, eager, other, given=True, learns=False)
-
-    def _target(self, name: str, made: Made, *, learns: bool) -> Target:
-        """What runs an input; StatorError where the backend cannot."""
-        backend = self.subject.backends[name]
-        if not made.in_turn:
-            return backend(_learning(made.example, learns))
-        targets = [backend(call) for call in made.example.args]
-        if any(one.module is not targets[0].module for one in targets):
-            raise SpecMismatch(
-                "calls of several kinds, one after the other, need several models",
-                fix="give examples of one kind: the same dtypes, ranks and Python values",
-            )
-        return in_turn(targets[0], made.example.args)
+        other = self._run(target, Example(), enough(eager, True), learns=False)
+        self._judge(target, made, eager, other, given=True, learns=False)
 
     def _may_run(self, made: Made) -> bool:
         if not self._has_budget():
@@ -214,13 +177,13 @@ class Verifier:
                 eager, learns = learned, True
         for name in self.subject.backends:
             try:
-                target = self._target(name, made, learns=learns)
+                target = self.reproducer.target(name, made, learns=learns)
             except StatorError as error:
                 self.tallies[name].refused[_first_line(error)] += 1
                 continue
             self.tallies[name].gradients += learns
-            other = self._run(target, made.example, _enough(plain, given), learns)
-            self._judge(name, made, eager, other, given=given, learns=learns)
+            other = self._run(target, made.example, enough(plain, given), learns)
+            self._judge(target, made, eager, other, given=given, learns=learns)
 
     def _run(self, target: Target, example: Example, ops: int, learns: bool) -> Outcome:
         """A run of no more than so many ops, where the backend lets them be seen."""
@@ -232,79 +195,30 @@ class Verifier:
     # ---- what it did
 
     def _judge(
-        self, name: str, made: Made, eager: Outcome, other: Outcome, *, given: bool, learns: bool
+        self,
+        target: Target,
+        made: Made,
+        eager: Outcome,
+        other: Outcome,
+        *,
+        given: bool,
+        learns: bool,
     ) -> None:
+        name = target.name
         if name not in self.tallies:
             return  # the program was only watched
         self.tallies[name].runs += 1
-        found = difference(eager, other, self.options.tolerance, live=self._is_live(name))
+        found = difference(eager, other, self.options.tolerance, live=target.live)
         if found is None:
             return
         if found.kind == "refused" and not (given and eager.error is None and name == "program"):
             self.tallies[name].refused[_first_line(other.error)] += 1
             return
         if len(self.failures) < FAILURES and not self._is_known(name, found):
-            self.failures.append(self._failure(name, made, found, learns))
-
-    def _is_live(self, name: str) -> bool:
-        return name == "program"
+            self.failures.append(self.reproducer.failure(name, made, found, learns=learns))
 
     def _is_known(self, name: str, found: Difference) -> bool:
         return any((one.backend, one.kind) == (name, found.kind) for one in self.failures)
-
-    def _failure(self, name: str, made: Made, found: Difference, learns: bool) -> Failure:
-        """The difference on the smallest input that shows it."""
-        what = found.text
-        if found.kind not in ("refused", "endless") and not made.in_turn:
-            smaller = shrunk(
-                made.example,
-                lambda one: self._still(name, Made(one, ""), found.kind, learns) is not None,
-                self.subject.may_change,
-                SHRINKING,
-            )
-            again = self._still(name, Made(smaller, ""), found.kind, learns)
-            if again is not None and smaller is not made.example:
-                made, what = Made(smaller, f"{made.how}, made smaller"), again.text
-        first = self._first(name, made, learns)
-        return Failure(
-            name, found.kind, what, made.how, made.example, self._text(made, learns), first
-        )
-
-    def _text(self, made: Made, learns: bool) -> str:
-        calls = made.example.args if made.in_turn else (made.example,)
-        subject = self.subject
-        return snippet(subject.called, calls, subject.names, learns=learns)
-
-    def _still(self, name: str, made: Made, kind: str, learns: bool) -> Difference | None:
-        """The same kind of difference, with another input."""
-        eager = run(self.subject.eager, made.example, self.setting, learns=learns, lines=LINES)
-        if eager.exhausted:
-            return None
-        try:
-            target = self._target(name, made, learns=learns)
-        except StatorError:
-            return None
-        with contextlib.ExitStack() as stack:
-            if target.observed is not None:  # for its limit
-                stack.enter_context(target.observed(Watch(_enough(eager, False))))
-            other = run(target, made.example, self.setting, learns=learns)
-        found = difference(eager, other, self.options.tolerance, live=self._is_live(name))
-        return found if found is not None and found.kind == kind else None
-
-    def _first(self, name: str, made: Made, learns: bool) -> First | None:
-        """The first op that differs, where the backend lets its ops be seen."""
-        try:
-            target = self._target(name, made, learns=learns)
-        except StatorError:
-            return None
-        if target.observed is None:
-            return None
-        original, example = self.subject.eager, made.example
-        if made.in_turn:
-            original, example = in_turn(original, example.args), Example()
-        eager = recorded(original, example, self.setting, learns=learns)
-        other = recorded(target, example, self.setting, learns=learns)
-        return first_difference(eager, other, self.subject.programs(), self.options.tolerance)
 
     # ---- other inputs
 
@@ -399,16 +313,6 @@ class Verifier:
                 {goal.way: self.coverage.seen[goal] + self.coverage.barely[goal] for goal in goals},
                 sum(self.coverage.tried[goal] for goal in goals if not self.coverage.seen[goal]),
             )  # fmt: skip
-
-
-def _enough(eager: Outcome, given: bool) -> int:
-    """More ops than a program can need for what eager code did."""
-    return (OPS + 50 * eager.lines) * (10 if given else 1)
-
-
-def _learning(example: Example, learns: bool) -> Example:
-    """The example as it is run."""
-    return Copier(learns=True).example(example) if learns else example
 
 
 def _in_turn(made: Sequence[Iterator[Made]]) -> Iterator[Made]:

@@ -26,6 +26,7 @@ class Event:
     site: Site
     way: str
     margins: tuple[Margin | None, ...]
+    trips: int  # how often the body, or the first side, ran
 
     def distance(self, way: str) -> Distance:
         """How far this was from going `way`; less is nearer."""
@@ -92,7 +93,7 @@ class Watch:
             condition = op.args[0]
             holds = bool(values[condition] if isinstance(condition, Value) else condition)
             way = site.ways[0 if holds else 1]
-            self.events.append(Event(site, way, (self.margins.of(condition),)))
+            self.events.append(Event(site, way, (self.margins.of(condition),), int(holds)))
 
     def enter(self, block: Block, _values: Mapping[Value, Any]) -> None:
         """Count a trip; remember which side of a branch runs."""
@@ -133,7 +134,8 @@ class Watch:
             loop.margins.append(self.margins.of(loop.op.blocks[0].outputs[0]))
         site = site_of(loop.op)
         if site is not None:
-            self.events.append(Event(site, trips_way(loop.trips), tuple(loop.margins[:LEVELS])))
+            margins = tuple(loop.margins[:LEVELS])
+            self.events.append(Event(site, trips_way(loop.trips), margins, loop.trips))
 
     def gone(self) -> Iterator[Goal]:
         """The ways that the run has gone."""
