@@ -85,7 +85,7 @@ def run(
     copier = Copier(learns=learns)
     given = copier.example(example)
     try:
-        with _quiet(setting.seed):
+        with quiet(setting.seed):
             made = _Run(target, given, setting, own, around or contextlib.nullcontext())
             return made.outcome(learns, lines)
     finally:
@@ -108,7 +108,7 @@ def in_turn(target: Target, calls: Sequence[Example]) -> Target:
 
 
 @contextlib.contextmanager
-def _quiet(seed: int) -> Iterator[None]:
+def quiet(seed: int) -> Iterator[None]:
     """Random numbers from `seed`, and no warnings: some come once in a process only."""
     with torch.random.fork_rng(), warnings.catch_warnings():
         warnings.simplefilter("ignore")

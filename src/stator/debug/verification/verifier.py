@@ -8,8 +8,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-import torch
-
 from stator.debug.verification.comparison import (
     Difference,
     Tolerance,
@@ -25,6 +23,7 @@ from stator.debug.verification.outcome import (
     Setting,
     Target,
     in_turn,
+    quiet,
     run,
 )
 from stator.debug.verification.report import BackendReport, Failure, SiteReport, Verification
@@ -281,8 +280,7 @@ class Verifier:
             watch = Watch(OPS, differentiates=True)
             self.setting.state.restore()
             try:
-                with torch.random.fork_rng(), contextlib.redirect_stdout(io.StringIO()):
-                    torch.manual_seed(self.options.seed)
+                with quiet(self.options.seed), contextlib.redirect_stdout(io.StringIO()):
                     with contextlib.suppress(Exception, Exhausted):  # what was watched is enough
                         self.subject.probe(example, learning, watch)
                     with contextlib.suppress(RuntimeError):  # a graph that was written into
