@@ -128,6 +128,8 @@ def test_a_constant_that_is_another():
 def test_a_number_that_is_another():
     static = with_fault(halved, faults.constant("stator::add", 1, 2), (torch.ones(2),))
     failure = found(static, (torch.ones(2),))
+    assert failure.first.text == "no op of torch differs; stator::while makes what does"
+    assert failure.first.place.line == line_of(halved, "while x.sum() > 1")
     assert failure.what.startswith("the result[1] is ")
     assert halved(*failure.inputs.args)[1] != static(*failure.inputs.args)[1]
 

@@ -9,6 +9,7 @@
     mutations    other inputs, made from an example
     search       inputs for what was not seen yet
     recording    the ops of two runs next to each other: the first that differs
+    makers       the op that makes a part of the result
     paths        the lines and sides of two runs next to each other, where no op differs
     shrinking    a smaller input that still differs
     snippet      Python text that makes an input again

@@ -27,6 +27,7 @@ class Difference:
 
     kind: str  # result, error, printed, argument, memory, state, gradient, refused, endless
     text: str
+    path: str = ""  # of the part of the result
 
 
 @dataclass(frozen=True)
@@ -130,7 +131,7 @@ def _items(
         if text is None and one.path != other.path:
             text = f"{one.path} is missing"
         if text is not None:
-            return Difference(kind, text)
+            return Difference(kind, text, one.path)
     if len(want) != len(got):
         return Difference(kind, f"{kind} has {len(got)} parts, eager has {len(want)}")
     return None

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from stator.debug.verification.comparison import Difference, Tolerance, difference
 from stator.debug.verification.examples import Copier, Example
+from stator.debug.verification.makers import maker_of
 from stator.debug.verification.mutations import Made
 from stator.debug.verification.outcome import Outcome, Setting, Target, in_turn, run
 from stator.debug.verification.paths import LineCounts, first_parting
@@ -52,7 +53,6 @@ class Reproducer:
 
     def failure(self, name: str, made: Made, found: Difference, *, learns: bool) -> Failure:
         """The difference on the smallest input that shows it."""
-        what = found.text
         if found.kind not in ("refused", "endless") and not made.in_turn:
             smaller = shrunk(
                 made.example,
@@ -62,11 +62,11 @@ class Reproducer:
             )
             again = self._still(name, Made(smaller, ""), found.kind, learns)
             if again is not None and smaller is not made.example:
-                made, what = Made(smaller, f"{made.how}, made smaller"), again.text
+                made, found = Made(smaller, f"{made.how}, made smaller"), again
         calls = made.example.args if made.in_turn else (made.example,)
         text = snippet(self.subject.called, calls, self.subject.names, learns=learns)
-        first = None if found.kind == "refused" else self._first(name, made, learns)
-        return Failure(name, found.kind, what, made.how, made.example, text, first)
+        first = None if found.kind == "refused" else self._first(name, made, found, learns)
+        return Failure(name, found.kind, found.text, made.how, made.example, text, first)
 
     def _still(self, name: str, made: Made, kind: str, learns: bool) -> Difference | None:
         """The same kind of difference, with another input."""
@@ -84,7 +84,7 @@ class Reproducer:
         found = difference(eager, other, self.tolerance, live=target.live)
         return found if found is not None and found.kind == kind else None
 
-    def _first(self, name: str, made: Made, learns: bool) -> First | None:
+    def _first(self, name: str, made: Made, found: Difference, learns: bool) -> First | None:
         """The first op that differs, where the backend lets its ops be seen."""
         try:
             target = self.target(name, made, learns=learns)
@@ -97,17 +97,22 @@ class Reproducer:
             original, example = in_turn(original, example.args), Example()
         eager = recorded(original, example, self.setting, learns=learns)
         other = recorded(target, example, self.setting, learns=learns)
-        found = first_difference(eager, other, self.subject.programs(), self.tolerance)
-        return found or self._parting(original, target, example)
+        first = first_difference(eager, other, self.subject.programs(), self.tolerance)
+        return first or self._without_torch(original, target, example, found)
 
-    def _parting(self, original: Target, target: Target, example: Example) -> First | None:
-        """The first branch or loop that goes another way, where no op of torch differs."""
+    def _without_torch(
+        self, original: Target, target: Target, example: Example, found: Difference
+    ) -> First | None:
+        """Where no op of torch differs: a branch or loop that goes another way, or the maker."""
         lines, watch = LineCounts(), Watch(OPS)
         run(dataclasses.replace(original, call=lines.calling(original.call)), example, self.setting)
         assert target.observed is not None
         with target.observed(watch):
             run(target, example, self.setting)
-        return first_parting(lines.counts, watch)
+        first, program = first_parting(lines.counts, watch), self.subject.served()
+        if first is None and program is not None and found.kind == "result":
+            first = maker_of(program, found.path)
+        return first
 
 
 def _learning(example: Example, learns: bool) -> Example:

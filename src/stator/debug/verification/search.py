@@ -19,6 +19,7 @@ from stator.debug.verification.mutations import LARGE, Made, SizeRule, resized
 from stator.debug.verification.sites import Goal
 from stator.debug.verification.trees import Path
 from stator.debug.verification.watching import FAR, Distance, Watch
+from stator.program.program import Program
 
 ROUNDS = 4
 STEPS = (1.0, 2.0, 10.0)
@@ -34,6 +35,12 @@ class Seen:
 
     example: Example
     watch: Watch
+    program: Program | None = None
+
+
+def nearest(corpus: list[Seen], goal: Goal) -> list[Seen]:
+    """The input that came nearest to `goal` where it went another way; none if there is none."""
+    return sorted(corpus, key=lambda seen: seen.watch.other_distance(goal))[:1]
 
 
 Attempt = Callable[[Made], Watch | None]  # a run; None where it told nothing

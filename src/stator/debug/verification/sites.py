@@ -89,13 +89,16 @@ class Coverage:
         """The ways that no run has gone."""
         return tuple(goal for goal in self.goals() if not self.seen[goal])
 
+    def is_told_by(self, goal: Goal, program: Program | None) -> bool:
+        """Does a run of `program` say anything about `goal`?"""
+        return program in self.main or goal.site not in self._main_sites
+
     def note(self, gone: Iterable[Goal], program: Program | None, *, counts: bool) -> bool:
         """Count what a run of `program` has gone; was anything of it new?
 
         What does not count is still to be looked for.
         """
-        is_main = program in self.main
-        listed = [goal for goal in gone if is_main or goal.site not in self._main_sites]
+        listed = [goal for goal in gone if self.is_told_by(goal, program)]
         if not counts:
             self.barely.update(listed)
             return False

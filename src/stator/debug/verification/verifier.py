@@ -28,7 +28,7 @@ from stator.debug.verification.outcome import (
 )
 from stator.debug.verification.report import BackendReport, Failure, SiteReport, Verification
 from stator.debug.verification.reproducing import LINES, OPS, Reproducer, enough
-from stator.debug.verification.search import Finder, Probe, Seen, edges, slopes
+from stator.debug.verification.search import Finder, Probe, Seen, edges, nearest, slopes
 from stator.debug.verification.sites import Coverage, Goal
 from stator.debug.verification.state import State
 from stator.debug.verification.subject import Subject
@@ -113,7 +113,7 @@ class Verifier:
         is_new = self._note(watch, made, given) or len(self.subject.programs()) > known
         self._judge(self.subject.program, made, eager, other, given=given, learns=False)
         if (given or is_new) and not other.exhausted:
-            self.corpus.append(Seen(made.example, watch))
+            self.corpus.append(Seen(made.example, watch, self.subject.served()))
             self._run_backends(made, eager, given)
         if given and not other.exhausted:
             self._run_as_users_do(made, eager)
@@ -250,10 +250,14 @@ class Verifier:
                     return
                 if not self.coverage.seen[goal]:
                     before = self.runs + self.endless
-                    finder.find(goal, self.corpus, self._share())
+                    finder.find(goal, self._telling(goal), self._share())
                     self.coverage.tried[goal] += self.runs + self.endless - before
             if len(self.coverage.missing()) == len(missing):
                 return
+
+    def _telling(self, goal: Goal) -> list[Seen]:
+        """The inputs to start from: those whose program `goal` is about."""
+        return [seen for seen in self.corpus if self.coverage.is_told_by(goal, seen.program)]
 
     def _share(self) -> int:
         left = self.options.budget - self.runs - self.endless
@@ -262,8 +266,7 @@ class Verifier:
     def _go_along_edges(self) -> None:
         """Where each condition turns: `<` and `<=`, 3 and 4 differ nowhere else."""
         for goal in self.coverage.goals():
-            near = sorted(self.corpus, key=lambda seen: seen.watch.other_distance(goal))[:1]
-            for seen in near:
+            for seen in nearest(self._telling(goal), goal):
                 if seen.watch.other_distance(goal) < FAR:
                     for made in edges(seen.example, goal, self._probe(seen.example)):
                         if not self._has_budget():
