@@ -260,6 +260,7 @@ def test_the_report_names_it_all_and_is_raised():
         report.raise_for_difference()
     assert isinstance(raised.value, StatorError)
     assert raised.value.code == "ST500"
+    assert raised.value.problem == f"a program differs from eager code\n{report}"
     text = str(raised.value)
     assert "routed: differs from eager code" in text
     assert "test_verify_faults.py:" in text
