@@ -70,8 +70,7 @@ def difference(
             f"results share memory with arguments as {_pairs(other.shared)}, "
             f"in eager as {_pairs(eager.shared)}",
         )
-    # what a program that raises would have written to Python objects is not written (README)
-    found = found or _state(eager.state, other.state, tolerance, live and eager.error is None)
+    found = found or _state(eager.state, other.state, tolerance, live)
     return found or _gradients(eager, other, tolerance)
 
 
@@ -261,7 +260,7 @@ def state_differs(before: Mapping[str, Any], after: Mapping[str, Any]) -> bool:
 def _state(
     want: Mapping[str, Any], got: Mapping[str, Any], tolerance: Tolerance, live: bool
 ) -> Difference | None:
-    """Of objects everything; of a model that was loaded, or after an error, the tensors alone."""
+    """Of objects everything; of a model that was loaded, the tensors alone."""
     for path, value in want.items():
         if not live and (not isinstance(value, Kept) or path not in got):
             continue
