@@ -110,10 +110,11 @@ def in_turn(target: Target, calls: Sequence[Example]) -> Target:
 @contextlib.contextmanager
 def quiet(seed: int) -> Iterator[None]:
     """Random numbers from `seed`, and no warnings: some come once in a process only."""
-    with torch.random.fork_rng(), warnings.catch_warnings():
+    with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.manual_seed(seed)
-        yield
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            yield
 
 
 @dataclass(frozen=True)
