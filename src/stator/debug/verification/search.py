@@ -16,7 +16,7 @@ import torch
 
 from stator.debug.verification.examples import Example, Leaf, leaves_of, replaced
 from stator.debug.verification.mutations import LARGE, Made, SizeRule, resized
-from stator.debug.verification.sites import Goal
+from stator.debug.verification.sites import LOOP, Goal
 from stator.debug.verification.trees import Path
 from stator.debug.verification.watching import FAR, Distance, Watch
 from stator.program.program import Program
@@ -89,9 +89,12 @@ class Finder:
     def _candidates(self, goal: Goal, example: Example, corpus: list[Seen]) -> Iterator[Made]:
         yield from self.slopes(example, goal)
         yield from between(goal, corpus)
+        lengths = _lengths(example, self.may_change)
+        if goal.site.ways is LOOP:  # its trips are often those of a size
+            yield from lengths
         yield from _counted(example)
         yield from _moved(example)
-        yield from _lengths(example, self.may_change)
+        yield from lengths
 
 
 def _floats(example: Example) -> list[Leaf]:

@@ -15,7 +15,7 @@ from stator.debug.verification.comparison import (
     is_raised_by_user,
     state_differs,
 )
-from stator.debug.verification.examples import Example
+from stator.debug.verification.examples import Example, fingerprint
 from stator.debug.verification.mutations import Made, mutations
 from stator.debug.verification.outcome import (
     Exhausted,
@@ -77,6 +77,7 @@ class Verifier:
         self.start = self.setting.state.now()
         self.keeps_state = True  # no example changes anything
         self.harmless: list[Example] = []  # examples with which eager code raises nothing
+        self.tried: set[tuple[object, ...]] = set()
         self.runs = self.endless = 0
 
     def verify(self) -> Verification:
@@ -95,6 +96,7 @@ class Verifier:
         """Run an input everywhere it tells something; what was watched, or None."""
         if not given and not self._may_run(made):
             return None
+        self.tried.add(fingerprint(made.example))
         lines = LINES_OF_EXAMPLES if given else LINES
         eager = run(self.subject.eager, made.example, self.setting, lines=lines)
         if eager.exhausted:
@@ -160,6 +162,8 @@ class Verifier:
 
     def _may_run(self, made: Made) -> bool:
         if not self._has_budget():
+            return False
+        if fingerprint(made.example) in self.tried:
             return False
         return made.keeps_kinds or len(self.subject.programs()) < CAPTURES
 
