@@ -184,7 +184,7 @@ class Verifier:
             except StatorError as error:
                 self.tallies[name].refused[_first_line(error)] += 1
                 continue
-            self.tallies[name].gradients += learns
+            self.tallies[name].gradients += bool(eager.gradients)
             other = self._run(target, made.example, enough(plain, given), learns)
             self._judge(target, made, eager, other, given=given, learns=learns)
 
