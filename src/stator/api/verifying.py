@@ -121,7 +121,7 @@ class Watched(StaticFunction):
             self.observer.fail(*given)
 
     @contextlib.contextmanager
-    def observed(self, observer: Observer) -> Iterator[None]:
+    def seen_by(self, observer: Observer) -> Iterator[None]:
         """Inside, `observer` is told of the ops of every run."""
         entries = self._entries  # the short way would not be seen
         self.observer, self._entries, self.served = observer, (), None
@@ -232,7 +232,7 @@ class Verified:
 
     def program(self) -> Target:
         """The captured program in the interpreter."""
-        return Target("program", self.call, observed=self.static.observed)
+        return Target("program", self.call, observed=self.static.seen_by)
 
     def programs(self) -> list[Program]:
         """All programs so far."""
@@ -244,7 +244,7 @@ class Verified:
         if concrete is None:
             return
         leaves = signature_of(learning.args, learning.kwargs).leaves
-        with self.static.observed(observer), torch.enable_grad():
+        with self.static.seen_by(observer), torch.enable_grad():
             self.static.run_of(concrete)((*leaves, *read_state(concrete.captured.live)))
 
     def may_change(self, path: tuple[Any, ...], dim: int) -> bool:
