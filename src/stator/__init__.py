@@ -7,24 +7,37 @@ def f(x):
     while x.sum() < 100:
         x = x * 2
     return x
+
+NOTE: why the names come by `__getattr__`. Most of them need torch, whose import takes seconds; the
+command `stator` has answers that need none of it (`--help`, `check`, `doctor` where torch is
+missing). The first use of any name brings all of them, so the package is then what it looks like.
 """
 
-from stator import debug, errors, static, testing
-from stator.api.concrete import ConcreteProgram
-from stator.api.conversion import to_static
-from stator.api.explaining import explain
-from stator.api.input_spec import InputSpec
-from stator.api.saving import TranslatedLayer, load, save
-from stator.api.settings import set_code_level, set_from, set_verbosity
-from stator.api.static_function import StaticFunction
-from stator.api.stepping import install_targets
-from stator.api.switches import enable_to_static, ignore_module, not_to_static
-from stator.api.verifying import verify
-from stator.api.viewing import make_viewable
-from stator.debug.verification.examples import Example
-from stator.errors import StatorError
-from stator.program.program import Program
-from stator.static.traced_layer import TracedLayer
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from stator import debug, errors, static, testing
+    from stator.public import (
+        ConcreteProgram,
+        Example,
+        InputSpec,
+        Program,
+        StaticFunction,
+        StatorError,
+        TracedLayer,
+        TranslatedLayer,
+        enable_to_static,
+        explain,
+        ignore_module,
+        load,
+        not_to_static,
+        save,
+        set_code_level,
+        set_verbosity,
+        to_static,
+        verify,
+    )
 
 __version__ = "0.1.0"
 
@@ -53,7 +66,14 @@ __all__ = [
     "verify",
 ]
 
-install_targets()
-set_from()
-make_viewable()
-del install_targets, make_viewable, set_from
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    public = importlib.import_module("stator.public")
+    globals().update({each: getattr(public, each) for each in __all__})
+    return globals()[name]
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

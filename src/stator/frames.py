@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 
 STAGING = "stator__"  # the name under which rewritten code finds what it calls
 OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
+COMMAND_FOLDER = os.path.join(OWN_FOLDER, "cli")  # what calls the command is no user's code
 
 
 def _folder_of(package: str) -> str:
@@ -60,7 +61,7 @@ def within(file: str, folders: tuple[str, ...]) -> bool:
 def current_place() -> Location | None:
     """The line of user code that runs now."""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
+    while frame is not None and not within(frame.f_code.co_filename, (COMMAND_FOLDER,)):
         if is_users(frame):
             return place_in(frame)
         frame = frame.f_back

@@ -4,7 +4,7 @@
     pytest --stator-verify       those of all tests
 
 NOTE: why this is a package of its own. pytest imports every plugin that is installed, also in
-projects that never use this one; `stator` imports torch. So nothing of Stator is imported here
+projects that never use this one; `stator.testing` imports torch. So nothing of Stator is imported here
 until a test asks for it.
 """
 

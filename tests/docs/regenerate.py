@@ -1,13 +1,16 @@
 """Makes the generated parts of docs/ anew: `python -m tests.docs.regenerate`."""
 
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
-from tests.docs import debugging, error_pages, refusals, syntax, texts, verifying
-from tests.docs.documents import ROOT, with_blocks, with_tables
+from tests.docs import cli, debugging, error_pages, refusals, syntax, texts, verifying
+from tests.docs.documents import ROOT, Makers, made_blocks, with_blocks, with_tables
 from tests.docs.features import table
 from tests.docs.stages import MAKERS
 
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
+CLI = ROOT / "docs" / "cli.md"
 DEBUGGING = ROOT / "docs" / "debugging.md"
 MODELS = ROOT / "docs" / "models.md"
 REFUSALS = ROOT / "docs" / "refusals.md"
@@ -19,6 +22,7 @@ TABLES = {"features": table}
 def main() -> None:
     """Write each document that has changed."""
     write(ARCHITECTURE, with_blocks(ARCHITECTURE.read_text(), MAKERS))
+    write_unless_comparable(CLI, cli.MAKERS, cli.comparable)
     with_made = with_blocks(DEBUGGING.read_text(), debugging.MAKERS)
     write(DEBUGGING, with_tables(with_made, debugging.TABLES))
     write(MODELS, with_tables(MODELS.read_text(), TABLES))
@@ -28,6 +32,21 @@ def main() -> None:
     write(VERIFYING, with_blocks(VERIFYING.read_text(), verifying.MAKERS))
     for name, text in error_pages.pages().items():
         write(error_pages.FOLDER / name, text)
+
+
+def write_unless_comparable(
+    document: Path, makers: Makers, comparable: Callable[[str, str], str]
+) -> None:
+    """Write the blocks that have changed in more than times and the like."""
+    before = document.read_text()
+    blocks = made_blocks(before)
+
+    def kept(name: str) -> str:
+        made = makers[name]()
+        same = comparable(name, made) == comparable(name, blocks[name])
+        return blocks[name] if same else made
+
+    write(document, with_blocks(before, {name: partial(kept, name) for name in makers}))
 
 
 def write(document: Path, after: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 
 try:
@@ -25,7 +26,7 @@ class Code(str):
 
     def __str__(self) -> str:
         plain = "".join(self)
-        if Console is None or not sys.stdout.isatty():
+        if Console is None or not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
             return plain
         return coloured(plain, "python")
 
@@ -37,6 +38,7 @@ def coloured(text: str, language: str) -> str:
     out = io.StringIO()
     width = max((len(line) for line in text.splitlines()), default=1)
     console = Console(file=out, force_terminal=True, color_system="256", width=width + 1)
-    console.print(Syntax(text, language, background_color="default"))
+    # the terminal's own colours: they can be read on a dark ground and on a light one
+    console.print(Syntax(text, language, theme="ansi_dark", background_color="default"))
     lines = out.getvalue().rstrip("\n").split("\n")
     return "\n".join(line.rstrip() for line in lines)

@@ -31,6 +31,11 @@ def print_op(op: Op) -> str:
     return f"{_results(op)}{op.name}({_call_arguments(op)}){inside if op.blocks else ''}"
 
 
+def print_call(op: Op) -> str:
+    """The call of `op`, without its results and its blocks: `aten::add.Tensor(%1, 2)`."""
+    return f"{op.name}({_call_arguments(op)})"
+
+
 def _block_lines(block: Block, depth: int, places: bool) -> Iterator[str]:
     for op in block.ops:
         yield from _op_lines(op, depth, places)
@@ -39,7 +44,7 @@ def _block_lines(block: Block, depth: int, places: bool) -> Iterator[str]:
 def _op_lines(op: Op, depth: int, places: bool) -> Iterator[str]:
     pad = "  " * depth
     where = f"  # {op.place.short}" if places and op.place else ""
-    head = f"{_results(op)}{op.name}({_call_arguments(op)})"
+    head = f"{_results(op)}{print_op(op)}"
     if not op.blocks:
         yield f"{pad}{head}{where}"
         return

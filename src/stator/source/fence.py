@@ -84,12 +84,18 @@ _ONLY_BARE = frozenset({"vars", "dir"})  # with an argument these are ordinary f
 
 def check(source: Source) -> None:
     """Raise UnsupportedSyntax for the first node of `source` that cannot be converted."""
+    for refusal in refusals(source):
+        raise refusal
+
+
+def refusals(source: Source) -> Iterator[UnsupportedSyntax]:
+    """An error for each node of `source` that cannot be converted, from top to bottom."""
     for node in _own_nodes(source.tree, root=True):
         decision = _decide(node)
         if decision.verdict == "refused":
             problem = f"{decision.what} cannot be converted"
             node = getattr(node, "handlers", (node,))[0]  # of `except*`: that is the line to edit
-            raise UnsupportedSyntax(problem, at=source.location(node), fix=decision.fix,
+            yield UnsupportedSyntax(problem, at=source.location(node), fix=decision.fix,
                                     edit=decision.edit)  # fmt: skip
 
 

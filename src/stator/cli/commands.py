@@ -1,0 +1,299 @@
+"""What can be typed: every command, with its options and its help.
+
+NOTE: why the work stands elsewhere. Help and shell completion must come at once, and torch takes
+seconds to import: nothing here imports it.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+import inspect as inspection
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from stator.cli.app import Application, be_verbose, work
+
+Declared = TypeVar("Declared", bound=Callable[..., Any])
+SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+FILES = click.Path()  # any text, which a shell completes as a file
+EXITS = """Exit codes: 0 as it should be; 1 something was found (a refusal, a difference, something
+missing); 2 a wrong call; 3 Stator refuses; 4 your own code raised; 5 a bug in Stator;
+130 interrupted."""
+
+
+def _version() -> str:
+    try:
+        return importlib.metadata.version("stator")
+    except importlib.metadata.PackageNotFoundError:  # run from a checkout
+        return "unknown"
+
+
+@click.group(cls=Application, context_settings=SETTINGS, epilog=EXITS)
+@click.version_option(_version(), prog_name="stator")
+def main() -> None:
+    """Turn eager PyTorch with ordinary Python control flow into static programs, and look inside.
+
+    OBJ is an object of yours: package.module:Name or file.py:Name; a function, an nn.Module, a
+    class of one, or a factory make(). MODEL is the path of a saved model.
+
+    `stator COMMAND --help` has an example of each.
+    """
+
+
+def _command(module: str) -> Callable[[Callable[[], None]], click.Command]:
+    """A command whose docstring is its help, and whose work is the function of its name there."""
+
+    def declare(documented: Callable[[], None]) -> click.Command:
+        options = getattr(documented, "__click_params__", [])[::-1]
+        command = click.Command(
+            documented.__name__,
+            params=[*options, *_everywhere()],
+            callback=work(module, documented.__name__),
+            help=_help(documented),
+            context_settings=SETTINGS,
+        )
+        main.add_command(command)
+        return command
+
+    return declare
+
+
+def _help(documented: Callable[[], None]) -> str:
+    """The docstring; click is not to wrap the lines of its example."""
+    return inspection.cleandoc(documented.__doc__ or "").replace("Example:", "\b\nExample:")
+
+
+def _everywhere() -> list[click.Parameter]:
+    return [
+        click.Option(
+            ["--json"], is_flag=True, expose_value=False, help="Print one JSON object."
+        ),
+        click.Option(
+            ["-v", "--verbose"], is_flag=True, expose_value=False, is_eager=True,
+            callback=be_verbose, help="Say what is done, and show tracebacks whole.",
+        ),
+    ]  # fmt: skip
+
+
+def _inputs(function: Declared) -> Declared:
+    """`--input`, and what random inputs are drawn from."""
+    for option in (
+        click.option("--seed", default=0, show_default=True, help="Of the inputs that are drawn."),
+        click.option(
+            "--size", "sizes", multiple=True, metavar="[NAME=]N",
+            help="The size drawn where a spec leaves it open (4), or leaves the size NAME open.",
+        ),
+        click.option(
+            "-i", "--input", "inputs", multiple=True, metavar="INPUT",
+            help="An argument: x:float32[None,784], ids:int64[B,T]@0..99, x=x.npy, n=3. Repeat it.",
+        ),
+    ):  # fmt: skip
+        function = option(function)
+    return function
+
+
+def _init(function: Declared) -> Declared:
+    return click.option(
+        "--init", multiple=True, metavar="NAME=VALUE",
+        help="An argument for the class or factory that OBJ names. Repeat it.",
+    )(function)  # fmt: skip
+
+
+def _object(function: Declared) -> Declared:
+    """How the object is made, and in which mode it is."""
+    mode = click.option(
+        "--mode", type=click.Choice(["train", "eval"]),
+        help="Put the module in this mode first; otherwise it stays as it is.",
+    )  # fmt: skip
+    return _init(mode(function))
+
+
+def _eval_mode(function: Declared) -> Declared:
+    return click.option(
+        "--mode", type=click.Choice(["train", "eval"]), default="eval", show_default=True,
+        help="The mode that it runs in.",
+    )(function)  # fmt: skip
+
+
+def _method(function: Declared) -> Declared:
+    return click.option("--method", default="forward", show_default=True, help="Of a saved model.")(
+        function
+    )
+
+
+@_command("checking")
+@click.argument("targets", nargs=-1, required=True, metavar="FILE[:NAME]...", type=FILES)
+@click.option("--all", "everything", is_flag=True, help="Every function, not only static ones.")
+def check() -> None:
+    """Say by line what is converted or refused; runs nothing.
+
+    Looked at are the functions that the file makes static, and what they call or hold; if it makes
+    none static, all functions. NAME is one of them: Model.forward, or Model for all its methods.
+    A folder stands for all files in it. Ends with 1 if anything is refused.
+
+    Example:
+      stator check model.py
+      stator check src/ --json
+      stator check model.py:Decoder.forward
+    """
+
+
+@_command("looking")
+@click.argument("obj", type=FILES)
+@_inputs
+@_object
+@click.option("--html", type=click.Path(dir_okay=False), help="Write the report as a page.")
+def explain() -> None:
+    """Report by source line what became of OBJ.
+
+    Branches, loops, guards, effects, what ran as Python and why. It is captured for the inputs, and
+    not run. Ends with 1 if it is refused.
+
+    Example:
+      stator explain model.py:Decoder --input "tokens:int64[None,None]"
+    """
+
+
+@_command("looking")
+@click.argument("obj", type=FILES)
+@_object
+def code() -> None:
+    """Print the Python that the rewrite makes of OBJ.
+
+    Example:
+      stator code model.py:Decoder
+      stator code model.py:step > rewritten.py
+    """
+
+
+@_command("looking")
+@click.argument("target", metavar="OBJ|MODEL", type=FILES)
+@_inputs
+@_object
+@_method
+@click.option("--raw", is_flag=True, help="As it is captured, before it is optimized.")
+@click.option("--places/--no-places", default=True, help="With the line of each op, or without.")
+def program() -> None:
+    """Print the program of OBJ for these inputs, or of MODEL.
+
+    Example:
+      stator program model.py:Decoder --input "tokens:int64[None,None]"
+      stator program out/decoder --mode train
+    """
+
+
+@_command("saving")
+@click.argument("obj", type=FILES)
+@_inputs
+@_object
+@click.option("-o", "--output", required=True, metavar="PATH",
+              help="Writes PATH.stator and PATH.safetensors; in a folder, under the object's name.",
+              )  # fmt: skip
+def save() -> None:
+    """Write OBJ as a saved model, for these inputs.
+
+    Example:
+      stator save model.py:Decoder -i "tokens:int64[None,None]" -o out/decoder
+      stator save model.py:Net --init width=64 -i "x:float32[None,784]" -o out/
+    """
+
+
+@_command("running")
+@click.argument("model", type=FILES)
+@_inputs
+@_method
+@_eval_mode
+@click.option("--device", default="cpu", show_default=True, help="Where it runs: cpu, cuda:0.")
+@click.option("-o", "--output", metavar="FILE",
+              help="Write the results: .npz, .npy (for one) or .safetensors.")  # fmt: skip
+def run() -> None:
+    """Run a saved MODEL on arrays or values.
+
+    Inputs are taken by name, or in the order that `stator inspect` lists. What the program prints
+    goes to stderr.
+
+    Example:
+      stator run out/decoder --input tokens=tokens.npy --output out/result.npz
+      stator run out/scale --input "x=[1.0, 2.0]"
+    """
+
+
+@_command("inspecting")
+@click.argument("model", type=FILES)
+@click.option("--tensors", is_flag=True, help="List every tensor, not only the largest.")
+def inspect() -> None:
+    """Show what a saved MODEL holds.
+
+    Its methods, inputs, outputs, sizes, ops by count, versions and digests.
+
+    Example:
+      stator inspect out/decoder
+    """
+
+
+@_command("comparing")
+@click.argument("first", metavar="A", type=FILES)
+@click.argument("second", metavar="B", type=FILES)
+@_inputs
+@_object
+def diff() -> None:
+    """Compare two saved models, or the programs of two objects.
+
+    They are compared by meaning. Names of values and lines of ops make no difference; ops, their
+    order, constants, types, weights, inputs and outputs do. Ends with 1 if they differ.
+
+    Example:
+      stator diff out/before out/after
+      stator diff old.py:step new.py:step --input "x:float32[None]"
+    """
+
+
+@_command("timing")
+@click.argument("target", metavar="OBJ|MODEL", type=FILES)
+@_inputs
+@_init
+@_eval_mode
+@_method
+@click.option("--compile", "compiled", is_flag=True, help="Time torch.compile, too.")
+@click.option("--backward", is_flag=True, help="With the gradients of a sum of the results.")
+@click.option("--rounds", default=15, show_default=True, type=click.IntRange(1),
+              help="Contenders alternate, round by round.")  # fmt: skip
+@click.option("--seconds", default=0.02, show_default=True, type=click.FloatRange(0),
+              help="The least time of one contender in a round.")  # fmt: skip
+def bench() -> None:
+    """Time OBJ eagerly and as a program.
+
+    Both get the same inputs; shown are medians and ratios. A saved MODEL is timed alone. Results
+    are compared first: ends with 1 if they differ.
+
+    Example:
+      stator bench model.py:Decoder --input "tokens:int64[1,16]" --compile
+    """
+
+
+@_command("doctor")
+@click.option("--try/--no-try", "tries", default=True,
+              help="Capture and run a small function, or leave that out.")  # fmt: skip
+def doctor() -> None:
+    """Say what is installed, what is missing, how to get it.
+
+    Ends with 1 if something that Stator needs is missing.
+
+    Example:
+      stator doctor
+    """
+
+
+@_command("viewing")
+@click.argument("target", metavar="OBJ|MODEL", type=FILES)
+@_inputs
+@_object
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page to write.")
+def view() -> None:
+    """Write a page with the program's graph beside its source.
+
+    Example:
+      stator view out/decoder -o decoder.html
+    """

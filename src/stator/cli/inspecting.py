@@ -1,0 +1,167 @@
+"""inspect: what a saved model holds."""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import torch
+from rich.console import Console
+from rich.text import Text
+
+from stator.cli.screen import Outcome, columns, counted, show_table, size_text, working
+from stator.debug.signatures import output_text
+from stator.export.files import Paths
+from stator.export.saved_model import HEAD, SavedModel, read_model
+from stator.export.tensor_table import dtype_name
+from stator.program.ir import ops_in
+from stator.program.program import Program
+
+LARGEST = 8  # tensors that are listed unless all are wanted
+MOST_OPS = 12  # kinds of ops that are listed for people
+CHUNK = 2**20
+
+
+def inspect(model: str, tensors: bool) -> Outcome:
+    """Everything that the files say of themselves, after they were checked."""
+    with working(f"reading {model}"):
+        saved = read_model(model)
+        data = _data(model, saved)
+    return Outcome(data, lambda screen: _show(screen, data, tensors))
+
+
+def _data(path: str, saved: SavedModel) -> dict[str, Any]:
+    files = Paths.of(path)
+    return {
+        "model": path,
+        "format": _format_version(files.text),
+        "producer": dict(saved.producer),
+        "mode": "train" if saved.training else "eval",
+        "files": [_file_data(file) for file in (files.text, files.weights)],
+        "methods": {
+            name: {"programs": dict(method.programs), "refused": dict(method.refused)}
+            for name, method in saved.methods.items()
+        },
+        "programs": {name: _program_data(program) for name, program in saved.programs.items()},
+        "tensors": [_tensor_data(saved, name) for name in saved.tensors],
+        "properties": dict(saved.properties),
+    }
+
+
+def _format_version(file: Path) -> int | None:
+    with file.open("rb") as stream:
+        head = HEAD.match(stream.read(200))
+    return int(head[1]) if head else None
+
+
+def _file_data(file: Path) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    with file.open("rb") as stream:
+        while chunk := stream.read(CHUNK):
+            digest.update(chunk)
+    return {"file": str(file), "bytes": file.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def _program_data(program: Program) -> dict[str, Any]:
+    blocks = (program.body, *program.functions.values())
+    ops = collections.Counter(op.name for block in blocks for op in ops_in(block))
+    ordered = sorted(ops.items(), key=lambda item: (-item[1], item[0]))
+    return {
+        "inputs": [{"name": value.name, "type": str(value.type)} for value in program.inputs],
+        "outputs": output_text(program),
+        "ops": sum(ops.values()),
+        "ops_by_count": dict(ordered),
+        "functions": list(program.functions),
+    }
+
+
+def _tensor_data(saved: SavedModel, name: str) -> dict[str, Any]:
+    tensor, entry = saved.tensors[name], saved.entries[name]
+    first = next(other for other, one in saved.tensors.items() if one is tensor)
+    return {
+        "name": name,
+        "kind": entry.kind,
+        "dtype": dtype_name(tensor),
+        "shape": list(tensor.shape),
+        "bytes": _bytes(tensor),
+        "requires_grad": entry.requires_grad,
+        "persistent": entry.persistent,
+        "tied_to": None if first == name else first,
+    }
+
+
+def _bytes(tensor: torch.Tensor) -> int:
+    return tensor.numel() * tensor.element_size()
+
+
+# ---- for people
+
+
+def _show(screen: Console, data: dict[str, Any], all_tensors: bool) -> None:
+    versions = ", ".join(f"{name} {version}" for name, version in data["producer"].items())
+    screen.print(Text(data["model"], style="bold"), soft_wrap=True)
+    screen.print(f"format {data['format']}, written by {versions}; saved in {data['mode']} mode")
+    _show_files(screen, data)
+    _show_methods(screen, data)
+    for name, program in data["programs"].items():
+        _show_program(screen, name, program)
+    _show_tensors(screen, data["tensors"], all_tensors)
+    if data["properties"]:
+        screen.print()
+        screen.print(f"properties: {data['properties']}")
+
+
+def _show_files(screen: Console, data: dict[str, Any]) -> None:
+    screen.print()
+    table = columns("file", "size", "sha256", right=("size",))
+    for file in data["files"]:
+        table.add_row(Path(file["file"]).name, size_text(file["bytes"]), file["sha256"])
+    show_table(screen, table)
+
+
+def _show_methods(screen: Console, data: dict[str, Any]) -> None:
+    screen.print()
+    table = columns("method", "mode", "program")
+    for name, method in data["methods"].items():
+        for mode, program in method["programs"].items():
+            table.add_row(name, mode, program)
+        for mode, reason in method["refused"].items():
+            table.add_row(name, mode, Text(f"refused: {reason}", style="red"))
+    show_table(screen, table)
+
+
+def _show_program(screen: Console, name: str, program: dict[str, Any]) -> None:
+    screen.print()
+    heading = Text("program ").append(name, style="bold")
+    screen.print(heading.append(f": {counted(program['ops'], 'op')}"))
+    for one in program["inputs"]:
+        screen.print(Text(f"  takes {one['name']}: {one['type']}"))
+    screen.print(Text(f"  gives {program['outputs']}"))
+    table = columns("count", "op", right=("count",))
+    counts = list(program["ops_by_count"].items())
+    for op, count in counts[:MOST_OPS]:
+        table.add_row(str(count), op)
+    if len(counts) > MOST_OPS:
+        rest = counts[MOST_OPS:]
+        table.add_row(str(sum(n for _, n in rest)), f"of {counted(len(rest), 'other kind')}")
+    if counts:
+        show_table(screen, table)
+
+
+def _show_tensors(screen: Console, tensors: list[dict[str, Any]], every: bool) -> None:
+    screen.print()
+    own = [one for one in tensors if one["tied_to"] is None]
+    kinds = collections.Counter(one["kind"] for one in own)
+    said = ", ".join(counted(count, kind) for kind, count in kinds.items()) or "no tensors"
+    screen.print(f"{said}; {size_text(sum(one['bytes'] for one in own))}")
+    listed = tensors if every else sorted(own, key=lambda one: -one["bytes"])[:LARGEST]
+    table = columns("tensor", "kind", "dtype", "shape", "size", right=("size",))
+    for one in listed:
+        size = size_text(one["bytes"]) if one["tied_to"] is None else f"is {one['tied_to']}"
+        table.add_row(one["name"], one["kind"], one["dtype"], str(one["shape"]), size)
+    if listed:
+        show_table(screen, table)
+    if len(listed) < len(tensors):
+        screen.print(f"  and {len(tensors) - len(listed)} more: --tensors lists them all")

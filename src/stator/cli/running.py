@@ -1,0 +1,211 @@
+"""run: a saved model on arrays from files, or on values given by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy
+import safetensors.torch
+import torch
+from rich.console import Console
+from rich.text import Text
+
+from stator.api.translated import TranslatedLayer, run_method
+from stator.cli.failures import Failure, user_code
+from stator.cli.inputs import Given, describe, read_inputs, tensor_of
+from stator.cli.looking import saved_program
+from stator.cli.screen import Outcome, columns, show_table, working
+from stator.execute.structure import unflatten
+from stator.export.saved_model import SavedModel, read_model
+from stator.program.ir import Value
+from stator.program.program import Program
+from stator.program.types import TensorType
+
+PREVIEW = 6  # numbers of a tensor that are shown
+ALONE = "output"  # the name of a result that is no part of another
+WRITERS = (".npz", ".npy", ".safetensors")
+NOT_IN_NUMPY = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
+
+
+def run(
+    model: str,
+    inputs: Sequence[str],
+    sizes: Sequence[str],
+    seed: int,
+    method: str,
+    mode: str,
+    device: str,
+    output: str | None,
+) -> Outcome:
+    """Run a method of the model and show, or write, what it gives."""
+    if output is not None and Path(output).suffix not in WRITERS:
+        raise Failure(f"--output: `{output}` is none of {', '.join(WRITERS)}",
+                      fix="give the file such an ending")  # fmt: skip
+    layer, args, kwargs = prepared_call(
+        read_model(model), method, mode, device, read_inputs(inputs, seed, sizes)
+    )
+    torch.manual_seed(seed)
+    with working(f"running {model}"), user_code(f"{method} of {model} raised"), torch.no_grad():
+        result = run_method(layer, method, *args, **kwargs)
+    results = named_parts(result)
+    written = _write(output, results) if output is not None else ()
+    missing = [name for name in results if output is not None and name not in written]
+    data = {
+        "model": model,
+        "method": method,
+        "outputs": [_part_data(n, value, output is None) for n, value in results.items()],
+        "written": output,
+        "not_written": missing,
+    }
+    return Outcome(data, lambda screen: _show(screen, results, output, missing))
+
+
+def prepared_call(
+    saved: SavedModel, method: str, mode: str | None, device: str, given: Sequence[Given]
+) -> tuple[TranslatedLayer, tuple[Any, ...], dict[str, Any]]:
+    """The loaded model in its mode and on its device, and the arguments of a call of `method`."""
+    program = saved_program(saved, method, mode)
+    leaves = _leaves(program, given)
+    layer = TranslatedLayer(saved)
+    if mode is not None:
+        layer.train(mode == "train")
+    try:
+        where = torch.device(device)
+        moved = [leaf.to(where) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
+        layer.to(where)
+    except (RuntimeError, AssertionError) as error:
+        raise Failure(f"--device: {str(error).splitlines()[0]}",
+                      fix="give a device that is there, such as cpu") from error  # fmt: skip
+    args, kwargs = unflatten(program.input_structure, moved)
+    return layer, args, kwargs
+
+
+def _leaves(program: Program, given: Sequence[Given]) -> list[Any]:
+    """The value of each input of the program, by its name or in order."""
+    named = {one.name: one.value for one in given if one.name is not None}
+    unnamed = [one.value for one in given if one.name is None]
+    names = [value.name for value in program.inputs]
+    for name in named:
+        if name not in names:
+            raise Failure(f"--input: the program has no input `{name}`",
+                          fix=f"name one of {', '.join(names) or 'none: it takes no inputs'}"
+                          )  # fmt: skip
+    rest = [name for name in names if name not in named]
+    if len(unnamed) > len(rest):
+        raise Failure(f"--input: {len(given)} inputs for a program that takes {len(names)}",
+                      fix=f"give {_wanted(program.inputs)}")  # fmt: skip
+    named |= dict(zip(rest, unnamed, strict=False))
+    for value in program.inputs:
+        if value.name not in named:
+            raise Failure(f"--input: there is none for `{value.name}`",
+                          fix=f"give {_wanted(program.inputs)}")  # fmt: skip
+    return [_fitting(named[value.name], value) for value in program.inputs]
+
+
+def _wanted(inputs: Sequence[Value]) -> str:
+    return ", ".join(f"--input {value.name}=... ({value.type})" for value in inputs) or "none"
+
+
+def _fitting(found: Any, value: Value) -> Any:
+    """A literal as the tensor that the program takes; anything else as it is."""
+    if isinstance(value.type, TensorType) and not isinstance(found, torch.Tensor):
+        return tensor_of(found, getattr(torch, value.type.dtype), None, None)
+    return found
+
+
+def named_parts(result: Any) -> dict[str, Any]:
+    """The leaves of a result, each under a name of its own: `0`, `hidden.2`."""
+    named: dict[str, Any] = {}
+    for name, part in _parts(result):
+        while name in named:  # {"a.b": x, "a": {"b": y}}
+            name += "_"
+        named[name] = part
+    return named
+
+
+def _parts(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    children: dict[Any, Any] | None = None
+    if isinstance(result, dict):
+        children = result
+    elif dataclasses.is_dataclass(result) and not isinstance(result, type):
+        children = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
+    elif isinstance(result, tuple) and hasattr(result, "_fields"):
+        children = dict(zip(result._fields, result, strict=True))
+    elif isinstance(result, list | tuple):
+        children = dict(enumerate(result))
+    if children is None:
+        yield name or ALONE, result
+        return
+    for key, child in children.items():
+        yield from _parts(child, f"{name}.{key}" if name else str(key))
+
+
+def _write(output: str, results: dict[str, Any]) -> tuple[str, ...]:
+    """The names of what the file can hold, once it holds them."""
+    path = Path(output)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.suffix == ".safetensors":
+        tensors = {n: r.contiguous() for n, r in results.items() if isinstance(r, torch.Tensor)}
+        safetensors.torch.save_file(tensors, path)
+        return tuple(tensors)
+    found = {name: _array(name, result) for name, result in results.items()}
+    arrays = {name: array for name, array in found.items() if array.dtype != object}
+    if path.suffix == ".npz":
+        _write_arrays(path, arrays)
+    elif len(arrays) == 1:
+        numpy.save(path, next(iter(arrays.values())), allow_pickle=False)
+    else:
+        raise Failure(f"--output: a .npy file holds one array, and there are {len(arrays)}",
+                      fix="write a .npz")  # fmt: skip
+    return tuple(arrays)
+
+
+def _write_arrays(path: Path, arrays: dict[str, numpy.ndarray[Any, Any]]) -> None:
+    """What `numpy.savez` writes, which takes no array called `file`."""
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as stream:
+                numpy.lib.format.write_array(stream, array, allow_pickle=False)
+
+
+def _array(name: str, result: Any) -> numpy.ndarray[Any, Any]:
+    if isinstance(result, torch.Tensor):
+        if result.dtype in NOT_IN_NUMPY:
+            raise Failure(f"--output: numpy has no {result.dtype}, which `{name}` is",
+                          fix="write a .safetensors")  # fmt: skip
+        return numpy.asarray(result.cpu().resolve_conj().resolve_neg().numpy())
+    return numpy.asarray(result)  # of None: an array of objects, which is not written
+
+
+def _part_data(name: str, value: Any, with_values: bool) -> dict[str, Any]:
+    """What a file holds is not printed as well: it may be large."""
+    if isinstance(value, torch.Tensor):
+        dtype, shape = str(value.dtype).removeprefix("torch."), list(value.shape)
+        values = value.tolist() if with_values else None
+        return {"name": name, "dtype": dtype, "shape": shape, "values": values}
+    return {"name": name, "dtype": None, "shape": None, "values": value}
+
+
+def _show(
+    screen: Console, results: dict[str, Any], output: str | None, missing: Sequence[str]
+) -> None:
+    table = columns("output", "type", "value")
+    for name, value in results.items():
+        kind = describe(value) if isinstance(value, torch.Tensor) else type(value).__name__
+        table.add_row(Text(name, style="bold"), kind, Text(_preview(value)))
+    show_table(screen, table, indent=0)
+    if output is not None:
+        screen.print(f"written to {output}" if not missing else
+                     f"written to {output}, without {', '.join(missing)}")  # fmt: skip
+
+
+def _preview(value: Any) -> str:
+    if not isinstance(value, torch.Tensor):
+        return repr(value)
+    flat = value.flatten()[:PREVIEW].tolist()
+    shown = ", ".join(f"{one:.6g}" if isinstance(one, float) else str(one) for one in flat)
+    return f"{shown}, ..." if value.numel() > PREVIEW else shown

@@ -1,0 +1,46 @@
+"""What a program takes and gives, in a line: `(f32[s0, 4], int)`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stator.program.ir import Value
+from stator.program.program import Program
+from stator.program.structure import Columns, Fixed, Leaf, Mapping, Record, Structure, Variant
+
+
+def output_text(program: Program) -> str:
+    """What a call gives."""
+    outputs = program.body.outputs
+    types = [str(one.type) if isinstance(one, Value) else repr(one) for one in outputs]
+    return structure_text(program.output_structure, types)
+
+
+def input_text(program: Program) -> str:
+    """What a call takes: its positional arguments, then those by name."""
+    types = [str(value.type) for value in program.inputs]
+    return structure_text(program.input_structure, types)
+
+
+def structure_text(structure: Structure, types: Sequence[str]) -> str:
+    """`structure` with the type of each leaf in its place."""
+    if isinstance(structure, Leaf):
+        return types[structure.position]
+    if isinstance(structure, Fixed):
+        return repr(structure.value)
+    if isinstance(structure, Columns):
+        return f"{structure.kind} of {structure_text(structure.item, types)}"
+    if isinstance(structure, Variant):
+        return " or ".join(structure_text(item, types) for item in structure.alternatives)
+    items = [structure_text(item, types) for item in structure.items]
+    if isinstance(structure, Mapping):
+        pairs = zip(structure.keys, items, strict=True)
+        return "{" + ", ".join(f"{key!r}: {item}" for key, item in pairs) + "}"
+    if isinstance(structure, Record):
+        pairs = zip(structure.fields, items, strict=True)
+        name = structure.type_name.rpartition(":")[2]
+        return f"{name}({', '.join(f'{key}={item}' for key, item in pairs)})"
+    inside = ", ".join(items)
+    if structure.kind == "list":
+        return f"[{inside}]"
+    return f"({inside},)" if len(items) == 1 else f"({inside})"
