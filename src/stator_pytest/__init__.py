@@ -4,8 +4,8 @@
     pytest --stator-verify       those of all tests
 
 NOTE: why this is a package of its own. pytest imports every plugin that is installed, also in
-projects that never use this one; `stator.testing` imports torch. So nothing of Stator is imported here
-until a test asks for it.
+projects that never use this one; `stator.testing` imports torch. So nothing of Stator is imported
+here until a test asks for it.
 """
 
 from __future__ import annotations
