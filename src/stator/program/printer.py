@@ -44,7 +44,7 @@ def _block_lines(block: Block, depth: int, places: bool) -> Iterator[str]:
 def _op_lines(op: Op, depth: int, places: bool) -> Iterator[str]:
     pad = "  " * depth
     where = f"  # {op.place.short}" if places and op.place else ""
-    head = f"{_results(op)}{print_op(op)}"
+    head = f"{_results(op)}{print_call(op)}"
     if not op.blocks:
         yield f"{pad}{head}{where}"
         return
