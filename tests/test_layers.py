@@ -23,10 +23,12 @@ MAY_IMPORT = {
     "static": {"staging", "capture", "program", "optimize", "execute", "export"} | GROUND,
     "debug": STAGES | {"static"} | GROUND,
     "api": STAGES | {"static", "debug"} | GROUND,
-    "public": STAGES | {"static", "debug", "api"} | GROUND,
+    "testing": {"api", "debug"} | GROUND,
+    "public": STAGES | {"static", "debug", "api", "testing"} | GROUND,
     "cli": STAGES | {"static", "debug", "api", "public"} | GROUND,
     "__main__": {"cli"},
-    "__init__": {"public", "debug", "errors", "static"},  # to know their types: see there
+    # to know their types: see there
+    "__init__": {"public", "debug", "errors", "static", "testing"},
 }
 
 

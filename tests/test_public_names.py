@@ -8,6 +8,7 @@ import stator
 
 PUBLIC = [
     "ConcreteProgram",
+    "Example",
     "InputSpec",
     "Program",
     "StaticFunction",
@@ -25,7 +26,9 @@ PUBLIC = [
     "set_code_level",
     "set_verbosity",
     "static",
+    "testing",
     "to_static",
+    "verify",
 ]
 
 

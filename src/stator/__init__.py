@@ -17,9 +17,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from stator import debug, errors, static
+    from stator import debug, errors, static, testing
     from stator.public import (
         ConcreteProgram,
+        Example,
         InputSpec,
         Program,
         StaticFunction,
@@ -35,12 +36,14 @@ if TYPE_CHECKING:
         set_code_level,
         set_verbosity,
         to_static,
+        verify,
     )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "ConcreteProgram",
+    "Example",
     "InputSpec",
     "Program",
     "StaticFunction",
@@ -58,7 +61,9 @@ __all__ = [
     "set_code_level",
     "set_verbosity",
     "static",
+    "testing",
     "to_static",
+    "verify",
 ]
 
 

@@ -15,6 +15,7 @@
         DemandViolated         ST302  sizes that the program was captured for do not hold
         UnknownOption          ST303  a setting, or a value for it, that does not exist
       FormatError              ST400  a saved model is missing, damaged or from elsewhere
+      VerificationFailed       ST500  a program was compared with eager code, and differs
       ProgramError             ST900  a Program broke a rule: always a bug in Stator
 
 An error raised by user code passes through unchanged. Every class also is the builtin
@@ -600,6 +601,52 @@ class FormatError(StatorError, ValueError):
 
     code = "ST400"
     otherwise = "save the model again, or copy both its files again"
+
+
+class VerificationFailed(StatorError, AssertionError):
+    """A program does something that eager code does not.
+
+    `stator.verify` runs both on your inputs and on others, and its report says what differs, the
+    first op that does, and an input that shows it. If the program does not do what your code does,
+    it is a bug in Stator: please report it, with the input. The one case that is not is code marked
+    `stator.not_to_static`: its Python runs while the program is captured, and not in every call.
+
+    Fails::
+
+        import stator
+        import torch
+
+        seen = []
+
+        @stator.not_to_static
+        def number_of_calls():
+            seen.append(True)
+            return len(seen)
+
+        def scaled(x):
+            return x * number_of_calls()
+
+        stator.verify(scaled, [(torch.ones(2),), (torch.zeros(2),)]).raise_for_difference()
+
+    Instead::
+
+        import stator
+        import torch
+
+        seen = []
+
+        def number_of_calls():
+            seen.append(True)
+            return len(seen)
+
+        def scaled(x):
+            return x * number_of_calls()
+
+        stator.verify(scaled, [(torch.ones(2),), (torch.zeros(2),)]).raise_for_difference()
+    """
+
+    code = "ST500"
+    otherwise = "report it as a bug in Stator, with the input that shows it"
 
 
 class ProgramError(StatorError, AssertionError):

@@ -1,6 +1,6 @@
 """The public names, each from its place; `stator` gives them out at their first use."""
 
-from stator import debug, errors, static
+from stator import debug, errors, static, testing
 from stator.api.concrete import ConcreteProgram
 from stator.api.conversion import to_static
 from stator.api.explaining import explain
@@ -10,13 +10,16 @@ from stator.api.settings import set_code_level, set_from, set_verbosity
 from stator.api.static_function import StaticFunction
 from stator.api.stepping import install_targets
 from stator.api.switches import enable_to_static, ignore_module, not_to_static
+from stator.api.verifying import verify
 from stator.api.viewing import make_viewable
+from stator.debug.verification.examples import Example
 from stator.errors import StatorError
 from stator.program.program import Program
 from stator.static.traced_layer import TracedLayer
 
 __all__ = [
     "ConcreteProgram",
+    "Example",
     "InputSpec",
     "Program",
     "StaticFunction",
@@ -34,7 +37,9 @@ __all__ = [
     "set_code_level",
     "set_verbosity",
     "static",
+    "testing",
     "to_static",
+    "verify",
 ]
 
 install_targets()

@@ -53,6 +53,8 @@ WITHOUT_EXAMPLE = frozenset({
     "a … cannot be made static",
     "a … cannot be explained",
     "a … cannot be stepped through",
+    "a … cannot be verified",
+    "capturing this call raises …",
     "this cannot be traced: …: …",
     "a list of tensors that every run reads anew is compared or searched",
     "`…` (…:…) …",

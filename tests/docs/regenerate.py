@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.docs import cli, debugging, error_pages, refusals, syntax, texts
+from tests.docs import cli, debugging, error_pages, refusals, syntax, texts, verifying
 from tests.docs.documents import ROOT, Makers, made_blocks, with_blocks, with_tables
 from tests.docs.features import table
 from tests.docs.stages import MAKERS
@@ -15,6 +15,7 @@ DEBUGGING = ROOT / "docs" / "debugging.md"
 MODELS = ROOT / "docs" / "models.md"
 REFUSALS = ROOT / "docs" / "refusals.md"
 SYNTAX = ROOT / "docs" / "syntax.md"
+VERIFYING = ROOT / "docs" / "verifying.md"
 TABLES = {"features": table}
 
 
@@ -28,6 +29,7 @@ def main() -> None:
     write(REFUSALS, refusals.page())
     write(texts.MESSAGES, texts.messages())
     write(SYNTAX, syntax.page())
+    write(VERIFYING, with_blocks(VERIFYING.read_text(), verifying.MAKERS))
     for name, text in error_pages.pages().items():
         write(error_pages.FOLDER / name, text)
 

@@ -49,7 +49,7 @@ def save(
     requests = requests_of(model, input_spec, methods, output_spec)
     owner = owner_of(model)
     capture = capture_all(requests, owner)
-    _write(path, capture, owner, properties)
+    write_capture(path, capture, owner, properties)
 
 
 def owner_of(model: Any) -> torch.nn.Module | None:
@@ -59,12 +59,13 @@ def owner_of(model: Any) -> torch.nn.Module | None:
     return owner if isinstance(owner, torch.nn.Module) else None
 
 
-def _write(
+def write_capture(
     path: str | os.PathLike[str],
     capture: Capture,
     owner: torch.nn.Module | None,
     properties: dict[str, Any],
 ) -> None:
+    """Write what was captured, with the tensors of `owner` as they are now."""
     tensors = _tensors(owner, capture.tensors)
     transient = [] if owner is None else [n for n in tensors if not _is_persistent(owner, n)]
     write_model(

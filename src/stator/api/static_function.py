@@ -280,7 +280,7 @@ class StaticFunction:
         """What sizes to capture for, and why it is done at all."""
         if not earlier:
             latest = self._order[-1] if self._order else None
-            return signature.sizes, reason_for(signature, latest, _parameter_names(self._function))
+            return signature.sizes, reason_for(signature, latest, parameter_names(self._function))
         changed = earlier[0].captured.guards.reason()
         if changed is not None and earlier[0].holds_for(signature.sizes):
             return earlier[0].sizes, changed
@@ -357,7 +357,7 @@ class StaticFunction:
     def _specs(self, args: Any, kwargs: Any, sizes: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The arguments as specs: the user's where they gave one."""
         left = list(sizes)
-        names = _parameter_names(self._function)
+        names = parameter_names(self._function)
         if self._input_spec is None:
             return _with_names(specs_of(args, left), names), specs_of(kwargs, left)
         wanted = tuple(specs_from(spec) for spec in self._input_spec)
@@ -515,7 +515,8 @@ def _owner_of(function: Any) -> torch.nn.Module | None:
     return owner if isinstance(owner, torch.nn.Module) else None
 
 
-def _parameter_names(function: Any) -> list[str]:
+def parameter_names(function: Any) -> list[str]:
+    """The names of what can be given by position."""
     target = function.forward if isinstance(function, torch.nn.Module) else function
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     try:
@@ -527,7 +528,7 @@ def _parameter_names(function: Any) -> list[str]:
 
 def named_specs(function: Any, specs: tuple[Any, ...]) -> tuple[Any, ...]:
     """`specs`, each tensor of them with a name."""
-    return _with_names(specs, _parameter_names(function))
+    return _with_names(specs, parameter_names(function))
 
 
 def _with_names(specs: tuple[Any, ...], names: list[str]) -> tuple[Any, ...]:

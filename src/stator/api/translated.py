@@ -20,6 +20,7 @@ from stator.debug.stepping.targets import Watcher
 from stator.errors import SpecMismatch
 from stator.execute.arguments import flatten_inputs
 from stator.execute.interpreter import Runner, prepare
+from stator.execute.observing import Observer
 from stator.execute.structure import unflatten
 from stator.export.methods import Method, mode_name
 from stator.export.saved_model import SavedModel
@@ -198,6 +199,20 @@ def _tensor(layer: TranslatedLayer, slot: Slot) -> torch.Tensor:
             fix="move the model that was saved to this dtype, and save it again",
         )
     return tensor
+
+
+@contextlib.contextmanager
+def watch_runs(layer: TranslatedLayer, observer: Observer) -> Iterator[None]:
+    """Inside, `observer` is told of every op that `layer` runs."""
+    before = layer._stator_runners
+    layer._stator_runners = {
+        (name, ""): prepare(program, observer=observer)
+        for name, program in layer._stator_programs.items()
+    }
+    try:
+        yield
+    finally:
+        layer._stator_runners = before
 
 
 def check_tensors(layer: TranslatedLayer) -> None:
