@@ -16,7 +16,7 @@ from stator.errors import ProgramError
 
 COMMANDS = (
     "bench", "check", "code", "diff", "doctor", "explain", "inspect", "program", "run", "save",
-    "view",
+    "verify", "view",
 )  # fmt: skip
 
 
@@ -168,7 +168,7 @@ def test_every_option_of_a_command_is_taken_by_its_work(shell, monkeypatch):
         "bench": ["net.py:sign"], "check": ["net.py"], "code": ["net.py:sign"],
         "diff": ["a", "b"], "doctor": [], "explain": ["net.py:sign"], "inspect": ["a"],
         "program": ["a"], "run": ["a"], "save": ["net.py:sign", "-o", "x"],
-        "view": ["a"],
+        "verify": ["net.py:sign"], "view": ["a"],
     }  # fmt: skip
     seen = {}
 

@@ -97,7 +97,7 @@ def comparable(name: str, text: str) -> str:
     """What of a block must be the same: not times, last digits, nor what this machine has."""
     if name == "bench":
         return re.sub(r"\s+", " ", re.sub(r"[\d.]+ (s|ms|µs)|\d+\.\d+|\d+ threads?", "0", text))
-    if name == "run":
+    if name in ("run", "verify"):
         return re.sub(r"-?\d+(\.\d+)?", "0", text)
     if name == "doctor":
         words = re.findall(r"(?m)^(\w+)$|^  (?:ok|missing) +(\S+(?: \S+)?)  ", text)
@@ -117,6 +117,7 @@ JSON_LINES = (
     "stator inspect out/settle",
     "stator diff out/settle changed.py:Settle --input x:float32[2,4] --mode eval --seed 1",
     "stator bench settling.py:Settle --input x:float32[2,4] --rounds 1 --seconds 0",
+    "stator verify settling.py:clip --input x:float32[4]",
     "stator view out/settle -o settle.html",
     "stator doctor --no-try",
 )
@@ -174,6 +175,7 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "inspect": typed("stator inspect out/settle"),
     "diff": typed('stator diff out/settle changed.py:Settle --input "x:float32[None,4]"'),
     "bench": typed('stator bench settling.py:Settle --input "x:float32[2,4]"'),
+    "verify": typed('stator verify settling.py:clip --input "x:float32[4]"'),
     "view": typed("stator view out/settle -o settle.html"),
     "doctor": typed("stator doctor"),
     "mistakes": typed(

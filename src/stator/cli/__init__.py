@@ -9,5 +9,5 @@ inputs       the same as tensors and specs, bound to a function's parameters
 objects      `package.module:Name`, `file.py:make()`: the object that is meant
 
 The work of each command stands in a module of its own, which is imported when the command runs:
-checking, looking, saving, running, inspecting, comparing, timing, doctor, viewing.
+checking, looking, saving, running, inspecting, comparing, timing, doctor, proving, viewing.
 """

@@ -286,6 +286,26 @@ def doctor() -> None:
     """
 
 
+@_command("proving")
+@click.argument("obj", type=FILES)
+@_inputs
+@_object
+@click.option("--backend", "backends", multiple=True, help="Compare this one; repeat it.")
+@click.option("--gradients/--no-gradients", default=True, help="Compare gradients too.")
+@click.option("--rtol", type=float, help="Relative tolerance.")
+@click.option("--atol", type=float, help="Absolute tolerance.")
+@click.option("--budget", default=200, show_default=True, type=click.IntRange(1),
+              help="The most inputs that are made and run.")  # fmt: skip
+def verify() -> None:
+    """Compare OBJ as a program, and saved, with eager.
+
+    It is run on these inputs and on others that take other paths. Ends with 1 if anything differs.
+
+    Example:
+      stator verify model.py:Decoder --input "tokens:int64[2,8]@0..99"
+    """
+
+
 @_command("viewing")
 @click.argument("target", metavar="OBJ|MODEL", type=FILES)
 @_inputs
