@@ -449,3 +449,29 @@ def test_an_object_in_the_result_comes_back_as_a_record_of_its_attributes(tmp_pa
     assert kept.keys[0].tolist() == [2, 2, 2]
     assert (kept.keys[1], kept.kind, kept.place) == (3, torch.float32, torch.device("cpu"))
     assert total == 3
+
+
+class LastSeen(torch.nn.Module):
+    def __init__(self, kind=torch.float32):
+        super().__init__()
+        self.register_buffer("last", torch.zeros(2, dtype=kind))
+
+    def forward(self, x):
+        change = (x - self.last).abs().sum()
+        self.last = x.clone()
+        return change
+
+
+def test_a_buffer_that_gets_another_size_or_dtype_is_not_saved(tmp_path):
+    with pytest.raises(CaptureError) as caught:
+        stator.save(LastSeen(), tmp_path / "model", [InputSpec([1])])
+    assert caught.value.problem == (
+        "the buffer `last` is f32[2], and is given f32[1], which a saved model cannot keep in it"
+    )
+    fix = "keep its dtype and size, or take the state as an argument and return it"
+    assert caught.value.fix == fix
+    with pytest.raises(CaptureError) as caught:
+        stator.save(LastSeen(torch.float64), tmp_path / "model", [InputSpec([2])])
+    assert caught.value.problem == (
+        "the buffer `last` is f64[2], and is given f32[2], which a saved model cannot keep in it"
+    )

@@ -49,6 +49,7 @@ MADE_AT_RUN_TIME = {
 
 # texts of a refused program that no example meets yet: take one off when you write its example
 WITHOUT_EXAMPLE = frozenset({
+    "the buffer `…` is …, and is given …, which a saved model cannot keep in it",
     "… is a …, which has no Python source",
     "build_strategy is a …",
     "a … cannot be made static",

@@ -19,6 +19,7 @@ from stator.capture.inputs import Argument
 from stator.errors import CaptureError
 from stator.export.encoding import Json, encode_program
 from stator.export.methods import MODES, Method, mode_name
+from stator.location import Location
 from stator.optimize.memory import Memory
 from stator.optimize.pipeline import optimize
 from stator.program.ir import Arg, Block, Op, Stored, Value
@@ -176,9 +177,23 @@ def _without_effects(captured: Captured, owner: torch.nn.Module | None, function
     body.outputs = tuple(map(own, body.outputs))
     for buffer, position, place in writes:
         args = (buffer, body.outputs[position])
+        _check_form(program, *args, place)
         body.ops.append(Op("aten::copy_", args, {}, (), place=place))
     body.outputs = body.outputs[:count]
     return program
+
+
+def _check_form(program: Program, buffer: Value, new: Arg, place: Location | None) -> None:
+    """A file holds a buffer of one dtype and one size: nothing else can be written into it."""
+    now = new.type if isinstance(new, Value) else None
+    if now == buffer.type:
+        return
+    name = next(stored.name for stored in program.stored if stored.value is buffer)
+    raise CaptureError(
+        f"the buffer `{name}` is {buffer.type}, and is given {now or 'what is no tensor'}, which "
+        "a saved model cannot keep in it",
+        at=place, fix="keep its dtype and size, or take the state as an argument and return it",
+    )  # fmt: skip
 
 
 def _drop_notes(block: Block) -> None:
