@@ -146,16 +146,16 @@ def test_the_layout_of_an_argument_is_what_python_code_reads(ask):
     assert stator.to_static(ask)(x) == ask(x)
 
 
-@pytest.mark.xfail(strict=True, reason="an argument that requires grad is captured as no leaf")
-def test_an_argument_that_is_a_leaf_is_one():
+def test_whether_an_argument_that_requires_grad_is_a_leaf_is_refused():
     x = torch.ones(2, requires_grad=True)
-    assert stator.to_static(lambda x: x.is_leaf)(x) is True
+    with pytest.raises(UnsupportedCall, match=r"`\.is_leaf` cannot be captured"):
+        stator.to_static(lambda x: x.is_leaf)(x)
 
 
-@pytest.mark.xfail(strict=True, reason="a Parameter as an argument is captured as a plain tensor")
 def test_an_argument_that_is_a_parameter_is_one():
-    x = torch.nn.Parameter(torch.ones(2))
-    assert stator.to_static(lambda x: isinstance(x, torch.nn.Parameter))(x) is True
+    static = stator.to_static(lambda x: (isinstance(x, torch.nn.Parameter), x * 2))
+    for x in (torch.nn.Parameter(torch.ones(2)), torch.ones(2), torch.ones(2, requires_grad=True)):
+        assert static(x)[0] is isinstance(x, torch.nn.Parameter)
 
 
 def test_a_generator_argument_is_refused():

@@ -92,9 +92,11 @@ def specs_of(value: Any, sizes: list[tuple[int | None, ...]]) -> Any:
     """`value` with each tensor replaced by its spec, sizes taken from `sizes` in order."""
     if isinstance(value, torch.Tensor):
         strides = None if value.is_contiguous() else value.stride()
+        is_parameter = isinstance(value, torch.nn.Parameter)
         return TensorSpec(
-            sizes.pop(0), value.dtype, value.device, value.requires_grad, strides=strides
-        )
+            sizes.pop(0), value.dtype, value.device, value.requires_grad, strides=strides,
+            is_parameter=is_parameter,
+        )  # fmt: skip
     return _rebuild(value, lambda item: specs_of(item, sizes))
 
 

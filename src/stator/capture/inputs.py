@@ -27,6 +27,7 @@ class TensorSpec:
     requires_grad: bool
     name: str | None = None
     strides: tuple[int, ...] | None = None  # where they are not those of a contiguous tensor
+    is_parameter: bool = False
 
 
 @dataclass
@@ -127,6 +128,8 @@ class InputReader:
         tensor = recorder.new_tensor(
             spec.dtype, sizes, spec.device, spec.requires_grad, strides=strides
         )
+        if spec.is_parameter:
+            tensor._is_param = True  # type: ignore[attr-defined]  # what `isinstance` asks
         value = recorder.new_value(recorder.tensor_type(tensor))
         value.name = self._name(spec, path)
         recorder.bind(tensor, value)
