@@ -475,3 +475,10 @@ def test_a_buffer_that_gets_another_size_or_dtype_is_not_saved(tmp_path):
     assert caught.value.problem == (
         "the buffer `last` is f64[2], and is given f32[2], which a saved model cannot keep in it"
     )
+
+
+def test_a_spec_is_where_the_tensors_of_the_module_are():
+    model = torch.nn.Sequential(torch.nn.Linear(3, 2, device="meta"), torch.nn.ReLU())
+    static = stator.to_static(model)
+    captured = static.forward.capture([InputSpec([None, 3])])
+    assert str(captured.program.inputs[0].type) == "f32[s0, 3]@meta"

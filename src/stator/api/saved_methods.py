@@ -8,8 +8,7 @@ from typing import Any
 import torch
 
 from stator.api.captures import Request
-from stator.api.signature import specs_from
-from stator.api.static_function import StaticFunction, named_specs
+from stator.api.static_function import StaticFunction
 from stator.capture.inputs import TensorSpec
 from stator.errors import SpecMismatch, nearest
 
@@ -108,7 +107,7 @@ def _specs(static: StaticFunction, spec: Any) -> tuple[tuple[Any, ...], dict[str
     """The arguments to capture with: those given, those of `to_static`, or those of a call."""
     wanted = spec if spec is not None else static.input_spec
     if wanted is not None:
-        return named_specs(static.dygraph_function, tuple(specs_from(one) for one in wanted)), {}
+        return static.specs_for(wanted), {}
     calls = _calls(static)
     if not calls:
         raise SpecMismatch(f"there is no input_spec to save {static.__name__} for", fix=EXAMPLE)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -100,15 +101,19 @@ def specs_of(value: Any, sizes: list[tuple[int | None, ...]]) -> Any:
     return _rebuild(value, lambda item: specs_of(item, sizes))
 
 
-def specs_from(value: Any) -> Any:
-    """An input spec as the capture reads it: InputSpecs and tensors become TensorSpecs."""
+def specs_from(value: Any, device: torch.device | None = None) -> Any:
+    """An input spec as the capture reads it: InputSpecs and tensors become TensorSpecs.
+
+    An InputSpec names no device: its tensors are on `device`, or else on torch's default.
+    """
+    again = functools.partial(specs_from, device=device)
     if isinstance(value, InputSpec):
-        return value.tensor_spec()
+        return value.tensor_spec(device)
     if isinstance(value, torch.Tensor):
         return InputSpec.from_tensor(value).tensor_spec(value.device)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _rebuild_dataclass(value, specs_from)
-    return _rebuild(value, specs_from)
+        return _rebuild_dataclass(value, again)
+    return _rebuild(value, again)
 
 
 def _rebuild_dataclass(value: Any, function: Any) -> Any:

@@ -448,8 +448,21 @@ class StaticFunction:
     @user_facing
     def capture(self, input_spec: Any) -> Captured:
         """A capture for `input_spec`, kept nowhere."""
-        named = named_specs(self._function, tuple(specs_from(spec) for spec in input_spec))
-        return trace(self._function, named, {}, name=self.__name__, owner=_owner_of(self._function))
+        return trace(
+            self._function,
+            self.specs_for(input_spec),
+            {},
+            name=self.__name__,
+            owner=_owner_of(self._function),
+        )
+
+    def specs_for(self, input_spec: Any) -> tuple[Any, ...]:
+        """What `input_spec` says of the arguments; tensors are where the module's own are."""
+        owner = _owner_of(self._function)
+        tensors = () if owner is None else (*owner.parameters(), *owner.buffers())
+        device = tensors[0].device if tensors else None
+        specs = tuple(specs_from(spec, device) for spec in input_spec)
+        return named_specs(self._function, specs)
 
     def rollback(self) -> Any:
         """Undo `to_static`: the function as it was written, also on the module it came from."""

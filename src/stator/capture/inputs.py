@@ -129,7 +129,7 @@ class InputReader:
             spec.dtype, sizes, spec.device, spec.requires_grad, strides=strides
         )
         if spec.is_parameter:
-            tensor._is_param = True  # type: ignore[attr-defined]  # what `isinstance` asks
+            tensor._is_param = True  # what `isinstance` asks
         value = recorder.new_value(recorder.tensor_type(tensor))
         value.name = self._name(spec, path)
         recorder.bind(tensor, value)
