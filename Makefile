@@ -14,7 +14,7 @@ help:
 	@echo "make demo     the story of Stator in under a minute"
 	@echo "make test     everything CI runs: format, lint, types, all tests, two hash seeds"
 	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
-	@echo "make bench    capture, calls and loading next to torch's own tools and safetensors"
+	@echo "make bench    capture, calls, loading and looking inside, next to torch's own tools and safetensors"
 	@echo "make corpus CORPUS=folder [ARGS='--groups if_else']   score the conformance programs"
 	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs next to eager, mutated model files"
 	@echo "make clean    remove .venv and the caches"
@@ -37,6 +37,7 @@ check: $(INSTALLED)
 bench: $(INSTALLED)
 	$(BIN)/python -m bench.capture
 	$(BIN)/python -m bench.loading
+	$(BIN)/python -m bench.looking
 
 corpus: $(INSTALLED)
 	@test -n "$(CORPUS)" || { echo "say where the programs are: make corpus CORPUS=folder"; exit 2; }

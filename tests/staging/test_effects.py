@@ -154,6 +154,34 @@ def test_final_code_runs_when_an_op_fails(capsys):
     assert failed == 4
 
 
+def test_what_a_finally_puts_back_needs_no_try_in_the_program():
+    class Restoring(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.flag, self.steps = False, 0
+
+        def forward(self, x):
+            self.steps += 1
+            self.flag = True
+            try:
+                y = x[int(x[0])]
+            finally:
+                self.flag = False
+            return y
+
+    static = stator.to_static(Restoring())
+    for value, fails in ((1.0, False), (5.0, True), (0.0, False), (7.0, True)):
+        try:
+            static(torch.tensor([value, 2.0]))
+        except IndexError:
+            assert fails
+        else:
+            assert not fails
+        assert static.flag is False
+    assert static.steps == 4
+    assert "stator::try" not in str(static.forward.program)
+
+
 def test_lists_and_dicts_that_a_raising_call_is_given_are_changed():
     def f(x, items, table):
         items.append(x)
@@ -228,3 +256,30 @@ def test_a_saved_program_has_no_notes(tmp_path):
     assert "stator::note" not in (tmp_path / "model.stator").read_text()
     loaded = stator.load(tmp_path / "model")
     assert torch.equal(loaded(torch.ones(2)), static(torch.ones(2)))
+
+
+def test_what_is_put_back_beside_what_is_set_on_some_paths():
+    class Both(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.flag = False
+
+        def forward(self, x):
+            if x[1] > 0:
+                self.extra = x
+            self.flag = True
+            try:
+                return x[int(x[0])]
+            finally:
+                self.flag = False
+
+    eager, static = Both(), stator.to_static(Both())
+    for values in ([1.0, -2.0], [5.0, 2.0], [0.0, 1.0], [7.0, -1.0]):
+        seen = []
+        for model in (eager, static):
+            try:
+                outcome = plain(model(torch.tensor(values)))
+            except IndexError:
+                outcome = None
+            seen.append((outcome, model.flag, plain(getattr(model, "extra", None))))
+        assert seen[1] == seen[0]

@@ -8,7 +8,7 @@ from typing import Any
 from stator.capture.attempts import capture_try
 from stator.capture.blocks import TryNeeded, class_names, untraceable
 from stator.capture.foreign_errors import is_not_the_users
-from stator.capture.journal import Journal, same_state
+from stator.capture.journal import Journal, same_state, state_of
 from stator.capture.places import raised_by_stator
 from stator.capture.scope import Attempt, may_be_seen, may_raise
 from stator.capture.values import Diverged
@@ -40,6 +40,7 @@ def try_stmt(
     recorder = session.recorder
     attempt = Attempt(lambda error: _handler_for(clauses, error) is not None, read)
     mark, before = recorder.mark(), read()
+    noted = len(session.notes.effects) if session.notes is not None else 0
     outer, recorder.journal = recorder.journal, Journal(recorder.journal)
     recorder.attempts.append(attempt)
     error: Exception | None = None
@@ -64,7 +65,7 @@ def try_stmt(
         journal, recorder.journal = recorder.journal, outer
     fails = error is None and not needed and _may_raise(mark.scope.block, mark.ops)
     if fails and is_finally:
-        if not _is_noticed(session, journal, orelse, read):
+        if not _is_noticed(session, journal, orelse, read, noted):
             journal.keep()
             return
         journal = Journal(None)  # all is undone
@@ -83,10 +84,12 @@ def try_stmt(
     _handle(clauses, error)
 
 
-def _is_noticed(session: Session, body: Journal, final: Code, read: Read) -> bool:
+def _is_noticed(session: Session, body: Journal, final: Code, read: Read, noted: int) -> bool:
     """Run the code of a `finally`; True, and nothing of it or the body left, if it can be noticed.
 
-    It can if it prints or raises, changes objects, or if a `try` around may read its names.
+    It can if it prints or raises, changes objects, or if a `try` around may read its names. An
+    object that it puts back as it was before the call is as if untouched; the notes since `noted`
+    say no more about it.
     """
     recorder = session.recorder
     outer, recorder.journal = recorder.journal, Journal(body)
@@ -101,12 +104,36 @@ def _is_noticed(session: Session, body: Journal, final: Code, read: Read) -> boo
         journal, recorder.journal = recorder.journal, outer
     ops = recorder.scope.block.ops[start:]
     names = bool(recorder.attempts) and not same_state(held, read())
-    if not (names or journal.changed() or may_be_seen(Block((), ops))):
+    restored = [(obj, _restored(session, journal, obj, old)) for obj, old in journal.changed()]
+    others = any(keys is None for _, keys in restored)
+    if not (names or others or may_be_seen(Block((), ops))):
+        if session.notes is not None:
+            session.notes.forget(noted, restored)
         journal.keep()
         return False
     journal.undo()
     body.undo()
     return True
+
+
+def _restored(session: Session, journal: Journal, obj: Any, old: Any) -> tuple[Any, ...] | None:
+    """The keys of `obj`, which is the caller's, that were put back as they were before the call.
+
+    `old` is what it was before the code that puts back. None if anything else was changed.
+    """
+    first, now = journal.first_state(obj), state_of(obj)
+    if session.is_own(obj) or id(obj) in session.held or not session.guards.is_outside(obj):
+        return None
+    if not (isinstance(first, dict) and isinstance(old, dict) and isinstance(now, dict)):
+        return () if same_state(first, now) else None
+    keys = [key for key in {**old, **now} if not _same_item(old, now, key)]
+    return tuple(keys) if all(_same_item(first, now, key) for key in keys) else None
+
+
+def _same_item(one: dict[Any, Any], other: dict[Any, Any], key: Any) -> bool:
+    if key not in one or key not in other:
+        return key not in one and key not in other
+    return same_state((one[key],), (other[key],))
 
 
 def _handle(clauses: tuple[Clause, ...], error: Exception) -> None:

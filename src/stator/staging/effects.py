@@ -21,6 +21,7 @@ from stator.errors import StatorError, UnsupportedCall
 from stator.location import Location
 from stator.program.ir import Arg
 from stator.program.structure import Mapping, Structure, positions_in
+from stator.program.structure import Variant as Choice
 from stator.staging.live_lists import ListSlot
 from stator.staging.live_state import AnySlot
 from stator.staging.live_trees import Held
@@ -204,6 +205,20 @@ class Notes:
         finally:
             self._busy = False
 
+    def forget(self, start: int, restored: Sequence[tuple[Any, Sequence[Any]]]) -> None:
+        """Notes from number `start` on say nothing of what is put back in any case.
+
+        `restored` has objects, and the keys of each that are meant; no keys stand for all of it.
+        """
+        for number in range(start, len(self.effects)):
+            for obj, keys in restored:
+                target = self.session.plain(obj)
+                self.effects[number] = tuple(
+                    effect if effect.target is not target else _without(effect, keys)
+                    for effect in self.effects[number]
+                    if effect.target is not target or keys
+                )
+
     def so_far(self) -> tuple[tuple[Effect, ...], Results]:
         """What the call has changed."""
         session = self.session
@@ -219,6 +234,21 @@ class Notes:
             found, results = self.so_far()
             kept = tuple(filter(None, map(_known, found)))
             error.stator_effects = kept, results.classes  # type: ignore[attr-defined]
+
+
+def _without(effect: Effect, keys: Sequence[Any]) -> Effect:
+    deleted = tuple(key for key in effect.deleted if key not in keys)
+    return replace(effect, state=_without_keys(effect.state, keys), deleted=deleted)
+
+
+def _without_keys(state: Structure, keys: Sequence[Any]) -> Structure:
+    """The state of an object but for `keys`; where some are set on some paths only, in each way."""
+    if isinstance(state, Choice):
+        ways = tuple(_without_keys(one, keys) for one in state.alternatives)
+        return Choice(state.tag, ways)
+    assert isinstance(state, Mapping)
+    left = {k: v for k, v in zip(state.keys, state.items, strict=True) if k not in keys}
+    return Mapping(tuple(left), tuple(left.values()))
 
 
 def _known(effect: Effect) -> Effect | None:

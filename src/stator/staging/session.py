@@ -62,6 +62,7 @@ class Session:
     arrays: dict[int, tuple[Any, Any]] = field(default_factory=dict)
     handlers: int = 0  # how many recorded handlers of a `try` run now
     staging: Any = None
+    notes: Any = None  # what is said before an op that may raise (`effects.Notes`)
 
     def __post_init__(self) -> None:
         self.guards.before = lambda obj: self.journal.first_state(obj)

@@ -119,7 +119,7 @@ def _trace(
     session.guards.own(getattr(function, "__self__", None) or function)
     written: tuple[AnySlot, ...] = ()
     given: tuple[tuple[Structure, Given], ...] = ()
-    notes = recorder.before_raise = Notes(session, inputs, live)
+    notes = session.notes = recorder.before_raise = Notes(session, inputs, live)
     with _recording(session):
         try:
             with watch.watching() if watch is not None else nullcontext():
