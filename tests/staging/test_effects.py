@@ -1,5 +1,7 @@
 """What a call that raises has done to Python objects until then: as in eager, at every call."""
 
+import contextvars
+
 import pytest
 import torch
 from torch import nn
@@ -283,3 +285,27 @@ def test_what_is_put_back_beside_what_is_set_on_some_paths():
                 outcome = None
             seen.append((outcome, model.flag, plain(getattr(model, "extra", None))))
         assert seen[1] == seen[0]
+
+
+DEPTH = contextvars.ContextVar("depth", default=None)
+
+
+def test_a_context_variable_that_a_finally_resets():
+    def f(x):
+        token = DEPTH.set({})
+        try:
+            return x[int(x[0])]
+        finally:
+            DEPTH.reset(token)
+
+    static = stator.to_static(f)
+    for value, fails in ((0.0, False), (9.0, True), (1.0, False), (7.0, True)):
+        try:
+            static(torch.tensor([value, 1.0]))
+        except IndexError:
+            assert fails
+        else:
+            assert not fails
+        assert DEPTH.get() is None
+    assert "stator::note" not in str(static.program)
+    assert "stator::try" not in str(static.program)

@@ -22,10 +22,10 @@ from stator.export.methods import MODES, Method, mode_name
 from stator.location import Location
 from stator.optimize.memory import Memory
 from stator.optimize.pipeline import optimize
-from stator.program.ir import Arg, Block, Op, Stored, Value
+from stator.program.ir import Arg, Op, Stored, Value
 from stator.program.program import Program
 from stator.program.structure import positions_in
-from stator.staging.effects import Effect
+from stator.staging.effects import Effect, drop_notes
 from stator.staging.trace import Captured, trace
 
 
@@ -172,7 +172,7 @@ def _without_effects(captured: Captured, owner: torch.nn.Module | None, function
     count = 1 + max(positions_in(program.output_structure), default=-1)
     body = program.body
     for block in (body, *program.functions.values()):
-        _drop_notes(block)
+        drop_notes(block)  # a loaded model has no Python objects to change
     own = _own_copies(program, [buffer for buffer, _, _ in writes])
     body.outputs = tuple(map(own, body.outputs))
     for buffer, position, place in writes:
@@ -194,14 +194,6 @@ def _check_form(program: Program, buffer: Value, new: Arg, place: Location | Non
         "a saved model cannot keep in it",
         at=place, fix="keep its dtype and size, or take the state as an argument and return it",
     )  # fmt: skip
-
-
-def _drop_notes(block: Block) -> None:
-    """A loaded model has no Python objects to change when it raises."""
-    block.ops[:] = [op for op in block.ops if op.name != "stator::note"]
-    for op in block.ops:
-        for inner in op.blocks:
-            _drop_notes(inner)
 
 
 def _own_copies(program: Program, buffers: Sequence[Value]) -> Callable[[Arg], Arg]:

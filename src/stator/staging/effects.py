@@ -19,7 +19,7 @@ from stator.capture.results import Results, maybe_absent
 from stator.capture.values import Columns, StagedList, Symbolic
 from stator.errors import StatorError, UnsupportedCall
 from stator.location import Location
-from stator.program.ir import Arg
+from stator.program.ir import Arg, Block
 from stator.program.structure import Mapping, Structure, positions_in
 from stator.program.structure import Variant as Choice
 from stator.staging.live_lists import ListSlot
@@ -213,11 +213,12 @@ class Notes:
         for number in range(start, len(self.effects)):
             for obj, keys in restored:
                 target = self.session.plain(obj)
-                self.effects[number] = tuple(
+                left = [
                     effect if effect.target is not target else _without(effect, keys)
                     for effect in self.effects[number]
                     if effect.target is not target or keys
-                )
+                ]
+                self.effects[number] = tuple(effect for effect in left if not _is_empty(effect))
 
     def so_far(self) -> tuple[tuple[Effect, ...], Results]:
         """What the call has changed."""
@@ -234,6 +235,18 @@ class Notes:
             found, results = self.so_far()
             kept = tuple(filter(None, map(_known, found)))
             error.stator_effects = kept, results.classes  # type: ignore[attr-defined]
+
+
+def drop_notes(block: Block) -> None:
+    """Take the notes out of `block`, and of those inside."""
+    block.ops[:] = [op for op in block.ops if op.name != "stator::note"]
+    for op in block.ops:
+        for inner in op.blocks:
+            drop_notes(inner)
+
+
+def _is_empty(effect: Effect) -> bool:
+    return effect.state == Mapping((), ()) and not effect.deleted
 
 
 def _without(effect: Effect, keys: Sequence[Any]) -> Effect:

@@ -44,6 +44,7 @@ from stator.staging.effects import (
     Effect,
     Given,
     Notes,
+    drop_notes,
     effects_of,
     given_back,
     written_slots,
@@ -146,6 +147,8 @@ def _trace(
         finally:
             recorder.journal.undo()
     recorder.scope.block.outputs = tuple(results.leaves)
+    if not any(notes.effects):
+        drop_notes(recorder.scope.block)
     program = _program(session, name, inputs, structure)
     session.guards.read_tensors(recorder.stored_tensors)
     return Captured(
