@@ -2,6 +2,7 @@
 
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -25,13 +26,18 @@ def in_pipe(*args, **more):
     )  # fmt: skip
 
 
+def listen():
+    """Ctrl-C is heard, also where the tests run in the background, which does not hear it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Terminal:
     """A terminal of a given width with the command in it."""
 
     def __init__(self, folder, *args, width=80, **more):
         self.child = pexpect.spawn(
             sys.executable, ["-m", "stator", *args], cwd=str(folder), dimensions=(40, width),
-            env=environment(**more), encoding="utf-8", timeout=120,
+            env=environment(**more), encoding="utf-8", timeout=120, preexec_fn=listen,
         )  # fmt: skip
 
     def finish(self):
