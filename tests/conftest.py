@@ -19,6 +19,7 @@ SLOW = (
     "tests/features/", "tests/fuzz/", "tests/static/", "tests/docs/", "tests/export/",
     "tests/rewrite/test_convert.py", "tests/api/test_capture_again.py",
     "tests/optimize/test_for_test.py", "tests/debug/test_verify_faults.py", "tests/testing/",
+    "tests/debug/verification/",
 )  # fmt: skip
 
 
