@@ -87,11 +87,11 @@ def guard_table() -> Table:
     static, x = stator.to_static(model), torch.randn(2, 4)
     static(x)
     guards = static.forward.concrete_programs[0].captured.guards
-    tensors = [read for read in guards.reads if read.tensor is not None]
+    tensors = [read for read in guards.reads() if read.tensor is not None]
     checks = {
         "everything": guards.hold,
         f"of that, {len(tensors)} stored tensors": Stamp(tensors, {}).is_valid,
-        "everything, where torch must check": Stamp(guards.reads, {}, by_memory=False).is_valid,
+        "everything, where torch must check": Stamp(guards.reads(), {}, by_memory=False).is_valid,
     }
     wall, processor = medians(checks), medians(checks, time.process_time)
     title = f"checking a model of {len(list(model.modules()))} modules before a call"
