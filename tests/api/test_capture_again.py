@@ -3,7 +3,10 @@
 import array
 import collections
 import contextvars
+import copy
+import dataclasses
 import functools
+import operator
 import os
 import threading
 import types
@@ -479,6 +482,53 @@ def _changes_with(function, change):
     same(static(ONES), function(ONES))
     assert not torch.equal(static(ONES), before)
     assert len(static.concrete_programs) == 2
+
+
+@dataclasses.dataclass
+class Setting:
+    k: int = 1
+    items: list = dataclasses.field(default_factory=lambda: [1])
+
+
+class Outer:
+    def __init__(self):
+        self.k, self.items, self.inner = 1, [1], types.SimpleNamespace(j=1)
+
+
+SEEN_BY_LIBRARIES = {
+    "copy": (lambda x, o, s: x * copy.copy(o).k, lambda o, s: setattr(o, "k", 5)),
+    "deepcopy": (
+        lambda x, o, s: x * copy.deepcopy(o).inner.j,
+        lambda o, s: setattr(o.inner, "j", 5),
+    ),
+    "a list in it": (
+        lambda x, o, s: x * len(copy.deepcopy(o).items),
+        lambda o, s: o.items.append(5),
+    ),
+    "replace": (
+        lambda x, o, s: x * dataclasses.replace(s, items=[]).k,
+        lambda o, s: setattr(s, "k", 5),
+    ),
+    "asdict": (lambda x, o, s: x * dataclasses.asdict(s)["k"], lambda o, s: setattr(s, "k", 5)),
+    "attrgetter": (
+        lambda x, o, s: x * operator.attrgetter("k")(o),
+        lambda o, s: setattr(o, "k", 5),
+    ),
+    "vars": (lambda x, o, s: x * vars(o)["k"], lambda o, s: setattr(o, "k", 5)),
+    "repr": (lambda x, o, s: x * len(repr(s)), lambda o, s: setattr(s, "k", 555)),
+    "==": (lambda x, o, s: x * (2 if s == Setting() else 1), lambda o, s: setattr(s, "k", 5)),
+    "max by a key": (
+        lambda x, o, s: x * max([o, s], key=lambda one: one.k).k,
+        lambda o, s: setattr(s, "k", 5),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEEN_BY_LIBRARIES)
+def test_what_library_code_sees_of_an_object(name):
+    function, change = SEEN_BY_LIBRARIES[name]
+    outer, setting = Outer(), Setting()
+    _changes_with(lambda x: function(x, outer, setting), lambda: change(outer, setting))
 
 
 def test_a_context_variable_is_set_on_every_call():

@@ -39,6 +39,7 @@ from stator.staging.deques import new_deque
 from stator.staging.generators import StagedGenerator
 from stator.staging.iteration import CapturedRange, Indexed, indexed
 from stator.staging.iterators import StagedIterator, new_iterator, next_item
+from stator.staging.library_objects import watch_object
 from stator.staging.number_calls import absolute, complex_of
 from stator.staging.partial import for_each_way, is_partial, maybe_absent
 from stator.staging.protocols import user_method
@@ -104,6 +105,9 @@ class BuiltinCalls:
             )
         if args and is_table(args[0]) and isinstance(args[0], StagedSet):
             args = (self._items_of_set(function, args[0], kwargs), *args[1:])
+        if function not in ABOUT_THE_OBJECT:
+            for arg in args:
+                watch_object(self.session, arg, set())
         return self.handlers[function](*args, **kwargs)
 
     # ---- casts

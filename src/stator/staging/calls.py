@@ -49,7 +49,12 @@ from stator.staging.deques import call_deque_method
 from stator.staging.dict_calls import call_dict_method
 from stator.staging.generators import StagedGenerator
 from stator.staging.gradients import apply_function, is_function_apply, requires_grad
-from stator.staging.library_objects import call_variable, refuse_unfollowed, watch_the_world
+from stator.staging.library_objects import (
+    call_variable,
+    refuse_unfollowed,
+    watch_object,
+    watch_the_world,
+)
 from stator.staging.logic import same
 from stator.staging.marks import is_left_alone, original_function
 from stator.staging.modules import call_module, may_call_user_code, watch_tree
@@ -498,12 +503,14 @@ class Caller:
         )
 
     def _watch_arguments(self, args: Args, kwargs: Keywords) -> None:
-        """Library code may write into a container, and reads what it likes of a module."""
+        """Library code may write into a container, and reads what it likes of anything else."""
         for arg in (*args, *kwargs.values()):
             if isinstance(arg, MUTABLE):
                 self.session.note(arg)
             elif isinstance(arg, torch.nn.Module):
                 watch_tree(self.session, arg)
+            else:
+                watch_object(self.session, arg, set())
 
     def _own_result(self, result: Any, args: Args) -> Any:
         """A real tensor that a call made just now (`torch.from_numpy`): every run needs its own."""

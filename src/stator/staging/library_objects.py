@@ -24,8 +24,9 @@ import numpy
 import torch
 
 from stator.capture.journal import state_of
+from stator.capture.kinds import is_plain_object
 from stator.capture.places import current_place
-from stator.capture.values import CapturedComplex, CapturedText, CaughtError, Variant
+from stator.capture.values import CapturedComplex, CapturedText, CaughtError, StagedList, Variant
 from stator.errors import UnsupportedCall
 from stator.staging.session import Session
 
@@ -84,6 +85,21 @@ def watch_the_world(session: Session, function: Any, args: tuple[Any, ...], resu
         function in TELLS_OF_THE_PROCESS
     ):
         session.guards.watch_call(function, args, result)
+
+
+def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
+    """Library code is given `obj`, and may look at all that an object of the caller's has."""
+    if type(obj) in (list, tuple, StagedList) and id(obj) not in seen:
+        seen.add(id(obj))
+        for item in list.__iter__(obj) if isinstance(obj, list) else obj:
+            watch_object(session, item, seen)
+    if id(obj) in seen or not (session.guards.is_outside(obj) and is_plain_object(obj)):
+        return
+    seen.add(id(obj))
+    for name, value in list(vars(obj).items()):
+        session.guards.read_attribute(obj, name, value)
+        session.seen(value)
+        watch_object(session, value, seen)
 
 
 def call_variable(

@@ -26,6 +26,7 @@ from stator.capture.values import (
 from stator.errors import UnsupportedCall
 from stator.staging import definitions
 from stator.staging.dataclass_calls import compared_fields
+from stator.staging.library_objects import watch_object
 from stator.staging.lists import is_captured, is_tuple, refuse_identity
 from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
 from stator.staging.protocols import user_method
@@ -98,6 +99,8 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
         return _sequences_ordered(session, left, sign, right)
     fields = compared_fields(left, right, sign)
     if fields is not None:
+        for one in (left, right):
+            watch_object(session, one, set())
         return compare(session, fields[0], sign, fields[1])
     if sign in ORDER:
         return _ordered(session, left, sign, right)
@@ -193,6 +196,8 @@ def _equal(session: Session, left: Any, right: Any, sign: str) -> Any:
     method = user_method(left, "__eq__" if sign == "==" else "__ne__")
     if method is not None:
         return session.call(method, left, right)
+    for one in (left, right):
+        watch_object(session, one, set())
     return left == right if sign == "==" else left != right
 
 
