@@ -8,12 +8,13 @@ SECONDS ?= 600
 FILES ?= 100000
 SEED ?= 0
 
-.PHONY: help demo test check bench corpus fuzz clean
+.PHONY: help native demo test check bench corpus fuzz clean
 
 help:
 	@echo "make demo     the story of Stator in under a minute"
 	@echo "make test     everything CI runs: format, lint, types, all tests, two hash seeds"
 	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
+	@echo "make native   the native runtime and stator-run, for the torch and the Python of .venv"
 	@echo "make bench    capture, calls, loading and looking inside, next to torch's own tools and safetensors"
 	@echo "make corpus CORPUS=folder [ARGS='--groups if_else']   score the conformance programs"
 	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs next to eager, mutated model files"
@@ -21,14 +22,18 @@ help:
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,dev,demo,cli]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,dev,demo,cli,native]"
 	@touch $@
+
+native: $(INSTALLED)
+	scripts/native
 
 demo: $(INSTALLED)
 	$(BIN)/python -m demo
 
 test: $(INSTALLED)
 	scripts/browser
+	scripts/native
 	scripts/check
 
 check: $(INSTALLED)

@@ -18,7 +18,7 @@ from rich.table import Table
 from torch import Tensor, nn
 
 import stator
-from stator.staging.stamps import Stamp
+from stator.state.snapshot import Snapshot
 
 ROUNDS = 15
 CALLS = 2000
@@ -87,11 +87,11 @@ def guard_table() -> Table:
     static, x = stator.to_static(model), torch.randn(2, 4)
     static(x)
     guards = static.forward.concrete_programs[0].captured.guards
-    tensors = [read for read in guards.reads() if read.tensor is not None]
+    tensors = [read for read in guards.reads if read.tensor is not None]
     checks = {
         "everything": guards.hold,
-        f"of that, {len(tensors)} stored tensors": Stamp(tensors, {}).is_valid,
-        "everything, where torch must check": Stamp(guards.reads(), {}, by_memory=False).is_valid,
+        f"of that, {len(tensors)} stored tensors": Snapshot(tensors, {}).is_valid,
+        "everything, where torch must check": Snapshot(guards.reads, {}, by_memory=False).is_valid,
     }
     wall, processor = medians(checks), medians(checks, time.process_time)
     title = f"checking a model of {len(list(model.modules()))} modules before a call"

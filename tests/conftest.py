@@ -1,5 +1,6 @@
 """What every test can count on: a fixed seed, no network, and texts kept for the two hash seeds."""
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -8,19 +9,12 @@ import pytest
 import torch
 from hypothesis import settings
 
+os.environ.pop("COLUMNS", None)  # test workers set it, and the command would wrap its lines
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when a test imports transformers
 
 # Examples drawn the same way each time, and no deadline: a first capture imports half of torch.
 settings.register_profile("stator", deadline=None, derandomize=True)
 settings.load_profile("stator")
-
-
-SLOW = (
-    "tests/features/", "tests/fuzz/", "tests/static/", "tests/docs/", "tests/export/",
-    "tests/rewrite/test_convert.py", "tests/api/test_capture_again.py",
-    "tests/optimize/test_for_test.py", "tests/debug/test_verify_faults.py", "tests/testing/",
-    "tests/debug/verification/",
-)  # fmt: skip
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -30,16 +24,24 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark each test that keeps a text: it runs under a second hash seed as well.
+def pytest_configure() -> None:
+    """A worker of pytest-xdist, and any process that its tests start, uses one core."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        os.environ["OMP_NUM_THREADS"] = "1"
+        torch.set_num_threads(1)
 
-    Those of `SLOW` are quick one by one, and many: `make check` leaves them out.
-    """
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark each test that keeps a text: it runs under a second hash seed as well."""
     for item in items:
-        if item.nodeid.startswith(SLOW):
-            item.add_marker(pytest.mark.slow)
         if "keep_text" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.seeds)
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported by now out of garbage collections, which many tests ask for."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

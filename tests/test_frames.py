@@ -6,7 +6,7 @@ import pytest
 import torch
 
 import stator
-from stator.frames import is_own_file
+from stator.frames import _columns, is_own_file
 
 
 @pytest.fixture
@@ -111,3 +111,11 @@ def test_an_error_of_a_static_function_inside_another_comes_through_whole():
 def test_torch_does_not_log_its_own_stack(caplog):
     frames(CALLS["an error while it is captured"])
     assert [record for record in caplog.records if record.name.startswith("torch")] == []
+
+
+def test_equal_code_of_two_compilations_is_not_compared_by_value():
+    source = "def f():\n    def g():\n        return 1\n    return g\n"
+    one, other = (compile(source, "user.py", "exec").co_consts[0] for _ in range(2))
+    assert one == other
+    assert _columns(one) is _columns(one)
+    assert _columns(one) is not _columns(other)

@@ -1,34 +1,56 @@
 """Imports point one way: down the pipeline."""
 
 import ast
+import graphlib
 from pathlib import Path
 
+import pytest
+
 SRC = Path(__file__).parents[1] / "src" / "stator"
-GROUND = {"debugger", "errors", "frames", "location", "logs"}
-STAGES = {"source", "rewrite", "staging", "capture", "program", "optimize", "execute", "export"}
+GROUND = {"debugger", "errors", "frames", "location", "locks", "logs"}
+TORCH = {"torch_private"}  # its private API
+ROOMS = {"state", "containers", "library", "staging"}
+STAGES = ROOMS | {
+    "source", "rewrite", "capture", "values", "program", "optimize", "execute", "export",
+}  # fmt: skip
 MAY_IMPORT = {
+    "torch_private": set(),
     "location": set(),
+    "locks": set(),
     "logs": set(),
+    "requirements": set(),
     "frames": {"location", "logs"},
     "errors": {"frames", "location"},
     "debugger": {"frames"},
     "source": GROUND,
-    "program": GROUND,
+    "program": TORCH | GROUND,
     "rewrite": {"source"} | GROUND,
-    "capture": {"program"} | GROUND,
-    "optimize": {"program"} | GROUND,
-    "execute": {"program"} | GROUND,
-    "export": {"program"} | GROUND,
-    "staging": {"capture", "rewrite", "source", "program"} | GROUND,
-    "static": {"staging", "capture", "program", "optimize", "execute", "export"} | GROUND,
-    "debug": STAGES | {"static"} | GROUND,
-    "api": STAGES | {"static", "debug"} | GROUND,
+    "values": TORCH | {"program"} | GROUND,
+    "capture": TORCH | {"values", "program"} | GROUND,
+    "optimize": TORCH | {"program"} | GROUND,
+    "execute": TORCH | {"values", "program"} | GROUND,
+    "export": TORCH | {"program"} | GROUND,
+    "state": TORCH | {"capture", "values", "program"} | GROUND,
+    "containers": TORCH | {"state", "capture", "values", "program"} | GROUND,
+    "library": TORCH
+    | {"containers", "state", "capture", "values", "rewrite", "source", "program"}
+    | GROUND,
+    "staging": TORCH
+    | {"library", "containers", "state", "capture", "values", "source", "program"}
+    | GROUND,
+    "static": TORCH
+    | ROOMS
+    | {"capture", "values", "program", "optimize", "execute", "export"}
+    | GROUND,
+    "debug": TORCH | STAGES | {"static"} | GROUND,
+    "api": TORCH | STAGES | {"static", "debug"} | GROUND,
+    "native": {"execute", "export", "program"} | GROUND,
     "testing": {"api", "debug"} | GROUND,
-    "public": STAGES | {"static", "debug", "api", "testing"} | GROUND,
+    "public": STAGES | {"static", "debug", "api", "testing", "native"} | GROUND,
     "cli": STAGES | {"static", "debug", "api", "public"} | GROUND,
     "__main__": {"cli"},
     # to know their types: see there
-    "__init__": {"public", "debug", "errors", "static", "testing"},
+    "__init__": {"public", "requirements", "debug", "errors", "static", "testing"},
 }
 
 
@@ -71,6 +93,15 @@ def test_no_module_imports_up_the_pipeline():
     assert wrong == []
 
 
+def test_verification_stands_beside_stator():
+    """It is imported by name, when it is asked for; it uses Stator below its public names."""
+    for file in sorted(SRC.rglob("*.py")):
+        assert not any(name.startswith("stator_verify") for name in modules_imported_by(file)), file
+    allowed = TORCH | STAGES | {"api", "debug"} | GROUND
+    for file in sorted((SRC.parent / "stator_verify").glob("*.py")):
+        assert parts_imported_by(file) - allowed == set(), file
+
+
 def test_the_rewriter_knows_nothing_of_torch():
     for part in ("source", "rewrite"):
         for file in (SRC / part).rglob("*.py"):
@@ -87,3 +118,56 @@ def test_every_way_to_write_an_import_is_seen(tmp_path):
         "    from stator.rewrite.loops import rewrite_while\n"
     )
     assert parts_imported_by(file) == {"capture", "program", "__init__", "rewrite"}
+
+
+def module_name(file: Path, src: Path) -> str:
+    """`stator.capture.recorder`; a package is named by its folder."""
+    parts = file.relative_to(src.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def import_graph(src: Path) -> dict[str, set[str]]:
+    """Which module imports which, also inside functions and where only types are checked."""
+    files = {module_name(file, src): file for file in src.rglob("*.py")}
+    graph: dict[str, set[str]] = {name: set() for name in files}
+    for name, file in files.items():
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.Import):
+                graph[name].update(alias.name for alias in node.names if alias.name in files)
+            elif isinstance(node, ast.ImportFrom) and node.module in files:
+                inner = {f"{node.module}.{alias.name}" for alias in node.names}
+                graph[name].update(inner & files.keys() or {node.module})
+    return graph
+
+
+def test_no_import_cycle():
+    for src in (SRC, SRC.parent / "stator_verify"):
+        graphlib.TopologicalSorter(import_graph(src)).prepare()  # raises CycleError
+
+
+def test_a_cycle_through_type_checking_is_seen(tmp_path):
+    package = tmp_path / "stator"
+    package.mkdir()
+    (package / "one.py").write_text("import stator.two\n")
+    (package / "two.py").write_text("if TYPE_CHECKING:\n    from stator.one import One\n")
+    with pytest.raises(graphlib.CycleError):
+        graphlib.TopologicalSorter(import_graph(package)).prepare()
+
+
+def test_no_file_has_more_than_500_lines():
+    for src in (SRC, SRC.parent / "stator_verify"):
+        long = [file for file in src.rglob("*.py") if len(file.read_text().splitlines()) > 500]
+        assert long == []
+
+
+# the public name of a program that is written by hand is the one that Paddle gives it
+TWICE = {"Program": {"program/program.py", "static/program.py"}}
+
+
+def test_no_class_name_is_used_twice():
+    found: dict[str, set[str]] = {}
+    for file in sorted(SRC.rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text())):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, set()).add(str(file.relative_to(SRC)))
+    assert {name: files for name, files in found.items() if len(files) > 1} == TWICE

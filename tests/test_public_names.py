@@ -19,6 +19,7 @@ PUBLIC = [
     "enable_to_static",
     "errors",
     "explain",
+    "host_call",
     "ignore_module",
     "load",
     "not_to_static",

@@ -56,3 +56,14 @@ def drift(x: torch.Tensor) -> float:
 def scaled(x: torch.Tensor) -> torch.Tensor:
     """Reads a global."""
     return x * SCALE
+
+
+def settle(x: torch.Tensor, limit: torch.Tensor) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """A loop that can be left early, and a list that it appends to."""
+    seen = []
+    while x.sum() < 100:
+        x = x * 2
+        seen.append(x)
+        if x.max() > limit:
+            break
+    return x, seen

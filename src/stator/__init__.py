@@ -16,6 +16,8 @@ missing). The first use of any name brings all of them, so the package is then w
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from stator.requirements import check_installed_torch
+
 if TYPE_CHECKING:
     from stator import debug, errors, static, testing
     from stator.public import (
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
         TranslatedLayer,
         enable_to_static,
         explain,
+        host_call,
         ignore_module,
         load,
         not_to_static,
@@ -54,6 +57,7 @@ __all__ = [
     "enable_to_static",
     "errors",
     "explain",
+    "host_call",
     "ignore_module",
     "load",
     "not_to_static",
@@ -70,6 +74,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    check_installed_torch()
     public = importlib.import_module("stator.public")
     globals().update({each: getattr(public, each) for each in __all__})
     return globals()[name]

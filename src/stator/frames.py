@@ -20,6 +20,7 @@ Result = TypeVar("Result")
 
 STAGING = "stator__"  # the name under which rewritten code finds what it calls
 OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
+VERIFY_FOLDER = os.path.join(os.path.dirname(OWN_FOLDER), "stator_verify")
 COMMAND_FOLDER = os.path.join(OWN_FOLDER, "cli")  # what calls the command is no user's code
 
 
@@ -30,7 +31,7 @@ def _folder_of(package: str) -> str:
 
 
 TORCH_FOLDER = _folder_of("torch")
-_PACKAGES = (TORCH_FOLDER, OWN_FOLDER, sysconfig.get_paths()["stdlib"])
+_PACKAGES = (TORCH_FOLDER, OWN_FOLDER, VERIFY_FOLDER, sysconfig.get_paths()["stdlib"])
 _SITE = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib"))
 _LIBRARIES = tuple(os.path.join(site, name) for site in _SITE for name in ("numpy", "sympy"))
 _GENERATED = re.compile(r"_\d+__$")  # names that the rewrite makes
@@ -44,13 +45,13 @@ def is_library_file(file: str) -> bool:
     if file.startswith("<"):
         return file.startswith(("<frozen", "<__array_function__"))
     inside = within(file, _PACKAGES) or within(file, _LIBRARIES)
-    return inside and not (within(file, _SITE) and not within(file, _LIBRARIES + _PACKAGES[:2]))
+    return inside and not (within(file, _SITE) and not within(file, _LIBRARIES + _PACKAGES[:3]))
 
 
 @functools.cache
 def is_own_file(file: str) -> bool:
     """Is `file` part of Stator?"""
-    return within(file, (OWN_FOLDER,))
+    return within(file, (OWN_FOLDER, VERIFY_FOLDER))
 
 
 def within(file: str, folders: tuple[str, ...]) -> bool:
@@ -87,7 +88,9 @@ def is_same_function(frame: types.FrameType, *, within: types.FrameType) -> bool
     """Does `frame` run a piece that the rewrite has made of the function that `within` runs?"""
     inner, outer = frame.f_code, within.f_code
     is_thunk = inner.co_name == "<lambda>" and not inner.co_argcount  # `a and b`: a function for b
-    return (is_thunk or inner.co_qualname == outer.co_qualname) and inner in outer.co_consts
+    if not is_thunk and inner.co_qualname != outer.co_qualname:
+        return False
+    return any(const is inner for const in outer.co_consts)
 
 
 def place_in(frame: types.FrameType) -> Location:
@@ -169,10 +172,13 @@ def _shown(error: BaseException) -> types.TracebackType | None:
     return linked
 
 
-@functools.cache
 def is_hidden(code: types.CodeType) -> bool:
     """Is `code` Stator's, or what of torch is there because of the capture?"""
-    file = code.co_filename
+    return _is_hidden_file(code.co_filename)
+
+
+@functools.cache
+def _is_hidden_file(file: str) -> bool:
     if within(file, (TORCH_FOLDER,)):
         return _TORCH_SHOWN.match(os.path.relpath(file, TORCH_FOLDER)) is None
     return is_own_file(file)
@@ -188,9 +194,21 @@ def _location(code: types.CodeType, instruction: int, line: int) -> Location:
     return Location(code.co_filename, line, column or 0, _visible_name(code.co_qualname))
 
 
-@functools.lru_cache(maxsize=4096)
+# NOTE: by identity, not by `functools.cache`: code objects compare by value, and CPython compares
+# two equal ones with nested functions (the same source, compiled twice) in exponential time.
+_COLUMNS_KEPT = 4096
+_columns_by_id: dict[int, tuple[types.CodeType, tuple[int | None, ...]]] = {}
+
+
 def _columns(code: types.CodeType) -> tuple[int | None, ...]:
-    return tuple(position[2] for position in code.co_positions())
+    found = _columns_by_id.get(id(code))
+    if found is not None:
+        return found[1]
+    columns = tuple(position[2] for position in code.co_positions())
+    if len(_columns_by_id) >= _COLUMNS_KEPT:
+        _columns_by_id.clear()
+    _columns_by_id[id(code)] = (code, columns)  # the code is kept, so that its id stays its own
+    return columns
 
 
 def _visible_name(qualified: str) -> str:

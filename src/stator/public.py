@@ -3,17 +3,18 @@
 from stator import debug, errors, static, testing
 from stator.api.concrete import ConcreteProgram
 from stator.api.conversion import to_static
+from stator.api.example import Example
 from stator.api.explaining import explain
 from stator.api.input_spec import InputSpec
 from stator.api.saving import TranslatedLayer, load, save
 from stator.api.settings import set_code_level, set_from, set_verbosity
 from stator.api.static_function import StaticFunction
 from stator.api.stepping import install_targets
-from stator.api.switches import enable_to_static, ignore_module, not_to_static
+from stator.api.switches import enable_to_static, host_call, ignore_module, not_to_static
 from stator.api.verifying import verify
 from stator.api.viewing import make_viewable
-from stator.debug.verification.examples import Example
 from stator.errors import StatorError
+from stator.native.backend import install_native
 from stator.program.program import Program
 from stator.static.traced_layer import TracedLayer
 
@@ -30,6 +31,7 @@ __all__ = [
     "enable_to_static",
     "errors",
     "explain",
+    "host_call",
     "ignore_module",
     "load",
     "not_to_static",
@@ -42,6 +44,7 @@ __all__ = [
     "verify",
 ]
 
+install_native()
 install_targets()
 make_viewable()
 set_from()  # what the environment asks for

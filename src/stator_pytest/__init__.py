@@ -45,7 +45,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     if marker is None and not item.config.getoption("--stator-verify"):
         return (yield)
     options = dict(marker.kwargs) if marker is not None else {}
-    checks = importlib.import_module("stator.testing.calls").CallChecks(options)
+    checks = importlib.import_module("stator_verify.calls").CallChecks(options)
     try:
         with checks.active():
             result = yield
@@ -75,8 +75,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 def _in_words(total: Counter[str]) -> str:
     text = f"{_counted(total['calls'], 'call')} verified with {_counted(total['runs'], 'input')}"
-    if total["ways"]:
-        text += f"; {total['gone']} of {total['ways']} ways of branches and loops gone"
+    if total["paths"]:
+        text += f"; {total['covered']} of {total['paths']} paths of branches and loops covered"
     text += f"; {_counted(total['differences'], 'difference')}"
     if total["left_out"]:
         text += f"; {_counted(total['left_out'], 'call')} left out"

@@ -631,7 +631,7 @@ def seeded(model, x):
 @pytest.mark.parametrize("step", MODULE_STEPS.values(), ids=MODULE_STEPS.keys())
 def test_a_change_to_a_model_is_seen(step, by_memory, monkeypatch):
     if not by_memory:
-        monkeypatch.setattr("stator.staging.stamps.can_check_by_memory", lambda: False)
+        monkeypatch.setattr("stator.state.snapshot.can_check_by_memory", lambda: False)
     torch.manual_seed(1)
     model, x = Stack(), torch.randn(4, 3)
     static = stator.to_static(Stack())

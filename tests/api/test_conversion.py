@@ -12,7 +12,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import stator
 from stator import InputSpec, StaticFunction
-from stator.errors import ConversionError, UnsupportedCall
+from stator.errors import ConversionError, UnknownOption, UnsupportedCall
 from tests.capture.oracle import check
 from tests.said import said
 
@@ -202,10 +202,10 @@ def test_a_module_made_static_twice_wraps_its_forward_once():
 
 
 def test_an_unknown_backend_is_refused_by_its_text():
-    with pytest.raises(ConversionError) as caught:
+    with pytest.raises(UnknownOption) as caught:
         stator.to_static(doubled_while_small, backend="xla")
     assert said(caught.value) == (
-        "[ST100] there is no backend 'xla' here\n  fix: use backend=\"interpreter\""
+        "[ST303] there is no backend 'xla'\n  fix: use one of interpreter, native"
     )
 
 

@@ -4,7 +4,7 @@ import torch
 
 import stator
 from stator.api.entries import MISS
-from stator.api.static_function import ENTRIES_KEPT, ENTRY_LIMIT
+from stator.api.program_cache import ENTRIES_KEPT, ENTRY_LIMIT
 
 ONES = torch.ones(2, 3)
 
@@ -12,7 +12,7 @@ ONES = torch.ones(2, 3)
 def entered(function, *args):
     static = stator.to_static(function)
     static(*args)
-    return static._entries[0]
+    return static._entries.entries[0]
 
 
 def test_a_call_like_the_first_takes_the_short_way():
@@ -38,7 +38,7 @@ def test_a_program_for_any_size_takes_contiguous_tensors_of_any_size():
     static = stator.to_static(lambda x: x * 2)
     for size in (2, 3, 4):
         static(torch.ones(size, 2))
-    enter = static._entries[0]
+    enter = static._entries.entries[0]
     assert enter((torch.ones(9, 2),), {}).shape == (9, 2)
     assert enter((torch.ones(2, 9).t(),), {}) is MISS
 
@@ -60,6 +60,6 @@ def test_entries_are_few():
     for _ in range(2):
         for rank in range(6):
             static(torch.ones((1,) * rank))
-    assert len(static._entries) <= ENTRIES_KEPT
-    assert static._entries_made <= ENTRY_LIMIT
+    assert len(static._entries.entries) <= ENTRIES_KEPT
+    assert static._entries.made <= ENTRY_LIMIT
     assert len(static.concrete_programs) == 6

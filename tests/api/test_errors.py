@@ -137,6 +137,7 @@ def test_setting_the_seed_is_refused():
     assert error.fix == "set it before the call"
 
 
+@pytest.mark.slow
 def test_a_variable_that_takes_another_form_on_every_trip_is_refused():
     def f(x):
         while x.sum() > 0:

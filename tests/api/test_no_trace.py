@@ -226,6 +226,7 @@ def test_no_random_number_is_drawn(module, tmp_path):
     assert now == states
 
 
+@pytest.mark.slow
 def test_importing_stator_changes_no_filter_and_no_hook():
     script = (
         # sympy, which torch uses for sizes, sets a filter for its own class of warning

@@ -133,18 +133,21 @@ def test_the_environment_sets_both():
     assert (Settings.verbosity, Settings.code) == (2, {"calls", "control"})
 
 
+@pytest.mark.slow
 def test_without_any_logging_of_the_application_messages_go_to_stderr():
     done = run_python(FILE, STATOR_VERBOSITY="1")
     assert done.stderr == "countdown was captured because it was called for the first time\n"
     assert done.stdout == ""
 
 
+@pytest.mark.slow
 def test_messages_go_to_stdout_too_where_that_is_asked_for():
     done = run_python("import stator; stator.set_verbosity(1, also_to_stdout=True)" + FILE)
     said = "countdown was captured because it was called for the first time\n"
     assert (done.stdout, done.stderr) == (said, said)
 
 
+@pytest.mark.slow
 def test_an_application_with_logging_of_its_own_gets_each_message_once():
     setup = "import logging; logging.basicConfig(format='%(name)s|%(message)s')"
     done = run_python(setup + FILE, STATOR_VERBOSITY="1")
@@ -164,12 +167,14 @@ print(stator.to_static(countdown).code)
 """
 
 
+@pytest.mark.slow
 def test_code_is_plain_in_a_pipe():
     printed = run_python(CODE).stdout
     assert "\x1b" not in printed
     assert printed == stator.to_static(countdown).code + "\n"
 
 
+@pytest.mark.slow
 def test_code_is_coloured_in_a_terminal_and_has_the_same_lines():
     pytest.importorskip("rich")
     ours, theirs = pty.openpty()

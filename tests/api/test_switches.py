@@ -8,12 +8,12 @@ import torch
 import stator
 from stator.api.switches import is_enabled
 from stator.errors import DataDependent
-from stator.staging import marks
+from stator.library import markers
 
 
 @pytest.fixture(autouse=True)
 def switches_put_back(monkeypatch):
-    monkeypatch.setattr(marks, "_ignored_modules", set())
+    monkeypatch.setattr(markers, "_ignored_modules", set())
     yield
     stator.enable_to_static(True)
 

@@ -4,15 +4,16 @@ import pytest
 import torch
 
 from stator.capture.blocks import record_block, refuse_aliases
-from stator.capture.carry import NOTHING
-from stator.capture.kinds import always, never
+from stator.capture.flatten import NOTHING
 from stator.errors import CaptureError, UnsupportedCall
-from stator.staging.session import Session
+from stator.staging.operators import Staging
+from stator.state.session import Session
+from stator.values.kinds import always, never
 
 
 @pytest.fixture
 def recorder():
-    return Session().recorder
+    return Session(Staging).recorder
 
 
 def test_what_the_block_changed_is_put_back_and_told(recorder):

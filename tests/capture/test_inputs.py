@@ -8,8 +8,8 @@ import torch
 from stator.capture.branches import apply_to_all, apply_variant
 from stator.capture.inputs import InputReader, TensorSpec
 from stator.capture.recorder import Recorder
-from stator.capture.values import StagedList
 from stator.program.structure import Fixed, Leaf, Sequence
+from stator.values.staged import StagedList
 
 Pair = collections.namedtuple("Pair", "a b")
 

@@ -4,7 +4,8 @@ import pytest
 import sympy
 import torch
 
-from stator.capture.numbers import both, either, in_words, kind_of_number
+from stator.capture.numbers import both, either, in_words
+from stator.values.symbolic import kind_of_number
 from tests.capture.oracle import check
 
 INTS = tuple((torch.tensor(k),) for k in (3, 7, 0, -7, 2))

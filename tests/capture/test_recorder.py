@@ -4,7 +4,9 @@ import pytest
 import torch
 
 import stator
+from stator import InputSpec
 from stator.errors import UnsupportedCall
+from stator.program.ir import InputFacts
 from tests.capture.oracle import check, refusal
 
 ONE = torch.ones(2)
@@ -144,6 +146,49 @@ def test_views_write_through():
 def test_the_layout_of_an_argument_is_what_python_code_reads(ask):
     x = torch.ones(2, 3).t()
     assert stator.to_static(ask)(x) == ask(x)
+
+
+DENSE, COLUMNS, ROWS = torch.ones(4, 3), torch.ones(3, 4).t(), torch.ones(5, 7)[:4, :3]
+
+
+@pytest.mark.parametrize("spec", [{}, {"input_spec": [InputSpec([None, 3])]}])
+def test_strides_are_those_of_the_run_where_sizes_are_dynamic(spec):
+    static = stator.to_static(lambda x: x.stride()[0] * x, **spec)
+    for x in (torch.ones(2, 3), DENSE, COLUMNS, ROWS, ROWS[:3], ROWS[:2], torch.ones(3, 6).t()):
+        assert torch.equal(static(x), x.stride()[0] * x)
+
+
+def test_a_spec_does_not_make_an_argument_contiguous():
+    static = stator.to_static(lambda x: x.is_contiguous(), input_spec=[InputSpec([4, 3])])
+    assert [static(x) for x in (DENSE, COLUMNS, ROWS)] == [True, False, False]
+
+
+def test_a_row_of_an_argument_has_the_layout_of_the_run():
+    static = stator.to_static(lambda x: x[0].stride()[0] * x)
+    for x in (COLUMNS, torch.ones(3, 6).t(), torch.ones(3, 7).t(), DENSE, torch.ones(6, 3)):
+        assert torch.equal(static(x), x[0].stride()[0] * x)
+
+
+def test_a_program_says_what_its_capture_assumed_of_its_inputs():
+    static = stator.to_static(lambda x: x * 2)
+    static(DENSE)
+    assert list(static.program.input_facts.values()) == [InputFacts(False)]
+    static(DENSE.clone().requires_grad_())
+    assert list(static.program.input_facts.values()) == [InputFacts(True)]
+
+
+@pytest.mark.parametrize(
+    ("x", "layout", "text"),
+    [
+        (DENSE, "contiguous", "%x: f32[4, 3] contiguous"),
+        (COLUMNS, (1, 4), "%x: f32[4, 3] strides [1, 4]"),
+    ],
+)
+def test_a_layout_that_python_code_reads_is_part_of_the_program(x, layout, text):
+    static = stator.to_static(lambda x: x * 2 if x.is_contiguous() else x * 3)
+    static(x)
+    assert list(static.program.input_facts.values()) == [InputFacts(False, layout)]
+    assert text in str(static.program)
 
 
 def test_whether_an_argument_that_requires_grad_is_a_leaf_is_refused():

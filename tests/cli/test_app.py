@@ -11,7 +11,7 @@ import pytest
 import stator
 from stator.cli import app, looking
 from stator.cli.commands import main
-from stator.cli.screen import Outcome, size_text, time_text
+from stator.cli.screen import CommandOutcome, size_text, time_text
 from stator.errors import ProgramError
 
 COMMANDS = (
@@ -184,7 +184,7 @@ def test_every_option_of_a_command_is_taken_by_its_work(shell, monkeypatch):
 
         def called(**options):
             seen[command] = (work, options)
-            return Outcome({}, lambda screen: None)
+            return CommandOutcome({}, lambda screen: None)
 
         setattr(Stand, command, staticmethod(called))
         return Stand

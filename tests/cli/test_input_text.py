@@ -2,7 +2,7 @@
 
 import pytest
 
-from stator.cli.failures import Failure
+from stator.cli.failures import CommandFailure
 from stator.cli.input_text import (
     ConstantText,
     FileText,
@@ -53,7 +53,7 @@ def test_an_input_means(text, meaning):
     ],
 )
 def test_a_mistake_is_shown_with_a_caret(text, column, problem):
-    with pytest.raises(Failure) as caught:
+    with pytest.raises(CommandFailure) as caught:
         parse_input(text)
     shown = caught.value.text().split("\n")
     assert shown[0] == f"Error: --input: {problem}"
@@ -64,7 +64,7 @@ def test_a_mistake_is_shown_with_a_caret(text, column, problem):
 
 
 def test_the_whole_text_of_a_mistake():
-    with pytest.raises(Failure) as caught:
+    with pytest.raises(CommandFailure) as caught:
         parse_input("x:float32")
     assert caught.value.text() == (
         "Error: --input: the sizes are missing\n"
@@ -83,11 +83,11 @@ def test_sizes_and_settings():
 
 @pytest.mark.parametrize("text", ["B=x", "", "=", "1.5", "B=-1"])
 def test_what_is_no_size_is_refused(text):
-    with pytest.raises(Failure, match="--size: this is not a size"):
+    with pytest.raises(CommandFailure, match="--size: this is not a size"):
         parse_size(text)
 
 
 @pytest.mark.parametrize("text", ["width", "width=", "width=abc", "=3"])
 def test_what_is_no_setting_is_refused(text):
-    with pytest.raises(Failure, match="--init: "):
+    with pytest.raises(CommandFailure, match="--init: "):
         parse_setting(text)

@@ -6,7 +6,7 @@ import safetensors.torch
 import torch
 
 from stator import InputSpec
-from stator.cli.failures import Failure
+from stator.cli.failures import CommandFailure
 from stator.cli.inputs import arguments_for, read_inputs
 from stator.cli.objects import load_subject
 
@@ -68,7 +68,7 @@ def test_given_values_are_taken():
     ],
 )
 def test_values_that_are_no_tensor_are_refused(text, message):
-    with pytest.raises(Failure, match=message):
+    with pytest.raises(CommandFailure, match=message):
         values(text)
 
 
@@ -88,7 +88,7 @@ def test_files_give_one_array_or_several(folder):
     assert [one.name for one in read_inputs(["xy.npz"])] == ["x", "y"]
     assert torch.equal(values("y=xy.npz")[0], torch.zeros(3, dtype=torch.float64))
     assert values("v=w.safetensors")[0].dtype == torch.bfloat16
-    with pytest.raises(Failure, match="has no array `z`; it has x, y"):
+    with pytest.raises(CommandFailure, match="has no array `z`; it has x, y"):
         values("z=xy.npz")
 
 
@@ -97,7 +97,7 @@ def test_a_damaged_file_is_refused_and_no_pickle_is_read(folder, name):
     (folder / name).write_bytes(b"PK\x03\x04 no archive")
     if name == "objects.npy":
         numpy.save(name, numpy.array([{}], dtype=object), allow_pickle=True)
-    with pytest.raises(Failure, match=f"--input: {name} cannot be read"):
+    with pytest.raises(CommandFailure, match=f"--input: {name} cannot be read"):
         values(name)
 
 
@@ -128,7 +128,7 @@ def test_what_is_left_out_before_a_given_one_has_its_default(folder):
 def test_an_argument_by_name_alone_has_a_value_and_no_spec(folder):
     given = arguments_for(load_subject("net.py:Net"), ["x:f32[4]", "scale=2"])
     assert given.kwargs == {"scale": 2}
-    with pytest.raises(Failure, match="`scale` can be given by its name alone"):
+    with pytest.raises(CommandFailure, match="`scale` can be given by its name alone"):
         _ = given.specs
 
 
@@ -148,7 +148,7 @@ def test_without_inputs_the_functions_own_spec_counts(folder):
     ],
 )
 def test_inputs_that_do_not_fit_are_refused_with_the_parameters(folder, texts, message):
-    with pytest.raises(Failure, match=message):
+    with pytest.raises(CommandFailure, match=message):
         arguments_for(load_subject("net.py:pair"), texts)
 
 

@@ -13,7 +13,7 @@ from stator import InputSpec
 
 def test_everything_a_model_says_of_itself(shell, saved):
     data = shell("inspect", saved, "--json").json
-    assert data["format"] == 2
+    assert data["format"] == 3
     assert data["producer"] == {"stator": "0.1.0", "torch": torch.__version__.partition("+")[0]}
     assert data["mode"] == "train"
     assert data["methods"] == {
@@ -37,7 +37,7 @@ def test_everything_a_model_says_of_itself(shell, saved):
 
 def test_the_text_for_people(shell, saved):
     text = re.sub(r"[0-9a-f]{64}", "DIGEST", shell("inspect", saved).out)
-    assert text.startswith(f"{saved}\nformat 2, written by stator 0.1.0, torch ")
+    assert text.startswith(f"{saved}\nformat 3, written by stator 0.1.0, torch ")
     assert (
         "\n  method   mode   program\n  forward  train  forward\n  forward  eval   eval\n" in text
     )

@@ -5,12 +5,12 @@ import sys
 import pytest
 import torch
 
-from stator.cli.failures import REFUSED, USER_CODE, Failure
+from stator.cli.failures import REFUSED, USER_CODE, CommandFailure
 from stator.cli.objects import fresh_imports, is_object, load_subject
 
 
 def failure(target, *init):
-    with pytest.raises(Failure) as caught:
+    with pytest.raises(CommandFailure) as caught:
         load_subject(target, init)
     return caught.value
 

@@ -24,14 +24,14 @@ def test_what_is_the_same_as_eager_is_found_so(shell):
     assert done.exit_code == 0
     data = done.json
     assert data["ok"] is True
-    assert data["report"]["ways"] == {"gone": 2, "all": 2}  # both sides of its branch
+    assert data["report"]["paths"] == {"covered": 2, "all": 2}  # both sides of its branch
     assert [one["name"] for one in data["report"]["backends"]] == ["program", "saved"]
 
 
 def test_the_report_for_people_and_one_backend(shell):
     done = shell("verify", "net.py:sign", "--backend", "program", "--no-gradients", "--seed", "3")
     assert done.exit_code == 0
-    assert done.out.startswith("sign: the same as eager code\n")
+    assert done.out.startswith("sign: matches eager code\n")
     assert "saved" not in done.out
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import torch
 
 import stator
-from stator.capture.variables import Unknown
 from stator.debug.stepping.frame import Way
 from stator.debug.stepping.history import copied, is_same
+from stator.debug.stepping.variables import Unknown
 
 EVERY_LINE = Way("next_line", sys.maxsize)
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")

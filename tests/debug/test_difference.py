@@ -11,6 +11,7 @@ from stator import InputSpec, StaticFunction
 from stator.debug.difference import program_changes
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program
+from stator.program.sizes import Symbol
 from stator.program.structure import Fixed, Leaf, Mapping, Sequence
 from stator.program.types import TensorType
 from stator.program.verifier import verify
@@ -242,7 +243,8 @@ def test_a_size_that_stands_for_two_is_a_difference():
         values = tuple(Value(name, TensorType("float32", (size,))) for name, size in pairs)
         return Program("p", values, (), Block(), Fixed(None), Fixed(None))
 
-    one, other = given("s0", "s0"), given("s0", "s1")
+    s0, s1 = Symbol("s0"), Symbol("s1")
+    one, other = given(s0, s0), given(s0, s1)
     assert len(program_changes(one, other).changes) == 1
     assert len(program_changes(other, one).changes) == 1
 

@@ -165,6 +165,7 @@ def test_the_text_has_the_source_beside_what_became_of_it():
 
         1. because it was called for the first time
            takes x: f32[2]; 1 op
+           runs in: interpreter (the default)
 
            {__file__}, in halve
            {line + 1:5} |     return x / 2                       1 op

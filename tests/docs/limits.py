@@ -79,7 +79,7 @@ def save_a_counter() -> None:
 
 
 def another_backend() -> Any:
-    return stator.to_static(add, backend="native")
+    return stator.to_static(add, backend="xla")
 
 
 LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
@@ -102,6 +102,6 @@ LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "ST302", broadcast_any_sizes),
     "saving a model whose call changes Python objects other than registered buffers": (
         "ST200", save_a_counter),
-    'any `backend` but `"interpreter"`': (
-        "ST100", another_backend),
+    'any `backend` but `"interpreter"` and `"native"`': (
+        "ST303", another_backend),
 }  # fmt: skip

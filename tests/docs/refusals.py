@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
+import os
 import re
 import textwrap
 import types
@@ -20,13 +21,14 @@ import torch
 
 import stator
 from stator import StatorError, errors
-from stator.capture.recorder import REFUSED_OPS
+from stator.capture.torch_ops import REFUSED_OPS
+from stator.library.tensor_calls import REFUSED_CALLS
 from stator.source import fence
-from stator.staging.tensor_calls import REFUSED_CALLS
 from tests.docs import limits, refused
 from tests.docs.documents import ROOT
 
 SOURCE = ROOT / "src" / "stator"
+VERIFY = ROOT / "src" / "stator_verify"
 HOLE = "…"
 CLASSES = {
     name: one
@@ -37,18 +39,29 @@ CLASSES = {
 TABLES = {
     ("capture/recorder.py", "problem"),
     ("source/fence.py", "problem"),
-    ("staging/calls.py", "found[0]"),
+    ("library/refused_calls.py", "found[0]"),
 }
 # what a call or a file is told: their texts are made from what is at hand
 MADE_AT_RUN_TIME = {
+    ("execute/backend.py", "problem"),
     ("execute/interpreter.py", "text"),
     ("execute/interpreter.py", "str(error)"),
     ("export/saved_model.py", "problem"),
+    ("native/backend.py", "error['message']"),
     ("program/verifier.py", "rule"),
 }
 
 # texts of a refused program that no example meets yet: take one off when you write its example
 WITHOUT_EXAMPLE = frozenset({
+    "a view of a dict whose keys only a run knows is used as a set",
+    "the rest of an iterator is used after a loop or a search that took some of its items: only a "
+    "run knows how many",
+    "items of a … of the caller's are taken: only the capture would take them, and no later call",
+    "a host call cannot give a …",
+    "`…` is called by each run, and a saved model cannot call Python",
+    "`…` is given a value that a program cannot pass to Python: …",
+    "`…` is given an object of the caller's that this call has changed before",
+    "what `…` gives is used, and only a run has it",
     "the buffer `…` is …, and is given …, which a saved model cannot keep in it",
     "… is a …, which has no Python source",
     "build_strategy is a …",
@@ -152,11 +165,12 @@ def _source_refusals() -> Iterator[Refusal]:
 
 def error_calls() -> Iterator[tuple[str, ast.Call]]:
     """Each place in the source that makes a StatorError."""
-    for file in sorted(SOURCE.rglob("*.py"), key=lambda file: file.as_posix()):
+    files = [*SOURCE.rglob("*.py"), *VERIFY.rglob("*.py")]
+    for file in sorted(files, key=lambda file: file.as_posix()):
         for node in ast.walk(ast.parse(file.read_text())):
             named = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
             if named and node.func.id in CLASSES and node.args:
-                yield file.relative_to(SOURCE).as_posix(), node
+                yield os.path.relpath(file, SOURCE), node
 
 
 def _code(call: ast.Call) -> str:
@@ -207,7 +221,7 @@ def table_refusals() -> Iterator[Refusal]:
 
 
 def _pairs_in_calls() -> Iterator[tuple[str, str]]:
-    tree = ast.parse((SOURCE / "staging" / "calls.py").read_text())
+    tree = ast.parse((SOURCE / "library" / "refused_calls.py").read_text())
     for node in ast.walk(tree):
         pair = isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple)
         if pair and ast.unparse(node.targets[0]) == "found":

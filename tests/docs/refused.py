@@ -8,7 +8,7 @@ from __future__ import annotations
 import array
 import collections
 import contextvars
-import io
+import queue
 import random
 import sys
 
@@ -21,7 +21,7 @@ Pair = collections.namedtuple("Pair", "first second")
 TAGS = {"seen"}
 TABLE: dict[str, object] = {"seen": 1}
 COUNTS = array.array("i", [0])
-PAPER = io.StringIO()
+MAILBOX: queue.SimpleQueue[str] = queue.SimpleQueue()
 DEPTH: contextvars.ContextVar[int] = contextvars.ContextVar("depth")
 
 
@@ -124,6 +124,18 @@ def several_exceptions(x, y):
     except* ValueError:
         x = x - 1
     return x
+
+
+def ascii_of_a_list(x, y):
+    return f"{[x.sum().item()]!a}"
+
+
+def large_integer(x, y):
+    return x * (int(y) + 2**64)
+
+
+def overflowing_integer(x, y):
+    return x, int(y) ** 64
 
 
 def sent_value(x, y):
@@ -329,10 +341,10 @@ def contiguous_asked(x, y):
     return x.nonzero().t().is_contiguous()
 
 
-def module_put_into_a_list(x, y):
-    kept = []
+def slice_put_into_a_list(x, y):
+    first, kept = slice(0, 1), []
     while y > 0:
-        kept.append(torch)
+        kept.append(first)
         y = y - 1
     return kept
 
@@ -693,7 +705,7 @@ def array_of_the_caller_written(x, y):
 
 
 def method_of_an_object_of_the_caller(x, y):
-    PAPER.write("called")
+    MAILBOX.put("called")
     return x
 
 

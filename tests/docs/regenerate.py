@@ -4,7 +4,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.docs import cli, debugging, error_pages, refusals, syntax, texts, verifying
+from tests.docs import cli, debugging, error_pages, op_table, refusals, syntax, texts, verifying
 from tests.docs.documents import ROOT, Makers, made_blocks, with_blocks, with_tables
 from tests.docs.features import table
 from tests.docs.stages import MAKERS
@@ -12,6 +12,7 @@ from tests.docs.stages import MAKERS
 ARCHITECTURE = ROOT / "docs" / "architecture.md"
 CLI = ROOT / "docs" / "cli.md"
 DEBUGGING = ROOT / "docs" / "debugging.md"
+FORMAT = ROOT / "docs" / "format.md"
 MODELS = ROOT / "docs" / "models.md"
 REFUSALS = ROOT / "docs" / "refusals.md"
 SYNTAX = ROOT / "docs" / "syntax.md"
@@ -25,6 +26,7 @@ def main() -> None:
     write_unless_comparable(CLI, cli.MAKERS, cli.comparable)
     with_made = with_blocks(DEBUGGING.read_text(), debugging.MAKERS)
     write(DEBUGGING, with_tables(with_made, debugging.TABLES))
+    write(FORMAT, with_tables(FORMAT.read_text(), {"ops": op_table.table}))
     write(MODELS, with_tables(MODELS.read_text(), TABLES))
     write(REFUSALS, refusals.page())
     write(texts.MESSAGES, texts.messages())

@@ -16,7 +16,6 @@ import stator
 from docs.examples import captures
 from docs.examples.collatz import collatz
 from stator import InputSpec, StaticFunction
-from stator.capture.kinds import describe, merge, name_of
 from stator.program.printer import print_program
 from stator.rewrite.convert import PASSES
 from stator.rewrite.prepare import as_function
@@ -25,6 +24,8 @@ from stator.source.fence import FENCE
 from stator.source.liveness import liveness
 from stator.source.scopes import scope_of
 from stator.source.text import read_source
+from stator.values.describe import describe, name_of
+from stator.values.merge import merge
 from tests.docs.documents import ROOT
 
 STORY = "rewrite_while|while_stmt|capture_while|stator::while|run_while"
@@ -190,6 +191,14 @@ def containers() -> str:
     return _program_of(captures.keep_positive, torch.tensor([1.0, -1.0, 2.0]), spec=[ANY_LENGTH])
 
 
+def walk_rewritten() -> str:
+    return str(stator.to_static(captures.settle).code)
+
+
+def walk() -> str:
+    return _program_of(captures.settle, torch.ones(3), torch.tensor(7.0))
+
+
 def sizes() -> str:
     return _program_of(captures.grow, torch.ones(3), spec=[ANY_LENGTH])
 
@@ -243,6 +252,9 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "union": union,
     "containers-source": partial(source_of, captures.keep_positive),
     "containers": containers,
+    "walk-source": partial(source_of, captures.settle),
+    "walk-rewritten": walk_rewritten,
+    "walk": walk,
     "sizes-source": partial(source_of, captures.grow),
     "sizes": sizes,
     "demands-source": partial(source_of, captures.add),

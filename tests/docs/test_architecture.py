@@ -1,5 +1,7 @@
 """docs/architecture.md shows what the stages really make: each block is made here and compared."""
 
+import re
+
 import pytest
 
 from tests.docs.documents import ROOT, made_blocks
@@ -30,3 +32,10 @@ def test_the_folders_in_the_document_are_those_of_the_package():
     package = ROOT / "src" / "stator"
     folders = {path.parent.name for path in package.glob("*/__init__.py")}
     assert {folder for folder in folders if f"| `{folder}/` |" not in described} == set()
+
+
+def test_the_walk_has_one_branch_for_the_break_and_at_most_25_concepts():
+    text = DOCUMENT
+    walk = text[text.index("## A `while` with a `break`") : text.index("## The whole story of")]
+    assert 20 <= len(set(re.findall(r"\*\*([a-z ]+)\*\*", walk))) <= 25
+    assert MAKERS["walk"]().count("stator::if") == 1

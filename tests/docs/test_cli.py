@@ -17,7 +17,13 @@ def test_every_maker_has_its_block():
     assert made_blocks(DOCUMENT).keys() == MAKERS.keys()
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("bench", "fields") else ())
+        for name in MAKERS
+    ],
+)
 def test_a_block_is_what_its_maker_makes(name):
     text = made_blocks(DOCUMENT)[name]
     made = MAKERS[name]()

@@ -26,10 +26,12 @@ def tried():
     return [(example, error_of(example)) for example in examples()]
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_source_and_the_examples_make():
     assert REFUSALS.read_text() == page(), "if the change is meant: python -m tests.docs.regenerate"
 
 
+@pytest.mark.slow
 def test_every_example_has_its_text_on_the_page(tried):
     assert [one.shown.__name__ for one, error in tried if met_by(error) is None] == []
 

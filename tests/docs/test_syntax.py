@@ -14,6 +14,7 @@ def section(title):
     return SYNTAX.read_text().split(f"\n### {title}\n")[1].split("\n### ")[0].split("\n## ")[0]
 
 
+@pytest.mark.slow
 def test_the_page_is_what_the_zoo_makes():
     assert SYNTAX.read_text() == syntax.page(), (
         "if the change is meant: python -m tests.docs.regenerate"

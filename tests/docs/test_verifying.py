@@ -18,7 +18,10 @@ def test_every_maker_has_its_block():
     assert made_blocks(DOCUMENT).keys() == MAKERS.keys()
 
 
-@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name == "pytest" else ()) for name in MAKERS],
+)
 def test_a_block_is_what_its_maker_makes(name):
     text = made_blocks(DOCUMENT)[name]
     assert text == MAKERS[name](), "if the change is meant: python -m tests.docs.regenerate"

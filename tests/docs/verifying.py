@@ -13,10 +13,10 @@ import torch
 
 import stator
 from docs.examples import routing
-from stator.debug.verification.report import Verification
-from tests.debug import faults
-from tests.debug.faults import with_fault
+from stator.api.verification import Verification
 from tests.docs.documents import ROOT
+from tests.verify import faults
+from tests.verify.faults import with_fault
 
 INPUTS = (torch.tensor([[1.0, 2.0, 3.0]]),)
 

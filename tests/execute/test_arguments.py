@@ -8,19 +8,26 @@ import torch
 
 from stator.errors import ProgramError, SpecMismatch
 from stator.execute.arguments import describe, flatten_inputs
+from stator.program.ir import InputFacts
 from stator.program.structure import (
-    Columns,
+    Choice,
     Fixed,
     Leaf,
     Mapping,
     Record,
+    RuntimeList,
     Sequence,
-    Variant,
 )
 from stator.program.types import ListType, NumberType, OptionalType, TextType
 from tests.program.builder import BOOL, FLOAT, INT, tensor
 
 CAPTURED = "as it was when the program was captured"
+ROW = torch.ones(4, 3)
+LAYOUTS = [
+    ("contiguous", ROW.t(), "args[0] must be contiguous, as it was when the program was captured"),
+    ((1, 3), torch.ones(3, 4), "args[0] must have the strides [1, 3], as it had when the program "
+                               "was captured, not [4, 1]"),
+]  # fmt: skip
 Point = namedtuple("Point", ["x", "y"])
 
 
@@ -73,7 +80,7 @@ def test_records_are_opened_by_their_fields():
 
 
 def test_lists_of_any_length_become_columns():
-    structure = call(Columns(Sequence("tuple", (Leaf(0), Leaf(1)))))
+    structure = call(RuntimeList(Sequence("tuple", (Leaf(0), Leaf(1)))))
     types = [ListType(INT), ListType(tensor("n"))]
     ones, twos = torch.ones(1), torch.ones(2)
     assert flat(structure, [(1, ones), (2, twos)], types=types) == ([1, 2], [ones, twos])
@@ -167,9 +174,20 @@ def test_keywords_may_come_in_any_order():
 
 def test_an_input_cannot_be_a_choice():
     with pytest.raises(ProgramError) as caught:
-        flat(call(Variant(0, ())), 1, types=[])
+        flat(call(Choice(0, ())), 1, types=[])
     assert caught.value.problem == "args[0] is a choice, which an input cannot be"
 
 
 def test_a_tensor_is_described_by_its_type():
     assert describe([torch.ones(2, 3), None, Point]) == "[f32[2, 3], None, a type]"
+
+
+@pytest.mark.parametrize(("layout", "given", "text"), LAYOUTS)
+def test_a_layout_that_the_program_relies_on_is_checked(layout, given, text):
+    structure = Sequence("tuple", (Sequence("tuple", (Leaf(0),)), Mapping((), ())))
+    kind = tensor(*given.shape)
+    with pytest.raises(SpecMismatch) as caught:
+        flatten_inputs(structure, [given], {}, types=[kind], facts=[InputFacts(False, layout)])
+    assert caught.value.problem == text
+    for facts in (InputFacts(False), InputFacts(False, given.stride()), None):
+        flatten_inputs(structure, [given], {}, types=[kind], facts=[facts])

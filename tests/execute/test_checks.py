@@ -3,13 +3,14 @@
 from stator.execute.checks import split_checks
 from stator.program.ir import Block, Op, Value
 from stator.program.program import Program
+from stator.program.sizes import Symbol
 from stator.program.structure import Fixed
 from stator.program.types import NumberType, TensorType
 
 
 def made(*ops):
     """A program of one input over these ops; `ops` take (input, size, flag, item)."""
-    x = Value("x", TensorType("float32", ("s0",), "cpu"))
+    x = Value("x", TensorType("float32", (Symbol("s0"),), "cpu"))
     size, flag = Value("1", NumberType("int")), Value("2", NumberType("bool"))
     item = Value("3", NumberType("int"))
     every = {

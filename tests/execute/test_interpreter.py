@@ -9,9 +9,9 @@ import pytest
 import torch
 
 from stator.errors import DemandViolated, InputError, ProgramError
-from stator.execute.interpreter import FUNCTIONS, HANDLERS, prepare, run
+from stator.execute.interpreter import FUNCTIONS, HANDLERS, INTERPRETER, run
 from stator.program.ir import Literal
-from stator.program.ops import STATOR_OPS
+from stator.program.opset.queries import STATOR_OPS
 from stator.program.types import ListType, OptionalType, TextType
 from stator.program.verifier import verify
 from tests.program.builder import BOOL, FLOAT, INT, Builder, tensor
@@ -233,15 +233,13 @@ def test_a_function_that_never_stops_calling_itself_is_a_recursion_error():
         ("list_make", (1, 2), [1, 2]), ("list_length", ((1, 2),), 2), ("list_get", ((1, 2), -1), 2),
         ("list_slice", ((1, 2, 3), None, None, -1), [3, 2, 1]), ("list_append", ((1,), 2), [1, 2]),
         ("list_insert", ((1, 2), 1, 9), [1, 9, 2]), ("list_set", ((1, 2), 0, 9), [9, 2]),
-        ("list_delete", ((1, 2), 0), [2]), ("list_extend", ((1,), (2,)), [1, 2]),
-        ("list_repeat", ((1, 2), 2), [1, 2, 1, 2]), ("list_reverse", ((1, 2),), [2, 1]),
-        ("list_pop", ((1, 2, 3), 0), [2, 3]), ("list_take", ((5, 6, 7), (2, 0)), [7, 5]),
+        ("list_delete", ((1, 2), 0), [2]),
         ("list_order", (False, (3, 1, 2)), [1, 2, 0]),
         ("list_order", (True, (1, 1), (1, 2)), [1, 0]),
     ],
 )  # fmt: skip
 def test_number_text_and_list_ops_mean_what_python_means(name, args, expected):
-    (result,) = outputs(number_program(name, *args, gives=ListType(INT)))
+    (result,) = run(number_program(name, *args, gives=ListType(INT)), (), {})
     assert result == expected
     assert type(result) is type(expected)
 
@@ -414,8 +412,8 @@ def test_intermediate_tensors_are_freed_after_their_last_use():
 
 
 def test_a_prepared_program_runs_many_times():
-    runner = prepare(halving_loop())
-    assert [runner([torch.tensor([size])], {})[1] for size in (1.0, 2.0, 8.0)] == [0, 1, 3]
+    run_inputs = INTERPRETER.prepare(halving_loop()).bind({})
+    assert [run_inputs([torch.tensor([size])])[1] for size in (1.0, 2.0, 8.0)] == [0, 1, 3]
 
 
 def test_an_unknown_op_is_a_broken_program():

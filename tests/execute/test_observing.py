@@ -4,7 +4,8 @@ import pytest
 import torch
 
 import stator
-from stator.execute.interpreter import prepare
+from stator.execute.backend import RunOptions
+from stator.execute.interpreter import INTERPRETER, run
 
 
 class Notes:
@@ -35,9 +36,9 @@ def observed(function, *args):
     """What a run of the program of `function` gives, and what its observer was told."""
     static, notes = stator.to_static(function), Notes()
     captured = static.capture([stator.InputSpec.from_tensor(arg) for arg in args])
-    run = prepare(captured.program, observer=notes)
     try:
-        return run(args, captured.tensors), notes.lines
+        outputs = run(captured.program, args, captured.tensors, RunOptions(observer=notes))
+        return outputs, notes.lines
     except ValueError:
         return None, notes.lines
 
@@ -117,14 +118,16 @@ def test_an_observer_stops_a_run_also_inside_a_try():
 
     captured = stator.to_static(guarded).capture([stator.InputSpec([], "float32")])
     with pytest.raises(Stop):
-        prepare(captured.program, observer=Stops())([torch.tensor(1.0)], captured.tensors)
+        run(captured.program, [torch.tensor(1.0)], captured.tensors, RunOptions(observer=Stops()))
 
 
 def test_without_an_observer_a_step_is_the_plain_function():
     captured = stator.to_static(halved).capture([stator.InputSpec([], "int64")])
-    plain = prepare(captured.program).body.steps
-    told = prepare(captured.program, observer=Notes()).body.steps
-    assert len(told) == len(plain) + 2
+    body = INTERPRETER.prepare(captured.program).body
+    observed = INTERPRETER.prepare(captured.program, RunOptions(observer=Notes())).body
+    assert body.observe is None
+    assert observed.observe is not None
+    plain = body.steps
     assert all(step.run.__module__.startswith("stator") for step in plain)
     assert [step.run.__name__ for step in plain] == ["run_torch", "run_torch", "run_while"]
 
@@ -135,7 +138,8 @@ def test_checks_are_a_block_before_the_body():
 
     notes = Notes()
     captured = stator.to_static(added).capture([stator.InputSpec([None]), stator.InputSpec([None])])
-    prepare(captured.program, observer=notes)([torch.ones(2), torch.ones(2)], captured.tensors)
+    inputs, options = [torch.ones(2), torch.ones(2)], RunOptions(observer=notes)
+    run(captured.program, inputs, captured.tensors, options)
     first, second = (k for k, line in enumerate(notes.lines) if line == "enter []")
     assert first == 0
     assert notes.lines[second - 1] == "leave"

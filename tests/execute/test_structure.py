@@ -9,13 +9,13 @@ import pytest
 from stator.errors import ProgramError
 from stator.execute.structure import find_record_class, unflatten
 from stator.program.structure import (
-    Columns,
+    Choice,
     Fixed,
     Leaf,
     Mapping,
     Record,
+    RuntimeList,
     Sequence,
-    Variant,
     positions_in,
 )
 from tests.said import said
@@ -60,31 +60,31 @@ def test_sequences_and_mappings_are_put_together(structure, expected):
 
 @pytest.mark.parametrize(("tag", "expected"), [(0, None), (1, ["b"]), (True, ["b"])])
 def test_a_variant_is_chosen_by_its_tag(tag, expected):
-    structure = Variant(0, (Fixed(None), Sequence("list", (Leaf(1),))))
+    structure = Choice(0, (Fixed(None), Sequence("list", (Leaf(1),))))
     assert unflatten(structure, (tag, "b")) == expected
 
 
 def test_columns_are_zipped_into_rows():
-    structure = Columns(Sequence("tuple", (Leaf(0), Leaf(1), Fixed("c"))))
+    structure = RuntimeList(Sequence("tuple", (Leaf(0), Leaf(1), Fixed("c"))))
     assert unflatten(structure, ([1, 2], ["a", "b"])) == [(1, "a", "c"), (2, "b", "c")]
     assert unflatten(structure, ([], [])) == []
 
 
 def test_columns_may_stand_in_columns_and_hold_choices():
-    nested = Columns(Sequence("list", (Leaf(0), Columns(Leaf(1)))))
+    nested = RuntimeList(Sequence("list", (Leaf(0), RuntimeList(Leaf(1)))))
     assert unflatten(nested, ([1, 2], [[3], [4, 5]])) == [[1, [3]], [2, [4, 5]]]
-    choices = Columns(Variant(0, (Fixed("none"), Leaf(1))))
+    choices = RuntimeList(Choice(0, (Fixed("none"), Leaf(1))))
     assert unflatten(choices, ([0, 1], ["x", "y"])) == ["none", "y"]
 
 
 def test_columns_of_different_lengths_are_a_broken_program():
     with pytest.raises(ProgramError) as caught:
-        unflatten(Columns(Sequence("tuple", (Leaf(0), Leaf(1)))), ([1], []))
+        unflatten(RuntimeList(Sequence("tuple", (Leaf(0), Leaf(1)))), ([1], []))
     assert said(caught.value) == "[ST900] the columns of a list have no common length"
 
 
 def test_positions_include_tags():
-    structure = Sequence("list", (Columns(Leaf(2)), Variant(0, (Leaf(1), Fixed(1)))))
+    structure = Sequence("list", (RuntimeList(Leaf(2)), Choice(0, (Leaf(1), Fixed(1)))))
     assert tuple(positions_in(structure)) == (2, 0, 1)
 
 

@@ -64,7 +64,8 @@ OPS = (
     "aten::batch_norm", "aten::layer_norm", "aten::softmax.int", "aten::item", "aten::to.dtype",
     "aten::from_file", "aten::set_", "aten::save", "aten::_reshape_alias", "prim::Print",
     "c10d::barrier", "quantized::linear", "os::system", "aten::", "::", "aten::add.", "stator::no",
-    "stator::add", "stator::list_repeat", "stator::raise", "stator::select", "stator::pow",
+    "stator::add", "stator::list_repeat", "stator::list_slice", "stator::raise",
+    "stator::select", "stator::pow",
     "stator::format", "stator::print", "stator::list_get", "stator::try", "stator::demand",
 )  # fmt: skip
 DEEP = json.loads("[" * 150 + "]" * 150)

@@ -3,11 +3,11 @@
 import pytest
 
 from stator.errors import FormatError
-from stator.export.allowed_ops import ALLOWED_PRIVATE, known_op
 from stator.export.checking import Damage
-from stator.export.op_calls import check_call, check_try
+from stator.export.op_calls import check_operands, known_op
 from stator.export.op_table import check_schema, encode_ops, schema_text
 from stator.program.ir import Literal, Op
+from stator.program.opset.in_files import ALLOWED_PRIVATE
 from tests.program.builder import Builder, tensor
 from tests.said import said
 
@@ -63,22 +63,23 @@ def op(name, *args, results=0, **attributes):
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (op("aten::relu", 1, 2), "here.args has 2 items; aten::relu takes 1"),
-        (op("aten::relu"), "here does not give aten::relu its 'self'"),
-        (op("aten::relu", 1, x=1), "here.attributes has 'x', which aten::relu cannot take there"),
+        (op("aten::relu", 1, 2), "here: aten::relu is given 2 arguments; it takes 1"),
+        (op("aten::relu"), "here: aten::relu is not given its 'self'"),
+        (op("aten::relu", "a"), "here: aten::relu is given 'a' for its `self: Tensor`"),
+        (op("aten::relu", 1, x=1), "here: aten::relu is given 'x', which it cannot take there"),
         (op("aten::relu", 1, self=1),
-         "here.attributes has 'self', which aten::relu cannot take there"),
-        (op("aten::relu", 1, results=2), "here.results has 2 items; aten::relu gives 1"),
+         "here: aten::relu is given 'self', which it cannot take there"),
+        (op("aten::relu", 1, results=2), "here: aten::relu gives 1 results, not 2"),
         (op("aten::zeros", (2,), dtype=6),
-         "here gives aten::zeros something else than a dtype for its 'dtype'"),
+         "here: aten::zeros is given 6 for its `dtype: Optional[ScalarType]`"),
         (op("aten::zeros", (2,), layout=Literal("dtype", "float32")),
-         "here gives aten::zeros something else than a layout for its 'layout'"),
-        (op("aten::to.dtype", 1, 6),
-         "here gives aten::to.dtype something else than a dtype for its 'dtype'"),
+         "here: aten::zeros is given Literal(kind='dtype', text='float32') for its "
+         "`layout: Optional[Layout]`"),
+        (op("aten::to.dtype", 1, 6), "here: aten::to.dtype is given 6 for its `dtype: ScalarType`"),
     ],
 )  # fmt: skip
 def test_a_call_that_the_schema_does_not_have_is_refused(call, problem):
-    assert fault(check_call, call, "here") == problem
+    assert fault(check_operands, call, "here") == problem
 
 
 @pytest.mark.parametrize(
@@ -91,7 +92,7 @@ def test_a_call_that_the_schema_does_not_have_is_refused(call, problem):
     ],
 )
 def test_a_call_that_the_schema_has_is_right(call):
-    check_call(call, "here")
+    check_operands(call, "here")
 
 
 NAMES = (("ValueError",),)
@@ -100,24 +101,21 @@ NAMES = (("ValueError",),)
 @pytest.mark.parametrize(
     ("attributes", "problem"),
     [
-        ({}, "here.attributes must have a number for stator::try"),
-        ({"number": True}, "here.attributes must have a number for stator::try"),
-        ({"number": 0, "catches": 5}, "here.attributes.catches must be lists of names"),
-        ({"number": 0, "catches": ((1,),)}, "here.attributes.catches must be lists of names"),
-        ({"number": 0, "catches": NAMES, "asks": 5},
-         "here.attributes.asks must have a list for each handler"),
-        ({"number": 0, "catches": NAMES, "asks": ()},
-         "here.attributes.asks must have a list for each handler"),
+        ({}, "here: stator::try is not given its `number`"),
+        ({"number": "1"}, "here: stator::try is given '1' for its `number: int`"),
+        ({"number": 0, "catches": 5}, "here: stator::try is given 5 for its `catches: [[text]]`"),
+        ({"number": 0, "catches": ((1,),)},
+         "here: stator::try is given ((1,),) for its `catches: [[text]]`"),
         ({"number": 0, "catches": NAMES, "asks": (5,)},
-         "here.attributes.asks must be lists of lists of names"),
+         "here: stator::try is given (5,) for its `asks: [[[text]]]`"),
     ],
 )  # fmt: skip
 def test_a_try_without_names_for_its_handlers_is_refused(attributes, problem):
-    assert fault(check_try, op("stator::try", **attributes), "here") == problem
+    assert fault(check_operands, op("stator::try", **attributes), "here") == problem
 
 
 def test_a_try_with_names_for_its_handlers_is_right():
-    check_try(op("stator::try", number=0, catches=NAMES, asks=(NAMES,)), "here")
+    check_operands(op("stator::try", number=0, catches=NAMES, asks=(NAMES,)), "here")
 
 
 OWN = "aten::add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor"

@@ -6,7 +6,7 @@ import copy
 import pytest
 
 from stator.export.checking import Damage
-from stator.export.decoding import decode_constant, decode_program
+from stator.export.decoding import decode_constant, decode_program, decode_size_text
 from stator.export.encoding import encode_program
 from tests.program.zoo import everything, linear
 
@@ -58,16 +58,58 @@ for _ in range(200):
             "p.inputs[0].type names 'nn', which is no dtype of torch",
         ),
         (
+            changed("inputs", 0, "type", to={"tag": {"union": "t0", "count": 0}}),
+            "p.inputs[0].type.count must be 1 or more",
+        ),
+        (
+            changed("inputs", 0, "type", to={"part": {"type": {"text": None}, "union": "t0"}}),
+            "p.inputs[0].type has no 'alternatives'",
+        ),
+        (
+            changed("inputs", 0, "requires_grad", to=1),
+            "p.inputs[0].requires_grad must be true or false, not an integer",
+        ),
+        (
+            {**LINEAR, "inputs": [{**LINEAR["inputs"][0], "requires_grad": True, "layout": "odd"}]},
+            "p.inputs[0].layout must be contiguous, or strides",
+        ),
+        (
+            {**LINEAR, "inputs": [{**LINEAR["inputs"][0], "requires_grad": True, "layout": ["a"]}]},
+            "p.inputs[0].layout must be an integer, not a text",
+        ),
+        (
             changed("inputs", 0, "type", "tensor", "device", to="moon"),
             "p.inputs[0].type names 'moon', which is no device of torch",
         ),
         (
             changed("inputs", 0, "type", "tensor", "shape", to=[-1]),
-            "p.inputs[0].type.shape must hold sizes and names of sizes",
+            "p.inputs[0].type.shape[0] is no size",
         ),
         (
             changed("inputs", 0, "type", "tensor", "shape", to=[True]),
-            "p.inputs[0].type.shape must hold sizes and names of sizes",
+            "p.inputs[0].type.shape[0] is no size",
+        ),
+        *(
+            (
+                changed("inputs", 0, "type", "tensor", "shape", to=[2, size]),
+                f"p.inputs[0].type.shape[1]{problem}",
+            )
+            for size, problem in [
+                ("2*n", " names a size '2*n', which is no name"),
+                ("", " names a size '', which is no name"),
+                (
+                    {"float": 2.0},
+                    " must be one of add, mul, floordiv, mod, pow, min, max, truediv, "
+                    "floor, ceil, trunc, round, not 'float'",
+                ),
+                ({"add": ["n"]}, " gives add 1 arguments"),
+                ({"floordiv": ["n", 2, 2]}, " gives floordiv 3 arguments"),
+                ({"add": ["n", None]}, " is no size"),
+                ({"add": ["n", {"float": "inf"}]}, ".float must be a fraction, not a text"),
+                ({"add": "n"}, " must be a list, not a text"),
+                ({"add": ["n", 1], "mul": ["n", 1]}, " must be an object with one key"),
+                ({"max": ["n", 2**64]}, " is no size"),
+            ]
         ),
         (
             changed("stored", 0, "kind", to="weight"),
@@ -153,6 +195,25 @@ def test_a_fault_is_named_by_its_place(data, text):
 def test_every_part_of_a_program_must_be_there(key):
     data = {name: part for name, part in LINEAR.items() if name != key}
     assert fault(data) == f"p has no {key!r}"
+
+
+def test_expressions_of_sizes_are_nested_only_so_deep():
+    size = "n"
+    for _ in range(102):
+        size = {"add": [size, 1]}
+    data = changed("inputs", 0, "type", "tensor", "shape", to=[2, size])
+    assert fault(data) == "p.inputs[0].type.shape[1] is nested more than 100 deep"
+
+
+@pytest.mark.parametrize("size", [None, [], 1.5, True, {"add": ["n", 1]}])
+def test_old_files_hold_no_size_but_numbers_and_text(size):
+    with pytest.raises(Damage):
+        decode_size_text(size, "p")
+
+
+@pytest.mark.parametrize(("size", "text"), [(2, "2"), ("s0", "s0"), ("2*s1", "2*s1"), ("?", "?")])
+def test_sizes_of_old_files_are_text(size, text):
+    assert str(decode_size_text(size, "p")) == text
 
 
 def test_a_float_of_two_keys_is_no_constant():

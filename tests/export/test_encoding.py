@@ -3,14 +3,25 @@
 import json
 
 import pytest
+from hypothesis import given
 
 from stator.errors import FormatError
-from stator.export.decoding import decode_plain, decode_program
-from stator.export.encoding import encode_arg, encode_plain, encode_program
-from stator.program.ir import Block, Op
+from stator.export.decoding import decode_plain, decode_program, decode_size, decode_type
+from stator.export.encoding import (
+    MAX_NESTING,
+    encode_arg,
+    encode_plain,
+    encode_program,
+    encode_size,
+    encode_type,
+)
+from stator.program.ir import Block, InputFacts, Op
+from stator.program.sizes import AnySize, SizeExpr, Symbol
 from stator.program.structure import Fixed, Sequence
+from stator.program.types import ListType, NumberType, OptionalType, Presence, Tag
 from stator.program.verifier import verify
 from tests.program.builder import INT, Builder
+from tests.program.size_strategies import sizes
 from tests.program.zoo import everything, linear
 
 
@@ -54,6 +65,35 @@ def test_places_keep_the_name_of_the_file_but_not_its_folder():
 )
 def test_constants_have_a_form_that_every_reader_tells_apart(constant, encoded):
     assert encode_arg(constant) == encoded
+
+
+@pytest.mark.parametrize(
+    ("size", "encoded"),
+    [
+        (3, 3),
+        (Symbol("n"), "n"),
+        (AnySize(), None),
+        (SizeExpr("add", (SizeExpr("mul", (2, Symbol("n"))), -1)),
+         {"add": [{"mul": [2, "n"]}, -1]}),
+        (SizeExpr("trunc", (SizeExpr("mul", (1.5, Symbol("n"))),)),
+         {"trunc": [{"mul": [{"float": 1.5}, "n"]}]}),
+    ],
+)  # fmt: skip
+def test_sizes_are_data(size, encoded):
+    assert encode_size(size) == encoded
+
+
+@given(sizes())
+def test_a_size_comes_back_the_same(size):
+    text = json.dumps(encode_size(size), allow_nan=False)
+    assert decode_size(json.loads(text), "p") == size
+
+
+def test_a_size_that_is_nested_too_deeply_is_some_size():
+    size = Symbol("n")
+    for _ in range(MAX_NESTING + 1):
+        size = SizeExpr("add", (size, 1))
+    assert encode_size(size) is None
 
 
 def test_integers_beyond_64_bits_are_refused():
@@ -102,3 +142,27 @@ def test_a_value_is_read_as_one_object():
     n = build.input("n", INT)
     again = round_trip(build.program(n, build.op("stator::add", n, n, gives=INT)))
     assert again.body.outputs[0] is again.inputs[0] is again.body.ops[0].args[1]
+
+
+@pytest.mark.parametrize("layout", [None, "contiguous", (1, 4)])
+@pytest.mark.parametrize("requires_grad", [False, True])
+def test_what_was_assumed_of_an_input_comes_back(layout, requires_grad):
+    program = linear()
+    facts = InputFacts(requires_grad, layout)
+    program.input_facts = {program.inputs[0]: facts}
+    again = round_trip(program)
+    assert again.input_facts == {again.inputs[0]: facts}
+
+
+@pytest.mark.parametrize(
+    ("kind", "encoded"),
+    [
+        (NumberType("int", Tag("t0", 2)), {"tag": {"union": "t0", "count": 2}}),
+        (OptionalType(INT, Presence("t0", (0, 2))),
+         {"part": {"type": {"number": "int"}, "union": "t0", "alternatives": [0, 2]}}),
+        (ListType(OptionalType(INT)), {"list": {"optional": {"number": "int"}}}),
+    ],
+)  # fmt: skip
+def test_types_of_unions_have_a_form_of_their_own(kind, encoded):
+    assert encode_type(kind) == encoded
+    assert decode_type(encoded, "p", decode_size) == kind

@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from stator.errors import FormatError
 from stator.export.digests import digests_of
 from stator.export.files import Paths, put_in_place, temporary
+from stator.export.saved_model import read_model, write_model
+from tests.said import said
 
 
 @pytest.mark.parametrize("given", ["out/my.model", "out/my.model.stator", Path("out/my.model")])
@@ -55,3 +58,26 @@ def test_files_can_be_read_as_the_process_umask_says(tmp_path):
     paths = write_pair(tmp_path, "x")
     (tmp_path / "plain").touch()
     assert paths.text.stat().st_mode == (tmp_path / "plain").stat().st_mode
+
+
+@pytest.mark.parametrize("path", ["", "folder/", ".stator", "a/..", "."])
+def test_a_path_without_a_name_is_refused(path):
+    with pytest.raises(FormatError) as caught:
+        Paths.of(path)
+    assert said(caught.value) == (
+        f"[ST400] the path {path!r} names no file\n"
+        "  fix: give a folder and a name: `models/decoder`"
+    )
+
+
+@pytest.mark.parametrize("name", ["model.stator", "model.safetensors"])
+def test_a_pipe_is_not_waited_for(tmp_path, name):
+    write_model(tmp_path / "model", {}, {})
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(FormatError) as caught:
+        read_model(tmp_path / "model")
+    assert (caught.value.problem, caught.value.fix) == (
+        f"{tmp_path / name} is not a regular file",
+        "copy what it gives into a file",
+    )

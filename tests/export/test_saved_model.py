@@ -52,7 +52,7 @@ def rewrite(path, change):
     rest = json.dumps({k: v for k, v in data.items() if k not in ("format", "version", "digest")})
     text = rest[1:].encode()
     digest = hashlib.sha256(text).hexdigest()
-    file.write_bytes(f'{{"format":"stator","version":2,"digest":"{digest}",'.encode() + text)
+    file.write_bytes(f'{{"format":"stator","version":3,"digest":"{digest}",'.encode() + text)
 
 
 def test_a_model_that_was_read_runs_as_the_one_written(model, weights):
@@ -192,6 +192,32 @@ def test_a_sparse_tensor_is_not_written(tmp_path):
     assert os.listdir(tmp_path) == []
 
 
+def test_digests_of_weights_are_compared_unless_the_caller_says_otherwise(model, weights):
+    file = Paths.of(model).weights
+    data = bytearray(file.read_bytes())
+    data[-1] ^= 1
+    file.write_bytes(data)
+    with pytest.raises(FormatError, match="do not have the digest"):
+        read_model(model)
+    again = read_model(model, verify_weights=False)
+    assert again.tensors.keys() == weights.keys()
+
+
+def test_weights_of_another_size_are_refused_even_unverified(model):
+    with Paths.of(model).weights.open("ab") as stream:
+        stream.write(bytes(64))
+    with pytest.raises(FormatError, match="bytes, and"):
+        read_model(model, verify_weights=False)
+
+
+@pytest.mark.parametrize("name", ["training", "encoder.training", "training.weight"])
+def test_a_tensor_with_a_name_that_no_module_gives_is_refused(tmp_path, name):
+    write_model(tmp_path / "model", {}, {name: torch.nn.Parameter(torch.ones(2))})
+    assert refusal(tmp_path / "model").endswith(
+        f"is damaged: tensors.{name} has a name that no module can give"
+    )
+
+
 def test_a_missing_model_is_named(tmp_path):
     assert refusal(tmp_path / "m") == (
         f"[ST400] {tmp_path}/m.stator does not exist\n  fix: check the path"
@@ -215,9 +241,9 @@ def test_a_file_of_another_kind_is_no_model(model, text):
 
 def test_a_later_version_is_refused(model):
     file = Paths.of(model).text
-    file.write_bytes(file.read_bytes().replace(b'"version":2', b'"version":3'))
+    file.write_bytes(file.read_bytes().replace(b'"version":3', b'"version":4'))
     assert refusal(model) == (
-        f"[ST400] {model}.stator has format version 3; this Stator reads versions 1 to 2\n"
+        f"[ST400] {model}.stator has format version 4; this Stator reads versions 1 to 3\n"
         "  fix: load it with the Stator that wrote it, or a newer one"
     )
 
@@ -308,7 +334,7 @@ def test_a_forged_file_is_refused_with_the_place(model, change, problem):
 
 def forged(model, rest):
     digest = hashlib.sha256(rest).hexdigest()
-    head = f'{{"format":"stator","version":2,"digest":"{digest}",'.encode()
+    head = f'{{"format":"stator","version":3,"digest":"{digest}",'.encode()
     Paths.of(model).text.write_bytes(head + rest)
 
 

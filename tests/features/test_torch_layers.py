@@ -120,7 +120,7 @@ TRANSFORMERS = {
 @pytest.mark.feature(
     "layers", "`nn.TransformerEncoder`: both norms, train and eval, both grad modes"
 )
-@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("training", [pytest.param(True, marks=pytest.mark.slow), False])
 @pytest.mark.parametrize("name", TRANSFORMERS)
 def test_a_transformer_encoder_equals_eager(name, training):
     model = TRANSFORMERS[name]().train(training)
@@ -160,7 +160,7 @@ class Translator(nn.Module):
 
 
 @pytest.mark.feature("layers", "`nn.Transformer` with a causal mask")
-@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("training", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_transformer_equals_eager(training):
     calls = [(torch.randn(2, n, 8), torch.randn(2, m, 8)) for n, m in ((5, 4), (3, 6), (2, 2))]
     compare_module(Translator().train(training), *calls)
@@ -229,6 +229,7 @@ class Sampling(nn.Module):
         return action, choice.log_prob(action), choice.entropy(), noise
 
 
+@pytest.mark.slow
 @pytest.mark.feature("layers", "`torch.distributions`: `Categorical`, `Normal`")
 def test_distributions_draw_the_numbers_of_eager():
     compare_module(Sampling(), (torch.randn(6, 4),), (torch.randn(2, 4),))

@@ -41,4 +41,9 @@ def test_a_pass_that_breaks_a_rule_is_found():
 
 
 def test_the_passes_are_a_tuple():
-    assert [one_pass.__name__ for one_pass in PASSES] == ["fold", "prune", "drop_unused_stored"]
+    assert [one_pass.__name__ for one_pass in PASSES] == [
+        "fold",
+        "thread",
+        "prune",
+        "drop_unused_stored",
+    ]

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from stator.location import Location
 from stator.program.ir import Block, Op, Stored, Value
 from stator.program.program import Program
+from stator.program.sizes import Symbol
 from stator.program.structure import Leaf, Sequence
 from stator.program.types import NumberType, TensorType
 
@@ -12,7 +13,9 @@ INT, FLOAT, BOOL = NumberType("int"), NumberType("float"), NumberType("bool")
 
 
 def tensor(*shape, dtype="float32"):
-    return TensorType(dtype, shape)
+    """A type; a name among the sizes is a symbol."""
+    sizes = (Symbol(size) if isinstance(size, str) else size for size in shape)
+    return TensorType(dtype, tuple(sizes))
 
 
 class Builder:

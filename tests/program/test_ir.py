@@ -2,7 +2,7 @@
 
 from stator.program.ir import ops_in, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS
-from stator.program.ops import NUMBER_OPS
+from stator.program.opset.queries import names_of
 from tests.program.builder import INT, Builder
 
 
@@ -31,4 +31,4 @@ def test_values_are_found_in_tuples_dicts_and_blocks():
 
 
 def test_every_number_op_has_a_meaning():
-    assert set(NUMBER_FUNCTIONS) == {f"stator::{name}" for name in NUMBER_OPS}
+    assert set(NUMBER_FUNCTIONS) == names_of("number")

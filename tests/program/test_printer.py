@@ -1,6 +1,7 @@
 """A program reads well, and prints the same text each time."""
 
 from stator.program.printer import print_program
+from stator.program.sizes import Symbol
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType
 from tests.program.builder import BOOL, INT, Builder, tensor
 from tests.program.zoo import everything, linear
@@ -62,7 +63,7 @@ def test_functions_follow_the_program():
 
 def test_types_are_short():
     kinds = [
-        TensorType("bfloat16", (2, "s0")),
+        TensorType("bfloat16", (2, Symbol("s0"))),
         TensorType("float8_e5m2", (), "cuda:0"),
         ListType(tensor(1)),
         OptionalType(NumberType("complex")),

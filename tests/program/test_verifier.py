@@ -5,7 +5,7 @@ import pytest
 from stator.errors import ProgramError
 from stator.location import Location
 from stator.program.ir import Block, Op, Value
-from stator.program.structure import Columns, Leaf, Variant
+from stator.program.structure import Choice, Leaf, RuntimeList
 from stator.program.verifier import verify
 from tests.program.builder import BOOL, INT, Builder, tensor
 from tests.program.zoo import everything, linear
@@ -73,21 +73,24 @@ def test_a_function_sees_no_value_of_the_body():
         (Op("stator::if", (True,), {}, (), (Block(),)), "stator::if has 1 blocks"),
         (
             Op("stator::if", (), {}, (), (Block(), Block())),
-            "stator::if takes one condition, and blocks without inputs",
+            "stator::if is not given its `condition`",
         ),
         (
             Op("stator::if", (True,), {}, (), (Block(outputs=(1,)), Block())),
-            "the blocks of stator::if yield another number of values than it gives",
+            "stator::if: a block yields 1 values where 0 are expected",
         ),
         (
             Op("stator::while", (True, 1), {}, (), (Block(outputs=(True,)),)),
-            "stator::while carries, takes, yields and gives different numbers of values",
+            "stator::while: the loop is given 1 values where 0 are expected",
         ),
         (Op("stator::call", (), {"function": "f"}, ()), "there is no function 'f'"),
-        (Op("stator::call", (), {"function": None}, ()), "there is no function None"),
+        (
+            Op("stator::call", (), {"function": None}, ()),
+            "stator::call is given None for its `function: text`",
+        ),
         (
             Op("stator::call", (1,), {"function": "g"}, ()),
-            "function g is called with other numbers of values than it has",
+            "stator::call: function g is given 1 values where 0 are expected",
         ),
     ],
 )
@@ -98,7 +101,7 @@ def test_each_op_keeps_its_form(op, expected):
     assert problem(build.program()) == expected
 
 
-@pytest.mark.parametrize("structure", [Leaf(1), Leaf(-1), Variant(1, ()), Columns(Leaf(2))])
+@pytest.mark.parametrize("structure", [Leaf(1), Leaf(-1), Choice(1, ()), RuntimeList(Leaf(2))])
 def test_structures_name_leaves_that_exist(structure):
     build = Builder()
     build.input("x", BOOL)

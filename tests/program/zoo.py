@@ -1,9 +1,11 @@
 """Programs that use every part of the format, for tests of several stages."""
 
 from stator.program.ir import Literal
-from stator.program.structure import Columns, Fixed, Leaf, Mapping, Record, Sequence, Variant
+from stator.program.structure import Choice, Fixed, Leaf, Mapping, Record, RuntimeList, Sequence
 from stator.program.types import ListType, NumberType, OptionalType, TextType
 from tests.program.builder import BOOL, FLOAT, INT, Builder, tensor
+
+COMPLEX = NumberType("complex")
 
 
 def linear():
@@ -72,14 +74,15 @@ def everything():
         function.outputs = (build.op("stator::mul", m, 2, gives=INT),)
     build.function("twice", function)
     double = build.op("stator::call", trips, function="twice", gives=INT)
-    items = build.op("stator::list_make", 1.0, double, gives=ListType(NumberType("complex")))
+    whole = build.op("stator::complex", 1.0, double, gives=COMPLEX)
+    items = build.op("stator::list_make", whole, gives=ListType(COMPLEX))
     structure = Mapping(
         ("chosen", 1, None, False, 0.5),
         (
             Sequence("list", (Leaf(0), Fixed(float("nan")))),
             Record("namedtuple", "model:Pair", ("text", "turned"), (Leaf(1), Leaf(2))),
-            Variant(5, (Fixed(None), Leaf(3), Fixed(2j))),
-            Columns(Leaf(4)),
+            Choice(5, (Fixed(None), Leaf(3), Fixed(2j))),
+            RuntimeList(Leaf(4)),
             Record("dataclass", "model:Output", ("maybe",), (Leaf(6),)),
         ),
     )

@@ -82,6 +82,10 @@ class PlainStaging:
             raise UnboundLocalError(value.name)
         return value
 
+    def returned(self, value):
+        assert not isinstance(value, Undefined)
+        return value
+
     def assert_stmt(self, test, message):
         if not test:
             raise AssertionError(*([] if message is None else [message()]))
@@ -168,6 +172,9 @@ class PlainStaging:
     def yielded(self, consumer, item):
         return consumer(item)
 
+    def generated(self, values):
+        return values
+
     def gathered(self, values):
         return values
 
@@ -203,6 +210,27 @@ class PlainStaging:
             value = other()
         return value
 
+    def test_and(self, value, *others):
+        for other in others:
+            if not value:
+                return False
+            value = other()
+        return bool(value)
+
+    def test_or(self, value, *others):
+        for other in others:
+            if value:
+                return True
+            value = other()
+        return bool(value)
+
+    def test_if(self, test, body, orelse):
+        return bool(body() if test else orelse())
+
+    def none_of(self, *flags):
+        assert all(type(flag) is bool for flag in flags)
+        return not any(flags)
+
     def compare(self, left, sign, right):
         return COMPARE[sign](left, right)
 
@@ -214,6 +242,14 @@ class PlainStaging:
                 return result
             left = right
         return result
+
+    def test_chain(self, left, *pairs):
+        for sign, thunk in pairs:
+            right = thunk()
+            if not COMPARE[sign](left, right):
+                return False
+            left = right
+        return True
 
     def debugger(self, function):
         return function

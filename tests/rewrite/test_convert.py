@@ -50,6 +50,7 @@ def run(function, a, b):
     return [NameError if item is UnboundLocalError else item for item in seen]
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(some.integers(0, 10**9), some.integers(0, 3), some.integers(0, 3))
 def test_random_control_flow_agrees_with_the_original(seed, a, b):
@@ -59,6 +60,7 @@ def test_random_control_flow_agrees_with_the_original(seed, a, b):
     assert run(new, a, b) == run(function, a, b), text
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(some.integers(0, 10**9), some.integers(0, 3), some.integers(0, 3))
 def test_the_state_of_a_statement_holds_all_that_it_changes(seed, a, b):

@@ -935,3 +935,114 @@ def jump_in_dead_code(n):
     else:
         return "else"
     return "after"
+
+
+# --- test positions -----------------------------------------------------------------------
+
+
+class Asked:
+    """An object whose truth is logged each time that somebody takes it."""
+
+    def __init__(self, log, name, truth):
+        self.log, self.name, self.truth = log, name, truth
+
+    def __bool__(self):
+        self.log.append(self.name)
+        return bool(self.truth)
+
+    def __lt__(self, other):
+        self.log.append(f"{self.name} < {other.name}")
+        return Asked(self.log, f"({self.name} < {other.name})", self.truth)
+
+
+TRUTHS = [(a, b, c) for a in (0, 1) for b in (0, 1) for c in (0, 1)]
+
+
+def asked(*truths):
+    log = []
+    return log, *(Asked(log, name, truth) for name, truth in zip("abc", truths, strict=True))
+
+
+@tried_on(*TRUTHS)
+def truth_in_an_if(a, b, c):
+    log, a, b, c = asked(a, b, c)
+    if a and b or c:
+        log.append("body")
+    if not (a or not b) and c:
+        log.append("second")
+    if a if b else c:
+        log.append("third")
+    return log
+
+
+@tried_on(*TRUTHS)
+def truth_of_a_value_that_is_kept(a, b, c):
+    log, a, b, c = asked(a, b, c)
+    kept = a and b
+    if kept:
+        log.append("body")
+    if found := b or c:
+        log.append(found.name)
+    return log, kept.name
+
+
+@tried_on(*TRUTHS)
+def truth_of_a_chain(a, b, c):
+    log, a, b, c = asked(a, b, c)
+    if a < b < c:
+        log.append("body")
+    while not a < b < c:
+        log.append("loop")
+        break
+    return log
+
+
+@tried_on(*TRUTHS)
+def truth_in_a_loop_that_breaks(a, b, c):
+    log, a, b, c = asked(a, b, c)
+    steps = 0
+    while a and (b or c):
+        steps += 1
+        if steps > 1 and c:
+            break
+        if steps > 3:
+            return log, "out"
+    else:
+        log.append("else")
+    return log, steps
+
+
+@tried_on(*TRUTHS)
+def truth_in_filters_and_guards(a, b, c):
+    log, a, b, c = asked(a, b, c)
+    kept = [x for x in range(2) if a and b if b or c]
+    match len(kept):
+        case 2 if a and not c:
+            log.append("match")
+        case _:
+            log.append("other")
+    chosen = "yes" if b or a and c else "no"
+    try:
+        assert a or b, "neither"
+    except AssertionError as error:
+        log.append(str(error))
+    return log, kept, chosen
+
+
+@tried_on(([],), ([1],), ([1, 5],), ([5, 1],), ([0, 1],), ([1, 2, 3],))
+def flags_of_every_jump(xs):
+    seen = []
+    for x in xs:
+        for y in xs:
+            if x == y:
+                continue
+            if y > 4:
+                break
+            if x > 4 and y:
+                return seen, "returned"
+            seen.append((x, y))
+        else:
+            seen.append("whole")
+        if x == 3:
+            break
+    return seen

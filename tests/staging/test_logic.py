@@ -3,6 +3,9 @@
 import pytest
 import torch
 
+import stator
+from stator.program.ir import ops_in
+from stator.program.types import OptionalType
 from tests.capture.oracle import check
 
 ONE, NONE = torch.ones(1), -torch.ones(1)
@@ -142,3 +145,131 @@ def test_a_users_comparison_is_converted():
         __hash__ = None
 
     check(lambda x: (Box(x) == 3, Box(x) < 3, 0 in Box(x)), (ONE,), (NONE,))
+
+
+# ---- test positions: one `if`, and a plain truth value
+
+
+def settle(x, limit):
+    seen = []
+    while x.sum() < 100:
+        x = x * 2
+        seen.append(x)
+        if x.max() > limit:
+            break
+    return x, seen
+
+
+SETTLE = """\
+program settle(%x: f32[3], %limit: f32[]) {
+  %1: f32[] = aten::sum(%x)
+  %2: b8[] = aten::lt.Scalar(%1, 100)
+  %3: bool = aten::is_nonzero(%2)
+  %4: list<f32[3]> = stator::list_make()
+  %20: f32[3], %21: list<f32[3]> = stator::while(%3, %x, %4) (%6: f32[3], %7: list<f32[3]>) {
+    %8: f32[3] = aten::mul.Tensor(%6, 2)
+    %9: list<f32[3]> = stator::list_append(%7, %8)
+    %10: f32[] = aten::max(%8)
+    %11: b8[] = aten::gt.Tensor(%10, %limit)
+    %12: bool = aten::is_nonzero(%11)
+    %18: bool = stator::if(%12) {
+      yield False
+    } {
+      %15: f32[] = aten::sum(%8)
+      %16: b8[] = aten::lt.Scalar(%15, 100)
+      %17: bool = aten::is_nonzero(%16)
+      yield %17
+    }
+    yield %18, %8, %9
+  }
+  return %20, %21
+}"""
+
+
+def printed(function, *args):
+    """The program of `function` for these arguments, without the places of its ops."""
+    static = stator.to_static(function)
+    static(*args)
+    return "\n".join(line.partition("  #")[0] for line in str(static.program).splitlines())
+
+
+def test_a_break_costs_one_if(keep_text):
+    text = printed(settle, torch.ones(3), torch.tensor(7.0))
+    keep_text(text)
+    assert text == SETTLE
+
+
+def ifs_and_types(function, *args):
+    """How many `if`s the program has, and the types of everything in it."""
+    static = stator.to_static(function)
+    static(*args)
+    ops = list(ops_in(static.program.body))
+    types = {value.type for op in ops for value in op.results}
+    return sum(op.name == "stator::if" for op in ops), types
+
+
+def conjunction(x, y):
+    if x.sum() > 0 and y.sum() > 0:
+        x = x + 1
+    return x
+
+
+def either_of_three(x, y):
+    return x + 1 if x.sum() > 0 or y.sum() > 0 or x.max() > y else x
+
+
+def negated(x, y):
+    while not (x.sum() > 0 and y.sum() > 0):
+        x = x + 1
+    return x
+
+
+def chained(x, y):
+    assert 0 < x.sum() < 100 * y
+    return x
+
+
+def by_choice(x, y):
+    if x.sum() > 0 if y.sum() > 0 else x.max() > 0:
+        x = x + 1
+    return x
+
+
+@pytest.mark.parametrize(
+    ("function", "ifs"),
+    [(conjunction, 2), (either_of_three, 3), (negated, 2), (chained, 2), (by_choice, 2)],
+)
+def test_logic_in_a_test_makes_one_if_for_each_operand_that_may_be_skipped(function, ifs):
+    count, types = ifs_and_types(function, torch.ones(3), torch.tensor(2.0))
+    assert count == ifs
+    assert not any(isinstance(one, OptionalType) for one in types)
+
+
+def skipping(x):
+    total = x.sum() * 0
+    for row in x:
+        if row < 0:
+            continue
+        if row > 8 and total > 3:
+            break
+        total = total + row
+    return total
+
+
+def test_the_flags_of_jumps_are_plain_truth_values():
+    _, types = ifs_and_types(skipping, torch.ones(3))
+    assert not any(isinstance(one, OptionalType) for one in types)
+
+
+def first_large(x):
+    for row in x:
+        if row > 8:
+            return row
+    return x.sum()
+
+
+def test_a_return_value_is_not_checked_for_being_undefined():
+    static = stator.to_static(first_large)
+    static(torch.ones(3))
+    static(torch.ones(4))
+    assert "stator::raise" not in str(static.program)

@@ -98,6 +98,7 @@ def test_merging_does_equal_ops_once():
     assert counts == {"plain": 2, "recording": 2, "quiet": 1}
 
 
+@pytest.mark.slow
 def test_in_place_makes_fewer_tensors_and_leaves_gradients_alone():
     _, plain = traced(BuildStrategy(**OFF))
     _, made = traced(BuildStrategy(**{**OFF, "enable_inplace": True}))
@@ -109,6 +110,7 @@ def test_in_place_makes_fewer_tensors_and_leaves_gradients_alone():
     assert after.made <= before.made - 3 * x.nbytes
 
 
+@pytest.mark.slow
 def test_memory_reuse_frees_a_tensor_after_its_last_use():
     _, made = traced(BuildStrategy(**OFF))
     _, hoarding = traced(BuildStrategy(**OFF, memory_reuse=False))

@@ -9,6 +9,7 @@ from torch import nn
 
 from stator import static
 from stator.errors import DataDependent, DemandViolated, InputError, UnsupportedCall
+from stator.program.sizes import Symbol
 from stator.program.types import TensorType
 from tests.said import said
 
@@ -296,4 +297,4 @@ def test_a_value_is_a_name_and_a_type():
     program, _, _, _ = written()
     value = program.list_vars()[0]
     assert isinstance(value, static.Value)
-    assert value.type == TensorType("float32", ("s0", 4))
+    assert value.type == TensorType("float32", (Symbol("s0"), 4))

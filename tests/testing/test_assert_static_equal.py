@@ -5,8 +5,8 @@ import torch
 
 import stator
 from stator.testing import Example, assert_static_equal
-from tests.debug import faults
-from tests.debug.faults import with_fault
+from tests.verify import faults
+from tests.verify.faults import with_fault
 
 
 def scaled(x, *, by=None):
@@ -18,7 +18,7 @@ def scaled(x, *, by=None):
 def test_what_is_the_same_gives_the_report():
     report = assert_static_equal(scaled, Example(torch.ones(2), by=torch.tensor(3.0)))
     assert report.ok
-    assert report.ways == (2, 2)
+    assert report.paths == (2, 2)
 
 
 def test_what_differs_is_an_assertion_error_with_the_report():
@@ -33,12 +33,12 @@ def unreached(x):
     return x
 
 
-def test_ways_that_were_not_gone_are_an_error_where_that_is_asked_for():
+def test_paths_that_were_not_covered_are_an_error_where_that_is_asked_for():
     report = assert_static_equal(unreached, (torch.ones(2),), budget=20)
-    assert report.ways == (1, 2)
+    assert report.paths == (1, 2)
     with pytest.raises(AssertionError) as error:
-        assert_static_equal(unreached, (torch.ones(2),), budget=20, all_ways=True)
-    wanted = f"1 of 2 ways of branches and loops were not gone\n{report}"
+        assert_static_equal(unreached, (torch.ones(2),), budget=20, all_paths=True)
+    wanted = f"1 of 2 paths of branches and loops were not covered\n{report}"
     assert error.value.problem == wanted
 
 

@@ -25,8 +25,8 @@ import pytest
 import torch
 
 import stator
-from tests.debug import faults
-from tests.debug.faults import with_fault
+from tests.verify import faults
+from tests.verify.faults import with_fault
 
 
 def halved(x):
@@ -35,7 +35,7 @@ def halved(x):
     return x
 
 
-WRONG = with_fault(halved, faults.one_trip_only, (torch.zeros(2),))
+WRONG = with_fault(halved, faults.one_iteration_only, (torch.zeros(2),))
 
 
 def test_plain():
@@ -80,7 +80,7 @@ def test_marked_tests_are_verified_and_a_difference_fails_them(tmp_path):
     assert done.returncode == 1, done.stdout
     assert "1 failed, 2 passed" in done.stdout
     assert "halved: differs from eager code" in done.stdout
-    assert "test_model.py:11: the loop stator::while parts from eager code" in done.stdout
+    assert "test_model.py:11: the loop stator::while leaves the path of eager code" in done.stdout
     assert "2 calls verified with " in done.stdout
     assert "; 1 difference\n" in done.stdout
 
@@ -90,4 +90,4 @@ def test_with_the_option_every_test_is_verified(tmp_path):
     done = run_pytest(tmp_path, MODEL, "--stator-verify", "-k", "not wrong")
     assert done.returncode == 0, done.stdout
     assert "2 calls verified with " in done.stdout
-    assert "6 of 6 ways of branches and loops gone; 0 differences\n" in done.stdout
+    assert "6 of 6 paths of branches and loops covered; 0 differences\n" in done.stdout

@@ -149,3 +149,85 @@ def dtype_changes_in_a_branch(x):
     if x[0] > 2:
         x = x / 2
     return x
+
+
+@program(
+    (f(1.0, 2.0), f([3.0])), (f(1.0, -2.0), f([3.0])), (f(-5.0, 2.0), f([1.0])),
+    (f(-5.0, 2.0), f([-1.0])), trains=True,
+)  # fmt: skip
+def logic_in_a_test(x, y):
+    """`and`, `or` and `not` of tensors of several shapes, of which only the truth counts."""
+    if x.sum() > 0 and y > 0 or not (x.max() < 2 or y > 0):
+        return x * 2
+    return x - y
+
+
+@program((f(1.0),), (f(5.0),), (f(20.0),), (f(-1.0),))
+def chain_in_a_test(x):
+    """A chained comparison as a condition; a ternary as another."""
+    out = x * 0
+    if 0 < x < 10:
+        out = out + 1
+    if x > 3 if x > 0 else x < -0.5:
+        out = out + 10
+    return out
+
+
+@program((f(1.0),), (f(-1.0),), (f(2.0, 3.0),), may_raise=True, same_message=False)
+def right_side_raises_in_a_test(x):
+    """The truth of the right side is an error, if the left side holds."""
+    if x.sum() > 0 and torch.stack([x, x]):
+        return x
+    return -x
+
+
+@program((f(3.0),), (f(-3.0),), (f(0.5),))
+def effects_in_a_test(x):
+    """What the right side does is done only where Python evaluates it."""
+    seen = []
+
+    def test(name, value):
+        seen.append(name)
+        return value
+
+    if test("a", x > 0) and test("b", x > 1) or test("c", x < -1):
+        seen.append("body")
+    return seen
+
+
+class Switch:
+    """An object with a truth of its own, which counts how often it is taken."""
+
+    def __init__(self, value):
+        self.value, self.count = value, 0
+
+    def __bool__(self):
+        self.count += 1
+        return bool(self.value > 0)
+
+
+@program((f(1.0), f(1.0)), (f(1.0), f(-1.0)), (f(-1.0), f(1.0)), (f(-1.0), f(-1.0)))
+def users_truth_in_a_test(x, y):
+    """`__bool__` of a user's object is called once for each operand that Python evaluates."""
+    a, c = Switch(x), Switch(y)
+    out = 0
+    if a and c:
+        out += 1
+    if a or c:
+        out += 10
+    if not (a and c):
+        out += 100
+    return out, a.count, c.count
+
+
+@program((f(1.0), True), (f(-1.0), True), (f(1.0), False), (f(1.0), 0), (f(1.0), "text"))
+def tensor_and_python_value_in_a_test(x, flag):
+    """A tensor with a Python value in one test, in both orders."""
+    out = x * 0
+    if x > 0 and flag:
+        out = out + 1
+    if flag or x > 0:
+        out = out + 10
+    while x > 0 and not flag:
+        x = x - 1
+    return out, x

@@ -154,9 +154,9 @@ def bools_are_ints(x):
     )
 
 
-@program((i(60),), (i(0),), (i(2),))
-def integers_beyond_64_bits(n):
-    """A Python int has no limit: 2 ** 64 and beyond, by shifts."""
+@program((i(30),), (i(0),), (i(2),), (i(31),))
+def integers_of_64_bits(n):
+    """An int from data up to the largest power of 4 that a program holds."""
     k = 1
     j = 0
     while j < n:

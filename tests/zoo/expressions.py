@@ -528,7 +528,7 @@ PENDING = {
     (
         "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
         "next(iter(d))",
-    ): "crash: TypeError: 'Variant' object is not an iterator",
+    ): "crash: TypeError: 'Union' object is not an iterator",
     (
         "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
         "d.popitem()[0]",

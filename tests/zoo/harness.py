@@ -118,7 +118,7 @@ def at_stage(program: Program, target: Any, calls: Any, stage: str, folder: Path
         return _rewritten(target)
     if stage == "saved":
         path = folder / f"model{len(list(folder.iterdir()))}"
-        stator.save(target, path, input_spec=_spec(program, calls[0]))
+        stator.save(target, path, input_spec=spec_of(program, calls[0]))
         return stator.load(path)
     return stator.to_static(target)
 
@@ -133,7 +133,8 @@ def _rewritten(target: Any) -> Any:
     return convert(target, PlainStaging()).function
 
 
-def _spec(program: Program, call: tuple[Any, ...]) -> list[Any]:
+def spec_of(program: Program, call: tuple[Any, ...]) -> list[Any]:
+    """The input specification that saves `program` for calls like this one."""
     dynamic = program.dynamic or (None,) * len(call)
 
     def leaf(value: Any, dims: Any) -> Any:

@@ -253,3 +253,57 @@ def zip_of_a_tensor_and_a_list(x):
         if value > 0:
             total = total + value * weight
     return total
+
+
+@program(
+    (f(1.0, 2.0), f([7.0]), 3), (f(60.0, 60.0), f([7.0]), 3), (f(0.1, 0.2), f([90.0]), 2),
+    (f(1.0, 1.0), f([1e9]), 9), trains=True,
+)  # fmt: skip
+def break_continue_and_return(x, limit, most):
+    """All three jumps in one loop whose test is a tensor."""
+    seen = []
+    while x.sum() < 100:
+        x = x * 2
+        if len(seen) >= most and x[0] > 4:
+            return x, seen
+        if x.min() < 1:
+            continue
+        seen.append(x)
+        if x.max() > limit:
+            break
+    return x + 1, seen
+
+
+@program((f(1.0, 2.0, 3.0),), (f([9.0]),), (f([]),), (f(2.0, 9.0, 1.0),), dynamic=({0},))
+def break_with_else_over_rows(x):
+    """`else` of a loop that runs only if no `break` was reached; nested loops with flags."""
+    total = x.sum() * 0
+    for row in x:
+        for other in x:
+            if other > row and row > 1:
+                break
+            if other == row:
+                continue
+            total = total + other
+        else:
+            total = total + 100
+        if row > 8:
+            break
+    else:
+        total = total + 1000
+    return total
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def annotated_before_it_is_bound(x):
+    """`part: Tensor` without a value binds nothing."""
+    part: torch.Tensor
+    last: int
+    for k in range(2):
+        part = x * k
+        x = x + part
+    if x.sum() > 0:
+        last = 1
+    else:
+        last = 2
+    return x, last

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 
 from tests.zoo.programs import f, i, program
@@ -151,3 +153,52 @@ def power_of_a_symbolic_int(x):
     """`**` with a symbolic exponent stays an int."""
     n = int(x)
     return 2**n, n**2, torch.ones(()) * 2**n
+
+
+def _error_of(function, *args):
+    try:
+        return function(*args)
+    except (TypeError, ValueError) as error:
+        return type(error).__name__, str(error)
+
+
+@program((f(2.0),), (f(0.5),))
+def floats_where_python_wants_integers(x):
+    """A float from data is no index, no count and no bound."""
+    v, items = float(x), [1, 2, 3]
+    return (
+        _error_of(lambda: list(range(v))), _error_of(lambda: list(range(0, 2, v))),
+        _error_of(math.factorial, v), _error_of(math.gcd, v, 2), _error_of(math.comb, 3, v),
+        _error_of(lambda: items[v]), _error_of(lambda: items[:v]), _error_of(lambda: items * v),
+        _error_of(lambda: "ab" * v), _error_of(lambda: list(enumerate(items, v))),
+        _error_of(lambda: "abc"[v]), _error_of(lambda: (1, 2)[v]),
+        _error_of(lambda: items.insert(v, 1)), _error_of(lambda: x.expand(2)[:v]),
+    )  # fmt: skip
+
+
+@program((i(2),), (i(0),))
+def known_floats_beside_an_int_from_data(n):
+    """A float that Python knows beside an int that only a run knows."""
+    k = int(n)
+    return (
+        _error_of(lambda: list(range(k, 3.0))), _error_of(math.gcd, k, 2.0),
+        _error_of(math.comb, 3.0, k),
+    )  # fmt: skip
+
+
+@program((i(2), f(0.5)), (i(0), f(-0.5)), (i(1), f(1.0)))
+def bools_among_numbers_from_data(n, x):
+    """`True` and `False` are compared as the numbers 1 and 0."""
+    k, v = int(n), float(x)
+    return max(k, v, True), min(False, v), k < True, True >= v, k == True, sorted([v, True, k])  # noqa: E712
+
+
+@program((i(2),), (i(0),))
+def text_of_containers_with_captured_values(n):
+    """`repr`, `str` and `format` of containers give what Python gives."""
+    k = int(n)
+    items, table = [k, "a", (k,)], {"k": [k], 1: None}
+    return (
+        repr(items), str(items), f"{items!r:>20}", f"{table}", repr(table), "%r" % [k],  # noqa: UP031
+        "{!s} {!r}".format(table, (k, k)), _error_of(lambda: f"{items:>20}"),  # noqa: UP032
+    )  # fmt: skip

@@ -275,3 +275,35 @@ def places_of_what_is_not_zero(x):
     for place in x.nonzero()[:, 0]:
         total = total * 10 + x[place]
     return total, x[x > 1], x.nonzero().shape[0]
+
+
+@program((f(1.0, 2.0), i(1)), (f(1.0, 2.0), i(0)))
+def indexed_by_a_captured_bool(x, n):
+    """A bool adds a dimension of size 0 or 1, also where only a run knows which."""
+    flag = int(n) > 0
+    y = x.clone()
+    y[flag] = 7.0
+    return x[flag], x[flag, 0], x[..., flag], y
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), trains=True)
+def gradient_through_as_tensor(x):
+    """`torch.as_tensor` of a tensor is that tensor: its gradient goes on."""
+    y = torch.as_tensor(x)
+    return y * x, torch.as_tensor(x, dtype=torch.float64) * 2, y is x
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def written_through_as_tensor(x):
+    """A write to `torch.as_tensor(x)` is a write to `x`."""
+    torch.as_tensor(x).add_(1)
+    torch.as_tensor(x, dtype=x.dtype, device=x.device).mul_(2)
+    torch.as_tensor(x, dtype=torch.float64).add_(100)
+    return x * 1
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def methods_of_tensors_by_the_class(x):
+    """`torch.Tensor.squeeze(x)` is `x.squeeze()`."""
+    total = x.sum()
+    return torch.Tensor.squeeze(total, 0), torch.Tensor.item(total), torch.Tensor.tolist(x)

@@ -6,6 +6,7 @@ A program that two methods or two modes have in common is stored once, and so is
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,17 +17,20 @@ from stator.api.cells import find_cell
 from stator.api.outputs import select_outputs
 from stator.api.static_function import StaticFunction
 from stator.capture.inputs import Argument
-from stator.errors import CaptureError
+from stator.errors import CaptureError, UnsupportedCall
 from stator.export.encoding import Json, encode_program
 from stator.export.methods import MODES, Method, mode_name
 from stator.location import Location
-from stator.optimize.memory import Memory
+from stator.logs import LOGGER
+from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
 from stator.program.ir import Arg, Op, Stored, Value
 from stator.program.program import Program
 from stator.program.structure import positions_in
-from stator.staging.effects import Effect, drop_notes
 from stator.staging.trace import Captured, trace
+from stator.state.effects import Effect, drop_notes
+from stator.state.host_calls import HostCall, drop_host_calls, host_calls_in, needed_host_calls
+from stator.torch_private.modules import tables
 
 
 @dataclass(frozen=True)
@@ -51,12 +55,12 @@ class Capture:
     methods: dict[str, Method] = field(default_factory=dict)
 
     def add(self, name: str, program: Program, tensors: dict[str, torch.Tensor]) -> str:
-        """The name under which `program` is stored: another's, if it says the same."""
+        """The name under which `program` is stored: another's, if the two are equal."""
         for stored in program.stored:
             stored.name = self._stored_name(stored, tensors[stored.name])
-        said = _said(program)
+        fingerprint = _fingerprint(program)
         for other, known in self.programs.items():
-            if _said(known) == said:
+            if _fingerprint(known) == fingerprint:
                 return other
         self.programs[name] = program
         return name
@@ -87,8 +91,8 @@ def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
     return torch.equal(left, right)
 
 
-def _said(program: Program) -> Json:
-    """All that `program` says, but not at which lines."""
+def _fingerprint(program: Program) -> Json:
+    """The contents of `program` without source locations."""
     return _without_places(encode_program(program) | {"files": []})
 
 
@@ -100,11 +104,14 @@ def _without_places(data: Json) -> Json:
     return {key: _without_places(item) for key, item in data.items() if key != "place"}
 
 
-def capture_all(requests: list[Request], owner: torch.nn.Module | None) -> Capture:
+def capture_all(
+    requests: list[Request], owner: torch.nn.Module | None, *, refuse_host_calls: bool = False
+) -> Capture:
     """Everything that is to be saved; the mode that the module is in comes first."""
+    capture = functools.partial(_captured, refuse_host_calls=refuse_host_calls)
     made = Capture(frozenset(_names(owner)) if owner is not None else frozenset())
     for request in requests:
-        first = made.add(request.name, *_captured(request, owner))
+        first = made.add(request.name, *capture(request, owner))
         if owner is None:
             made.methods[request.name] = Method(dict.fromkeys(MODES, first))
             continue
@@ -112,7 +119,7 @@ def capture_all(requests: list[Request], owner: torch.nn.Module | None) -> Captu
         other = mode_name(not owner.training)
         with _other_mode(owner):
             try:
-                program = _captured(request, owner)
+                program = capture(request, owner)
             except Exception as error:  # noqa: BLE001 (kept: the loaded model gives the reason)
                 refused[other] = str(error).strip().partition("\n")[0] or type(error).__name__
             else:
@@ -142,13 +149,14 @@ def _other_mode(owner: torch.nn.Module) -> Iterator[None]:
 
 
 def _captured(
-    request: Request, owner: torch.nn.Module | None
+    request: Request, owner: torch.nn.Module | None, *, refuse_host_calls: bool
 ) -> tuple[Program, dict[str, torch.Tensor]]:
     function = request.static.dygraph_function
     with torch.set_grad_enabled(True):
         captured = trace(
             function, request.args, request.kwargs, name=request.static.__name__, owner=owner
         )
+    _drop_host_calls(captured, refuse=refuse_host_calls)
     program = _without_effects(captured, owner, function)
     if request.output_spec is not None:
         program = select_outputs(program, request.output_spec)
@@ -183,6 +191,28 @@ def _without_effects(captured: Captured, owner: torch.nn.Module | None, function
     return program
 
 
+def _drop_host_calls(captured: Captured, *, refuse: bool) -> None:
+    """A saved model makes no calls of Python: those whose results it does not need are left out."""
+    needed = needed_host_calls(captured.program)
+    made = list(host_calls_in(captured.program))
+    for number in made:
+        if refuse or number in needed:
+            call = captured.host_calls[number]
+            raise UnsupportedCall(
+                f"`{call.name}` is called by each run, and a saved model cannot call Python",
+                at=call.place, fix="call it outside of the model, and pass what it gives",
+            )  # fmt: skip
+    if made:
+        names = dict.fromkeys(_named(captured.host_calls[number]) for number in made)
+        LOGGER.warning("the saved model does not make these calls of Python: %s", ", ".join(names))
+    for block in (captured.program.body, *captured.program.functions.values()):
+        drop_host_calls(block)
+
+
+def _named(call: HostCall) -> str:
+    return call.name if call.place is None else f"{call.name} at {call.place.short}"
+
+
 def _check_form(program: Program, buffer: Value, new: Arg, place: Location | None) -> None:
     """A file holds a buffer of one dtype and one size: nothing else can be written into it."""
     now = new.type if isinstance(new, Value) else None
@@ -198,11 +228,11 @@ def _check_form(program: Program, buffer: Value, new: Arg, place: Location | Non
 
 def _own_copies(program: Program, buffers: Sequence[Value]) -> Callable[[Arg], Arg]:
     """A function: an output as it is before the buffers are written; a copy where they share."""
-    memory, body = Memory(program), program.body
+    aliases, body = Aliases(program), program.body
     copies: dict[Value, Value] = {}
 
     def own(output: Arg) -> Arg:
-        if not isinstance(output, Value) or not any(memory.share(output, b) for b in buffers):
+        if not isinstance(output, Value) or not any(aliases.share(output, b) for b in buffers):
             return output
         if output not in copies:
             copies[output] = Value(f"before_{len(copies)}", output.type)
@@ -216,7 +246,7 @@ def _buffer_writes(
     effect: Effect, owner: torch.nn.Module | None, function: Any
 ) -> list[tuple[str, int]]:
     for prefix, module in owner.named_modules() if owner is not None else ():
-        if effect.target is module._buffers and not effect.deleted:
+        if effect.target is tables(module).buffers and not effect.deleted:
             structure: Any = effect.state
             return [
                 (f"{prefix}.{name}" if prefix else name, item.position)

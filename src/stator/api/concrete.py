@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import collections
-import contextvars
 import functools
 import operator
-import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stator.api.signature import Sizes
-from stator.capture.inputs import Argument, TensorSpec
-from stator.capture.variables import Scenes
+from stator.api.signature import Sizes, tensor_specs
+from stator.capture.inputs import Argument
 from stator.debug.stepping.targets import Watcher
-from stator.execute.interpreter import Runner, prepare
+from stator.debug.stepping.variables import Scenes
+from stator.execute.backend import Executable, HostCallbacks, Raised, Run, RunOptions
+from stator.execute.gradients import module_hooks
+from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Stopped
+from stator.execute.selection import Selection, select
 from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
 from stator.program.program import Program
 from stator.program.structure import Leaf
-from stator.staging.effects import Effect
-from stator.staging.live_trees import Held
 from stator.staging.trace import Captured, read_state
+from stator.state.effects import Effect
+from stator.state.host_calls import HOST_CALL
+from stator.state.live_trees import Held
 from stator.static.plan import Plan
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
-
-Run = Callable[[Sequence[Any]], Sequence[Any]]
+from stator.values.contents import change
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,9 @@ class ConcreteProgram:
     run: Run
     reason: str
     key: tuple[Any, ...] = ()  # of the signature that it was made for
-    mends: bool = False  # made for sizes that break a demand of an earlier one
+    is_size_fallback: bool = False  # made for sizes that violate a check of an earlier one
     specs: tuple[Any, ...] = ((), {})  # the arguments, by position and by name, of the capture
+    selection: Selection | None = None  # the backend of `run`; None for one that a test has put in
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{value.name}: {value.type}" for value in self.program.inputs)
@@ -62,14 +63,15 @@ class ConcreteProgram:
             leaves = (*leaves, *read_state(captured.live))
         targets = [_found(effect.target, call) for effect in captured.effects]
         made = {id(structure): _found(target, call) for structure, target in captured.given}
-        try:
-            outputs = self.run(leaves)
-        except Exception as error:
-            number, values = getattr(error, "stator_noted", (None, ()))
-            if number is not None:
+        outputs = self.run(leaves)
+        if isinstance(outputs, Raised):
+            if outputs.effects is not None:
+                number, values = outputs.effects
                 do_effects(captured.noted[number], values, call, captured.classes)
-            raise_own_class(error, captured.errors)
-            raise
+            try:
+                raise outputs.exception(captured.errors)
+            finally:
+                del outputs  # it holds the exception, whose traceback holds this frame
         for effect, target in zip(captured.effects, targets, strict=True):
             _do(effect, target, outputs, captured.classes, made)
         structure = self.program.output_structure
@@ -93,33 +95,59 @@ def concrete_program(
     reason: str,
     key: tuple[Any, ...],
     *,
-    mends: bool = False,
+    is_size_fallback: bool = False,
     strategy: BuildStrategy | None = None,
+    backend: str | None = None,
 ) -> ConcreteProgram:
     """What was captured, made ready to run as `strategy` says; hooks are for the plain form."""
     program = optimize(captured.program)
-    sizes = tuple(spec.shape for spec in _tensor_specs(specs))
+    sizes = tuple(spec.shape for spec in tensor_specs(specs))
+    options = RunOptions(host=host_callbacks(captured))
+    selection = select(backend, program, options)
     if strategy is None or captured.hooked:
-        run: Run = prepare(program).bind(captured.tensors, captured.hooked)
+        run: Run = selection.prepare(program, options).bind(captured.tensors)
     else:
-        plan, execution = Plan(program, captured.tensors, strategy), ExecutionStrategy()
-        run = functools.partial(plan.run, stored=captured.tensors, execution=execution)
-    return ConcreteProgram(program, captured, sizes, run, reason, key, mends, specs)
+        plan = Plan(program, captured.tensors, strategy, backend=backend)
+        run = functools.partial(plan.run, stored=captured.tensors, execution=ExecutionStrategy())
+    return ConcreteProgram(
+        program, captured, sizes, run, reason, key, is_size_fallback, specs, selection
+    )
+
+
+def host_callbacks(captured: Captured) -> Callable[[], HostCallbacks] | None:
+    """Makes what one run of a captured program calls in Python; None if it calls nothing."""
+    hooks = module_hooks(captured.hooked)
+    if not captured.host_calls:
+        return hooks
+
+    def call(values: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
+        made = captured.host_calls[attributes["number"]]
+        args, kwargs = unflatten(made.arguments, values, classes=captured.classes)
+        return made.outputs(made.function(*args, **kwargs))
+
+    return lambda: {HOST_CALL: call, **(hooks() if hooks is not None else {})}
 
 
 def observed_program(
-    concrete: ConcreteProgram, captured: Captured, watcher: Watcher
+    concrete: ConcreteProgram, captured: Captured, scenes: Scenes, watcher: Watcher
 ) -> ConcreteProgram:
     """`concrete` as `captured` again, as it is and not optimized, with `watcher` at its runs."""
     program = captured.program
-    runner = observed_run(program, captured.scenes, watcher)
-    run = runner.bind(captured.tensors, captured.hooked)
+    executable = observed_run(program, scenes, watcher, host_callbacks(captured))
+    run = executable.bind(captured.tensors)
     return replace(concrete, program=program, captured=captured, run=stoppable(run))
 
 
-def observed_run(program: Program, scenes: Scenes | None, watcher: Watcher) -> Runner:
-    """A runner that keeps every value until its block ends, and tells `watcher`."""
-    return prepare(program, release=False, observer=watcher.observe(program, scenes))
+def observed_run(
+    program: Program,
+    scenes: Scenes | None,
+    watcher: Watcher,
+    host: Callable[[], HostCallbacks] | None = None,
+) -> Executable:
+    """`program` such that every value is kept until its block ends, and `watcher` sees the runs."""
+    observer = watcher.observe(program, scenes)
+    options = RunOptions(release=False, observer=observer, host=host)
+    return INTERPRETER.prepare(program, options)
 
 
 def stoppable(run: Any) -> Any:
@@ -133,28 +161,6 @@ def stoppable(run: Any) -> Any:
             raise stopped.error from None
 
     return called
-
-
-def _tensor_specs(tree: Any) -> list[TensorSpec]:
-    if isinstance(tree, TensorSpec):
-        return [tree]
-    if isinstance(tree, dict):
-        tree = tuple(tree.values())
-    if isinstance(tree, list | tuple):
-        return [spec for item in tree for spec in _tensor_specs(item)]
-    return []
-
-
-def raise_own_class(error: Exception, known: dict[str, type]) -> None:
-    """Raise `error` as the class that the user wrote, if it stands for one."""
-    names = getattr(error, "stator_classes", ())
-    if names and names[0] in known:
-        cls: Any = known[names[0]]
-        own = cls.__new__(cls)
-        own.args = error.args
-        vars(own).update(error.stator_fields)  # type: ignore[attr-defined]
-        own.__notes__ = getattr(error, "__notes__", [])
-        raise own.with_traceback(error.__traceback__) from None
 
 
 def do_effects(
@@ -180,15 +186,4 @@ def _do(
 ) -> None:
     """Make the change that the captured run made."""
     state = unflatten(effect.state, outputs, classes=classes, made=made)
-    if isinstance(target, types.CellType):
-        target.cell_contents = state["cell"]
-    elif isinstance(target, contextvars.ContextVar):
-        target.set(state["value"])
-    elif isinstance(target, list | collections.deque):
-        target.clear()
-        target.extend(state)
-    else:
-        contents = target if isinstance(target, dict) else vars(target)
-        for key in effect.deleted:
-            contents.pop(key, None)
-        contents.update(state)
+    change(target, state, effect.deleted)

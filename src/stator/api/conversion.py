@@ -9,10 +9,9 @@ import torch
 
 from stator.api.static_function import StaticFunction
 from stator.errors import ConversionError
+from stator.execute.selection import check_backend
 from stator.frames import user_facing
 from stator.static.strategy import BuildStrategy
-
-BACKEND = (r"backend=(['\"])[\w-]*\1", 'backend="interpreter"')
 
 
 @user_facing
@@ -28,25 +27,25 @@ def to_static(
     `input_spec` is a list with an InputSpec (or a value) for each positional argument; without it
     the first call's sizes hold, and a size that changes later becomes dynamic. What cannot be
     captured is an error; with `full_graph=False` the whole call runs eagerly, after one warning.
-    A `stator.static.BuildStrategy` says what is done to each program before it runs.
+    A `stator.static.BuildStrategy` says what is done to each program before it runs, `backend` what
+    runs it; without it, `STATOR_BACKEND`, or else the interpreter.
     """
     if function is None:
         return functools.partial(
             to_static, input_spec=input_spec, build_strategy=build_strategy, backend=backend,
             full_graph=full_graph,
         )  # fmt: skip
-    if backend not in (None, "interpreter"):
-        raise ConversionError(
-            f"there is no backend {backend!r} here", fix='use backend="interpreter"', edit=BACKEND
-        )
+    check_backend(backend)
     if build_strategy is not None and not isinstance(build_strategy, BuildStrategy):
         raise ConversionError(
             f"build_strategy is a {type(build_strategy).__name__}",
             fix="give a `stator.static.BuildStrategy`",
         )
-    options: dict[str, Any] = {"full_graph": full_graph, "build_strategy": build_strategy}
+    options: dict[str, Any] = {
+        "full_graph": full_graph, "build_strategy": build_strategy, "backend": backend
+    }  # fmt: skip
     if isinstance(function, StaticFunction):
-        if build_strategy is not None:
+        if build_strategy is not None or backend is not None:
             spec = function._input_spec if input_spec is None else input_spec
             return StaticFunction(function.dygraph_function, spec, **options)
         return function.specify(input_spec) if input_spec is not None else function

@@ -1,7 +1,7 @@
 """Entry: the short way into a program, for calls like one that came before.
 
 A call is like an earlier one when its arguments are tensors of the same kinds and nothing else has
-changed. The checks are torch's own (`staging.native_checks`), made once for each kind of call; a
+changed. The checks are torch's own (`state.native_checks`), made once for each kind of call; a
 call that they do not know takes the long way, by its signature.
 """
 
@@ -13,7 +13,8 @@ from typing import Any
 import torch
 
 from stator.api.concrete import ConcreteProgram
-from stator.staging.native_checks import count_function_modes, modes_check, tensors_check
+from stator.state.native_checks import modes_check, tensors_check
+from stator.torch_private.checks import count_function_modes
 
 MISS = object()
 Entry = Callable[[tuple[Any, ...], dict[str, Any]], Any]

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from stator.errors import SpecMismatch
 from stator.program import structure as shape
+from stator.program.layout import map_layout
 from stator.program.program import Program
 from stator.program.structure import positions_in
 
@@ -34,15 +36,10 @@ def select_outputs(program: Program, output_spec: Iterable[Any]) -> Program:
 def _selected(structure: shape.Structure, wanted: list[tuple[Any, ...]], at: str) -> Any:
     if () in wanted:
         return structure
-    if isinstance(structure, shape.Sequence):
-        keys: Sequence[Any] = range(len(structure.items))
-    elif isinstance(structure, shape.Mapping):
-        keys = structure.keys
-    elif isinstance(structure, shape.Record):
-        keys = structure.fields
-    else:
+    if not isinstance(structure, shape.Sequence | shape.Mapping | shape.Record):
         raise SpecMismatch(f"{at} has no parts for {wanted[0][0]!r} of the output_spec to name",
                            fix="name the whole of it")  # fmt: skip
+    keys = structure.keys
     chosen = _by_key(keys, wanted, at)
     items = {
         key: _selected(item, chosen[key], f"{at}[{key!r}]")
@@ -74,17 +71,12 @@ def _with_items(structure: Any, keys: tuple[Any, ...], items: tuple[Any, ...]) -
     return shape.Record(structure.kind, structure.type_name, keys, items)
 
 
-def renumbered(structure: Any, kept: Sequence[int]) -> Any:
+def renumbered(structure: shape.Structure, kept: Sequence[int]) -> shape.Structure:
     """`structure` for leaves of which only those at the positions `kept` are left."""
-    if isinstance(structure, shape.Leaf):
-        return shape.Leaf(kept.index(structure.position))
-    if isinstance(structure, shape.Fixed):
-        return structure
-    if isinstance(structure, shape.Columns):
-        return shape.Columns(renumbered(structure.item, kept))
-    if isinstance(structure, shape.Variant):
-        items = tuple(renumbered(item, kept) for item in structure.alternatives)
-        return shape.Variant(kept.index(structure.tag), items)
-    items = tuple(renumbered(item, kept) for item in structure.items)
-    keys = getattr(structure, "keys", ()) or getattr(structure, "fields", ())
-    return _with_items(structure, keys, items)
+
+    def renumber(node: shape.Structure) -> shape.Structure:
+        if isinstance(node, shape.Leaf):
+            return shape.Leaf(kept.index(node.position))
+        return replace(node, tag=kept.index(node.tag)) if isinstance(node, shape.Choice) else node
+
+    return map_layout(renumber, structure)

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
 from stator.api.captures import Capture, capture_all
-from stator.api.conversion import BACKEND
 from stator.api.saved_methods import requests_of
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, check_tensors
 from stator.errors import SpecMismatch
+from stator.execute.selection import check_backend
 from stator.export.saved_model import read_model, write_model
 from stator.frames import user_facing
+from stator.torch_private.modules import tables
 
 __all__ = ["TranslatedLayer", "load", "save"]
 
@@ -29,6 +30,7 @@ def save(
     methods: Mapping[str, Sequence[Any] | None] | None = None,
     output_spec: Any = None,
     properties: Mapping[str, Any] | None = None,
+    host_calls: Literal["drop", "refuse"] = "drop",
     **options: Any,
 ) -> None:
     """Write `path`.stator and `path`.safetensors: a module, or a function, that needs no Python.
@@ -37,7 +39,9 @@ def save(
     without it the spec given to `to_static` counts, or the one call that was captured. `methods`
     has an input_spec for each method to save; without it `forward` is saved, and each method that
     `to_static` was given a spec for. `output_spec` lists the results to keep (with `methods`, a
-    dict of such lists); `properties` are small values to find on the loaded model.
+    dict of such lists); `properties` are small values to find on the loaded model. Calls of Python
+    that each run makes (logging, warnings, files) are left out of the saved model and named in a
+    log message; with `host_calls="refuse"` they are an error.
     """
     if options:
         raise SpecMismatch(f"save has no option {next(iter(options))!r} here",
@@ -48,7 +52,7 @@ def save(
         return
     requests = requests_of(model, input_spec, methods, output_spec)
     owner = owner_of(model)
-    capture = capture_all(requests, owner)
+    capture = capture_all(requests, owner, refuse_host_calls=host_calls == "refuse")
     write_capture(path, capture, owner, properties)
 
 
@@ -85,7 +89,7 @@ def _tensors(
     """All the module's own tensors in the order of its state_dict, then what the programs add."""
     tensors: dict[str, torch.Tensor] = {}
     for prefix, module in owner.named_modules(remove_duplicate=False) if owner is not None else ():
-        for name, tensor in (*module._parameters.items(), *module._buffers.items()):
+        for name, tensor in (*tables(module).parameters.items(), *tables(module).buffers.items()):
             if tensor is not None:
                 tensors[f"{prefix}.{name}" if prefix else name] = tensor
     return tensors | {name: stored[name] for name in stored if name not in tensors}
@@ -126,9 +130,14 @@ def _save_again(
 
 
 @user_facing
-def load(path: str | os.PathLike[str], *, backend: str | None = None) -> TranslatedLayer:
-    """The model saved at `path`: an nn.Module to run, or to train further."""
-    if backend not in (None, "interpreter"):
-        raise SpecMismatch(f"there is no backend {backend!r} here", fix='use backend="interpreter"',
-                           edit=BACKEND)  # fmt: skip
-    return TranslatedLayer(read_model(path))
+def load(
+    path: str | os.PathLike[str], *, backend: str | None = None, verify_weights: bool = True
+) -> TranslatedLayer:
+    """The model saved at `path`: an nn.Module to run, or to train further.
+
+    Every byte of the weights is compared with its digest. `verify_weights=False` leaves that out:
+    a large model is then mapped at once, and damage to its weights goes unnoticed. `backend` is
+    what runs its programs; without it, `STATOR_BACKEND`, or else the interpreter.
+    """
+    check_backend(backend)
+    return TranslatedLayer(read_model(path, verify_weights=verify_weights), backend)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
-import functools
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,9 +10,10 @@ import numpy
 import torch
 
 from stator.api.input_spec import InputSpec
-from stator.capture.inputs import TensorSpec
+from stator.capture.inputs import FIELDS, TensorSpec
 from stator.errors import SpecMismatch
-from stator.staging.native_checks import count_function_modes
+from stator.torch_private.checks import count_function_modes
+from stator.values.containers import LIST, PLAIN_DICT, TUPLE, Containers
 
 AUTOCAST_DEVICES = ("cpu", "cuda", "xpu", "mps")
 MODES = (
@@ -23,6 +22,8 @@ MODES = (
 )  # fmt: skip
 TENSOR_FACTS = ("dtype", "device", "rank", "requires_grad", "class", "layout")
 Sizes = tuple[tuple[int | None, ...], ...]
+ARGUMENTS = Containers(TUPLE, LIST, PLAIN_DICT)
+SPECS = Containers(FIELDS, TUPLE, LIST, PLAIN_DICT)  # of `save`, also in the fields of a dataclass
 
 
 @dataclass(frozen=True)
@@ -91,14 +92,17 @@ class Identity:
 
 def specs_of(value: Any, sizes: list[tuple[int | None, ...]]) -> Any:
     """`value` with each tensor replaced by its spec, sizes taken from `sizes` in order."""
-    if isinstance(value, torch.Tensor):
-        strides = None if value.is_contiguous() else value.stride()
-        is_parameter = isinstance(value, torch.nn.Parameter)
+
+    def spec(leaf: object) -> object:
+        if not isinstance(leaf, torch.Tensor):
+            return leaf
         return TensorSpec(
-            sizes.pop(0), value.dtype, value.device, value.requires_grad, strides=strides,
-            is_parameter=is_parameter,
+            sizes.pop(0), leaf.dtype, leaf.device, leaf.requires_grad,
+            strides=None if leaf.is_contiguous() else leaf.stride(),
+            is_parameter=isinstance(leaf, torch.nn.Parameter),
         )  # fmt: skip
-    return _rebuild(value, lambda item: specs_of(item, sizes))
+
+    return ARGUMENTS.map(spec, value)
 
 
 def specs_from(value: Any, device: torch.device | None = None) -> Any:
@@ -106,40 +110,25 @@ def specs_from(value: Any, device: torch.device | None = None) -> Any:
 
     An InputSpec names no device: its tensors are on `device`, or else on torch's default.
     """
-    again = functools.partial(specs_from, device=device)
-    if isinstance(value, InputSpec):
-        return value.tensor_spec(device)
-    if isinstance(value, torch.Tensor):
-        return InputSpec.from_tensor(value).tensor_spec(value.device)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return _rebuild_dataclass(value, again)
-    return _rebuild(value, again)
+
+    def spec(leaf: object) -> object:
+        if isinstance(leaf, torch.Tensor):
+            return InputSpec.from_tensor(leaf).tensor_spec(leaf.device)
+        return leaf.tensor_spec(device) if isinstance(leaf, InputSpec) else leaf
+
+    return SPECS.map(spec, value)
 
 
-def _rebuild_dataclass(value: Any, function: Any) -> Any:
-    """`value` itself, or a copy where the function changes a field."""
-    fields = {name: getattr(value, name) for name in (f.name for f in dataclasses.fields(value))}
-    changed = {name: function(item) for name, item in fields.items()}
-    if all(changed[name] is fields[name] for name in fields):
-        return value
-    made = copy.copy(value)
-    for name, item in changed.items():
-        object.__setattr__(made, name, item)  # also where the class is frozen
-    return made
-
-
-def _rebuild(value: Any, function: Any) -> Any:
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return type(value)(*[function(item) for item in value])
-    if isinstance(value, list | tuple):
-        return type(value)(function(item) for item in value)
-    if isinstance(value, dict):
-        return {key: function(item) for key, item in value.items()}
-    return value
+def tensor_specs(tree: object) -> list[TensorSpec]:
+    """The specs of tensors among arguments, in order."""
+    return [leaf for leaf in ARGUMENTS.leaves(tree) if isinstance(leaf, TensorSpec)]
 
 
 def fit(spec: Any, value: Any, path: str) -> Any:
-    """`spec` with what only the value can say (device, requires_grad); raises where they differ."""
+    """`spec` with what only the value can say (device, layout, requires_grad).
+
+    SpecMismatch where they differ.
+    """
     if isinstance(spec, TensorSpec):
         return _fit_tensor(spec, value, path)
     if isinstance(spec, list | tuple) and isinstance(value, list | tuple):
@@ -149,7 +138,7 @@ def fit(spec: Any, value: Any, path: str) -> Any:
         items = [
             fit(s, v, f"{path}[{k}]") for k, (s, v) in enumerate(zip(spec, value, strict=True))
         ]
-        return type(spec)(*items) if hasattr(spec, "_fields") else type(spec)(items)
+        return ARGUMENTS.like(spec, items)
     if isinstance(spec, dict) and isinstance(value, dict):
         if list(spec) != list(value):
             raise SpecMismatch(f"{path} has the keys {list(value)}, its spec has {list(spec)}",
@@ -179,7 +168,8 @@ def _fit_tensor(spec: TensorSpec, value: Any, path: str) -> TensorSpec:
         got = TensorSpec(tuple(value.shape), value.dtype, value.device, False)
         raise SpecMismatch(f"{path} is {_words(got)}, its spec says {_words(spec)}",
                            fix="pass a tensor that fits, or change the spec")  # fmt: skip
-    return replace(spec, device=value.device, requires_grad=value.requires_grad)
+    strides = None if value.is_contiguous() else value.stride()
+    return replace(spec, device=value.device, requires_grad=value.requires_grad, strides=strides)
 
 
 def _words(spec: TensorSpec) -> str:

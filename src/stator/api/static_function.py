@@ -6,56 +6,49 @@ import contextlib
 import copy
 import dataclasses
 import functools
-import inspect
 import sys
-import threading
 import types
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import torch
 
 from stator.api.concrete import (
     ConcreteProgram,
-    concrete_program,
-    do_effects,
     observed_program,
 )
-from stator.api.entries import MISS, Entry, entry_for
-from stator.api.reasons import reason_for, sizes_reason
-from stator.api.signature import Signature, Sizes, fit, signature_of, specs_from, specs_of
-from stator.capture.inputs import TensorSpec
-from stator.capture.places import is_library_file
+from stator.api.entries import MISS
+from stator.api.program_cache import EntryTable, ProgramCache
+from stator.api.signature import Signature, signature_of
+from stator.api.source_function import SourceFunction
+from stator.api.specializer import Specializer
+from stator.api.static_pickling import reduced
 from stator.debug.code import Code
 from stator.debug.eager import Switch
 from stator.debug.explain import capture_report, fact_at
 from stator.debug.report import Report
 from stator.debug.stepping.targets import Watcher
+from stator.debug.stepping.variables import VariableListener
 from stator.errors import (
     CaptureError,
     ConversionError,
     DemandViolated,
-    SourceUnavailable,
     SpecMismatch,
 )
-from stator.frames import hide_library_frames, user_facing
+from stator.frames import hide_library_frames, is_library_file, user_facing
 from stator.location import Location
+from stator.locks import ForkSafeLock
 from stator.logs import LOGGER
 from stator.program.program import Program
 from stator.rewrite.convert import convert
-from stator.staging.live_lists import makes_demands
-from stator.staging.live_state import AnySlot, has_open_list, slot_for
 from stator.staging.operators import Staging
-from stator.staging.session import Session
-from stator.staging.slots import Slot
 from stator.staging.trace import Captured, trace
+from stator.state.session import Session
 from stator.static.strategy import BuildStrategy
 
 CAPTURE_LIMIT = 32
-ENTRIES_KEPT = 4
-ENTRY_LIMIT = 64  # calls whose kinds never settle gain nothing from entries
 
 
 @dataclass(frozen=True)
@@ -65,6 +58,36 @@ class Fallback:
     function: str
     place: Location | None
     reason: str
+
+
+class Observation(Protocol):
+    """Replaces the programs of one function while its runs are observed."""
+
+    def program(self, concrete: ConcreteProgram) -> ConcreteProgram:
+        """What runs in place of `concrete`."""
+
+
+class SteppedPrograms:
+    """The programs of one function while someone steps through them."""
+
+    def __init__(self, source: SourceFunction, watcher: Watcher) -> None:
+        self._source, self._watcher = source, watcher
+        self._programs: dict[int, ConcreteProgram] = {}
+
+    def program(self, concrete: ConcreteProgram) -> ConcreteProgram:
+        """`concrete`, captured again with what the user's names hold, and watched."""
+        if id(concrete) not in self._programs:
+            args, kwargs = concrete.specs
+            source = self._source
+            watch = VariableListener()
+            captured = trace(
+                source.current(), args, kwargs, name=source.name, owner=source.owner,
+                live=concrete.captured.live, listening=watch.listening,
+            )  # fmt: skip
+            self._programs[id(concrete)] = observed_program(
+                concrete, captured, watch.scenes, self._watcher
+            )
+        return self._programs[id(concrete)]
 
 
 class StaticFunction:
@@ -81,29 +104,31 @@ class StaticFunction:
         *,
         full_graph: bool = True,
         build_strategy: BuildStrategy | None = None,
+        backend: str | None = None,
     ) -> None:
         functools.update_wrapper(self, function)
         if not hasattr(function, "__name__"):  # a partial, a callable object
             self.__name__ = self.__qualname__ = type(function).__name__
         self.__stator_original__ = function
-        self._function = function
-        self._input_spec = input_spec
-        self._full_graph = full_graph
-        self._build_strategy = build_strategy
-        self._programs: dict[tuple[Any, ...], tuple[ConcreteProgram, ...]] = {}
-        self._order: list[ConcreteProgram] = []
-        self._lock = threading.RLock()
-        self._eager: dict[tuple[Any, ...], Fallback] = {}  # calls that could not be captured
+        self._function, self._input_spec = function, input_spec
+        self._full_graph, self._build_strategy, self._backend = full_graph, build_strategy, backend
         self._bound_name: str | None = None
-        self._fixed: tuple[AnySlot, ...] = ()  # state that cannot be an input of the program
-        self._entries: tuple[Entry, ...] = ()  # the latest first; replaced, never changed
-        self._entries_made = 0
-        self._watcher: Watcher | None = None  # who steps through its programs
-        self._watched: dict[int, ConcreteProgram] = {}  # the programs as it sees them
+        self._source = SourceFunction(function, self.__name__)
+        self._cache = ProgramCache()
+        self._specializer = Specializer(
+            self._source, input_spec, self._cache, strategy=build_strategy, backend=backend
+        )
+        self._entries = EntryTable()
+        self._eager: dict[tuple[Any, ...], Fallback] = {}  # calls that could not be captured
+        self._lock = ForkSafeLock()
+        self._observation: Observation | None = None
 
     @property
     def _options(self) -> dict[str, Any]:
-        return {"full_graph": self._full_graph, "build_strategy": self._build_strategy}
+        return {
+            "full_graph": self._full_graph, "build_strategy": self._build_strategy,
+            "backend": self._backend,
+        }  # fmt: skip
 
     # ---- as a method
 
@@ -135,203 +160,117 @@ class StaticFunction:
 
     def __reduce__(self) -> Any:
         """By its name where it has one; the captures are left out."""
-        options = (self._input_spec, self._options)
-        if isinstance(self._function, types.MethodType):
-            name, owner = self._function.__name__, self._function.__self__
-            found = inspect.getattr_static(type(owner), name, None)
-            if _original(found) is self._function.__func__:
-                return _restored_method, (owner, name, *options)
-        elif _named(self.__module__, self.__qualname__) is self:
-            return self.__qualname__
-        return _restored, (self._function, *options)
+        return reduced(self, StaticFunction, self._function, self._input_spec, self._options)
 
     # ---- calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the function gives, computed by a program that holds for these arguments."""
         if torch.compiler.is_compiling() or not Switch.on:
-            return self._function(*args, **kwargs)
+            return self._source.current()(*args, **kwargs)
         try:
-            for enter in self._entries:
-                result = enter(args, kwargs)
-                if result is not MISS:
-                    return result
+            result = self._entries.call(args, kwargs)
+            if result is not MISS:
+                return result
             return self._call_by_signature(args, kwargs, signature_of(args, kwargs))
         except DemandViolated as error:
             if self._input_spec is not None or not error.before_running:
                 hide_library_frames(error)
                 raise
-            broken = error
+            violated = error
         except Exception as error:
             hide_library_frames(error)
             raise
         try:
-            return self._call_with_own_sizes(args, kwargs, broken)
+            return self._call_with_specialized_sizes(args, kwargs, violated)
         except Exception as error:
             hide_library_frames(error)
             raise
 
-    def _call_with_own_sizes(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], broken: DemandViolated
+    def _call_with_specialized_sizes(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], violated: DemandViolated
     ) -> Any:
-        """A call whose sizes no user has called open, and which break what open ones demand."""
+        """A call that violates a size check, with sizes that no user has called dynamic."""
         signature = signature_of(args, kwargs)
         for exact in (False, True):
             try:
-                if not self._is_mended(signature, exact=exact):
-                    self._capture(args, kwargs, signature, broken, exact=exact)
-                return self._call_by_signature(args, kwargs, signature)
+                if not self._has_size_fallback(signature, exact=exact):
+                    self._capture(args, kwargs, signature, violated, exact=exact)
+                return self._call_by_signature(args, kwargs, signature, after_violation=True)
             except DemandViolated as error:
                 if exact or not error.before_running:
                     raise
         raise AssertionError("the second round returns or raises")
 
-    def _is_mended(self, signature: Signature, *, exact: bool) -> bool:
+    def _has_size_fallback(self, signature: Signature, *, exact: bool) -> bool:
         """Is there a program for sizes like these already?"""
-        found = self._find(signature)
-        return found is not None and found.mends and (not exact or found.sizes == signature.sizes)
+        found = self._cache.find(signature, after_violation=True)
+        if found is None or not found.is_size_fallback:
+            return False
+        return not exact or found.sizes == signature.sizes
 
     def _call_by_signature(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: Signature
+        self,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        signature: Signature,
+        *,
+        after_violation: bool = False,
     ) -> Any:
-        concrete = self._find(signature) or self._capture_or_refuse(args, kwargs, signature)
+        concrete = self._cache.find(signature, after_violation=after_violation)
+        concrete = concrete or self._capture_or_refuse(args, kwargs, signature)
         if concrete is None:
-            return self._function(*args, **kwargs)
-        if self._watcher is not None:
-            concrete = self._as_watched(concrete, self._watcher)
+            return self._source.current()(*args, **kwargs)
+        if self._observation is not None:
+            concrete = self._observation.program(concrete)
         else:
-            self._add_entry(concrete, args, kwargs)
+            self._entries.add(concrete, args, kwargs)
         return concrete(signature.leaves, (args, kwargs))
 
     @contextlib.contextmanager
     def observed(self, watcher: Watcher) -> Iterator[None]:
-        """Inside, `watcher` sees the programs run, captured anew with the user's names."""
-        before = (self._watcher, self._entries, self._watched)
-        self._watcher, self._entries, self._watched = watcher, (), {}
+        """Inside, `watcher` sees the programs run, captured again with the user's names."""
+        with self.running(SteppedPrograms(self._source, watcher)):
+            yield
+
+    @contextlib.contextmanager
+    def running(self, observation: Observation) -> Iterator[None]:
+        """Inside, calls run the programs that `observation` gives."""
+        before = (self._observation, self._entries)
+        self._observation, self._entries = observation, EntryTable()
         try:
             yield
         finally:
-            self._watcher, self._entries, self._watched = before
-
-    def _as_watched(self, concrete: ConcreteProgram, watcher: Watcher) -> ConcreteProgram:
-        if id(concrete) not in self._watched:
-            args, kwargs = concrete.specs
-            captured = trace(
-                self._function, args, kwargs, name=self.__name__, owner=_owner_of(self._function),
-                live=concrete.captured.live, watched=True,
-            )  # fmt: skip
-            self._watched[id(concrete)] = observed_program(concrete, captured, watcher)
-        return self._watched[id(concrete)]
-
-    def _add_entry(
-        self, concrete: ConcreteProgram, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
-        """The next call like this one takes the short way."""
-        if self._entries_made < ENTRY_LIMIT:
-            entry = entry_for(concrete, args, kwargs)
-            if entry is not None:
-                self._entries_made += 1
-                self._entries = (entry, *self._entries[: ENTRIES_KEPT - 1])
-
-    def _find(self, signature: Signature) -> ConcreteProgram | None:
-        for concrete in self._programs.get(signature.key, ()):
-            if concrete.holds_for(signature.sizes) and concrete.captured.guards.hold():
-                return concrete
-        return None
+            self._observation, self._entries = before
 
     def _capture(
         self,
-        args: Any,
-        kwargs: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
         signature: Signature,
-        broken: DemandViolated | None = None,
+        violated: DemandViolated | None = None,
         *,
         exact: bool = False,
     ) -> ConcreteProgram:
-        """A program for this call; for sizes of its own if they have `broken` a demand."""
+        """A program for this call; for sizes of its own if they have `violated` a check."""
         with self._lock:
-            found = self._find(signature) if broken is None else None
-            if found is not None:
-                return found
-            earlier = self._programs.get(signature.key, ())
-            sizes, reason = self._sizes_and_reason(signature, earlier)
-            if broken is not None:
-                alike = () if exact else tuple(one for one in earlier if one.mends)
-                sizes, reason = _open_sizes(signature, alike), f"sizes differ: {broken.problem}"
-            specs = self._specs(args, kwargs, sizes)
-            concrete = concrete_program(
-                self._traced(specs, earlier, (args, kwargs)),
-                specs,
-                reason,
-                signature.key,
-                mends=broken is not None,
-                strategy=self._build_strategy,
-            )
-            self._programs[signature.key] = (concrete, *earlier)
-            self._order.append(concrete)
-            LOGGER.info("%s was captured because %s", self.__qualname__, reason)
-            if len(self._order) == CAPTURE_LIMIT:
-                self._warn(reason)
-            return concrete
-
-    def _sizes_and_reason(
-        self, signature: Signature, earlier: tuple[ConcreteProgram, ...]
-    ) -> tuple[Sizes, str]:
-        """What sizes to capture for, and why it is done at all."""
-        if not earlier:
-            latest = self._order[-1] if self._order else None
-            return signature.sizes, reason_for(signature, latest, parameter_names(self._function))
-        changed = earlier[0].captured.guards.reason()
-        if changed is not None and earlier[0].holds_for(signature.sizes):
-            return earlier[0].sizes, changed
-        return _open_sizes(signature, earlier), sizes_reason(signature, earlier[0])
-
-    def _traced(
-        self, specs: Any, earlier: tuple[ConcreteProgram, ...], call: tuple[Any, ...]
-    ) -> Captured:
-        """A capture; where it ends with the user's error, what was changed by then stays so."""
-        try:
-            return self._trace(specs, earlier)
-        except Exception as error:
-            effects, classes = getattr(error, "stator_effects", ((), {}))
-            do_effects(effects, (), call, classes)
-            raise
-
-    def _trace(self, specs: Any, earlier: tuple[ConcreteProgram, ...]) -> Captured:
-        """A capture; what an earlier program has changed is read anew by each run, if it can be."""
-        live = self._live_slots(earlier)
-        run = functools.partial(
-            trace, self._function, *specs, name=self.__name__, owner=_owner_of(self._function)
-        )
-        if not live:
-            return run()
-        doubtful = tuple(slot for slot in live if not isinstance(slot, Slot))
-        try:
-            captured = run(live=live)
-            if not (any(map(has_open_list, live)) and makes_demands(captured.program)):
-                return captured
-        except Exception:  # noqa: BLE001  # Python needs the very value somewhere; if it was
-            if not doubtful:
-                captured = run()  # something else, this raises it again
-                self._fixed += live
-                return captured
-        self._fixed += doubtful
-        return self._trace(specs, earlier)
-
-    def _live_slots(self, earlier: tuple[ConcreteProgram, ...]) -> tuple[AnySlot, ...]:
-        """The state that the last program read anew, and what it read and changed."""
-        if not earlier:
-            return ()
-        last = earlier[0].captured
-        slots: list[AnySlot] = []
-        for wanted in (*last.live, *last.written):
-            slot = slot_for(wanted, last.live)
-            if slot is not None and not any(map(slot.is_same_place, (*slots, *self._fixed))):
-                slots.append(slot)
-        return tuple(slots)
+            if violated is None:
+                found = self._cache.find(signature)
+                if found is not None:  # another thread has captured it meanwhile
+                    return found
+                made = self._specializer.program_for(args, kwargs, signature)
+            else:
+                made = self._specializer.size_fallback(
+                    args, kwargs, signature, violated, exact=exact
+                )
+            self._cache.add(made)
+            LOGGER.info("%s was captured because %s", self.__qualname__, made.reason)
+            if len(self._cache) == CAPTURE_LIMIT:
+                self._warn(made.reason)
+            return made
 
     def _capture_or_refuse(
-        self, args: Any, kwargs: Any, signature: Signature
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: Signature
     ) -> ConcreteProgram | None:
         """A new capture; None, after a warning, where the call is to run eagerly instead."""
         if self._full_graph:
@@ -354,58 +293,46 @@ class StaticFunction:
             f"{reason}. Pass what changes as a tensor, or give an input_spec."
         )
 
-    def _specs(self, args: Any, kwargs: Any, sizes: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """The arguments as specs: the user's where they gave one."""
-        left = list(sizes)
-        names = parameter_names(self._function)
-        if self._input_spec is None:
-            return _with_names(specs_of(args, left), names), specs_of(kwargs, left)
-        wanted = tuple(specs_from(spec) for spec in self._input_spec)
-        if len(wanted) > len(args):
-            raise SpecMismatch(
-                f"{self.__name__} is called with {len(args)} positional arguments, "
-                f"its input_spec has {len(wanted)}",
-                fix="pass every argument of the spec by position",
-            )
-        fitted = tuple(
-            fit(spec, value, names[k] if k < len(names) else f"argument {k}")
-            for k, (spec, value) in enumerate(zip(wanted, args, strict=False))
-        )
-        rest = args[len(wanted) :]
-        whole = (*fitted, *specs_of(rest, _all_sizes(rest)))
-        return _with_names(whole, names), specs_of(kwargs, _all_sizes(kwargs))
-
     # ---- looking inside
 
     @property
     @user_facing
     def code(self) -> Code:
         """The Python that the rewrite made."""
-        function = getattr(self._function, "__func__", self._function)
-        if isinstance(function, torch.nn.Module):
-            function = type(function).forward
-        if not isinstance(function, types.FunctionType):
-            raise SourceUnavailable(
-                f"{self.__name__} is a {type(function).__name__}, which has no Python source",
-                fix="nothing is rewritten here: `.program` shows what it became",
-            )
-        return Code(convert(function, Staging(Session())).code)
+        return Code(convert(self._source.python(), Session(Staging).interpreter).code)
 
     @property
     @user_facing
     def program(self) -> Program:
         """The program of the last capture."""
-        if not self._order:
+        latest = self._cache.latest
+        if latest is None:
             raise SpecMismatch(
                 f"{self.__name__} has not been captured yet",
                 fix="call it once, or use `stator.save` with an input_spec",
             )
-        return self._order[-1].program
+        return latest.program
 
     @property
     def concrete_programs(self) -> tuple[ConcreteProgram, ...]:
         """Everything captured so far, in order."""
-        return tuple(self._order)
+        return self._cache.all()
+
+    def concrete_program(self, *args: Any, **kwargs: Any) -> ConcreteProgram:
+        """The program for a call, captured if there is none; it is not run."""
+        signature = signature_of(args, kwargs)
+        return self._cache.find(signature) or self._capture(args, kwargs, signature)
+
+    @property
+    def cache(self) -> ProgramCache:
+        """Where its programs are found."""
+        return self._cache
+
+    def with_cache(self, cache: ProgramCache) -> StaticFunction:
+        """The same function, which finds its programs in `cache` and adds new ones to it."""
+        other = StaticFunction(self._function, self._input_spec, **self._options)
+        other._cache, other._specializer = cache, self._specializer.with_cache(cache)
+        return other
 
     @user_facing
     def explain(self, *args: Any, **kwargs: Any) -> Report:
@@ -414,15 +341,16 @@ class StaticFunction:
         With arguments, a capture is made for them if there is none; the program is not run.
         """
         if not args and not kwargs:
-            return self._report(self._order)
-        signature = signature_of(args, kwargs)
+            return self._report(self._cache.all())
         try:
-            return self._report([self._find(signature) or self._capture(args, kwargs, signature)])
+            return self._report([self.concrete_program(*args, **kwargs)])
         except (ConversionError, CaptureError) as error:
             return dataclasses.replace(self._report([]), refused=str(error))
 
     def _report(self, programs: Sequence[ConcreteProgram]) -> Report:
-        captures = (capture_report(one.captured, one.program, one.reason) for one in programs)
+        captures = (
+            capture_report(one.captured, one.program, one.reason, one.selection) for one in programs
+        )
         fallbacks = (fact_at(one.reason, one.place) for one in self.fallbacks)
         return Report(self.__qualname__, tuple(captures), tuple(fallbacks))
 
@@ -448,21 +376,13 @@ class StaticFunction:
     @user_facing
     def capture(self, input_spec: Any) -> Captured:
         """A capture for `input_spec`, kept nowhere."""
-        return trace(
-            self._function,
-            self.specs_for(input_spec),
-            {},
-            name=self.__name__,
-            owner=_owner_of(self._function),
-        )
+        source = self._source
+        specs = source.specs_for(input_spec)
+        return trace(source.function, specs, {}, name=source.name, owner=source.owner)
 
     def specs_for(self, input_spec: Any) -> tuple[Any, ...]:
         """What `input_spec` says of the arguments; tensors are where the module's own are."""
-        owner = _owner_of(self._function)
-        tensors = () if owner is None else (*owner.parameters(), *owner.buffers())
-        device = tensors[0].device if tensors else None
-        specs = tuple(specs_from(spec, device) for spec in input_spec)
-        return named_specs(self._function, specs)
+        return self._source.specs_for(input_spec)
 
     def rollback(self) -> Any:
         """Undo `to_static`: the function as it was written, also on the module it came from."""
@@ -472,7 +392,7 @@ class StaticFunction:
         return self._function
 
     def __repr__(self) -> str:
-        return f"<StaticFunction {self.__qualname__}, {len(self._order)} captured>"
+        return f"<StaticFunction {self.__qualname__}, {len(self._cache)} captured>"
 
 
 def warn_caller(message: str) -> None:
@@ -481,74 +401,3 @@ def warn_caller(message: str) -> None:
     while frame.f_back is not None and is_library_file(frame.f_code.co_filename):
         level, frame = level + 1, frame.f_back
     warnings.warn(message, stacklevel=level)
-
-
-def _original(function: Any) -> Any:
-    return function.dygraph_function if isinstance(function, StaticFunction) else function
-
-
-def _named(module: str, qualname: str) -> Any:
-    """What stands under that name in that module, which is there."""
-    found: Any = sys.modules.get(module)
-    for part in qualname.split("."):
-        found = vars(found).get(part) if hasattr(found, "__dict__") else None
-    return found
-
-
-def _restored_method(
-    owner: Any, name: str, input_spec: Any, options: dict[str, Any]
-) -> StaticFunction:
-    """A static method; `owner` may still be empty, so only its class is asked."""
-    function = _original(inspect.getattr_static(type(owner), name))
-    return StaticFunction(types.MethodType(function, owner), input_spec, **options)
-
-
-def _restored(function: Any, input_spec: Any, options: dict[str, Any]) -> StaticFunction:
-    """A static function from its pickled parts; it captures again."""
-    return StaticFunction(function, input_spec, **options)
-
-
-def _all_sizes(tree: Any) -> list[tuple[int | None, ...]]:
-    return list(signature_of((tree,), {}).sizes)
-
-
-def _open_sizes(signature: Signature, earlier: tuple[ConcreteProgram, ...]) -> Sizes:
-    """A size that differs from an earlier capture's becomes dynamic."""
-    return tuple(
-        tuple(
-            size if all(e.sizes[k][d] == size for e in earlier) else None
-            for d, size in enumerate(shape)
-        )
-        for k, shape in enumerate(signature.sizes)
-    )
-
-
-def _owner_of(function: Any) -> torch.nn.Module | None:
-    owner = getattr(function, "__self__", function)
-    return owner if isinstance(owner, torch.nn.Module) else None
-
-
-def parameter_names(function: Any) -> list[str]:
-    """The names of what can be given by position."""
-    target = function.forward if isinstance(function, torch.nn.Module) else function
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    try:
-        parameters = inspect.signature(target).parameters.values()
-    except ValueError:  # a function in C that does not tell
-        return []
-    return [p.name for p in parameters if p.kind in kinds]
-
-
-def named_specs(function: Any, specs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`specs`, each tensor of them with a name."""
-    return _with_names(specs, parameter_names(function))
-
-
-def _with_names(specs: tuple[Any, ...], names: list[str]) -> tuple[Any, ...]:
-    """Tensors of the spec without a name are called after their parameter."""
-    named = []
-    for k, spec in enumerate(specs):
-        if isinstance(spec, TensorSpec) and spec.name is None and k < len(names):
-            spec = dataclasses.replace(spec, name=names[k])
-        named.append(spec)
-    return tuple(named)

@@ -1,13 +1,15 @@
-"""enable_to_static, not_to_static, ignore_module: what is left as it is."""
+"""enable_to_static, not_to_static, ignore_module, host_call: what is left as it is."""
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Iterable
 from typing import Any
 
 from stator.debug.eager import Switch
-from stator.staging.marks import ignore_modules, leave_alone
+from stator.errors import ConversionError
+from stator.library.markers import ignore_modules, leave_alone, mark_host_call
 
 
 def enable_to_static(enabled: bool) -> None:
@@ -30,6 +32,29 @@ def not_to_static(function: Any = None) -> Any:
     2
     """
     return not_to_static if function is None else leave_alone(function)
+
+
+def host_call(function: Any = None, *, result: type | None = None) -> Any:
+    """Call `function` in Python at each run of a program, at its place, with the run's values.
+
+    The capture itself does not call it. `result` is the type of what it gives: `bool`, `int`,
+    `float` or `str`; without it the program gets None. A saved model cannot call Python: `save`
+    drops a host call without a result, and refuses one with a result.
+
+    >>> @host_call
+    ... def report(step, loss):
+    ...     print(f"step {step}: {loss}")
+    >>> report(1, 0.5)
+    step 1: 0.5
+    """
+    if result not in (None, bool, int, float, str):
+        raise ConversionError(
+            f"a host call cannot give a {getattr(result, '__name__', result)}",
+            fix="use bool, int, float, str, or None for no result",
+        )
+    if function is None:
+        return functools.partial(host_call, result=result)
+    return mark_host_call(function, result)
 
 
 def ignore_module(modules: Iterable[types.ModuleType]) -> None:

@@ -19,8 +19,10 @@ from stator.api.moving import moved
 from stator.debug.stepping.targets import Watcher
 from stator.errors import SpecMismatch
 from stator.execute.arguments import flatten_inputs
-from stator.execute.interpreter import Runner, prepare
+from stator.execute.backend import Executable, RunOptions, values_of
+from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Observer
+from stator.execute.selection import prepare
 from stator.execute.structure import unflatten
 from stator.export.methods import Method, mode_name
 from stator.export.saved_model import SavedModel
@@ -28,10 +30,11 @@ from stator.export.tensor_table import Entry
 from stator.frames import user_facing
 from stator.program.program import Program
 from stator.program.types import TensorType
+from stator.torch_private.modules import tables
 
 
 @dataclass(frozen=True)
-class Slot:
+class TensorSlot:
     """Where the module keeps a tensor that a program needs, and what the program takes it for."""
 
     name: str  # in the program
@@ -52,12 +55,14 @@ class TranslatedLayer(torch.nn.Module):
     _stator_programs: Mapping[str, Program]
     _stator_constants: dict[str, str]  # name in the programs -> name of the buffer
     _stator_properties: dict[str, Any]
-    _stator_slots: dict[str, tuple[Slot, ...]]
-    _stator_runners: dict[tuple[str, str], Runner]
+    _stator_slots: dict[str, tuple[TensorSlot, ...]]
+    _stator_runners: dict[tuple[str, str], Executable]
+    _stator_backend: str | None
     _stator_watcher: Watcher | None = None  # who steps through its programs
 
-    def __init__(self, saved: SavedModel) -> None:
+    def __init__(self, saved: SavedModel, backend: str | None = None) -> None:
         super().__init__()
+        self._stator_backend = backend
         self._stator_methods = dict(saved.methods)
         self._stator_programs = dict(saved.programs)
         self._stator_properties = dict(saved.properties)
@@ -112,14 +117,15 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
     name = _program_name(layer, method)
     program = layer._stator_programs[name]
     leaves = flatten_inputs(
-        program.input_structure, args, kwargs, types=[value.type for value in program.inputs]
-    )
+        program.input_structure, args, kwargs,
+        types=[value.type for value in program.inputs],
+        facts=[program.input_facts.get(value) for value in program.inputs],
+    )  # fmt: skip
     stored = {slot.name: _tensor(layer, slot) for slot in layer._stator_slots[name]}
-    run: Any = _runner(layer, name, _device(layer, name, stored, leaves))
+    run = _runner(layer, name, _device(layer, name, stored, leaves)).bind(stored)
     if layer._stator_watcher is not None:
         run = stoppable(run)
-    outputs = run(leaves, stored)
-    return unflatten(program.output_structure, outputs)
+    return unflatten(program.output_structure, values_of(run(leaves)))
 
 
 def _program_name(layer: TranslatedLayer, method: str) -> str:
@@ -137,14 +143,17 @@ def _program_name(layer: TranslatedLayer, method: str) -> str:
     return saved.programs[mode]
 
 
-def _runner(layer: TranslatedLayer, name: str, device: str) -> Runner:
+def _runner(layer: TranslatedLayer, name: str, device: str) -> Executable:
     if (name, device) not in layer._stator_runners:
         program = layer._stator_programs[name]
         if device:
             program = moved(program, device)
         watcher = layer._stator_watcher
-        made = prepare(program) if watcher is None else observed_run(program, None, watcher)
-        layer._stator_runners[name, device] = made
+        layer._stator_runners[name, device] = (
+            prepare(layer._stator_backend, program)
+            if watcher is None
+            else observed_run(program, None, watcher)
+        )
     return layer._stator_runners[name, device]
 
 
@@ -185,11 +194,13 @@ def _device(
     return next(iter(names))
 
 
-def _tensor(layer: TranslatedLayer, slot: Slot) -> torch.Tensor:
+def _tensor(layer: TranslatedLayer, slot: TensorSlot) -> torch.Tensor:
     owner: Any = layer
     for part in slot.path:
-        owner = owner._modules[part]
-    tensor: torch.Tensor | None = owner._parameters.get(slot.last, owner._buffers.get(slot.last))
+        owner = tables(owner).modules[part]
+    tensor: torch.Tensor | None = tables(owner).parameters.get(
+        slot.last, tables(owner).buffers.get(slot.last)
+    )
     if tensor is None:  # a parametrization has taken its place
         tensor = getattr(owner, slot.last)
     if tensor.dtype is not slot.dtype:
@@ -206,7 +217,7 @@ def watch_runs(layer: TranslatedLayer, observer: Observer) -> Iterator[None]:
     """Inside, `observer` is told of every op that `layer` runs."""
     before = layer._stator_runners
     layer._stator_runners = {
-        (name, ""): prepare(program, observer=observer)
+        (name, ""): INTERPRETER.prepare(program, RunOptions(observer=observer))
         for name, program in layer._stator_programs.items()
     }
     try:
@@ -222,14 +233,14 @@ def check_tensors(layer: TranslatedLayer) -> None:
             _tensor(layer, slot)
 
 
-def _slots(layer: TranslatedLayer, program: Program) -> tuple[Slot, ...]:
+def _slots(layer: TranslatedLayer, program: Program) -> tuple[TensorSlot, ...]:
     slots = []
     for stored in program.stored:
         kind = stored.value.type
         assert isinstance(kind, TensorType)  # the reader has checked it
         *path, last = layer._stator_constants.get(stored.name, stored.name).split(".")
         dtype = getattr(torch, kind.dtype)
-        slots.append(Slot(stored.name, tuple(path), last, dtype, torch.device(kind.device)))
+        slots.append(TensorSlot(stored.name, tuple(path), last, dtype, torch.device(kind.device)))
     return tuple(slots)
 
 
@@ -242,18 +253,18 @@ def _register(
     if entry.kind == "parameter":
         if id(tensor) not in made:
             made[id(tensor)] = torch.nn.Parameter(tensor, requires_grad=entry.requires_grad)
-        owner._parameters[last] = made[id(tensor)]
+        tables(owner).parameters[last] = made[id(tensor)]
         return
-    owner._buffers[last] = made.setdefault(id(tensor), tensor)
+    tables(owner).buffers[last] = made.setdefault(id(tensor), tensor)
     if not entry.persistent:
         owner._non_persistent_buffers_set.add(last)
 
 
 def _child(module: torch.nn.Module, path: list[str]) -> torch.nn.Module:
     for part in path:
-        if part not in module._modules:
-            module._modules[part] = torch.nn.Module()
-        found = module._modules[part]
+        if part not in tables(module).modules:
+            tables(module).modules[part] = torch.nn.Module()
+        found = tables(module).modules[part]
         assert found is not None
         module = found
     return module

@@ -6,7 +6,7 @@ import torch
 
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer
-from stator.debug.view.subject import Shown, Subject, subject_of, subject_of_methods
+from stator.debug.view.subject import PageSubject, Shown, subject_of, subject_of_methods
 from stator.errors import InputError, SpecMismatch
 
 
@@ -17,7 +17,7 @@ def make_viewable() -> None:
     subject_of.register(torch.nn.Module, _module_subject)
 
 
-def _static_subject(source: StaticFunction) -> Subject:
+def _static_subject(source: StaticFunction) -> PageSubject:
     captured = source.concrete_programs
     if not captured:
         raise SpecMismatch(
@@ -29,10 +29,10 @@ def _static_subject(source: StaticFunction) -> Subject:
         Shown(f"{number}. because {one.reason}" if numbered else source.__name__, one.program)
         for number, one in enumerate(captured, 1)
     )
-    return Subject(source.__qualname__, shown, report=source.explain(), start=len(shown) - 1)
+    return PageSubject(source.__qualname__, shown, report=source.explain(), start=len(shown) - 1)
 
 
-def _module_subject(source: torch.nn.Module) -> Subject:
+def _module_subject(source: torch.nn.Module) -> PageSubject:
     if not isinstance(source.forward, StaticFunction):
         raise InputError(
             f"a {type(source).__name__} is not static: there is no program to view",
@@ -41,7 +41,7 @@ def _module_subject(source: torch.nn.Module) -> Subject:
     return _static_subject(source.forward)
 
 
-def _loaded_subject(source: TranslatedLayer) -> Subject:
+def _loaded_subject(source: TranslatedLayer) -> PageSubject:
     names = {buffer: name for name, buffer in source._stator_constants.items()}
     own = (
         *source.named_parameters(remove_duplicate=False),

@@ -10,36 +10,24 @@ from typing import Any
 
 import torch
 
-from stator.capture.carry import NOTHING, flatten
-from stator.capture.foreign_errors import is_not_the_users, users_text
-from stator.capture.journal import STAGED, Journal, restore, state_of
-from stator.capture.kinds import (
-    BOTTOM,
-    Fresh,
-    Kind,
-    ListKind,
-    MapKind,
-    as_pairs,
-    describe,
-    describe_state,
-    merge_maps,
-    never,
-)
-from stator.capture.places import current_place, place_of, raised_by_stator
+from stator.capture.errors.boundary import internal
+from stator.capture.errors.capture_artifacts import is_capture_artifact, users_text
+from stator.capture.flatten import NOTHING, flatten
+from stator.capture.journal import Journal
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt, Scope
-from stator.capture.values import (
-    CapturedText,
-    Columns,
-    Diverged,
-    StagedSet,
-    Symbolic,
-    Undefined,
-    Variant,
-    refuse_frozen,
-)
 from stator.errors import CaptureError, StatorError, UnsupportedCall
+from stator.frames import current_place, place_of
 from stator.program.ir import Arg
+from stator.torch_private.dispatch import set_grad_mode
+from stator.values.contents import restore, state_of
+from stator.values.describe import describe, describe_state
+from stator.values.freezing import refuse_frozen
+from stator.values.kinds import BOTTOM, Fresh, Kind, ListKind, is_map, never
+from stator.values.merge import as_pairs, merge_maps
+from stator.values.staged import Columns, Staged, StagedSet
+from stator.values.symbolic import CapturedText, Diverged, Undefined
+from stator.values.union import Symbolic, Union
 
 
 @dataclass
@@ -50,7 +38,7 @@ class Recorded:
     value: Any  # NOTHING where the block always raises
     changed: dict[int, tuple[Any, Any]]  # id -> (object, state after)
 
-    def state_after(self, obj: Any) -> Any:
+    def state_after(self, obj: object) -> Any:
         """The contents of `obj` when this block has run."""
         if self.value is NOTHING:
             return NOTHING
@@ -58,15 +46,22 @@ class Recorded:
 
 
 def record_block(
-    recorder: Recorder, code: Callable[[], Any], *, is_function: bool = False
+    recorder: Recorder,
+    code: Callable[[], object],
+    *,
+    is_function: bool = False,
+    repeats: bool = False,
 ) -> Recorded:
     """Run `code` into a new block; every object it changed is put back as it was."""
     recorder.journal = Journal(recorder.journal)
     try:
         opened = recorder.open_function() if is_function else recorder.open()
-        with opened as scope, _watched(recorder, scope, is_function):
+        with (
+            opened as scope,
+            recorder.running(scope, is_function=is_function, repeats=repeats),
+        ):
             value = _run(recorder, code)
-        recorder.journal.forget(recorder.made_in(scope))
+        recorder.journal.forget(recorder.provenance.created_since(scope))
         changed = {id(obj): (obj, state_of(obj)) for obj, _ in recorder.journal.changed()}
     finally:
         recorder.journal.undo()
@@ -75,14 +70,7 @@ def record_block(
     return Recorded(scope, value, changed)
 
 
-def _watched(
-    recorder: Recorder, scope: Scope, is_function: bool
-) -> contextlib.AbstractContextManager[None]:
-    watch = recorder.watch
-    return contextlib.nullcontext() if watch is None else watch.running(scope, is_function)
-
-
-def _run(recorder: Recorder, code: Callable[[], Any]) -> Any:
+def _run(recorder: Recorder, code: Callable[[], object]) -> Any:
     """The value of `code`; an exception of the user's becomes a raise of the program."""
     grad = torch.is_grad_enabled()
     try:
@@ -92,9 +80,7 @@ def _run(recorder: Recorder, code: Callable[[], Any]) -> Any:
     except StatorError:
         raise
     except Exception as error:
-        if raised_by_stator(error):
-            raise
-        torch._C._set_grad_enabled(grad)
+        set_grad_mode(grad)
         attempt = next((one for one in reversed(recorder.attempts) if one.catches(error)), None)
         if attempt is not None and not attempt.is_recorded:
             raise TryNeeded(attempt) from error
@@ -112,18 +98,18 @@ class TryNeeded(BaseException):
 def record_raise(recorder: Recorder, error: Exception) -> None:
     """The program raises what `error` says."""
     place = place_of(error) or current_place()
-    if is_not_the_users(error):
+    if is_capture_artifact(error):
         raise untraceable(error) from error
-    if any(isinstance(arg, Variant) for arg in error.args):
-        _raise_in_each_way(recorder, error)
+    if any(isinstance(arg, Union) for arg in error.args):
+        _raise_each_alternative(recorder, error)
         return
-    args = tuple(_said(recorder, arg) for arg in error.args)
+    args = tuple(_exception_arg(recorder, arg) for arg in error.args)
     builtin, written = class_names(type(error))
     attributes: dict[str, Arg] = {}
     if written:
         recorder.errors[written[0]] = type(error)
-        fields = {name: value for name, value in vars(error).items() if _can_be_said(value)}
-        args += tuple(_said(recorder, value) for value in fields.values())
+        fields = {name: value for name, value in vars(error).items() if _is_recordable(value)}
+        args += tuple(_exception_arg(recorder, value) for value in fields.values())
         attributes = {"names": written, **({"fields": tuple(fields)} if fields else {})}
     recorder.emit("stator::raise", (builtin, *args), attributes=attributes, place=place)
 
@@ -137,11 +123,11 @@ def untraceable(error: Exception) -> CaptureError:
     )
 
 
-def _raise_in_each_way(recorder: Recorder, error: Exception) -> None:
+def _raise_each_alternative(recorder: Recorder, error: Exception) -> None:
     """An argument of `error` is one of several values: a raise for each."""
-    at = next(k for k, arg in enumerate(error.args) if isinstance(arg, Variant))
+    at = next(k for k, arg in enumerate(error.args) if isinstance(arg, Union))
 
-    def raise_one(value: Any) -> None:
+    def raise_one(value: object) -> None:
         new = copy.copy(error)
         new.args = (*error.args[:at], value, *error.args[at + 1 :])
         raise new.with_traceback(error.__traceback__)
@@ -150,16 +136,16 @@ def _raise_in_each_way(recorder: Recorder, error: Exception) -> None:
         recorder.apply_all(error.args[at], raise_one)
 
 
-def _said(recorder: Recorder, value: Any) -> Arg:
-    """An argument of an exception, as the program gives it."""
+def _exception_arg(recorder: Recorder, value: object) -> Arg:
+    """The program's form of an argument of an exception."""
     if isinstance(value, CapturedText):
         return value.value
     if isinstance(value, str):
         return users_text(value)
-    return recorder.arg(value) if _can_be_said(value) else str(value)
+    return recorder.arg(value) if _is_recordable(value) else str(value)
 
 
-def _can_be_said(value: Any) -> bool:
+def _is_recordable(value: object) -> bool:
     return isinstance(value, Symbolic | bool | int | float | complex | str | None)
 
 
@@ -173,36 +159,37 @@ def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
     return "Exception", tuple(written)
 
 
-def changed_objects(blocks: Iterable[Recorded]) -> list[Any]:
+def changed_objects(blocks: Iterable[Recorded]) -> list[object]:
     """Every object that one of `blocks` changed, in order, once."""
-    found: dict[int, Any] = {}
+    found: dict[int, object] = {}
     for block in blocks:
         found.update({key: obj for key, (obj, _) in block.changed.items() if key not in found})
     return list(found.values())
 
 
-def describe_value(value: Any, fresh: Fresh = never) -> Kind:
+def describe_value(value: object, fresh: Fresh = never) -> Kind:
     """The kind of what a block gave."""
     return BOTTOM if value is NOTHING else describe(value, fresh)
 
 
-def describe_states(states: list[Any], fresh: Fresh) -> list[Kind]:
+@internal
+def describe_states(states: list[object], fresh: Fresh) -> list[Kind]:
     """The kinds of one object's state after each of several blocks, keys made equal."""
     kinds = [BOTTOM if state is NOTHING else describe_state(state, fresh) for state in states]
     if any(isinstance(kind, ListKind) and kind.form is dict for kind in kinds):
         return [as_pairs(kind) for kind in kinds]
-    maps = [kind for kind in kinds if isinstance(kind, MapKind)]
+    maps = [kind for kind in kinds if is_map(kind)]
     whole = iter(merge_maps(maps))
-    return [next(whole) if isinstance(kind, MapKind) else kind for kind in kinds]
+    return [next(whole) if is_map(kind) else kind for kind in kinds]
 
 
-def refuse_aliases(values: list[Any], fresh: Fresh) -> None:
+def refuse_aliases(values: list[object], fresh: Fresh) -> None:
     """One container under two names cannot leave a block: it would be two afterwards."""
     seen: set[int] = set()
     waiting = [value for value in values if value is not NOTHING]
     while waiting:
         value = waiting.pop()
-        if isinstance(value, Variant):
+        if isinstance(value, Union):
             waiting.extend(value.alternatives)
         elif isinstance(value, tuple):
             waiting.extend(value)
@@ -218,7 +205,7 @@ def refuse_aliases(values: list[Any], fresh: Fresh) -> None:
             waiting.extend(state_values(value))
 
 
-def state_values(value: Any) -> list[Any]:
+def state_values(value: object) -> list[object]:
     """The items of a list or dict, whatever they are."""
     state = state_of(value)
     if isinstance(state, Columns):
@@ -226,19 +213,20 @@ def state_values(value: Any) -> list[Any]:
     return list(state.values()) if isinstance(state, dict) else list(state)
 
 
-def with_keys(state: Any, kind: Kind) -> Any:
+def with_keys(state: object, kind: Kind) -> Any:
     """`state` with the keys of `kind`; what it lacks is Undefined."""
-    if isinstance(kind, MapKind) and isinstance(state, dict):
-        return {key: state.get(key, Undefined(str(key))) for key in kind.keys}
+    if is_map(kind) and isinstance(state, dict):
+        return {key: state.get(key, Undefined(str(key))) for key in kind.named}
     return state
 
 
-def put_state(recorder: Recorder, obj: Any, state: Any) -> None:
+@internal
+def put_state(recorder: Recorder, obj: object, state: object) -> None:
     """Give `obj` the contents that the blocks have left it with."""
     refuse_frozen(obj)
     recorder.journal.note(obj)
-    held = state.columns if isinstance(state, STAGED) else None
-    if (held is not None and not isinstance(obj, STAGED)) or isinstance(state, Variant):
+    held = state.columns if isinstance(state, Staged) else None
+    if (held is not None and not isinstance(obj, Staged)) or isinstance(state, Union):
         raise UnsupportedCall(
             f"the length of a {type(obj).__name__} depends on the path taken", at=current_place(),
             fix="use a list",
@@ -249,7 +237,7 @@ def put_state(recorder: Recorder, obj: Any, state: Any) -> None:
     restore(obj, state if is_state else state_of(state))
 
 
-def outputs(recorder: Recorder, scope: Scope, values: list[Any], kinds: list[Kind]) -> list[Arg]:
+def outputs(recorder: Recorder, scope: Scope, values: list[object], kinds: list[Kind]) -> list[Arg]:
     """The args that `scope` yields for `values`."""
     with recorder.inside(scope):
         return [

@@ -19,20 +19,22 @@ from stator.capture.blocks import (
     refuse_aliases,
     with_keys,
 )
-from stator.capture.carry import NOTHING, instantiate, new_leaves, settle
-from stator.capture.kinds import BOTTOM, Kind, merge
-from stator.capture.places import raised_by_stator
+from stator.capture.errors.boundary import internal
+from stator.capture.flatten import NOTHING, instantiate, new_leaves, settle
 from stator.capture.recorder import Recorder
-from stator.capture.values import Diverged, Undefined, Variant, raise_for_user
 from stator.errors import StatorError
 from stator.program.ir import Block, Value
+from stator.values.kinds import BOTTOM, Kind
+from stator.values.merge import merge
+from stator.values.symbolic import Diverged, Undefined, raise_for_user
+from stator.values.union import Union
 
 Code = Callable[[], Any]
 Emit = Callable[[list[Block], list[Value]], None]
 
 
 def capture_if(
-    recorder: Recorder, condition: Any, then: Code, orelse: Code, *, names: Sequence[str] = ()
+    recorder: Recorder, condition: object, then: Code, orelse: Code, *, names: Sequence[str] = ()
 ) -> Any:
     """The value of `then()` or `orelse()`, whichever a run takes; what they change is joined.
 
@@ -42,17 +44,18 @@ def capture_if(
     def emit(blocks: list[Block], results: list[Value]) -> None:
         recorder.emit("stator::if", (recorder.arg(condition),), results, blocks=blocks)
 
-    with recorder.names_held(names):
+    with recorder.joining(names):
         sides = [record_block(recorder, then), record_block(recorder, orelse)]
         return join_sides(recorder, sides, emit)
 
 
+@internal
 def join_sides(recorder: Recorder, sides: list[Recorded], emit: Emit) -> Any:
     """One value for what the sides gave; `emit` records the op that chooses between them."""
     objects = changed_objects(sides)
     states = [[side.state_after(obj) for side in sides] for obj in objects]
     values = [[side.value for side in sides], *states]
-    fresh = recorder.made_in(sides[0].scope)
+    fresh = recorder.provenance.created_since(sides[0].scope)
     for index in range(len(sides)):
         refuse_aliases([value[index] for value in values], fresh)
     kinds = [_join(recorder, [describe_value(value, fresh) for value in values[0]])]
@@ -76,7 +79,7 @@ def _join(recorder: Recorder, kinds: Sequence[Kind]) -> Kind:
 def _emit_sides(
     recorder: Recorder,
     sides: list[Recorded],
-    values: list[list[Any]],
+    values: list[list[object]],
     kinds: list[Kind],
     emit: Emit,
 ) -> list[Value]:
@@ -90,7 +93,7 @@ def _emit_sides(
     return results
 
 
-def apply_variant(recorder: Recorder, variant: Variant, function: Callable[[Any], Any]) -> Any:
+def apply_variant(recorder: Recorder, variant: Union, function: Callable[[object], object]) -> Any:
     """`function` of the alternative that a run has; an alternative it fails for raises there."""
     alternatives = list(enumerate(variant.alternatives))
     for index, value in list(alternatives):
@@ -101,12 +104,12 @@ def apply_variant(recorder: Recorder, variant: Variant, function: Callable[[Any]
     return _choose(recorder, variant.tag, alternatives, function)
 
 
-def apply_to_all(recorder: Recorder, variant: Variant, function: Callable[[Any], Any]) -> Any:
+def apply_to_all(recorder: Recorder, variant: Union, function: Callable[[object], object]) -> Any:
     """`function` of the alternative that a run has, whatever it is."""
     return _choose(recorder, variant.tag, list(enumerate(variant.alternatives)), function)
 
 
-def defined(recorder: Recorder, variant: Variant, error: Exception) -> Any:
+def defined(recorder: Recorder, variant: Union, error: Exception) -> Any:
     """`variant` without its undefined alternative, which raises `error` at run time."""
     alternatives = list(enumerate(variant.alternatives))
     for index, value in list(alternatives):
@@ -116,7 +119,16 @@ def defined(recorder: Recorder, variant: Variant, error: Exception) -> Any:
     return _choose(recorder, variant.tag, alternatives, lambda value: value)
 
 
-def _fails(function: Callable[[Any], Any], value: Any) -> Exception | None:
+def without_undefined(recorder: Recorder, variant: Union) -> Any:
+    """`variant` without its undefined alternative, which no run has here."""
+    alternatives = list(enumerate(variant.alternatives))
+    possible = [one for one in alternatives if not isinstance(one[1], Undefined)]
+    if len(possible) == len(alternatives):
+        return variant
+    return _choose(recorder, variant.tag, possible, lambda value: value)
+
+
+def _fails(function: Callable[[object], object], value: object) -> Exception | None:
     """The error that `function` raises for a plain constant at once, if it does."""
     if isinstance(value, Undefined):
         return value.error()
@@ -127,19 +139,19 @@ def _fails(function: Callable[[Any], Any], value: Any) -> Exception | None:
     except StatorError:
         return None
     except Exception as error:  # noqa: BLE001 (the user's error is what is asked for)
-        return None if raised_by_stator(error) else error
+        return error
     return None
 
 
-def _raise_if(recorder: Recorder, condition: Any, error: Exception) -> None:
+def _raise_if(recorder: Recorder, condition: object, error: Exception) -> None:
     capture_if(recorder, condition, functools.partial(raise_for_user, error), lambda: None)
 
 
 def _choose(
     recorder: Recorder,
     tag: torch.SymInt,
-    alternatives: list[tuple[int, Any]],
-    function: Callable[[Any], Any],
+    alternatives: list[tuple[int, object]],
+    function: Callable[[object], object],
 ) -> Any:
     (index, value), *rest = alternatives
     if not rest:

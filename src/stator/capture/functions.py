@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from stator.capture.blocks import changed_objects, outputs, record_block
-from stator.capture.carry import NOTHING, flatten, instantiate, new_leaves
-from stator.capture.kinds import BOTTOM, Kind, describe, generalise, merge, name_of
-from stator.capture.places import current_place
+from stator.capture.flatten import NOTHING, flatten, instantiate, new_leaves
 from stator.capture.recorder import Recorder
-from stator.capture.values import Diverged
 from stator.errors import LoopStateChanged, UnsupportedCall
+from stator.frames import current_place
+from stator.values.describe import describe, generalise, name_of
+from stator.values.kinds import BOTTOM, Kind
+from stator.values.merge import merge
+from stator.values.symbolic import Diverged
 
 ROUNDS = 16
 
@@ -28,17 +30,17 @@ class Widened(BaseException):
 class CapturedFunction:
     """One function of the program, for arguments of one kind."""
 
-    def __init__(self, recorder: Recorder, name: str, args: Any) -> None:
+    def __init__(self, recorder: Recorder, name: str, args: object) -> None:
         self.recorder, self.name = recorder, name
         self.takes: Kind = generalise(describe(args))
         self.gives: Kind = BOTTOM
         self.is_done = False
 
-    def covers(self, args: Any) -> bool:
+    def covers(self, args: object) -> bool:
         """Do these arguments fit without widening?"""
         return merge(self.takes, describe(args)) == self.takes
 
-    def call(self, args: Any) -> Any:
+    def call(self, args: object) -> Any:
         """Record a call; while the function is being captured, new kinds of arguments widen it."""
         if not self.covers(args):
             self.takes = generalise(merge(self.takes, describe(args)))
@@ -69,7 +71,7 @@ class CapturedFunction:
             at=current_place(), fix="give every path of it the same dtype, rank and structure",
         )  # fmt: skip
 
-    def _record(self, body: Callable[[Any], Any]) -> None:
+    def _record(self, body: Callable[[object], object]) -> None:
         recorder = self.recorder
         inputs = new_leaves(recorder, self.takes)
 
@@ -84,7 +86,7 @@ class CapturedFunction:
                 at=current_place(), fix="pass the value as an argument and return the new one",
             )  # fmt: skip
         if recorded.value is not NOTHING:
-            fresh = recorder.made_in(recorded.scope)
+            fresh = recorder.provenance.created_since(recorded.scope)
             self.gives = generalise(merge(self.gives, describe(recorded.value, fresh)))
         block = recorded.scope.block
         block.inputs = tuple(inputs)

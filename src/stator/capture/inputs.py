@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
 from dataclasses import dataclass
@@ -11,10 +10,21 @@ from typing import Any
 import torch
 
 from stator.capture.recorder import Recorder
-from stator.capture.values import StagedList
 from stator.program import structure as shape
-from stator.program.ir import Value
+from stator.program.ir import InputFacts, Value
 from stator.program.structure import Structure
+from stator.values.containers import (
+    DATACLASS,
+    LIST,
+    NAMED_TUPLE,
+    PLAIN_DICT,
+    TUPLE,
+    Containers,
+    ContainerType,
+    Path,
+)
+from stator.values.staged import StagedList
+from stator.values.structures import node_of
 
 
 @dataclass(frozen=True)
@@ -28,6 +38,14 @@ class TensorSpec:
     name: str | None = None
     strides: tuple[int, ...] | None = None  # where they are not those of a contiguous tensor
     is_parameter: bool = False
+
+
+FIELDS = dataclasses.replace(
+    DATACLASS, covers=lambda cls: DATACLASS.covers(cls) and cls is not TensorSpec
+)
+GIVEN = Containers(
+    TUPLE, dataclasses.replace(LIST, like=lambda _, items: StagedList(items)), PLAIN_DICT, FIELDS
+)
 
 
 @dataclass
@@ -64,67 +82,40 @@ class InputReader:
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
         """The symbolic form of a call with these arguments."""
-        structures, symbolic = self._items(args, (0,))
-        named_structures, named = self._items(tuple(kwargs.values()), (1,), tuple(kwargs))
-        whole = shape.Sequence("tuple", (
-            shape.Sequence("tuple", structures),
-            shape.Mapping(tuple(kwargs), named_structures),
-        ))  # fmt: skip
+        structure, symbolic = self._one((args, kwargs), ())
+        self.containers.pop(id(symbolic[1]))  # each call has a dict of its own
         return Inputs(
-            self.values, whole, tuple(symbolic), dict(zip(kwargs, named, strict=True)),
-            self.containers,
-            self.objects,
-        )  # fmt: skip
+            self.values, structure, symbolic[0], symbolic[1], self.containers, self.objects
+        )
 
-    def _items(
-        self, items: tuple[Any, ...], path: tuple[Any, ...], keys: tuple[Any, ...] | None = None
-    ) -> tuple[tuple[Structure, ...], list[Any]]:
-        pairs = [
-            self._one(item, (*path, key))
-            for key, item in zip(keys or range(len(items)), items, strict=True)
-        ]
-        return tuple(structure for structure, _ in pairs), [value for _, value in pairs]
-
-    def _one(self, value: Any, path: tuple[Any, ...]) -> tuple[Structure, Any]:
+    def _one(self, value: object, path: Path) -> tuple[Structure, Any]:
         if isinstance(value, TensorSpec):
             return self._tensor(value, path)
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            structures, items = self._items(tuple(value), path)
-            name = f"{type(value).__module__}:{type(value).__qualname__}"
-            return shape.Record("namedtuple", name, value._fields, structures), type(value)(*items)
-        if isinstance(value, list | tuple):
-            structures, items = self._items(tuple(value), path)
-            if isinstance(value, tuple):
-                return shape.Sequence("tuple", structures), tuple(items)
-            return shape.Sequence("list", structures), self._owned(StagedList(items), path)
-        if isinstance(value, dict):
-            structures, items = self._items(tuple(value.values()), path, tuple(value))
-            copy = self._owned(dict(zip(value, items, strict=True)), path)
-            return shape.Mapping(tuple(value), structures), copy
-        if value is None or isinstance(value, bool | int | float | complex | str):
-            return shape.Fixed(value), value
-        if dataclasses.is_dataclass(value) and _holds_specs(value):
-            return self._dataclass(value, path)
-        self.objects.append(value)  # an object of the caller's: the cache key watches it
+        entry = GIVEN.of(value)
+        if entry is not None and (entry is not FIELDS or _holds_specs(value)):
+            return self._container(entry, value, path)
+        if value is not None and not isinstance(value, bool | int | float | complex | str):
+            self.objects.append(value)  # an object of the caller's: the cache key watches it
         return shape.Fixed(value), value
 
-    def _dataclass(self, value: Any, path: tuple[Any, ...]) -> tuple[Structure, Any]:
-        names = tuple(field.name for field in dataclasses.fields(value))
-        structures, items = self._items(tuple(getattr(value, name) for name in names), path, names)
-        made = copy.copy(value)
-        for name, item in zip(names, items, strict=True):
-            object.__setattr__(made, name, item)  # also where the class is frozen
-        kind = f"{type(value).__module__}:{type(value).__qualname__}"
-        return shape.Record("dataclass", kind, names, structures), made
+    def _container(self, entry: ContainerType, value: object, path: Path) -> tuple[Structure, Any]:
+        keys, items = entry.parts(value)
+        pairs = [self._one(item, (*path, key)) for key, item in zip(keys, items, strict=True)]
+        symbolic = entry.like(value, [part for _, part in pairs])
+        if isinstance(symbolic, list | dict):
+            self._owned(symbolic, path)
+        structures = tuple(structure for structure, _ in pairs)
+        if hasattr(value, "_fields"):  # an argument is found by position, also in a named tuple
+            entry, keys = NAMED_TUPLE, value._fields
+        return node_of(entry, type(value), keys, structures), symbolic
 
-    def _owned(self, copy: Any, path: tuple[Any, ...]) -> Any:
+    def _owned(self, copy: object, path: Path) -> None:
         self.containers[id(copy)] = (copy, path)
-        return copy
 
     def _tensor(self, spec: TensorSpec, path: tuple[Any, ...]) -> tuple[Structure, torch.Tensor]:
         recorder = self.recorder
         sizes = [recorder.fresh_size() if size is None else size for size in spec.shape]
-        strides = spec.strides if all(isinstance(size, int) for size in sizes) else None
+        strides = None if None in spec.shape else spec.strides
         tensor = recorder.new_tensor(
             spec.dtype, sizes, spec.device, spec.requires_grad, strides=strides
         )
@@ -132,6 +123,9 @@ class InputReader:
             tensor._is_param = True  # what `isinstance` asks
         value = recorder.new_value(recorder.tensor_type(tensor))
         value.name = self._name(spec, path)
+        recorder.input_facts[value] = InputFacts(
+            spec.requires_grad, "contiguous" if spec.strides is None else strides
+        )
         recorder.bind(tensor, value)
         self.values.append(value)
         return shape.Leaf(len(self.values) - 1), tensor
@@ -144,10 +138,5 @@ class InputReader:
         return name
 
 
-def _holds_specs(tree: Any) -> bool:
-    if isinstance(tree, TensorSpec):
-        return True
-    if dataclasses.is_dataclass(tree) and not isinstance(tree, type):
-        return any(_holds_specs(getattr(tree, f.name)) for f in dataclasses.fields(tree))
-    items = tree.values() if isinstance(tree, dict) else tree
-    return isinstance(tree, list | tuple | dict) and any(map(_holds_specs, items))
+def _holds_specs(tree: object) -> bool:
+    return any(isinstance(leaf, TensorSpec) for leaf in GIVEN.leaves(tree))

@@ -21,24 +21,17 @@ from stator.capture.blocks import (
     refuse_aliases,
     with_keys,
 )
-from stator.capture.carry import NOTHING, flatten, instantiate, new_leaves
-from stator.capture.journal import state_of
-from stator.capture.kinds import (
-    Fresh,
-    Kind,
-    MapKind,
-    as_pairs,
-    describe_state,
-    merge,
-    merge_maps,
-    name_of,
-    opened,
-)
-from stator.capture.names import name_of_object
-from stator.capture.places import current_place
+from stator.capture.errors.boundary import internal
+from stator.capture.errors.variable_names import name_of_object
+from stator.capture.flatten import NOTHING, flatten, instantiate, new_leaves
 from stator.capture.recorder import Recorder
 from stator.errors import LoopStateChanged
+from stator.frames import current_place
 from stator.program.ir import Arg, Value
+from stator.values.contents import state_of
+from stator.values.describe import describe_state, name_of
+from stator.values.kinds import Fresh, Kind, is_map
+from stator.values.merge import as_pairs, merge, merge_maps, widen_tuple_lengths
 
 ROUNDS = 16
 
@@ -51,7 +44,7 @@ class Variables(Protocol):
     def read(self) -> tuple[Any, ...]:
         """The values that the names have now."""
 
-    def write(self, values: tuple[Any, ...]) -> None:
+    def write(self, values: tuple[object, ...]) -> None:
         """Give the names these values."""
 
 
@@ -68,22 +61,22 @@ class Round:
 def capture_while(
     recorder: Recorder,
     variables: Variables,
-    condition: Any,
-    body: Callable[[], Any],
+    condition: object,
+    body: Callable[[], object],
 ) -> None:
     """Record a loop while `condition` holds; `body` runs one trip and gives the next condition."""
-    with recorder.names_held(variables.names):
+    with recorder.joining(variables.names):
         _capture_while(recorder, variables, condition, body)
 
 
 def _capture_while(
-    recorder: Recorder, variables: Variables, condition: Any, body: Callable[[], Any]
+    recorder: Recorder, variables: Variables, condition: object, body: Callable[[], object]
 ) -> None:
     names = variables.names
     entry = list(variables.read())
-    objects: list[Any] = []
+    objects: list[object] = []
     kinds: list[Kind] = [describe_value(value) for value in entry]
-    for number in range(ROUNDS):
+    for _ in range(ROUNDS):
         turn = _record_round(recorder, variables, kinds, objects, body)
         found = [obj for obj in changed_objects([turn.body]) if not _holds(objects, obj)]
         objects += found
@@ -91,11 +84,11 @@ def _capture_while(
         entry += states
         kinds += [describe_state(state) for state in states]
         after = turn.after + [turn.body.state_after(obj) for obj in found]
-        fresh = recorder.made_in(turn.body.scope)
+        fresh = recorder.provenance.created_since(turn.body.scope)
         refuse_aliases(after, fresh)
         widened = _widen(kinds, after, len(names), fresh)
         settled = widened == kinds and not found  # an object just found is carried next time
-        if settled and (number or recorder.watch is None):  # see Watch: it needs two rounds
+        if settled:
             break
         begun, kinds = kinds, widened
     else:
@@ -103,7 +96,7 @@ def _capture_while(
     _emit_while(recorder, variables, condition, entry, kinds, objects, turn)
 
 
-def _holds(objects: list[Any], obj: Any) -> bool:
+def _holds(objects: list[object], obj: object) -> bool:
     return any(obj is other for other in objects)
 
 
@@ -111,15 +104,15 @@ def _record_round(
     recorder: Recorder,
     variables: Variables,
     kinds: list[Kind],
-    objects: list[Any],
-    body: Callable[[], Any],
+    objects: list[object],
+    body: Callable[[], object],
 ) -> Round:
     """Record the body once, entered with fresh values of `kinds`."""
     before = variables.read()
     inputs = [value for kind in kinds for value in new_leaves(recorder, kind)]
     recorder.carried.update(dict.fromkeys(inputs, current_place()))
     count = len(variables.names)
-    after: list[Any] = []
+    after: list[object] = []
 
     def one_trip() -> Any:
         leaves = iter(inputs)
@@ -132,7 +125,7 @@ def _record_round(
         return condition
 
     try:
-        recorded = record_block(recorder, one_trip)
+        recorded = record_block(recorder, one_trip, repeats=True)
     finally:
         variables.write(before)
     if recorded.value is NOTHING:
@@ -141,35 +134,37 @@ def _record_round(
     return Round(recorded, inputs, recorded.value, after)
 
 
-def _widen(kinds: list[Kind], after: list[Any], count: int, fresh: Fresh) -> list[Kind]:
+@internal
+def _widen(kinds: list[Kind], after: list[object], count: int, fresh: Fresh) -> list[Kind]:
     """The kinds that cover both the way in and the way round."""
     widened = []
     for index, (kind, value) in enumerate(zip(kinds, after, strict=True)):
         if index < count:
-            widened.append(opened(merge(kind, describe_value(value, fresh))))
+            widened.append(widen_tuple_lengths(merge(kind, describe_value(value, fresh))))
         else:
             widened.append(_widen_state(kind, value, fresh))
     return widened
 
 
-def _widen_state(kind: Kind, state: Any, fresh: Fresh) -> Kind:
+def _widen_state(kind: Kind, state: object, fresh: Fresh) -> Kind:
     if state is NOTHING:
         return kind
     new = describe_state(state, fresh)
-    if isinstance(kind, MapKind) and isinstance(new, MapKind):
+    if is_map(kind) and is_map(new):
         kind, new = merge_maps((kind, new))
-    elif isinstance(kind, MapKind) or isinstance(new, MapKind):
+    elif is_map(kind) or is_map(new):
         kind, new = as_pairs(kind), as_pairs(new)
-    return opened(merge(kind, new))
+    return widen_tuple_lengths(merge(kind, new))
 
 
+@internal
 def _emit_while(
     recorder: Recorder,
     variables: Variables,
-    condition: Any,
-    entry: list[Any],
+    condition: object,
+    entry: list[object],
     kinds: list[Kind],
-    objects: list[Any],
+    objects: list[object],
     turn: Round,
 ) -> None:
     scope = turn.body.scope
@@ -201,7 +196,7 @@ class _Turn:
     after: list[Any]
 
 
-def _never_settles(names: tuple[str, ...], objects: list[Any], turn: _Turn) -> LoopStateChanged:
+def _never_settles(names: tuple[str, ...], objects: list[object], turn: _Turn) -> LoopStateChanged:
     at = next(k for k, kind in enumerate(turn.begun) if kind != turn.widened[k])
     before, value = turn.begun[at], turn.after[at]
     if at < len(names):
@@ -217,12 +212,12 @@ def _never_settles(names: tuple[str, ...], objects: list[Any], turn: _Turn) -> L
     )
 
 
-def _part(name: str, obj: Any, before: Kind, after: Kind) -> tuple[str, Kind, Kind]:
+def _part(name: str, obj: object, before: Kind, after: Kind) -> tuple[str, Kind, Kind]:
     """The item or the attribute of an object that changes its form, as the user would write it."""
-    if not (isinstance(before, MapKind) and isinstance(after, MapKind)):
+    if not (is_map(before) and is_map(after)):
         return name, before, after
-    known = dict(zip(before.keys, before.items, strict=True))
-    for key, item in zip(after.keys, after.items, strict=True):
+    known = before.named
+    for key, item in after.named.items():
         if key in known and merge(known[key], item) != known[key]:
             text = f"{name}[{key!r}]" if isinstance(obj, dict) else f"{name}.{key}"
             return text, known[key], item

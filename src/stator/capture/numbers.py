@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import sympy
 import torch
-from torch.utils._sympy.interp import sympy_interp
 
-from stator.program.ir import Arg
-from stator.program.types import NumberKind
-
-if TYPE_CHECKING:  # the recorder makes the builder
-    from stator.capture.recorder import Recorder
-
-Number = torch.SymInt | torch.SymFloat | torch.SymBool
+from stator.capture.literals import integer_arg
+from stator.program.ir import Arg, Value
+from stator.program.types import NumberKind, NumberType
+from stator.torch_private.symbols import sympy_interp
 
 # what torch calls its operators on symbolic numbers -> Stator's number ops
 NUMBER_FUNCTIONS = {
@@ -27,21 +24,20 @@ NUMBER_FUNCTIONS = {
 }  # fmt: skip
 
 
-def kind_of_number(number: Any) -> NumberKind:
-    """`bool`, `int`, `float` or `complex`: what Python would call it."""
-    if isinstance(number, bool | torch.SymBool):
-        return "bool"
-    if isinstance(number, int | torch.SymInt):
-        return "int"
-    if isinstance(number, float | torch.SymFloat):
-        return "float"
-    return "complex"
+class NumberRecorder(Protocol):
+    """What the builder needs of the recorder."""
+
+    def symbol_arg(self, symbol: sympy.Symbol) -> Arg:
+        """The program's form of a bare symbol."""
+
+    def emit_number(self, name: str, args: Sequence[Arg], kind: NumberKind) -> Value:
+        """The result of a number op."""
 
 
 class NumberBuilder:
     """Walks a sympy expression and records it; torch's interpreter calls a method for each node."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: NumberRecorder) -> None:
         self.recorder = recorder
 
     def build(self, expression: sympy.Basic, kind: NumberKind) -> Arg:
@@ -49,7 +45,8 @@ class NumberBuilder:
         if expression in (sympy.true, sympy.false):
             return bool(expression)
         if expression.is_number:
-            return {"int": int, "bool": bool, "float": float, "complex": complex}[kind](expression)
+            made = {"int": int, "bool": bool, "float": float, "complex": complex}[kind](expression)
+            return integer_arg(made) if kind == "int" else made
         symbols = {s: self.recorder.symbol_arg(s) for s in _ordered(expression.free_symbols)}
         result: Arg = sympy_interp(self, symbols, expression)
         return result
@@ -58,13 +55,25 @@ class NumberBuilder:
         """A number in the expression, as Python's."""
         if dtype == torch.bool:
             return bool(value)
-        return float(value) if dtype.is_floating_point else int(value)
+        return float(value) if dtype.is_floating_point else integer_arg(int(value))
 
     def __getattr__(self, name: str) -> Any:
         if name not in _BUILDERS:
             raise AttributeError(name)
         op, kind = _BUILDERS[name]
         return lambda *args: self.recorder.emit_number(f"stator::{op}", args, kind)
+
+    def eq(self, left: Arg, right: Arg) -> Arg:
+        """`left == right`; a truth value is `symbol == 1` to sympy, and is itself here."""
+        if _is_bool(left) and right == 1:
+            return left
+        return self.recorder.emit_number("stator::eq", (left, right), "bool")
+
+    def ne(self, left: Arg, right: Arg) -> Arg:
+        """`left != right`; `symbol != 1` of a truth value is its `not`."""
+        if _is_bool(left) and right == 1:
+            return self.recorder.emit_number("stator::not", (left,), "bool")
+        return self.recorder.emit_number("stator::ne", (left, right), "bool")
 
     def to_dtype(self, value: Arg, dtype: torch.dtype) -> Arg:
         """`value` as a float or an int."""
@@ -87,13 +96,17 @@ _BUILDERS: dict[str, tuple[str, NumberKind]] = {
     "floordiv": ("floordiv", "int"), "mod": ("mod", "int"), "python_mod": ("mod", "int"),
     "int_truediv": ("truediv", "float"), "truediv": ("truediv", "float"),
     "pow": ("pow", "int"), "pow_by_natural": ("pow", "int"), "abs": ("abs", "int"),
-    "maximum": ("max", "int"), "minimum": ("min", "int"), "eq": ("eq", "bool"),
-    "ne": ("ne", "bool"), "lt": ("lt", "bool"), "le": ("le", "bool"), "gt": ("gt", "bool"),
-    "ge": ("ge", "bool"), "and_": ("and", "bool"), "or_": ("or", "bool"), "not_": ("not", "bool"),
+    "maximum": ("max", "int"), "minimum": ("min", "int"), "lt": ("lt", "bool"),
+    "le": ("le", "bool"), "gt": ("gt", "bool"), "ge": ("ge", "bool"),
+    "and_": ("and", "bool"), "or_": ("or", "bool"), "not_": ("not", "bool"),
     "floor_to_int": ("floor", "int"), "ceil_to_int": ("ceil", "int"),
     "trunc_to_int": ("trunc", "int"), "round_to_int": ("round", "int"),
     "identity": ("int", "int"),
 }  # fmt: skip
+
+
+def _is_bool(arg: Arg) -> bool:
+    return isinstance(arg, Value) and arg.type == NumberType("bool")
 
 
 def _ordered(symbols: set[sympy.Symbol]) -> list[sympy.Symbol]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import enum
 import types
 from collections.abc import Callable, Iterator
@@ -10,53 +9,67 @@ from typing import Any
 
 import torch
 
-from stator.capture.arrays import CapturedArray
-from stator.capture.kinds import (
-    Bottom,
+from stator.capture.recorder import Recorder
+from stator.errors import CaptureError
+from stator.frames import current_place
+from stator.program import structure as shape
+from stator.program.ir import Arg
+from stator.program.layout import parts
+from stator.program.structure import Structure
+from stator.values.arrays import CapturedArray
+from stator.values.containers import (
+    DATACLASS,
+    DICT,
+    LIST,
+    NAMED_TUPLE,
+    OBJECT,
+    TUPLE,
+    Containers,
+    ContainerType,
+    field_names,
+    is_plain_object,
+    record_fields,
+)
+from stator.values.kinds import (
+    ContainerKind,
     Exact,
     Kind,
     ListKind,
-    MapKind,
     NumberKind,
-    ObjectKind,
-    SequenceKind,
     TensorKind,
     TextKind,
     UnionKind,
-    is_plain_object,
     leaf_types,
 )
-from stator.capture.numbers import Number
-from stator.capture.places import current_place
-from stator.capture.recorder import Recorder
-from stator.capture.values import (
+from stator.values.staged import Columns, Staged, StagedDeque, StagedList, StagedSet
+from stator.values.structures import node_of
+from stator.values.symbolic import (
+    CannotLeave,
     CapturedComplex,
     CapturedText,
     CaughtError,
-    Columns,
-    StagedDeque,
-    StagedList,
-    StagedSet,
+    HostObject,
+    Number,
     Undefined,
-    Variant,
-    is_table,
 )
-from stator.errors import CaptureError
-from stator.program import structure as shape
-from stator.program.ir import Arg
-from stator.program.structure import Structure, size_fields
+from stator.values.union import Union
 
 SCALARS = (bool, int, float, complex, str, type(None))
+RETURNED = Containers(NAMED_TUPLE, DATACLASS, LIST, TUPLE, DICT, OBJECT)
 REFERENCES = (torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType)
 
 
-def _name(value: Any) -> str:
-    return "set" if isinstance(value, StagedSet) else type(value).__name__
+def _refused(name: str) -> CaptureError:
+    return CaptureError(
+        f"a {name} leaves the program, which can give tensors, numbers, strings, None, and "
+        "containers of these",
+        at=current_place(), fix="return the tensors and numbers in it",
+    )  # fmt: skip
 
 
-def maybe_absent(value: Any) -> bool:
+def maybe_absent(value: object) -> bool:
     """Is there a path on which it is not set?"""
-    return isinstance(value, Variant) and any(isinstance(v, Undefined) for v in value.alternatives)
+    return isinstance(value, Union) and any(isinstance(v, Undefined) for v in value.alternatives)
 
 
 class Results:
@@ -75,7 +88,7 @@ class Results:
         self.classes: dict[str, type] = {}
         self.names: list[str] = []
 
-    def structure_of(self, value: Any) -> Structure:
+    def structure_of(self, value: object) -> Structure:
         """The structure of `value`; its leaves are added to `leaves`.
 
         A container in two places has one structure there: it is one object, and so it is built.
@@ -87,14 +100,14 @@ class Results:
             self.containers[id(value)] = (value, found)
         return found
 
-    def _structure_of(self, value: Any) -> Structure:
+    def _structure_of(self, value: object) -> Structure:
         if isinstance(value, torch.Tensor | Number | CapturedComplex):
             return self._leaf(self.recorder.arg(value))
-        if isinstance(value, CapturedText):
+        if isinstance(value, CapturedText | HostObject):
             return self._leaf(value.value)
-        if isinstance(value, Variant):
+        if isinstance(value, Union):
             tag = self._leaf(self.recorder.arg(value.tag))
-            return shape.Variant(tag.position, tuple(map(self._alternative, value.alternatives)))
+            return shape.Choice(tag.position, tuple(map(self._alternative, value.alternatives)))
         if isinstance(value, CaughtError):
             raise value.refused()
         if isinstance(value, SCALARS):
@@ -102,17 +115,17 @@ class Results:
         if isinstance(value, StagedDeque):
             raise CaptureError("a deque leaves the program, which can give lists and dicts",
                                at=current_place(), fix="return `list(...)` of it")  # fmt: skip
-        if isinstance(value, StagedList) and value.is_live:
+        if isinstance(value, StagedList) and (
+            value.is_live or (value.is_stand_in and self.is_outside(value))
+        ):
             return shape.Fixed(self.plain(value))
-        if isinstance(value, StagedList) and value.columns is not None:
-            return self._columns(value.columns.form, self._column_structure(value.columns))
-        if is_table(value):
-            return self._columns(value.columns.form, self._column_structure(value.columns))
+        if isinstance(value, Staged) and value.columns is not None:
+            return self._runtime_list(value.columns.form, self._item(value.columns))
         if isinstance(value, REFERENCES) or self.is_outside(value):
             return shape.Fixed(self.plain(value))  # the very object; a file cannot hold it
         return self._container(value)
 
-    def _alternative(self, value: Any) -> Structure:
+    def _alternative(self, value: object) -> Structure:
         """An alternative that is undefined is never taken: reading it has raised before."""
         return shape.Fixed(None) if isinstance(value, Undefined) else self.structure_of(value)
 
@@ -120,40 +133,24 @@ class Results:
         if isinstance(value, CapturedArray):
             raise CaptureError("a numpy array leaves the program", at=current_place(),
                                fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
-        if hasattr(type(value), "stator_kind"):
-            raise CaptureError(f"a {value.stator_kind} leaves the program", at=current_place(),
+        if isinstance(value, CannotLeave):
+            raise CaptureError(f"a {value.what} leaves the program", at=current_place(),
                                fix="return a list of its items")  # fmt: skip
-        if isinstance(value, torch.Size):
-            return self._record("namedtuple", value, size_fields(len(value)), list(value))
-        if type(value).__module__ == "torch.return_types":
-            return self._record("namedtuple", value, type(value).__match_args__, list(value))
-        if dataclasses.is_dataclass(value) and not isinstance(value, type):
-            names = tuple(field.name for field in dataclasses.fields(value))
-            if is_plain_object(value) and {*vars(value)} - {*names}:  # attributes beyond the fields
-                return self._record("object", value, tuple(vars(value)), list(vars(value).values()))
-            return self._record("dataclass", value, names, [getattr(value, n) for n in names])
-        if isinstance(value, tuple) and hasattr(value, "_fields"):
-            return self._record("namedtuple", value, value._fields, list(value))
-        if isinstance(value, list | tuple):
-            kind: Any = "list" if isinstance(value, list) else "tuple"
-            return shape.Sequence(kind, tuple(map(self.structure_of, value)))
-        if isinstance(value, dict):
+        entry = RETURNED.of(value)
+        if entry is None:
+            raise _refused("set" if isinstance(value, StagedSet) else type(value).__name__)
+        if entry is DATACLASS and is_plain_object(value) and {*vars(value)} - {*field_names(value)}:
+            entry = OBJECT  # it has attributes beyond the fields
+        if entry is DICT:
             absent = next((k for k, v in value.items() if maybe_absent(v)), None)
             if absent is not None:
                 return self._partial(value, absent)
-            return shape.Mapping(tuple(value), tuple(map(self.structure_of, value.values())))
-        if is_plain_object(value):
-            attributes = vars(value)
-            return self._record("object", value, tuple(attributes), list(attributes.values()))
-        raise CaptureError(
-            f"a {_name(value)} leaves the program, which can give tensors, numbers, "
-            "strings, None, and containers of these",
-            at=current_place(), fix="return the tensors and numbers in it",
-        )  # fmt: skip
+        keys, items = entry.parts(value)
+        return self._node(entry, type(value), keys, tuple(map(self.structure_of, items)))
 
-    def _partial(self, value: dict[Any, Any], key: Any) -> Structure:
-        """A dict with a key that may be absent: one form for each way."""
-        held: Variant = value[key]
+    def _partial(self, value: dict[Any, Any], key: object) -> Structure:
+        """A dict with a key that may be absent: one form for each case."""
+        held: Union = value[key]
         tag = self._leaf(self.recorder.arg(held.tag))
         forms = []
         for one in held.alternatives:
@@ -161,65 +158,60 @@ class Results:
             if isinstance(one, Undefined):
                 del form[key]
             forms.append(self._container(form))
-        return shape.Variant(tag.position, tuple(forms))
+        return shape.Choice(tag.position, tuple(forms))
 
-    def _record(self, kind: Any, value: Any, names: tuple[str, ...], items: list[Any]) -> Structure:
-        cls = type(value)
-        name = f"{cls.__module__}:{cls.__qualname__}"
-        self.classes[name] = cls
-        return shape.Record(kind, name, names, tuple(map(self.structure_of, items)))
+    def _node(
+        self,
+        entry: ContainerType,
+        cls: type,
+        keys: tuple[object, ...],
+        items: tuple[Structure, ...],
+    ) -> Structure:
+        """The structure of a container with these parts."""
+        structure = node_of(entry, cls, keys, items)
+        if isinstance(structure, shape.Record):
+            self.classes[structure.type_name] = cls
+        return structure
 
     def _leaf(self, arg: Arg) -> shape.Leaf:
         self.leaves.append(arg)
         return shape.Leaf(len(self.leaves) - 1)
 
-    def _column_structure(self, columns: Columns) -> Structure:
+    def _item(self, columns: Columns) -> Structure:
+        """The structure of each item of a runtime list."""
         positions = iter([self._leaf(value) for value in columns.values])
         if not list(leaf_types(columns.item)):  # nothing but the length: one column counts it
-            return shape.Variant(
+            return shape.Choice(
                 next(positions).position, (self._kind_structure(columns.item, positions),)
             )
         return self._kind_structure(columns.item, positions)
 
     def _kind_structure(self, kind: Kind, leaves: Iterator[shape.Leaf]) -> Structure:
-        match kind:
-            case Exact():
-                return self._alternative(kind.value)
-            case TensorKind() | NumberKind() | TextKind():
-                return next(leaves)
-            case SequenceKind():
-                items = tuple(self._kind_structure(item, leaves) for item in kind.items)
-                return self._kind_sequence(kind, items)
-            case MapKind():
-                items = tuple(self._kind_structure(item, leaves) for item in kind.items)
-                return shape.Mapping(kind.keys, items)
-            case ObjectKind():
-                items = tuple(self._kind_structure(item, leaves) for item in kind.items)
-                name = f"{kind.type.__module__}:{kind.type.__qualname__}"
-                self.classes[name] = kind.type
-                record: Any = "dataclass" if dataclasses.is_dataclass(kind.type) else "object"
-                return shape.Record(record, name, kind.keys, items)
-            case ListKind():
-                return self._columns(kind.form, self._kind_structure(kind.item, leaves))
-            case UnionKind():
-                tag = next(leaves).position
-                return shape.Variant(
-                    tag, tuple(self._kind_structure(item, leaves) for item in kind.alternatives)
-                )
-            case Bottom():
-                return shape.Fixed(None)
+        """The structure of any value of `kind`, whose leaves are at these positions."""
+        if isinstance(kind, Exact):
+            return self._alternative(kind.value)
+        if isinstance(kind, TensorKind | NumberKind | TextKind):
+            return next(leaves)
+        tag = next(leaves).position if isinstance(kind, UnionKind) else 0
+        items = tuple(self._kind_structure(item, leaves) for item in parts(kind))
+        if isinstance(kind, ContainerKind):
+            return self._kind_node(kind, items)
+        if isinstance(kind, ListKind):
+            return self._runtime_list(kind.form, items[0])
+        return shape.Choice(tag, items) if isinstance(kind, UnionKind) else shape.Fixed(None)
 
-    def _columns(self, form: type, item: Structure) -> Structure:
+    def _kind_node(self, kind: ContainerKind, items: tuple[Structure, ...]) -> Structure:
+        entry = RETURNED.of_type(kind.type)
+        if entry is None:
+            raise _refused(kind.type.__name__)
+        if entry is DATACLASS and kind.keys != field_names(kind.type):
+            entry = OBJECT
+        names = record_fields(kind.type, len(items)) if entry is NAMED_TUPLE else kind.keys
+        return self._node(entry, kind.type, names or (), items)
+
+    def _runtime_list(self, form: type, item: Structure) -> Structure:
         if form is set:
             raise CaptureError("a set leaves the program, which can give lists and dicts",
                                at=current_place(), fix="return `sorted(...)` of it")  # fmt: skip
         kind: Any = form.__name__
-        return shape.Columns(item, kind)
-
-    def _kind_sequence(self, kind: SequenceKind, items: tuple[Structure, ...]) -> Structure:
-        fields = getattr(kind.type, "_fields", None)
-        if fields is None:
-            return shape.Sequence("list" if kind.type is list else "tuple", items)
-        name = f"{kind.type.__module__}:{kind.type.__qualname__}"
-        self.classes[name] = kind.type
-        return shape.Record("namedtuple", name, fields, items)
+        return shape.RuntimeList(item, kind)

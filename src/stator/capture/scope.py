@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import sympy
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from stator.capture.modes import Modes
-from stator.capture.values import now
-from stator.program.ir import Block, Op, Value
-from stator.program.ops import EFFECTS, MATH_OPS
-from stator.program.types import OptionalType, TensorType
+from stator.program.ir import Block, Value
+from stator.program.opset.queries import is_effect, may_raise
+from stator.torch_private.trees import WeakTensorKeyDictionary
+from stator.values.staged import tick
 
 
 class Scope:
@@ -26,7 +25,7 @@ class Scope:
         self.tensors: Any = WeakTensorKeyDictionary()
         self.symbols: dict[sympy.Symbol, tuple[Value, int | None]] = {}
         self.numbers: dict[object, Value] = {}
-        self.start = now()
+        self.start = tick()
 
     def defined(self) -> Iterator[Value]:
         """The values that this block has made so far, and its inputs."""
@@ -41,34 +40,17 @@ class Scope:
             yield scope
             scope = scope.parent
 
-
-# Ops that raise for some values of their inputs: a `try` around one of these is recorded.
-MAY_RAISE = (
-    "aten::linalg_", "aten::cholesky", "aten::inverse", "aten::index", "aten::select",
-    "aten::gather", "aten::embedding", "aten::take", "aten::scatter", "aten::multinomial",
-    "aten::stack", "aten::cat", "stator::raise", "stator::reraise", "stator::list_get",
-    "stator::list_delete", "stator::list_set", "stator::list_pop", "stator::list_order",
-    "stator::list_tensor", "stator::call", "stator::truediv",
-    "stator::floordiv", "stator::mod", "stator::pow", "stator::lshift", "stator::rshift",
-    "stator::int", "stator::format", *(f"stator::{name}" for name in MATH_OPS),
-)  # fmt: skip
-READS_ONE = ("aten::item", "aten::is_nonzero")
-
-
-def may_raise(op: Op) -> bool:
-    """Does `op` itself raise for some values of its inputs?"""
-    if op.name.startswith(READS_ONE):
-        tensor = op.args[0]
-        kind = tensor.type if isinstance(tensor, Value) else None
-        kind = kind.element if isinstance(kind, OptionalType) else kind
-        return isinstance(kind, TensorType) and any(size != 1 for size in kind.shape)
-    return op.name.startswith(MAY_RAISE)
+    @property
+    def root(self) -> Scope:
+        """The outermost block: the body of the program, or of one of its functions."""
+        *_, outermost = self.chain()
+        return outermost
 
 
 def may_be_seen(block: Block) -> bool:
     """Does it print, or may it raise?"""
     return any(
-        op.name in EFFECTS or may_raise(op) or any(may_be_seen(inner) for inner in op.blocks)
+        is_effect(op) or may_raise(op) or any(may_be_seen(inner) for inner in op.blocks)
         for op in block.ops
     )
 

@@ -20,10 +20,11 @@ from typing import Any, Protocol
 
 import sympy
 import torch
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+
+from stator.torch_private.symbols import GuardOnDataDependentSymNode, ShapeEnv, evaluate
 
 
-class Asked(Protocol):
+class SizeRecorder(Protocol):
     """What the sizes need of the recorder: where we are, and a way to demand."""
 
     dispatching: str | None
@@ -44,13 +45,13 @@ class Sizes(ShapeEnv):
 
     def __init__(self) -> None:
         super().__init__()
-        self.recorder: Asked | None = None
+        self.recorder: SizeRecorder | None = None
         self.facts: list[set[sympy.Basic]] = [set()]
         self.data: set[sympy.Symbol] = set()  # numbers that came from data, not from a size
         self.opaque: set[sympy.Symbol] = set()  # truth values and floats
         self._typical: dict[sympy.Symbol, int] = {}
         self.asked: list[sympy.Basic] = []  # what the op at hand wanted to know
-        self.turned: frozenset[sympy.Basic] = frozenset()  # answered the other way, for once
+        self.flipped: frozenset[sympy.Basic] = frozenset()  # answered the other way, in a retry
         self._to_learn: list[sympy.Basic] = []
 
     def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> Any:
@@ -59,13 +60,13 @@ class Sizes(ShapeEnv):
         self.data |= number.node.expr.free_symbols
         return number
 
-    def create_unbacked_symfloat(self, *args: Any, **kwargs: Any) -> Any:
+    def create_unbacked_symfloat(self, *args: object, **kwargs: object) -> Any:
         """A new float; no question about it has a typical answer."""
         number = super().create_unbacked_symfloat(*args, **kwargs)
         self.opaque |= number.node.expr.free_symbols
         return number
 
-    def create_unbacked_symbool(self, *args: Any, **kwargs: Any) -> Any:
+    def create_unbacked_symbool(self, *args: object, **kwargs: object) -> Any:
         """A new truth value; no question about it has a typical answer."""
         number = super().create_unbacked_symbool(*args, **kwargs)
         self.opaque |= number.node.expr.free_symbols
@@ -83,10 +84,10 @@ class Sizes(ShapeEnv):
             return self._answer(self.replace(orig_expr))
 
     def guard_or_defer_runtime_assert(  # type: ignore[override]  # torch types it as its cache
-        self, orig_expr: Any, msg: str, fx_node: torch.fx.Node | None = None
+        self, orig_expr: object, msg: str, fx_node: torch.fx.Node | None = None
     ) -> bool:
         """What is known of `orig_expr`; where nothing is, it is demanded and taken to hold."""
-        known = self._maybe_evaluate_static(orig_expr)
+        known = evaluate(self, orig_expr)
         if known is not None:
             return bool(known)
         if not self._known(orig_expr):
@@ -94,12 +95,12 @@ class Sizes(ShapeEnv):
         return True
 
     def _maybe_guard_rel(  # type: ignore[override]  # torch types it as its cache
-        self, expr: Any
+        self, expr: object
     ) -> None:
         if self.recorder is None or self.recorder.depth == 0:
             super()._maybe_guard_rel(expr)
 
-    def _answer(self, question: Any) -> Any:
+    def _answer(self, question: object) -> Any:
         """The answer to `question` at typical sizes, remembered as it must be."""
         recorder = self.recorder
         inside_op = recorder is not None and recorder.dispatching is not None
@@ -112,7 +113,7 @@ class Sizes(ShapeEnv):
             return sympy.false
         answer = self._typical_answer(question)
         if not (inside_op and self._is_zero_one(question)):
-            answer = answer is not (question in self.turned)
+            answer = answer is not (question in self.flipped)
             self.asked.append(question)
             self._demand(question if answer else sympy.Not(question))
         return sympy.true if answer else sympy.false
@@ -136,7 +137,7 @@ class Sizes(ShapeEnv):
     def _known(self, fact: sympy.Basic) -> bool:
         return any(fact in facts for facts in self.facts)
 
-    def _demand(self, fact: Any) -> None:
+    def _demand(self, fact: object) -> None:
         self.facts[-1].add(fact)
         if self.recorder is None:
             return
@@ -163,7 +164,7 @@ class Sizes(ShapeEnv):
         self._to_learn = []
         self.facts[-1] = facts
 
-    def _is_zero_one(self, question: Any) -> bool:
+    def _is_zero_one(self, question: object) -> bool:
         """Is this a question of 0 or 1 (empty, broadcast, contiguous), not of the data itself?"""
         recorder = self.recorder
         if recorder is not None and recorder.dispatching in RANK_DEPENDS_ON_ONE:
@@ -178,27 +179,27 @@ RANK_DEPENDS_ON_ONE = frozenset({
 })  # fmt: skip
 
 
-def _is_condition(question: Any) -> bool:
+def _is_condition(question: object) -> bool:
     """Sympy's Symbol counts as a Boolean, so the classes are named."""
     return question in (sympy.true, sympy.false) or isinstance(
         question, sympy.core.relational.Relational | sympy.And | sympy.Or | sympy.Not
     )
 
 
-def _relations(question: Any) -> tuple[Any, ...]:
+def _relations(question: object) -> tuple[object, ...]:
     if isinstance(question, sympy.And | sympy.Or | sympy.Not):
         return tuple(atom for part in question.args for atom in _relations(part))
     return (question,)
 
 
-def _is_zero_one_atom(atom: Any) -> bool:
+def _is_zero_one_atom(atom: object) -> bool:
     if not isinstance(atom, sympy.core.relational.Relational):
         return atom in (sympy.true, sympy.false)
     numbers = [side for side in atom.args if side.is_number]
     return len(numbers) == 1 and numbers[0] in (0, 1)
 
 
-def _is_size_check(fact: Any) -> bool:
+def _is_size_check(fact: object) -> bool:
     """`size >= 0`: the op that takes the size raises by itself."""
     return isinstance(fact, sympy.Ge | sympy.Le | sympy.Gt | sympy.Lt) and any(
         side.is_number and side in (0, -1) for side in fact.args

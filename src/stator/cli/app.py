@@ -19,7 +19,7 @@ from stator.cli.failures import (
     REFUSED,
     SCHEMA,
     WRONG_CALL,
-    Failure,
+    CommandFailure,
     of_bug,
     of_files,
     of_stator,
@@ -60,22 +60,26 @@ class Application(click.Group):
 def _as_failure(error: Exception, ctx: click.Context) -> click.ClickException:
     """`error` as what is told to the user."""
     as_json = ctx.meta["json"]
-    if isinstance(error, click.ClickException) and not isinstance(error, Failure) and not as_json:
+    if (
+        isinstance(error, click.ClickException)
+        and not isinstance(error, CommandFailure)
+        and not as_json
+    ):
         return error  # a wrong option: click shows the usage line, too
     failure = _failure(error)
     failure.as_json_of = (ctx.invoked_subcommand or "") if as_json else None
     return failure
 
 
-def _failure(error: Exception) -> Failure:
-    if isinstance(error, Failure):
+def _failure(error: Exception) -> CommandFailure:
+    if isinstance(error, CommandFailure):
         return error
     if isinstance(error, click.ClickException):
-        return Failure(error.format_message(), WRONG_CALL)
+        return CommandFailure(error.format_message(), WRONG_CALL)
     if isinstance(error, StatorError):
         return of_stator(error)
     if isinstance(error, ModuleNotFoundError) and error.name in ("torch", "numpy", "safetensors"):
-        return Failure(
+        return CommandFailure(
             f"{error.name} is not installed", REFUSED, fix="run `stator doctor` to see what is"
         )
     return of_files(error) if isinstance(error, OSError) else of_bug(error)

@@ -14,13 +14,13 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from stator.cli.failures import FOUND, OK, Failure
-from stator.cli.screen import Outcome, columns, counted, show_plain, show_table, working
+from stator.cli.failures import FOUND, OK, CommandFailure
+from stator.cli.screen import CommandOutcome, columns, counted, show_plain, show_table, working
 from stator.errors import UnsupportedSyntax
 from stator.location import Location
 from stator.rewrite.convert import rewrite
 from stator.source.fence import FENCE, refusals
-from stator.source.files import File, Found, own_parts, read_file
+from stator.source.files import File, FoundFunction, own_parts, read_file
 from stator.source.private import mangle
 from stator.source.text import Source
 
@@ -36,7 +36,7 @@ STATIC, LEFT_ALONE = "to_static", "not_to_static"
 
 
 @dataclass(frozen=True)
-class Line:
+class CheckedLine:
     """A construct of a function that is converted."""
 
     line: int
@@ -53,7 +53,7 @@ class Checked:
     name: str
     line: int
     why: str
-    lines: tuple[Line, ...]
+    lines: tuple[CheckedLine, ...]
     refused: tuple[UnsupportedSyntax, ...]
 
 
@@ -68,7 +68,7 @@ class Unreadable:
     source: str
 
 
-def check(targets: Sequence[str], everything: bool) -> Outcome:
+def check(targets: Sequence[str], everything: bool) -> CommandOutcome:
     """Every function of the targets that would be converted."""
     files = [pair for target in targets for pair in _files(target)]
     checked: list[Checked] = []
@@ -83,7 +83,7 @@ def check(targets: Sequence[str], everything: bool) -> Outcome:
                 unreadable.append(Unreadable(file, 1, 0, "it is nested too deeply", ""))
             step()
     wrong = any(one.refused for one in checked) or bool(unreadable)
-    return Outcome(
+    return CommandOutcome(
         _data(checked, unreadable),
         lambda screen: _show(screen, checked, unreadable, len(files)),
         FOUND if wrong else OK,
@@ -100,7 +100,7 @@ def _files(target: str) -> Iterator[tuple[str, str]]:
         yield path, name
     else:
         near = difflib.get_close_matches(Path(path).name, _neighbours(Path(path)), 1)
-        raise Failure(f"there is no file {path}",
+        raise CommandFailure(f"there is no file {path}",
                       fix=f"did you mean {Path(path).parent / near[0]}?" if near
                       else "check the path; a function in it is named FILE:NAME")  # fmt: skip
 
@@ -123,15 +123,15 @@ def _check_file(file: str, name: str, everything: bool) -> list[Checked]:
     compile(text, file, "exec", dont_inherit=True)  # what parses may still be no Python
     chosen = _chosen(read_file(file, text), file, name, everything)
     lines = text.split("\n")  # as Python counts them: a form feed ends none
-    return list(_told_once(_checked(found, why, lines) for found, why in chosen))
+    return list(_deduplicated(_checked(found, why, lines) for found, why in chosen))
 
 
-def _told_once(checked: Iterable[Checked]) -> Iterator[Checked]:
-    """No refusal twice (of a nested `async def`), and no lambda that nothing is to be said of."""
-    told: set[tuple[str, Location | None]] = set()
+def _deduplicated(checked: Iterable[Checked]) -> Iterator[Checked]:
+    """Drop repeated refusals (of a nested `async def`) and lambdas without findings."""
+    reported: set[tuple[str, Location | None]] = set()
     for one in checked:
-        new = [error for error in one.refused if (error.problem, _spot(error)) not in told]
-        told.update((error.problem, _spot(error)) for error in new)
+        new = [error for error in one.refused if (error.problem, _spot(error)) not in reported]
+        reported.update((error.problem, _spot(error)) for error in new)
         plain = one.name.endswith("<lambda>") and not one.lines
         if new or not (one.refused or plain):
             yield replace(one, refused=tuple(new))
@@ -146,7 +146,9 @@ def _unreadable(file: str, error: SyntaxError) -> Unreadable:
     return Unreadable(file, error.lineno or 1, column, error.msg, (error.text or "").rstrip("\n"))
 
 
-def _chosen(read: File, file: str, name: str, everything: bool) -> Iterator[tuple[Found, str]]:
+def _chosen(
+    read: File, file: str, name: str, everything: bool
+) -> Iterator[tuple[FoundFunction, str]]:
     """The functions to look at, each with the reason."""
     reasons: dict[str, str] = {}
     if name:
@@ -169,14 +171,14 @@ def _is_meant(name: str, wanted: str) -> bool:
     return name == wanted or name.startswith(f"{wanted}.")
 
 
-def _no_such_function(read: File, file: str, name: str) -> Failure:
+def _no_such_function(read: File, file: str, name: str) -> CommandFailure:
     known = [one.name for one in read.functions if "<lambda>" not in one.name]
     near = difflib.get_close_matches(name, known, 3)
     shown = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known[:12])}"
-    return Failure(f"{file} has no function `{name}`", fix=shown)
+    return CommandFailure(f"{file} has no function `{name}`", fix=shown)
 
 
-def _why_static(found: Found, read: File) -> str:
+def _why_static(found: FoundFunction, read: File) -> str:
     if any(one.rpartition(".")[2] == STATIC for one in found.decorators):
         return "decorated with to_static"
     owner, _, last = found.name.rpartition(".")
@@ -185,11 +187,11 @@ def _why_static(found: Found, read: File) -> str:
     return ""
 
 
-def _is_left_alone(found: Found) -> bool:
+def _is_left_alone(found: FoundFunction) -> bool:
     return any(one.rpartition(".")[2] == LEFT_ALONE for one in found.decorators)
 
 
-def _with_called(functions: tuple[Found, ...], reasons: dict[str, str]) -> dict[str, str]:
+def _with_called(functions: tuple[FoundFunction, ...], reasons: dict[str, str]) -> dict[str, str]:
     """With the functions of the same file that those call, or that stand in them."""
     by_name = {one.name: one for one in functions}
     pending = list(reasons)
@@ -204,7 +206,7 @@ def _with_called(functions: tuple[Found, ...], reasons: dict[str, str]) -> dict[
     return reasons
 
 
-def _called_by(found: Found) -> Iterator[str]:
+def _called_by(found: FoundFunction) -> Iterator[str]:
     """The names of functions that it seems to call: `helper`, and `Model.step` of `self.step`."""
     owner = found.name.rpartition(".")[0]
     arguments = found.node.args.args
@@ -218,7 +220,7 @@ def _called_by(found: Found) -> Iterator[str]:
             yield f"{owner if function.value.id == own else function.value.id}.{function.attr}"
 
 
-def _checked(found: Found, why: str, lines: Sequence[str]) -> Checked:
+def _checked(found: FoundFunction, why: str, lines: Sequence[str]) -> Checked:
     refused = tuple(_refused(found))
     constructs = sorted(_constructs(found, lines), key=lambda one: (one.line, one.column))
     return Checked(
@@ -226,15 +228,15 @@ def _checked(found: Found, why: str, lines: Sequence[str]) -> Checked:
     )
 
 
-def _constructs(found: Found, lines: Sequence[str]) -> Iterator[Line]:
+def _constructs(found: FoundFunction, lines: Sequence[str]) -> Iterator[CheckedLine]:
     for node in own_parts(found.node):
         kind = CONSTRUCTS.get(type(node).__name__)
         if kind is not None and FENCE[type(node).__name__].verdict != "refused":
             at: Any = node
-            yield Line(at.lineno, at.col_offset, kind, lines[at.lineno - 1].strip())
+            yield CheckedLine(at.lineno, at.col_offset, kind, lines[at.lineno - 1].strip())
 
 
-def _refused(found: Found) -> list[UnsupportedSyntax]:
+def _refused(found: FoundFunction) -> list[UnsupportedSyntax]:
     """Every refusal, from top to bottom: what is refused is cut out, and the rest tried again."""
     refused = list(refusals(found.source))
     source: Source | None = _without(found.source, refused)
@@ -351,9 +353,9 @@ def _show_function(screen: Console, one: Checked) -> None:
     screen.print()
 
 
-def _merged(lines: Iterable[Line]) -> Iterator[Line]:
+def _merged(lines: Iterable[CheckedLine]) -> Iterator[CheckedLine]:
     """The constructs of one source line, as one."""
-    by_line: dict[int, list[Line]] = {}
+    by_line: dict[int, list[CheckedLine]] = {}
     for line in lines:
         by_line.setdefault(line.line, []).append(line)
     for several in by_line.values():

@@ -14,7 +14,7 @@ from stator.api.saving import save as save_model
 from stator.cli.failures import FOUND, OK, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import fresh_imports, is_object, load_subject
-from stator.cli.screen import Outcome, counted, working
+from stator.cli.screen import CommandOutcome, counted, working
 from stator.debug.difference import Change
 from stator.debug.model_difference import ModelChanges, WeightChange, model_changes
 from stator.export.saved_model import SavedModel, read_model
@@ -30,7 +30,7 @@ def diff(
     seed: int,
     init: Sequence[str],
     mode: str | None,
-) -> Outcome:
+) -> CommandOutcome:
     """All differences; an object is saved to a folder that is thrown away."""
     with tempfile.TemporaryDirectory() as folder:
 
@@ -48,7 +48,7 @@ def diff(
 
         with working("comparing"):
             changes = model_changes(model(first, 1), model(second, 2))
-    return Outcome(
+    return CommandOutcome(
         {"before": first, "after": second, **changes.to_dict()},
         lambda screen: _show(screen, changes),
         OK if changes.is_same else FOUND,

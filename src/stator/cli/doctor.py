@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.text import Text
 
 from stator.cli.failures import FOUND, OK
-from stator.cli.screen import Outcome, columns, show_table, working
+from stator.cli.screen import CommandOutcome, columns, show_table, working
 
 OLDEST_PYTHON, OLDEST_TORCH = (3, 11), (2, 11)
 TESTED_TORCH = "2.13.0"
@@ -54,7 +54,7 @@ class Finding:
     fix: str = ""
 
 
-def doctor(tries: bool) -> Outcome:
+def doctor(tries: bool) -> CommandOutcome:
     """Everything that can be looked at here."""
     with working("looking"):
         findings = [
@@ -62,7 +62,7 @@ def doctor(tries: bool) -> Outcome:
         ]  # fmt: skip
     wrong = any(one.state == "wrong" for one in findings)
     data = {"ok": not wrong, "findings": [vars(one) for one in findings]}
-    return Outcome(data, lambda screen: _show(screen, findings), FOUND if wrong else OK)
+    return CommandOutcome(data, lambda screen: _show(screen, findings), FOUND if wrong else OK)
 
 
 def _needed() -> Iterator[Finding]:

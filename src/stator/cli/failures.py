@@ -45,7 +45,7 @@ def spelled(text: str) -> str:
     return CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
 
 
-class Failure(click.ClickException):
+class CommandFailure(click.ClickException):
     """The end of a command: `problem` in a line, where it is, what to do."""
 
     def __init__(
@@ -91,18 +91,18 @@ class Failure(click.ClickException):
         return {"schema": SCHEMA, "command": self.as_json_of, "error": error}
 
 
-def of_stator(error: StatorError) -> Failure:
+def of_stator(error: StatorError) -> CommandFailure:
     """An error of Stator's tree, whose text is already made for users."""
     exit_code = BUG if isinstance(error, ProgramError) else REFUSED
     notes = tuple(getattr(error, "__notes__", ()))
     involved = [f"with {name}: {kind}" for name, kind in error.involved.items()]
-    return Failure(
+    return CommandFailure(
         error.problem, exit_code, details="\n".join([*involved, *notes]), fix=error.fix,
         code=error.code, at=error.at, whole="\n".join([str(error), *notes]),
     )  # fmt: skip
 
 
-def of_user_code(error: BaseException, doing: str) -> Failure:
+def of_user_code(error: BaseException, doing: str) -> CommandFailure:
     """What the user's own code raised, with their line."""
     place = place_of(error)
     if isinstance(error, SyntaxError) and error.filename:
@@ -111,19 +111,21 @@ def of_user_code(error: BaseException, doing: str) -> Failure:
     notes = getattr(error, "__notes__", ())
     head = f"{type(error).__name__}: {error.msg if isinstance(error, SyntaxError) else error}"
     lines = [f"at {place}"] if place is not None and not notes else []
-    return Failure(doing, USER_CODE, details="\n".join([*lines, head, *notes]), at=place)
+    return CommandFailure(doing, USER_CODE, details="\n".join([*lines, head, *notes]), at=place)
 
 
-def of_files(error: OSError) -> Failure:
+def of_files(error: OSError) -> CommandFailure:
     """A file that cannot be read or written."""
     name = f"{error.filename}: " if error.filename else ""
-    return Failure(f"{name}{error.strerror or error}", fix="check the path and its permissions")
+    return CommandFailure(
+        f"{name}{error.strerror or error}", fix="check the path and its permissions"
+    )
 
 
-def of_bug(error: Exception) -> Failure:
+def of_bug(error: Exception) -> CommandFailure:
     """Anything else: nobody but us can have made it."""
     lines = traceback.format_exception_only(error)
-    return Failure(
+    return CommandFailure(
         "this should not have happened: a bug in Stator",
         BUG,
         details="".join(lines).rstrip(),
@@ -143,7 +145,9 @@ def user_code(doing: str) -> Iterator[None]:
     except (StatorError, click.ClickException):
         raise
     except SystemExit as error:
-        raise Failure(doing, USER_CODE, details=f"it ended itself: exit({error.code})") from error
+        raise CommandFailure(
+            doing, USER_CODE, details=f"it ended itself: exit({error.code})"
+        ) from error
     except Exception as error:
         if isinstance(error, OSError) and place_of(error) is None:
             raise  # of a file that we write

@@ -15,7 +15,7 @@ import re
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from stator.cli.failures import Failure
+from stator.cli.failures import CommandFailure
 from stator.program.types import SHORT_DTYPES
 
 LONG = {short: long for long, short in SHORT_DTYPES.items()}
@@ -155,4 +155,4 @@ def parse_setting(text: str) -> tuple[str, Any]:
 
 def _wrong(text: str, column: int, problem: str, fix: str, option: str = "--input") -> NoReturn:
     caret = " " * column + "^"
-    raise Failure(f"{option}: {problem}", details=f"  {text}\n  {caret}", fix=fix)
+    raise CommandFailure(f"{option}: {problem}", details=f"  {text}\n  {caret}", fix=fix)

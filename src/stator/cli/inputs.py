@@ -16,7 +16,7 @@ import safetensors.torch
 import torch
 
 from stator.api.input_spec import InputSpec
-from stator.cli.failures import Failure
+from stator.cli.failures import CommandFailure
 from stator.cli.input_text import (
     ConstantText,
     FileText,
@@ -25,7 +25,7 @@ from stator.cli.input_text import (
     parse_input,
     parse_size,
 )
-from stator.cli.objects import Subject
+from stator.cli.objects import CommandSubject
 
 UNNAMED_SIZE = 4  # of what is drawn where a size may be anything
 NEEDED = 'give --input "x:float32[None,784]" for each argument'
@@ -52,9 +52,10 @@ class Arguments:
     def specs(self) -> list[Any]:
         """The input_spec of the call; a parameter without a position cannot be in one."""
         for name in self.named:
-            raise Failure(f"`{name}` can be given by its name alone, and a spec is by position",
-                          fix=f"leave `{name}` out, or wrap the function in one without `*`"
-                          )  # fmt: skip
+            raise CommandFailure(
+                f"`{name}` can be given by its name alone, and a spec is by position",
+                fix=f"leave `{name}` out, or wrap the function in one without `*`",
+            )
         return [given.spec for given in self.positional]
 
     @property
@@ -115,13 +116,14 @@ def _check_range(text: TensorText, dtype: torch.dtype) -> None:
     if text.range is None or dtype.is_floating_point:
         return
     if dtype == torch.bool or dtype.is_complex:
-        raise Failure(f"--input: {text.dtype} takes no range", fix="leave the range out")
+        raise CommandFailure(f"--input: {text.dtype} takes no range", fix="leave the range out")
     limits = torch.iinfo(dtype)
     low, high = text.range
     if not (low.is_integer() and high.is_integer() and limits.min <= low <= high <= limits.max):
-        raise Failure(f"--input: {low:g}..{high:g} is no range of {text.dtype}",
-                      fix=f"give two whole numbers from {limits.min} to {limits.max}"
-                      )  # fmt: skip
+        raise CommandFailure(
+            f"--input: {low:g}..{high:g} is no range of {text.dtype}",
+            fix=f"give two whole numbers from {limits.min} to {limits.max}",
+        )
 
 
 def read_inputs(texts: Sequence[str], seed: int = 0, sizes: Sequence[str] = ()) -> list[Given]:
@@ -149,7 +151,7 @@ def _from_file(text: FileText) -> Iterator[Given]:
 def _read(text: FileText) -> list[tuple[str | None, torch.Tensor]]:
     path = Path(text.path)
     if not path.is_file():
-        raise Failure(f"--input: there is no file {path}", fix="check the path")
+        raise CommandFailure(f"--input: there is no file {path}", fix="check the path")
     if path.suffix.lower() == ".safetensors":
         several = _load_safetensors(path)
     else:
@@ -163,8 +165,10 @@ def _read(text: FileText) -> list[tuple[str | None, torch.Tensor]]:
         return [(text.name, several[text.name])]
     if len(several) == 1:
         return [(text.name, next(iter(several.values())))]
-    raise Failure(f"--input: {path} has no array `{text.name}`; it has {', '.join(several)}",
-                  fix=f"give `{path}` alone for all of them by their names")  # fmt: skip
+    raise CommandFailure(
+        f"--input: {path} has no array `{text.name}`; it has {', '.join(several)}",
+        fix=f"give `{path}` alone for all of them by their names",
+    )
 
 
 def _load_numpy(path: Path) -> Any:
@@ -178,25 +182,28 @@ def _load_numpy(path: Path) -> Any:
     except (ValueError, EOFError, OSError, KeyError, zipfile.BadZipFile) as error:
         objects = "pickle" in str(error)  # numpy takes whatever it does not know for a pickle
         problem = "it is damaged, or holds Python objects" if objects else str(error)
-        raise Failure(f"--input: {path} cannot be read: {problem}",
-                      fix="write it with `numpy.save` or `numpy.savez`, from arrays of numbers"
-                      ) from error  # fmt: skip
+        raise CommandFailure(
+            f"--input: {path} cannot be read: {problem}",
+            fix="write it with `numpy.save` or `numpy.savez`, from arrays of numbers",
+        ) from error
 
 
 def _load_safetensors(path: Path) -> dict[str, torch.Tensor]:
     try:
         return safetensors.torch.load_file(path)
     except safetensors.SafetensorError as error:
-        raise Failure(f"--input: {path} cannot be read: {error}",
-                      fix="write it with safetensors' `save_file`") from error  # fmt: skip
+        raise CommandFailure(
+            f"--input: {path} cannot be read: {error}", fix="write it with safetensors' `save_file`"
+        ) from error
 
 
 def _tensor(array: numpy.ndarray[Any, Any], text: FileText) -> torch.Tensor:
     try:
         return torch.from_numpy(numpy.ascontiguousarray(array).reshape(array.shape))
     except TypeError as error:
-        raise Failure(f"--input: {text.path} holds {array.dtype}, which no tensor can be",
-                      fix="write numbers") from error  # fmt: skip
+        raise CommandFailure(
+            f"--input: {text.path} holds {array.dtype}, which no tensor can be", fix="write numbers"
+        ) from error
 
 
 def tensor_of(
@@ -208,17 +215,21 @@ def tensor_of(
         if not _keeps(torch.tensor(value), made):
             raise ValueError("other values would come of it")
     except (TypeError, ValueError, RuntimeError) as error:
-        raise Failure(f"--input: {value!r} is no tensor of {str(dtype).removeprefix('torch.')}",
-                      details=str(error), fix="give numbers, in lists of equal lengths"
-                      ) from error  # fmt: skip
+        raise CommandFailure(
+            f"--input: {value!r} is no tensor of {str(dtype).removeprefix('torch.')}",
+            details=str(error),
+            fix="give numbers, in lists of equal lengths",
+        ) from error
     if shape is not None and isinstance(text, TensorText):
         fits = made.dim() == len(text.sizes) and all(
             not isinstance(size, int) or size == found
             for size, found in zip(text.sizes, made.shape, strict=True)
         )
         if not fits:
-            raise Failure(f"--input: the values have the sizes {list(made.shape)}, "
-                          f"not {list(text.sizes)}", fix="make them agree")  # fmt: skip
+            raise CommandFailure(
+                f"--input: the values have the sizes {list(made.shape)}, not {list(text.sizes)}",
+                fix="make them agree",
+            )
     return made
 
 
@@ -230,7 +241,7 @@ def _keeps(given: torch.Tensor, made: torch.Tensor) -> bool:
 
 
 def arguments_for(
-    subject: Subject, texts: Sequence[str], seed: int = 0, sizes: Sequence[str] = ()
+    subject: CommandSubject, texts: Sequence[str], seed: int = 0, sizes: Sequence[str] = ()
 ) -> Arguments:
     """The call that the inputs make; without any, the one that the user's own spec describes."""
     given = read_inputs(texts, seed, sizes)
@@ -247,24 +258,29 @@ def _of_own_spec(spec: Any, drawn: Drawn) -> Given:
     if isinstance(spec, torch.Tensor):
         return Given(None, InputSpec.from_tensor(spec), spec)
     if isinstance(spec, list | tuple | dict):
-        raise Failure("the object's own input_spec has tensors in a list or dict",
-                      fix="call it from Python: `stator.explain`, `stator.save`")  # fmt: skip
+        raise CommandFailure(
+            "the object's own input_spec has tensors in a list or dict",
+            fix="call it from Python: `stator.explain`, `stator.save`",
+        )
     return Given(None, spec, spec)
 
 
-def _bind(subject: Subject, given: Sequence[Given]) -> Arguments:
+def _bind(subject: CommandSubject, given: Sequence[Given]) -> Arguments:
     signature = _signature(subject.function)
     positional = [one for one in given if one.name is None]
     named = {one.name: one for one in given if one.name is not None}
     if signature is None:
         return Arguments((*positional, *named.values()), {})
     if len(named) + len(positional) < len(given):
-        raise Failure("two inputs have the same name", fix="give each argument once")
+        raise CommandFailure("two inputs have the same name", fix="give each argument once")
     try:
         bound = signature.bind(*positional, **named)
     except TypeError as error:
-        raise Failure(f"the inputs do not fit {subject.name}: {error}",
-                      details=f"{subject.name}{signature}", fix=NEEDED) from error  # fmt: skip
+        raise CommandFailure(
+            f"the inputs do not fit {subject.name}: {error}",
+            details=f"{subject.name}{signature}",
+            fix=NEEDED,
+        ) from error
     return _in_order(bound)
 
 

@@ -11,7 +11,7 @@ import torch
 from rich.console import Console
 from rich.text import Text
 
-from stator.cli.screen import Outcome, columns, counted, show_table, size_text, working
+from stator.cli.screen import CommandOutcome, columns, counted, show_table, size_text, working
 from stator.debug.signatures import output_text
 from stator.export.files import Paths
 from stator.export.saved_model import HEAD, SavedModel, read_model
@@ -24,12 +24,12 @@ MOST_OPS = 12  # kinds of ops that are listed for people
 CHUNK = 2**20
 
 
-def inspect(model: str, tensors: bool) -> Outcome:
+def inspect(model: str, tensors: bool) -> CommandOutcome:
     """Everything that the files say of themselves, after they were checked."""
     with working(f"reading {model}"):
         saved = read_model(model)
         data = _data(model, saved)
-    return Outcome(data, lambda screen: _show(screen, data, tensors))
+    return CommandOutcome(data, lambda screen: _show(screen, data, tensors))
 
 
 def _data(path: str, saved: SavedModel) -> dict[str, Any]:

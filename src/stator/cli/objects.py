@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from stator.api.static_function import StaticFunction
-from stator.cli.failures import Failure, user_code
+from stator.cli.failures import CommandFailure, user_code
 from stator.cli.input_text import parse_setting
 from stator.cli.screen import working
 from stator.export.files import Paths
@@ -31,7 +31,7 @@ EXAMPLE = "name it as `package.module:Name` or `file.py:Name`"
 
 
 @dataclass(frozen=True)
-class Subject:
+class CommandSubject:
     """What a command works on: an object of the user's, and the function of it that is captured."""
 
     name: str
@@ -56,18 +56,18 @@ def is_object(target: str) -> bool:
     return ":" in target and not Paths.of(target).text.exists()
 
 
-def load_subject(target: str, init: Sequence[str] = (), mode: str | None = None) -> Subject:
+def load_subject(target: str, init: Sequence[str] = (), mode: str | None = None) -> CommandSubject:
     """The object that `target` names; a class of modules, or a factory, is called with `init`."""
     where, _, path = target.rpartition(":")
     if not where or not path:
-        raise Failure(f"`{target}` names no object", fix=EXAMPLE)
+        raise CommandFailure(f"`{target}` names no object", fix=EXAMPLE)
     settings = dict(map(parse_setting, init))
     with working(f"importing {where}"), user_code(f"{where} could not be imported"):
         module = _import(where)
     with user_code(f"{target} could not be made"):
         found, unused = _follow(module, path, target, settings)
     if unused:
-        raise Failure(f"{target} is not made here, so it takes no --init",
+        raise CommandFailure(f"{target} is not made here, so it takes no --init",
                       fix="leave --init out, or name a class or a factory `make()`")  # fmt: skip
     subject = _subject(found, path, target)
     subject.put_in_mode(mode)
@@ -78,14 +78,14 @@ def _import(where: str) -> types.ModuleType:
     if where.endswith(".py") or os.sep in where:
         return _import_file(Path(where))
     if not all(part.isidentifier() for part in where.split(".")):
-        raise Failure(f"`{where}` is neither a module nor a .py file", fix=EXAMPLE)
+        raise CommandFailure(f"`{where}` is neither a module nor a .py file", fix=EXAMPLE)
     _search(Path.cwd())
     try:
         return importlib.import_module(where)
     except ModuleNotFoundError as error:
         if error.name is None or not f"{where}.".startswith(f"{error.name}."):
             raise  # the module is there, and imports one that is not
-        raise Failure(f"there is no module `{error.name}`",
+        raise CommandFailure(f"there is no module `{error.name}`",
                       fix="run it where the module can be imported, or give the path of its file"
                       ) from error  # fmt: skip
 
@@ -93,14 +93,14 @@ def _import(where: str) -> types.ModuleType:
 def _import_file(file: Path) -> types.ModuleType:
     if not file.is_file():
         near = difflib.get_close_matches(file.name, _names_in(file.parent), 1)
-        raise Failure(f"there is no file {file}",
+        raise CommandFailure(f"there is no file {file}",
                       fix=f"did you mean {file.parent / near[0]}?" if near else "check the path"
                       )  # fmt: skip
     _search(file.resolve().parent)
     name = file.stem if file.stem not in sys.modules else f"{file.stem}__of_stator"
     spec = importlib.util.spec_from_file_location(name, file.resolve())
     if spec is None or spec.loader is None:
-        raise Failure(f"{file} is not a Python file", fix=EXAMPLE)
+        raise CommandFailure(f"{file} is not a Python file", fix=EXAMPLE)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses and pickle look their module up there
     try:
@@ -154,7 +154,7 @@ def _follow(
     for text in path.split("."):
         part = PART.fullmatch(text)
         if part is None:
-            raise Failure(f"`{text}` in `{target}` is not a name",
+            raise CommandFailure(f"`{text}` in `{target}` is not a name",
                           fix="write NAME, or NAME() to call it")  # fmt: skip
         found = _attribute(found, part["name"], target)
         is_module_class = isinstance(found, type) and issubclass(found, torch.nn.Module)
@@ -173,18 +173,18 @@ def _attribute(owner: Any, name: str, target: str) -> Any:
         known = [known for known in dir(owner) if not known.startswith("_")]
         near = difflib.get_close_matches(name, known, 3)
         shown = f"did you mean {' or '.join(near)}?" if near else f"it has {', '.join(known[:12])}"
-        raise Failure(f"`{what}` has no `{name}`", fix=shown) from None
+        raise CommandFailure(f"`{what}` has no `{name}`", fix=shown) from None
 
 
 def _made(maker: Any, settings: dict[str, Any], target: str) -> Any:
     """The module or object that a class or a factory makes."""
     if not callable(maker):
-        raise Failure(f"{target} cannot be called: it is of the type {type(maker).__name__}",
+        raise CommandFailure(f"{target} cannot be called: it is of the type {type(maker).__name__}",
                       fix="leave the () out")  # fmt: skip
     try:
         inspect.signature(maker).bind(**settings)
     except TypeError as error:
-        raise Failure(
+        raise CommandFailure(
             f"{target} cannot be made: {error}",
             details=f"{getattr(maker, '__name__', target)}{inspect.signature(maker)}",
             fix="give each argument with --init NAME=VALUE",
@@ -194,18 +194,18 @@ def _made(maker: Any, settings: dict[str, Any], target: str) -> Any:
     return maker(**settings)
 
 
-def _subject(found: Any, path: str, target: str) -> Subject:
+def _subject(found: Any, path: str, target: str) -> CommandSubject:
     name = path.replace("()", "")
     if isinstance(found, torch.nn.Module):
         forward = found.forward
         spec = forward.input_spec if isinstance(forward, StaticFunction) else None
-        return Subject(name, found, _written(forward), found, spec)
+        return CommandSubject(name, found, _written(forward), found, spec)
     if isinstance(found, StaticFunction):
-        return Subject(name, found, found.dygraph_function, _owner(found), found.input_spec)
+        return CommandSubject(name, found, found.dygraph_function, _owner(found), found.input_spec)
     if callable(found) and not isinstance(found, type):
-        return Subject(name, found, found, _owner(found), None)
+        return CommandSubject(name, found, found, _owner(found), None)
     kind = "a class" if isinstance(found, type) else f"of the type {type(found).__name__}"
-    raise Failure(f"{target} is {kind}, which cannot be captured",
+    raise CommandFailure(f"{target} is {kind}, which cannot be captured",
                   fix="name a function, an nn.Module or a class of one, or a factory `make()`"
                   )  # fmt: skip
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from stator.cli.failures import FOUND, OK, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import load_subject
-from stator.cli.screen import Outcome, show_plain, working
+from stator.cli.screen import CommandOutcome, show_plain, working
 from stator.public import Example
 from stator.public import verify as verify_function
 
@@ -26,7 +26,7 @@ def verify(
     rtol: float | None,
     atol: float | None,
     budget: int,
-) -> Outcome:
+) -> CommandOutcome:
     """The report of `stator.verify`."""
     subject = load_subject(obj, init, mode)
     given = arguments_for(subject, inputs, seed, sizes)
@@ -41,7 +41,7 @@ def verify(
             seed=seed,
             budget=budget,
         )
-    return Outcome(
+    return CommandOutcome(
         {"object": obj, "ok": report.ok, "report": report.to_dict()},
         lambda screen: show_plain(screen, str(report)),
         OK if report.ok else FOUND,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,29 @@ from rich.console import Console
 from rich.text import Text
 
 from stator.api.translated import TranslatedLayer, run_method
-from stator.cli.failures import Failure, user_code
+from stator.cli.failures import CommandFailure, user_code
 from stator.cli.inputs import Given, describe, read_inputs, tensor_of
 from stator.cli.looking import saved_program
-from stator.cli.screen import Outcome, columns, show_table, working
+from stator.cli.screen import CommandOutcome, columns, show_table, working
 from stator.execute.structure import unflatten
 from stator.export.saved_model import SavedModel, read_model
 from stator.program.ir import Value
 from stator.program.program import Program
 from stator.program.types import TensorType
+from stator.values.containers import (
+    DATACLASS,
+    DICT,
+    LIST,
+    NAMED_TUPLE,
+    TUPLE,
+    Containers,
+    has_fields,
+)
 
 PREVIEW = 6  # numbers of a tensor that are shown
 ALONE = "output"  # the name of a result that is no part of another
+FIELDS = replace(NAMED_TUPLE, covers=has_fields)
+RESULTS = Containers(DICT, DATACLASS, FIELDS, TUPLE, LIST)
 WRITERS = (".npz", ".npy", ".safetensors")
 NOT_IN_NUMPY = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
 
@@ -40,10 +51,10 @@ def run(
     mode: str,
     device: str,
     output: str | None,
-) -> Outcome:
+) -> CommandOutcome:
     """Run a method of the model and show, or write, what it gives."""
     if output is not None and Path(output).suffix not in WRITERS:
-        raise Failure(f"--output: `{output}` is none of {', '.join(WRITERS)}",
+        raise CommandFailure(f"--output: `{output}` is none of {', '.join(WRITERS)}",
                       fix="give the file such an ending")  # fmt: skip
     layer, args, kwargs = prepared_call(
         read_model(model), method, mode, device, read_inputs(inputs, seed, sizes)
@@ -61,7 +72,7 @@ def run(
         "written": output,
         "not_written": missing,
     }
-    return Outcome(data, lambda screen: _show(screen, results, output, missing))
+    return CommandOutcome(data, lambda screen: _show(screen, results, output, missing))
 
 
 def prepared_call(
@@ -78,7 +89,7 @@ def prepared_call(
         moved = [leaf.to(where) if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
         layer.to(where)
     except (RuntimeError, AssertionError) as error:
-        raise Failure(f"--device: {str(error).splitlines()[0]}",
+        raise CommandFailure(f"--device: {str(error).splitlines()[0]}",
                       fix="give a device that is there, such as cpu") from error  # fmt: skip
     args, kwargs = unflatten(program.input_structure, moved)
     return layer, args, kwargs
@@ -91,17 +102,17 @@ def _leaves(program: Program, given: Sequence[Given]) -> list[Any]:
     names = [value.name for value in program.inputs]
     for name in named:
         if name not in names:
-            raise Failure(f"--input: the program has no input `{name}`",
+            raise CommandFailure(f"--input: the program has no input `{name}`",
                           fix=f"name one of {', '.join(names) or 'none: it takes no inputs'}"
                           )  # fmt: skip
     rest = [name for name in names if name not in named]
     if len(unnamed) > len(rest):
-        raise Failure(f"--input: {len(given)} inputs for a program that takes {len(names)}",
+        raise CommandFailure(f"--input: {len(given)} inputs for a program that takes {len(names)}",
                       fix=f"give {_wanted(program.inputs)}")  # fmt: skip
     named |= dict(zip(rest, unnamed, strict=False))
     for value in program.inputs:
         if value.name not in named:
-            raise Failure(f"--input: there is none for `{value.name}`",
+            raise CommandFailure(f"--input: there is none for `{value.name}`",
                           fix=f"give {_wanted(program.inputs)}")  # fmt: skip
     return [_fitting(named[value.name], value) for value in program.inputs]
 
@@ -120,28 +131,12 @@ def _fitting(found: Any, value: Value) -> Any:
 def named_parts(result: Any) -> dict[str, Any]:
     """The leaves of a result, each under a name of its own: `0`, `hidden.2`."""
     named: dict[str, Any] = {}
-    for name, part in _parts(result):
+    for path, part in RESULTS.paths(result):
+        name = ".".join(map(str, path)) or ALONE
         while name in named:  # {"a.b": x, "a": {"b": y}}
             name += "_"
         named[name] = part
     return named
-
-
-def _parts(result: Any, name: str = "") -> Iterator[tuple[str, Any]]:
-    children: dict[Any, Any] | None = None
-    if isinstance(result, dict):
-        children = result
-    elif dataclasses.is_dataclass(result) and not isinstance(result, type):
-        children = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
-    elif isinstance(result, tuple) and hasattr(result, "_fields"):
-        children = dict(zip(result._fields, result, strict=True))
-    elif isinstance(result, list | tuple):
-        children = dict(enumerate(result))
-    if children is None:
-        yield name or ALONE, result
-        return
-    for key, child in children.items():
-        yield from _parts(child, f"{name}.{key}" if name else str(key))
 
 
 def _write(output: str, results: dict[str, Any]) -> tuple[str, ...]:
@@ -159,7 +154,7 @@ def _write(output: str, results: dict[str, Any]) -> tuple[str, ...]:
     elif len(arrays) == 1:
         numpy.save(path, next(iter(arrays.values())), allow_pickle=False)
     else:
-        raise Failure(f"--output: a .npy file holds one array, and there are {len(arrays)}",
+        raise CommandFailure(f"--output: a .npy file holds one array, and there are {len(arrays)}",
                       fix="write a .npz")  # fmt: skip
     return tuple(arrays)
 
@@ -175,7 +170,7 @@ def _write_arrays(path: Path, arrays: dict[str, numpy.ndarray[Any, Any]]) -> Non
 def _array(name: str, result: Any) -> numpy.ndarray[Any, Any]:
     if isinstance(result, torch.Tensor):
         if result.dtype in NOT_IN_NUMPY:
-            raise Failure(f"--output: numpy has no {result.dtype}, which `{name}` is",
+            raise CommandFailure(f"--output: numpy has no {result.dtype}, which `{name}` is",
                           fix="write a .safetensors")  # fmt: skip
         return numpy.asarray(result.cpu().resolve_conj().resolve_neg().numpy())
     return numpy.asarray(result)  # of None: an array of objects, which is not written

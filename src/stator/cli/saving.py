@@ -9,10 +9,10 @@ from pathlib import Path
 from rich.console import Console
 
 from stator.api.saving import save as save_model
-from stator.cli.failures import Failure, user_code
+from stator.cli.failures import CommandFailure, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import load_subject
-from stator.cli.screen import Outcome, show_plain, size_text, working
+from stator.cli.screen import CommandOutcome, show_plain, size_text, working
 from stator.export.files import Paths
 
 
@@ -24,7 +24,7 @@ def save(
     init: Sequence[str],
     mode: str | None,
     output: str,
-) -> Outcome:
+) -> CommandOutcome:
     """Write the object's program and its tensors."""
     subject = load_subject(obj, init, mode)
     given = arguments_for(subject, inputs, seed, sizes)
@@ -38,7 +38,7 @@ def save(
         for file in files:
             show_plain(screen, f"{file}  {size_text(file.stat().st_size)}")
 
-    return Outcome({"object": obj, "model": path, "files": written}, show)
+    return CommandOutcome({"object": obj, "model": path, "files": written}, show)
 
 
 def _path(output: str, name: str) -> str:
@@ -47,5 +47,7 @@ def _path(output: str, name: str) -> str:
     if path.endswith(os.sep) or Path(path).is_dir():
         return str(Path(path) / name.rpartition(".")[2])
     if not Path(path).name:
-        raise Failure(f"--output: `{output}` has no name", fix="give a path such as out/model")
+        raise CommandFailure(
+            f"--output: `{output}` has no name", fix="give a path such as out/model"
+        )
     return path

@@ -29,7 +29,7 @@ SMALL = 1024  # below it, bytes are bytes
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CommandOutcome:
     """What a command has to say: as data for `--json`, for people, and as an exit code."""
 
     data: dict[str, Any]
@@ -45,7 +45,7 @@ class Screen(Console):
         super().print(*map(visible, objects), **options)
 
 
-class Columns(Table):
+class SafeTable(Table):
     """A table whose cells cannot speak to the terminal either."""
 
     def add_row(self, *cells: Any, **options: Any) -> None:
@@ -94,7 +94,7 @@ def show_program(screen: Console, text: str) -> None:
 
 def columns(*headers: str, right: tuple[str, ...] = (), title: str = "") -> Table:
     """An empty table with these columns, without lines around it."""
-    table = Columns(
+    table = SafeTable(
         box=None, title=title or None, title_justify="left", title_style="bold", pad_edge=False,
         header_style="dim",
     )  # fmt: skip

@@ -16,11 +16,11 @@ from rich.text import Text
 
 from stator.api.static_function import StaticFunction
 from stator.api.translated import run_method
-from stator.cli.failures import FOUND, OK, Failure, user_code
+from stator.cli.failures import FOUND, OK, CommandFailure, user_code
 from stator.cli.inputs import arguments_for, read_inputs
-from stator.cli.objects import Subject, is_object, load_subject
+from stator.cli.objects import CommandSubject, is_object, load_subject
 from stator.cli.running import named_parts, prepared_call
-from stator.cli.screen import Outcome, columns, counted, show_table, time_text, working
+from stator.cli.screen import CommandOutcome, columns, counted, show_table, time_text, working
 from stator.export.saved_model import read_model
 
 Call = Callable[[], Any]
@@ -57,13 +57,13 @@ def bench(
     backward: bool,
     rounds: int,
     seconds: float,
-) -> Outcome:
+) -> CommandOutcome:
     """Medians over alternating rounds, after every contender was shown to give the same."""
     if is_object(target):
         subject = load_subject(target, init, mode)
         contenders = _of_object(subject, inputs, sizes, seed, compiled, backward)
     elif compiled or init:
-        raise Failure("a saved model is timed alone: it takes no --compile or --init",
+        raise CommandFailure("a saved model is timed alone: it takes no --compile or --init",
                       fix="name an object as file.py:Name, or leave them out")  # fmt: skip
     else:
         contenders = _of_model(target, method, mode, inputs, sizes, seed, backward)
@@ -75,7 +75,7 @@ def bench(
         ]
         with working("timing", rounds) as step:
             timings = _measured(contenders, first, rounds, seconds, step)
-    return Outcome(
+    return CommandOutcome(
         _data(target, timings, differ, rounds),
         lambda screen: _show(screen, timings, differ, rounds),
         FOUND if differ else OK,
@@ -83,7 +83,7 @@ def bench(
 
 
 def _of_object(
-    subject: Subject,
+    subject: CommandSubject,
     inputs: Sequence[str],
     sizes: Sequence[str],
     seed: int,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stator.api.static_function import StaticFunction
-from stator.cli.failures import REFUSED, Failure, user_code
+from stator.cli.failures import REFUSED, CommandFailure, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import is_object, load_subject
-from stator.cli.screen import Outcome, show_plain, working
+from stator.cli.screen import CommandOutcome, show_plain, working
 from stator.export.saved_model import read_model
 from stator.public import debug
 
@@ -21,19 +21,19 @@ def view(
     init: Sequence[str],
     mode: str | None,
     output: str | None,
-) -> Outcome:
+) -> CommandOutcome:
     """Write the page, and say where it is."""
     if is_object(target):
         source: StaticFunction | str = _captured(target, inputs, sizes, seed, init, mode)
     elif inputs or init:
-        raise Failure("a saved model has its program: it takes no --input or --init",
+        raise CommandFailure("a saved model has its program: it takes no --input or --init",
                       fix="name an object as file.py:Name, or leave them out")  # fmt: skip
     else:
         read_model(target)  # what is damaged is told before anything is written
         source = target
     with working("drawing"):
         page = str(debug.view(source, output))
-    return Outcome({"target": target, "page": page}, lambda screen: show_plain(screen, page))
+    return CommandOutcome({"target": target, "page": page}, lambda screen: show_plain(screen, page))
 
 
 def _captured(
@@ -51,6 +51,6 @@ def _captured(
     with working(f"capturing {subject.name}"), user_code(f"{subject.name} could not be captured"):
         report = static.explain(*given.args, **given.kwargs)
     if report.refused:
-        raise Failure(f"{subject.name} is refused: there is no program to view", REFUSED,
+        raise CommandFailure(f"{subject.name} is refused: there is no program to view", REFUSED,
                       details=report.refused)  # fmt: skip
     return static

@@ -7,7 +7,6 @@ of values and of sizes make no difference, nor do lines. Order does, and so does
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,9 +17,9 @@ from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Stored, Value
 from stator.program.printer import print_call
 from stator.program.program import Program
-from stator.program.types import ListType, OptionalType, TensorType, Type
+from stator.program.sizes import Dim, Symbol, substitute, symbols_in
+from stator.program.types import ListType, OptionalType, TensorType, Type, with_unions
 
-SYMBOL = re.compile(r"\b[a-z]\d+\b")
 Key = tuple[Any, ...]
 
 
@@ -221,21 +220,24 @@ class _Comparison:
 
     def _is_same_type(self, mine: Type, other: Type) -> bool:
         """Equal but for the names of sizes, where each has one name on the other side."""
-        if isinstance(mine, ListType | OptionalType) and type(mine) is type(other):
+        if isinstance(mine, OptionalType) and isinstance(other, OptionalType):
+            presences = [one.present and one.present.alternatives for one in (mine, other)]
+            return presences[0] == presences[1] and self._is_same_type(mine.element, other.element)
+        if isinstance(mine, ListType) and isinstance(other, ListType):
             return self._is_same_type(mine.element, other.element)
         if not (isinstance(mine, TensorType) and isinstance(other, TensorType)):
-            return mine == other
+            return with_unions(mine, _no_name) == with_unions(other, _no_name)
         return (
             (mine.dtype, mine.device) == (other.dtype, other.device)
             and len(mine.shape) == len(other.shape)
             and all(map(self._is_same_size, mine.shape, other.shape))
         )
 
-    def _is_same_size(self, mine: int | str, other: int | str) -> bool:
+    def _is_same_size(self, mine: Dim, other: Dim) -> bool:
         if isinstance(mine, int) or isinstance(other, int):
             return mine == other
-        names, others = SYMBOL.findall(mine), SYMBOL.findall(other)
-        if SYMBOL.sub("?", mine) != SYMBOL.sub("?", other):
+        names, others = tuple(symbols_in(mine)), tuple(symbols_in(other))
+        if substitute(mine, _nameless) != substitute(other, _nameless):
             return False
         for name, matched in zip(names, others, strict=True):
             if self.symbols.get(name, matched) != matched:
@@ -287,6 +289,14 @@ class _Comparison:
 
     def _add(self, change: Change) -> None:
         self.found.changes.append(change)
+
+
+def _nameless(_: str) -> Symbol:
+    return Symbol("")
+
+
+def _no_name(_: str) -> str:
+    return ""
 
 
 def _common(keys: Sequence[Key], others: Sequence[Key]) -> int:

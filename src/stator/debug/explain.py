@@ -9,17 +9,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from stator.capture.inputs import Argument
-from stator.debug.report import CaptureReport, Fact, Line
+from stator.debug.report_contents import CaptureReport, Fact, Line
+from stator.execute.selection import Selection
 from stator.location import Location
 from stator.program.ir import Op, ops_in
+from stator.program.opset.stator_ops import STATOR_ROWS
 from stator.program.program import Program
 from stator.program.structure import Mapping
 from stator.program.types import TensorType
-from stator.staging.effects import Effect
-from stator.staging.guards import NUMBERS, Read
-from stator.staging.live_trees import Held
-from stator.staging.session import Decision
 from stator.staging.trace import Captured
+from stator.state.decisions import Decision
+from stator.state.effects import Effect
+from stator.state.guards import NUMBERS
+from stator.state.live_trees import Held
+from stator.state.reads import Read
 
 WORDS = {
     ("if", "recorded"): "a branch of the program: {}",
@@ -35,20 +38,17 @@ WORDS = {
     ("call", "left alone"): "calls {}, left alone by `not_to_static`",
     ("call", "converted"): "calls {}, converted",
 }
-SAID = {
-    "stator::print": "prints", "stator::assert": "asserts", "stator::raise": "may raise",
-    "stator::reraise": "may raise again", "stator::set_grad": "sets grad mode",
-    "stator::set_autocast": "sets autocast", "stator::set_inference": "sets inference mode",
-}  # fmt: skip
 
 
-def capture_report(captured: Captured, program: Program, because: str) -> CaptureReport:
-    """What one capture did, and what its program is made of."""
+def capture_report(
+    captured: Captured, program: Program, because: str, selection: Selection | None = None
+) -> CaptureReport:
+    """What one capture did, what its program is made of, and what runs it."""
     blocks = (program.body, *program.functions.values())
     ops = [op for block in blocks for op in ops_in(block)]
     calls = [one for one in captured.decisions if one.what == "call"]
     anew = {slot.in_words() for slot in captured.live}
-    reads = [read for read in captured.guards.reads() if read.what not in anew]
+    reads = [read for read in captured.guards.reads if read.what not in anew]
     return CaptureReport(
         because,
         tuple(f"{value.name}: {value.type}" for value in program.inputs),
@@ -63,13 +63,14 @@ def capture_report(captured: Captured, program: Program, because: str) -> Captur
         tuple(map(Fact, sorted(anew))),
         tuple(_open_sizes(program)),
         tuple(Fact(str(op.args[1]), _short(op.place)) for op in ops if op.name == "stator::demand"),
-        _counted((*map(_effect, captured.effects), *_said(ops))),
+        _counted((*map(_effect, captured.effects), *_visible_effects(ops))),
+        str(selection) if selection is not None else "",
     )
 
 
 def _lines(decisions: Iterable[Decision], ops: Sequence[Op]) -> tuple[Line, ...]:
     """Every line that something became of, in the order of the files' first mention."""
-    found: dict[tuple[str, int], _Found] = {}
+    found: dict[tuple[str, int], _LineFindings] = {}
     for decision in decisions:
         if decision.place is not None:
             _at(found, decision.place).notes[_in_words(decision)] += 1
@@ -85,7 +86,7 @@ def _lines(decisions: Iterable[Decision], ops: Sequence[Op]) -> tuple[Line, ...]
 
 
 @dataclass
-class _Found:
+class _LineFindings:
     place: Location
     notes: collections.Counter[str]
     ops: int = 0
@@ -97,8 +98,8 @@ class _Found:
         return Line(place.file, place.line, place.function, source, tuple(notes), self.ops)
 
 
-def _at(found: dict[tuple[str, int], _Found], place: Location) -> _Found:
-    return found.setdefault((place.file, place.line), _Found(place, collections.Counter()))
+def _at(found: dict[tuple[str, int], _LineFindings], place: Location) -> _LineFindings:
+    return found.setdefault((place.file, place.line), _LineFindings(place, collections.Counter()))
 
 
 def _in_words(decision: Decision) -> str:
@@ -130,7 +131,7 @@ def _open_sizes(program: Program) -> Iterator[Fact]:
     for value in program.inputs:
         if isinstance(value.type, TensorType):
             for dimension, size in enumerate(value.type.shape):
-                if isinstance(size, str):
+                if not isinstance(size, int):
                     yield Fact(f"{value.name}.shape[{dimension}], called {size} in the program")
 
 
@@ -150,10 +151,11 @@ def _effect(effect: Effect) -> Fact:
     return Fact(what, _short(effect.place))
 
 
-def _said(ops: Iterable[Op]) -> Iterator[Fact]:
+def _visible_effects(ops: Iterable[Op]) -> Iterator[Fact]:
     for op in ops:
-        if op.name in SAID:
-            yield Fact(SAID[op.name], _short(op.place))
+        row = STATOR_ROWS.get(op.name)
+        if row is not None and row.verb:
+            yield Fact(row.verb, _short(op.place))
 
 
 def _short(place: Location | None) -> str:

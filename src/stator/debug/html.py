@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from stator.debug.report_contents import CaptureReport, Fact, Line, ReportContents
 from stator.debug.text import SECTIONS, watched_words
-
-if TYPE_CHECKING:
-    from stator.debug.report import CaptureReport, Fact, Line, Report
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -23,7 +20,7 @@ li span { opacity: .6; font-family: monospace; }
 """
 
 
-def report_page(report: Report) -> str:
+def report_page(report: ReportContents) -> str:
     """The whole page."""
     title = html.escape(report.function)
     return "\n".join([
@@ -35,7 +32,7 @@ def report_page(report: Report) -> str:
     ])  # fmt: skip
 
 
-def _body(report: Report) -> Iterator[str]:
+def _body(report: ReportContents) -> Iterator[str]:
     if report.refused:
         yield f"<h2>Refused</h2><pre>{html.escape(report.refused)}</pre>"
     if report.fallbacks:
@@ -44,6 +41,8 @@ def _body(report: Report) -> Iterator[str]:
         yield f"<h2>{number}. because {html.escape(capture.because)}</h2>"
         inputs = ", ".join(capture.inputs) or "nothing"
         yield f"<p>takes {html.escape(inputs)}; {capture.ops} ops</p>"
+        if capture.backend:
+            yield f"<p>runs in: {html.escape(capture.backend)}</p>"
         yield from _lines(capture)
         for name, title in SECTIONS:
             facts = getattr(capture, name)

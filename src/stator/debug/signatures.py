@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from stator.program.ir import Value
 from stator.program.program import Program
-from stator.program.structure import Columns, Fixed, Leaf, Mapping, Record, Structure, Variant
+from stator.program.structure import Choice, Fixed, Leaf, Mapping, Record, RuntimeList, Structure
 
 
 def output_text(program: Program) -> str:
@@ -28,9 +28,9 @@ def structure_text(structure: Structure, types: Sequence[str]) -> str:
         return types[structure.position]
     if isinstance(structure, Fixed):
         return repr(structure.value)
-    if isinstance(structure, Columns):
+    if isinstance(structure, RuntimeList):
         return f"{structure.kind} of {structure_text(structure.item, types)}"
-    if isinstance(structure, Variant):
+    if isinstance(structure, Choice):
         return " or ".join(structure_text(item, types) for item in structure.alternatives)
     items = [structure_text(item, types) for item in structure.items]
     if isinstance(structure, Mapping):

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from stator.debug.report import CaptureReport, Fact, Line, Report
+from stator.debug.report_contents import CaptureReport, Fact, Line, ReportContents
 
 SECTIONS = (
     ("sizes", "open sizes"),
@@ -20,7 +18,7 @@ SECTIONS = (
 WIDTH = 48
 
 
-def report_text(report: Report) -> str:
+def report_text(report: ReportContents) -> str:
     """The report by source line, then the facts of each capture."""
     times = {0: "not captured", 1: "captured once"}.get(len(report.captures))
     lines = [f"{report.function}: {times or f'captured {len(report.captures)} times'}"]
@@ -36,6 +34,8 @@ def report_text(report: Report) -> str:
 def _capture(number: int, capture: CaptureReport) -> Iterator[str]:
     yield f"{number}. because {capture.because}"
     yield f"   takes {', '.join(capture.inputs) or 'nothing'}; {_ops(capture.ops)}"
+    if capture.backend:
+        yield f"   runs in: {capture.backend}"
     where = ("", "")
     for line in capture.lines:
         if (line.file, line.function) != where:

@@ -13,16 +13,17 @@ from typing import Any, NoReturn
 import torch
 
 from stator.errors import ProgramError, SpecMismatch
-from stator.execute.structure import record_fields
+from stator.program.ir import InputFacts
+from stator.program.sizes import Symbol, evaluate
 from stator.program.structure import (
-    Columns,
+    Choice,
     Fixed,
     Leaf,
     Mapping,
     Record,
+    RuntimeList,
     Sequence,
     Structure,
-    Variant,
     positions_in,
 )
 from stator.program.types import (
@@ -33,6 +34,9 @@ from stator.program.types import (
     TextType,
     Type,
 )
+from stator.values.containers import DATACLASS, NAMED_TUPLE, Containers
+
+RECORDS = Containers(NAMED_TUPLE, DATACLASS)
 
 
 @dataclass(slots=True)
@@ -40,6 +44,7 @@ class Taken:
     """What has been found so far: the leaves, and the size that each symbol stands for."""
 
     types: SequenceOf[Type]
+    facts: SequenceOf[InputFacts | None] = ()
     leaves: dict[int, Any] = field(default_factory=dict)
     sizes: dict[str, int] = field(default_factory=dict)
 
@@ -50,14 +55,16 @@ def flatten_inputs(
     kwargs: MappingOf[str, object],
     *,
     types: SequenceOf[Type],
+    facts: SequenceOf[InputFacts | None] = (),
 ) -> tuple[Any, ...]:
     """The leaves of a call in the order of the program's inputs, whose types are `types`.
 
-    `structure` is that of `(args, kwargs)`. SpecMismatch says which argument does not fit, and why.
+    `facts` are what the capture assumed of them: the layout, if any, is checked. `structure` is
+    that of `(args, kwargs)`. SpecMismatch says which argument does not fit, and why.
     """
     if not isinstance(structure, Sequence) or len(structure.items) != 2:
         raise ProgramError("an input structure is a pair: a tuple of arguments and a dict of them")
-    taken = Taken(types)
+    taken = Taken(types, facts)
     _take(structure.items[0], tuple(args), "args", taken)
     _take(structure.items[1], dict(kwargs), "kwargs", taken)
     return tuple(taken.leaves[position] for position in range(len(types)))
@@ -69,7 +76,21 @@ def _take(structure: Structure, given: Any, path: str, taken: Taken) -> None:
 
 def _take_leaf(structure: Leaf, given: Any, path: str, taken: Taken) -> None:
     check_type(taken.types[structure.position], given, path, taken.sizes)
+    facts = taken.facts[structure.position] if taken.facts else None
+    if facts is not None and isinstance(given, torch.Tensor):
+        _check_layout(facts, given, path)
     taken.leaves[structure.position] = given
+
+
+def _check_layout(facts: InputFacts, given: torch.Tensor, path: str) -> None:
+    if facts.layout == "contiguous" and not given.is_contiguous():
+        raise SpecMismatch(f"{path} must be contiguous, as it was when the program was captured",
+                           fix="call `.contiguous()`")  # fmt: skip
+    if isinstance(facts.layout, tuple) and given.stride() != facts.layout:
+        raise SpecMismatch(
+            f"{path} must have the strides {list(facts.layout)}, as it had when the program was "
+            f"captured, not {list(given.stride())}"
+        )
 
 
 def _take_fixed(structure: Fixed, given: Any, path: str, _: Taken) -> None:
@@ -101,14 +122,15 @@ def _take_mapping(structure: Mapping, given: Any, path: str, taken: Taken) -> No
 
 
 def _take_record(structure: Record, given: Any, path: str, taken: Taken) -> None:
-    if record_fields(type(given)) != structure.fields:
+    parts = RECORDS.parts(given)
+    if parts is None or parts.keys != structure.fields:
         name, fields = structure.type_name.rpartition(":")[2], ", ".join(structure.fields)
         _refuse(path, f"must be a {structure.kind} {name}({fields})", given)
-    for name, item in zip(structure.fields, structure.items, strict=True):
-        _take(item, getattr(given, name), f"{path}.{name}", taken)
+    for name, item, part in zip(structure.fields, structure.items, parts.items, strict=True):
+        _take(item, part, f"{path}.{name}", taken)
 
 
-def _take_columns(structure: Columns, given: Any, path: str, taken: Taken) -> None:
+def _take_list(structure: RuntimeList, given: Any, path: str, taken: Taken) -> None:
     if not isinstance(given, list):
         _refuse(path, "must be a list", given)
     positions = tuple(positions_in(structure.item))
@@ -128,7 +150,7 @@ def _element(kind: Type) -> Type:
     return kind.element
 
 
-def _take_variant(_: Variant, __: Any, path: str, ___: Taken) -> None:
+def _take_choice(_: Choice, __: Any, path: str, ___: Taken) -> None:
     raise ProgramError(f"{path} is a choice, which an input cannot be")
 
 
@@ -139,8 +161,8 @@ TAKERS: MappingOf[type, Callable[[Any, Any, str, Taken], None]] = MappingProxyTy
         Sequence: _take_sequence,
         Mapping: _take_mapping,
         Record: _take_record,
-        Variant: _take_variant,
-        Columns: _take_columns,
+        Choice: _take_choice,
+        RuntimeList: _take_list,
     }
 )
 
@@ -159,11 +181,14 @@ def _check_tensor(kind: TensorType, given: Any, path: str, sizes: dict[str, int]
     if given.dim() != len(kind.shape):
         _refuse_tensor(path, kind, given, f"it has {given.dim()} dimensions, not {len(kind.shape)}")
     for index, (size, expected) in enumerate(zip(given.shape, kind.shape, strict=True)):
-        if isinstance(expected, int):
-            if size != expected:
-                _refuse_tensor(path, kind, given, f"its size {index} is {size}, not {expected}")
-        elif expected.isidentifier() and sizes.setdefault(expected, size) != size:
-            reason = f"its size {index} is {size}, and {expected} is {sizes[expected]} elsewhere"
+        if isinstance(expected, Symbol):
+            sizes.setdefault(expected.name, size)
+        wanted = evaluate(expected, sizes)
+        if wanted is not None and size != wanted:
+            reason = f"its size {index} is {size}, "
+            reason += (
+                f"not {expected}" if expected == wanted else f"and {expected} is {wanted} elsewhere"
+            )
             _refuse_tensor(path, kind, given, reason)
 
 

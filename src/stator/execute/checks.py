@@ -9,11 +9,11 @@ an error of the user's before it: that error is the one to see.
 from __future__ import annotations
 
 from stator.program.ir import Block, Op, Value, values_in
-from stator.program.numbers import NUMBER_FUNCTIONS
+from stator.program.opset.queries import kind_of, may_raise
+from stator.program.opset.row import Kind
 from stator.program.program import Program
 
-SIZES = frozenset({"aten::sym_size.int", *NUMBER_FUNCTIONS})
-USERS_ERRORS = frozenset({"stator::raise", "stator::assert"})
+STATED: frozenset[Kind] = frozenset({"raise", "check"})  # errors that the user's code writes out
 
 
 def split_checks(program: Program) -> tuple[Block, Block]:
@@ -23,14 +23,14 @@ def split_checks(program: Program) -> tuple[Block, Block]:
     makers: dict[Value, Op] = {}
     demands: list[Op] = []
     for op in body.ops:
-        if op.blocks or op.name in USERS_ERRORS:
+        if op.blocks or (kind_of(op) in STATED and may_raise(op)):
             break
         needs = values_in(op.args) + values_in(op.attributes)
         if not all(value in known or value in makers for value in needs):
             continue
         if op.name == "stator::demand":
             demands.append(op)
-        elif op.name in SIZES:
+        elif op.name == "aten::sym_size.int" or kind_of(op) == "number":
             makers.update(dict.fromkeys(op.results, op))
     return _checks(demands, makers, body), _without(demands, body)
 

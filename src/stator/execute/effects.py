@@ -1,18 +1,18 @@
-"""What the effect, text and list ops do: a table of Python functions, one for each op.
-
-A list is a value: every op here that changes one gives a new list.
-"""
+"""What the effect and text ops do: a table of Python functions, one for each op."""
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
+
+from stator.execute.backend import builtin_exception
+
+Error = TypeVar("Error", bound=BaseException)
 
 
 def run_assert(condition: object, message: object = None) -> None:
@@ -21,37 +21,65 @@ def run_assert(condition: object, message: object = None) -> None:
         raise AssertionError(*_given(message))
 
 
+class UserException(Exception):
+    """An exception of a class that the user wrote, on its way through the program.
+
+    The program knows the class by its name only; `builtin` is the builtin exception that stands
+    for it, `classes` has the names of the user's classes that it is an instance of.
+    """
+
+    def __init__(
+        self, builtin: Exception, classes: tuple[str, ...], fields: Mapping[str, object]
+    ) -> None:
+        super().__init__(*builtin.args)
+        self.builtin, self.classes, self.fields = builtin, classes, fields
+
+    def __str__(self) -> str:
+        return str(self.builtin)
+
+
 def run_raise(
     type_name: str, *said: object, names: Sequence[str] = (), fields: Sequence[str] = ()
 ) -> None:
-    """Raises the builtin exception of that name; of any other name, a RuntimeError that says it."""
+    """Raises the builtin exception of that name; of any other name, a RuntimeError with it."""
     count = len(said) - len(fields)
-    error: Any = _exception(type_name, said[:count])
+    error = builtin_exception(type_name, said[:count])
     if names:
-        error.stator_classes = tuple(names)  # see class_names
-        error.stator_fields = dict(zip(fields, said[count:], strict=True))
+        raise UserException(error, tuple(names), dict(zip(fields, said[count:], strict=True)))
     raise error
+
+
+def without_wrappers(error: Error) -> Error | Exception:
+    """`error` as it leaves the program: for a UserException, the builtin one."""
+    seen: BaseException | None = error
+    while seen is not None:
+        if isinstance(seen.__context__, UserException):
+            seen.__context__ = _unwrapped(seen.__context__)
+        seen = seen.__context__
+    return _unwrapped(error) if isinstance(error, UserException) else error
+
+
+def _unwrapped(error: UserException) -> Exception:
+    builtin = error.builtin
+    builtin.__notes__ = list(getattr(error, "__notes__", ()))
+    builtin.__context__ = error.__context__
+    return builtin.with_traceback(error.__traceback__)
 
 
 def class_names(error: Exception) -> frozenset[str]:
     """The names of the classes that `error` is an instance of, those that users wrote included."""
-    builtin = {cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins"}
-    written: tuple[str, ...] = getattr(error, "stator_classes", ())
+    written: tuple[str, ...] = ()
+    if isinstance(error, UserException):
+        written, error = error.classes, error.builtin
+    builtin = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins")
     return frozenset((*builtin, *written))
 
 
 def type_name(error: Exception) -> str:
     """`type(error).__name__`, of the class that the user wrote if there is one."""
-    written: tuple[str, ...] = getattr(error, "stator_classes", ())
-    return written[0].rpartition(".")[2] if written else type(error).__name__
-
-
-def _exception(type_name: str, said: tuple[object, ...]) -> Exception:
-    found = getattr(builtins, type_name, None)
-    if isinstance(found, type) and issubclass(found, Exception):
-        with contextlib.suppress(TypeError):  # UnicodeDecodeError needs more than a message
-            return found(*said)
-    return RuntimeError(": ".join([type_name, *map(str, said)]))
+    if isinstance(error, UserException):
+        return error.classes[0].rpartition(".")[2]
+    return type(error).__name__
 
 
 def _given(message: object) -> tuple[object, ...]:
@@ -153,87 +181,6 @@ def run_join(*parts: str) -> str:
     return "".join(parts)
 
 
-def run_list_make(*items: Any) -> list[Any]:
-    """`[*items]`."""
-    return list(items)
-
-
-def run_list_get(items: list[Any], index: int) -> Any:
-    """`items[index]`."""
-    return items[index]
-
-
-def run_list_slice(
-    items: list[Any], start: int | None = None, stop: int | None = None, step: int | None = None
-) -> list[Any]:
-    """`items[start:stop:step]`."""
-    return items[start:stop:step]
-
-
-def run_list_append(items: list[Any], item: Any) -> list[Any]:
-    """`items` with `item` at its end."""
-    return [*items, item]
-
-
-def run_list_insert(items: list[Any], index: int, item: Any) -> list[Any]:
-    """`items` with `item` put before `index`."""
-    changed = list(items)
-    changed.insert(index, item)
-    return changed
-
-
-def run_list_set(items: list[Any], index: int, item: Any) -> list[Any]:
-    """`items` with `item` in place of what stands at `index`."""
-    changed = list(items)
-    changed[index] = item
-    return changed
-
-
-def run_list_delete(items: list[Any], index: int) -> list[Any]:
-    """`items` without what stands at `index`."""
-    changed = list(items)
-    del changed[index]
-    return changed
-
-
-def run_list_extend(items: list[Any], other: list[Any]) -> list[Any]:
-    """`items + other`."""
-    return [*items, *other]
-
-
-def run_list_repeat(items: list[Any], times: int) -> list[Any]:
-    """`items * times`."""
-    return items * times
-
-
-def run_list_reverse(items: list[Any]) -> list[Any]:
-    """`items[::-1]`."""
-    return items[::-1]
-
-
-def run_list_pop(items: list[Any], index: int) -> list[Any]:
-    """What `items.pop(index)` leaves."""
-    changed = list(items)
-    changed.pop(index)
-    return changed
-
-
-def run_list_take(items: list[Any], indexes: list[int]) -> list[Any]:
-    """The items at `indexes`."""
-    return [items[index] for index in indexes]
-
-
-def run_list_order(reverse: bool, *columns: list[Any]) -> list[int]:
-    """The places of the items, in the order that `sorted` gives them."""
-    keys: Any = columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
-    return sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
-
-
-def run_list_tensor(items: list[Any], dtype: torch.dtype, device: torch.device) -> torch.Tensor:
-    """`torch.tensor(items)`."""
-    return torch.tensor(items, dtype=dtype, device=device)
-
-
 EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "stator::assert": run_assert,
@@ -245,21 +192,5 @@ EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "stator::format": run_format,
         "stator::join": run_join,
         "stator::text_length": len,
-        "stator::list_make": run_list_make,
-        "stator::list_length": len,
-        "stator::list_get": run_list_get,
-        "stator::list_slice": run_list_slice,
-        "stator::list_append": run_list_append,
-        "stator::list_insert": run_list_insert,
-        "stator::list_set": run_list_set,
-        "stator::list_delete": run_list_delete,
-        "stator::list_extend": run_list_extend,
-        "stator::list_repeat": run_list_repeat,
-        "stator::list_reverse": run_list_reverse,
-        "stator::list_pop": run_list_pop,
-        "stator::list_take": run_list_take,
-        "stator::list_order": run_list_order,
-        "stator::list_tensor": run_list_tensor,
-        "stator::tensor_list": torch.Tensor.tolist,
     }
 )

@@ -8,6 +8,9 @@ from typing import Any
 import torch
 from torch.utils.hooks import BackwardHook
 
+from stator.execute.backend import HostCallbacks
+from stator.torch_private.modules import new_backward_hook
+
 Backward = Callable[[Sequence[Any], Sequence[Any]], list[Any]]  # kept values, gradients
 
 
@@ -56,20 +59,31 @@ class ModuleHooks:
         self.modules = modules
         self._open: list[tuple[str, BackwardHook]] = []
 
-    def go_in(self, name: str, tensors: Sequence[Any], places: Sequence[int], count: int) -> Any:
-        """What the module of that name is given."""
-        module = self.modules[name]
-        hooks, _ = module._get_backward_hooks()
-        hook = BackwardHook(module, hooks, module._get_backward_pre_hooks())
-        self._open.append((name, hook))
-        return _picked(hook.setup_input_hook, tensors, places, count)
+    def callbacks(self) -> HostCallbacks:
+        """What the ops of the program call."""
+        return {"host::hook_inputs": self._go_in, "host::hook_outputs": self._come_out}
 
-    def come_out(self, name: str, tensors: Sequence[Any], places: Sequence[int], count: int) -> Any:
+    def _go_in(self, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
+        """What the module is given."""
+        name = attributes["module"]
+        module = self.modules[name]
+        hook = new_backward_hook(module)
+        self._open.append((name, hook))
+        return _picked(hook.setup_input_hook, tensors, attributes["places"], attributes["count"])
+
+    def _come_out(self, tensors: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
         """What it gives."""
         while True:
             known, hook = self._open.pop()
-            if known == name:
-                return _picked(hook.setup_output_hook, tensors, places, count)
+            if known == attributes["module"]:
+                return _picked(
+                    hook.setup_output_hook, tensors, attributes["places"], attributes["count"]
+                )
+
+
+def module_hooks(modules: Mapping[str, torch.nn.Module]) -> Callable[[], HostCallbacks] | None:
+    """Makes the callbacks of one run for the hooks of `modules`; None if there are none."""
+    return (lambda: ModuleHooks(modules).callbacks()) if modules else None
 
 
 def _picked(

@@ -1,94 +1,68 @@
 """The reference interpreter: what a Program means; every other executor is held to it.
 
-`run` is the definition. `prepare` does once what does not depend on the inputs: ops are resolved
-to the functions they name, arguments to readers, and each value's last use is found, so that a
-tensor lives no longer than it would in eager code. The ops are torch's own, so autograd, random
-numbers, in-place writes and dispatch modes work as they do without Stator.
+`run` is the definition. `Interpreter.prepare` does once what does not depend on the inputs (see
+`steps`). The ops are torch's own, so autograd, random numbers, in-place writes and dispatch modes
+work as they do without Stator.
 """
 
 from __future__ import annotations
 
-import operator
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any
 
 import torch
 
-from stator.errors import DemandViolated, InputError, ProgramError, StatorError
+from stator.errors import DemandViolated, InputError, IntegerOverflow, ProgramError, StatorError
 from stator.execute.arguments import describe
-from stator.execute.checks import split_checks
-from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored, type_name
-from stator.execute.gradients import (
-    Backward,
-    CustomGradient,
-    ModuleHooks,
-    add_hook,
-    run_gradients,
+from stator.execute.backend import (
+    DEFAULT_OPTIONS,
+    NOTHING,
+    Capability,
+    EffectsDone,
+    HostCallbacks,
+    Outcome,
+    Raised,
+    Run,
+    RunOptions,
+    values_of,
 )
-from stator.execute.observing import Observer
-from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
-from stator.program.numbers import NUMBER_FUNCTIONS
-from stator.program.ops import EFFECTS
+from stator.execute.checks import split_checks
+from stator.execute.effects import (
+    EFFECT_FUNCTIONS,
+    UserException,
+    class_names,
+    modes_restored,
+    type_name,
+    without_wrappers,
+)
+from stator.execute.gradients import Backward, CustomGradient, add_hook, run_gradients
+from stator.execute.list_ops import LIST_CHANGES, LIST_FUNCTIONS, is_only_owner
+from stator.execute.steps import (
+    Activation,
+    Caught,
+    Handler,
+    RunState,
+    Step,
+    Steps,
+    Values,
+    prepare_block,
+)
+from stator.program.ir import Op, Value, ops_in, used_by, values_in
+from stator.program.numbers import NUMBER_FUNCTIONS, OutOfRange, checked
+from stator.program.opset.queries import is_effect, kind_of
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
-from stator.program.types import ListType, OptionalType, Type
+from stator.program.types import ListType, NumberType, OptionalType, Type
 
-Values = dict[Value, Any]
-Reader = Callable[[Values], Any]
-Handler = Callable[["Step", "Frame"], Sequence[Any]]
 NOTE = "  in the program"
-
-
-@dataclass(slots=True)
-class Run:
-    """What a run has beside its values."""
-
-    hooks: ModuleHooks
-    noted: tuple[int, list[Any]] | None = None  # what Python objects hold by now
-
-
-@dataclass(slots=True)
-class Frame:
-    """One activation: of the program, or of one of its functions."""
-
-    values: Values
-    runner: Runner
-    outer: Values  # the program's inputs and stored tensors: what a function sees
-    run: Run
-    depth: int = 0
-    kept: dict[int, tuple[Any, ...]] = field(default_factory=dict)  # for handlers, by try
-    caught: list[Exception] = field(default_factory=list)  # what handlers that run have caught
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """An op, ready to run."""
-
-    op: Op
-    run: Handler
-    function: Callable[..., Any] | None
-    args: tuple[Reader, ...]
-    attributes: tuple[tuple[str, Reader], ...]
-    blocks: tuple[Steps, ...]
-    released: tuple[Value, ...]  # used here for the last time
-
-
-@dataclass(frozen=True, slots=True)
-class Steps:
-    """A block, ready to run."""
-
-    inputs: tuple[Value, ...]
-    steps: tuple[Step, ...]
-    outputs: tuple[Reader, ...]
-    released: tuple[Value, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Runner:
-    """A program, ready to run: `runner(inputs, stored)` gives its flat outputs."""
+    """A program, ready to run: see `backend.Executable`."""
 
     program: Program
     checks: Steps  # what the program demands of the sizes of its inputs
@@ -96,103 +70,118 @@ class Runner:
     functions: Mapping[str, Steps]
     sets_modes: bool
     autocast_devices: tuple[str, ...]
+    host: Callable[[], HostCallbacks] | None
 
-    def __call__(
-        self, inputs: Sequence[object], stored: Mapping[str, torch.Tensor]
-    ) -> tuple[object, ...]:
-        """The flat outputs of one run."""
-        _check_inputs(self.program, inputs)
-        return self.bind(stored)(inputs)
+    def bind(self, stored: Mapping[str, torch.Tensor]) -> Run:
+        """The program over these stored tensors."""
+        kept, host = _bind_stored(self.program, stored), self.host
 
-    def bind(
-        self,
-        stored: Mapping[str, torch.Tensor],
-        modules: Mapping[str, torch.nn.Module] = MappingProxyType({}),
-    ) -> Callable[[Sequence[object]], tuple[object, ...]]:
-        """The program over these stored tensors: its flat outputs, as a function of the inputs.
-
-        The backward hooks of `modules` run where the program goes through them.
-        """
-        kept = _bind_stored(self.program, stored)
-
-        def run_inputs(inputs: Sequence[object]) -> tuple[object, ...]:
+        def run_inputs(inputs: Sequence[object]) -> Outcome:
             _check_inputs(self.program, inputs)
             values = dict(zip(self.program.inputs, inputs, strict=True)) | kept
-            this = Run(ModuleHooks(modules))
-            frame = Frame(values, self, dict(values) if self.functions else {}, this)
+            callbacks = host() if host is not None else NOTHING
+            state = RunState(callbacks, self.functions, self.autocast_devices)
+            frame = Activation(values, dict(values) if self.functions else {}, state)
             if self.checks.steps:
-                _check_sizes(self.checks, frame)
+                try:
+                    run_block(self.checks, (), frame)
+                except Exception as error:  # noqa: BLE001  # the outcome has it
+                    return _raised(error, state, before_running=True)
             try:
                 return self._run(frame)
-            except Exception as error:
-                if this.noted is not None:
-                    error.stator_noted = this.noted  # type: ignore[attr-defined]
-                raise
+            except Exception as error:  # noqa: BLE001  # the outcome has it
+                return _raised(error, state)
 
         return run_inputs
 
-    def _run(self, frame: Frame) -> tuple[object, ...]:
+    def _run(self, frame: Activation) -> tuple[object, ...]:
         if not self.sets_modes:
             return tuple(run_block(self.body, (), frame))
         with modes_restored(self.autocast_devices):
             return tuple(run_block(self.body, (), frame))
 
 
-def _check_sizes(checks: Steps, frame: Frame) -> None:
-    try:
-        run_block(checks, (), frame)
-    except DemandViolated as error:
-        error.before_running = True
-        raise
+def _raised(error: Exception, state: RunState, *, before_running: bool = False) -> Raised:
+    """`error` as data, with what the run had done by then."""
+    classes: tuple[str, ...] = ()
+    fields: Mapping[str, object] = NOTHING
+    if isinstance(error, UserException):
+        classes, fields = error.classes, error.fields
+    plain = without_wrappers(error)
+    if isinstance(plain, DemandViolated):
+        plain.before_running = before_running
+    place = plain.at if isinstance(plain, StatorError) else state.place
+    return Raised(
+        type(plain).__name__, plain.args, classes, fields,
+        place=place, effects=state.effects, before_running=before_running, error=plain,
+    )  # fmt: skip
 
 
 def run(
-    program: Program, inputs: Sequence[object], stored: Mapping[str, torch.Tensor]
+    program: Program,
+    inputs: Sequence[object],
+    stored: Mapping[str, torch.Tensor],
+    options: RunOptions = DEFAULT_OPTIONS,
 ) -> tuple[object, ...]:
-    """The flat outputs of `program`: tensors, numbers, lists, texts; None for what is absent."""
-    return prepare(program)(inputs, stored)
+    """The flat outputs of `program`; what it raises, raised."""
+    _check_inputs(program, inputs)
+    return values_of(INTERPRETER.prepare(program, options).bind(stored)(inputs))
 
 
-def run_block(block: Steps, given: Sequence[Any], frame: Frame) -> list[Any]:
-    """What `block` yields when it is given these inputs."""
+def bind_inputs(block: Steps, given: Sequence[Any], frame: Activation) -> None:
+    """Give `block`, which runs next, its inputs."""
+    frame.values.update(zip(block.inputs, given, strict=True))
+
+
+def run_block(block: Steps, given: Sequence[Any] | None, frame: Activation) -> list[Any]:
+    """What `block` yields when it is given these inputs; None: they are bound already."""
     values = frame.values
-    values.update(zip(block.inputs, given, strict=True))
+    if given is not None:
+        bind_inputs(block, given, frame)
+    if block.observe is not None:
+        block.observe("enter", values)
     for step in block.steps:
         try:
             results = step.run(step, frame)
         except Exception as error:
-            _add_notes(error, step, values)
+            _add_notes(error, step, frame)
             raise
         values.update(zip(step.op.results, results, strict=True))
+        results = ()  # so that `values` is all that holds them
         for value in step.released:
             del values[value]
+    if block.observe is not None:
+        block.observe("leave", values)
     outputs = [read(values) for read in block.outputs]
     for value in block.released:
         del values[value]
     return outputs
 
 
-def run_if(step: Step, frame: Frame) -> Sequence[Any]:
+def run_if(step: Step, frame: Activation) -> Sequence[Any]:
     """One of the two blocks runs."""
     then, orelse = step.blocks
     return run_block(then if step.args[0](frame.values) else orelse, (), frame)
 
 
-def run_while(step: Step, frame: Frame) -> Sequence[Any]:
+def run_while(step: Step, frame: Activation) -> Sequence[Any]:
     """The body runs as long as the condition it yielded last holds."""
     condition, *carried = (read(frame.values) for read in step.args)
+    (body,) = step.blocks
     while condition:
-        condition, *carried = run_block(step.blocks[0], carried, frame)
+        bind_inputs(body, carried, frame)
+        carried = []  # so that the frame is all that holds them
+        condition, *carried = run_block(body, None, frame)
     return carried
 
 
-def run_try(step: Step, frame: Frame) -> Sequence[Any]:
+def run_try(step: Step, frame: Activation) -> Sequence[Any]:
     """The body runs; the first handler that catches what it raises runs instead."""
     body, *handlers = step.blocks
     number = int(step.op.attributes["number"])  # type: ignore[arg-type] # checked
     frame.kept[number] = tuple(read(frame.values) for read in step.args)
     try:
-        with modes_restored(frame.runner.autocast_devices):
+        with modes_restored(frame.run.autocast_devices):
             return run_block(body, (), frame)
     except StatorError:
         raise
@@ -208,86 +197,79 @@ def run_try(step: Step, frame: Frame) -> Sequence[Any]:
         raise
 
 
-def _run_handler(handler: Steps, given: Sequence[Any], error: Exception, frame: Frame) -> Any:
-    frame.caught.append(error)
+def _run_handler(handler: Steps, given: Sequence[Any], error: Exception, frame: Activation) -> Any:
+    frame.caught.append(Caught(error, frame.run.place))
     try:
         return run_block(handler, given, frame)
     finally:
         frame.caught.pop()
 
 
-def run_keep(step: Step, frame: Frame) -> Sequence[Any]:
+def run_keep(step: Step, frame: Activation) -> Sequence[Any]:
     """What handlers are to get, should the next op raise."""
     number = int(step.op.attributes["number"])  # type: ignore[arg-type] # checked
     frame.kept[number] = tuple(read(frame.values) for read in step.args)
     return ()
 
 
-def run_reraise(_step: Step, frame: Frame) -> Sequence[Any]:
+def run_reraise(_step: Step, frame: Activation) -> Sequence[Any]:
     """The exception that the handler has caught goes on."""
-    raise frame.caught[-1]
+    error, frame.run.place = frame.caught[-1]
+    raise error
 
 
-def run_call(step: Step, frame: Frame) -> Sequence[Any]:
+def run_call(step: Step, frame: Activation) -> Sequence[Any]:
     """A function of the program runs on values of its own."""
     name, limit = str(step.op.attributes["function"]), sys.getrecursionlimit() // 5
     if frame.depth >= limit:
         raise RecursionError(f"`{name}` calls itself more than {limit} times deep")
     given = [read(frame.values) for read in step.args]
-    inner = Frame(dict(frame.outer), frame.runner, frame.outer, frame.run, frame.depth + 1)
-    return run_block(frame.runner.functions[name], given, inner)
+    inner = Activation(dict(frame.outer), frame.outer, frame.run, frame.depth + 1)
+    return run_block(frame.run.functions[name], given, inner)
 
 
-def run_custom_gradient(step: Step, frame: Frame) -> Sequence[Any]:
+def run_custom_gradient(step: Step, frame: Activation) -> Sequence[Any]:
     """The results are given the gradient that a block computes."""
     results, inputs = (read(frame.values) for read in step.args)
     backward, kept = _backward(step, frame)
     return tuple(CustomGradient.apply(backward, kept, results, *inputs))
 
 
-def run_autograd(step: Step, frame: Frame) -> Sequence[Any]:
+def run_autograd(step: Step, frame: Activation) -> Sequence[Any]:
     """Gradients of values of the program, along the graph that this run has made."""
     given = [read(frame.values) for read in step.args]
     return run_gradients(*given, **{name: read(frame.values) for name, read in step.attributes})
 
 
-def run_hook(step: Step, frame: Frame) -> Sequence[Any]:
+def run_hook(step: Step, frame: Activation) -> Sequence[Any]:
     """The gradient of a tensor goes through a block."""
     add_hook(step.args[0](frame.values), *_backward(step, frame))
     return ()
 
 
-def run_hook_inputs(step: Step, frame: Frame) -> Sequence[Any]:
-    """What goes into a module that has backward hooks."""
-    return frame.run.hooks.go_in(*_hooked(step, frame))
+def run_host(step: Step, frame: Activation) -> Sequence[Any]:
+    """Python outside the program is called."""
+    given = [read(frame.values) for read in step.args]
+    attributes = {name: read(frame.values) for name, read in step.attributes}
+    return frame.run.host[step.op.name](given, attributes)
 
 
-def run_hook_outputs(step: Step, frame: Frame) -> Sequence[Any]:
-    """What comes out of it."""
-    return frame.run.hooks.come_out(*_hooked(step, frame))
-
-
-def run_note(step: Step, frame: Frame) -> Sequence[Any]:
+def run_note(step: Step, frame: Activation) -> Sequence[Any]:
     """What Python objects are to hold, should the run raise from here on."""
     ((_, number),) = step.attributes
-    frame.run.noted = (number(frame.values), [read(frame.values) for read in step.args])
+    values = [read(frame.values) for read in step.args]
+    frame.run.effects = EffectsDone(number(frame.values), values)
     return ()
 
 
-def _hooked(step: Step, frame: Frame) -> tuple[str, list[Any], Sequence[int], int]:
-    options: dict[str, Any] = {name: read(frame.values) for name, read in step.attributes}
-    tensors = [read(frame.values) for read in step.args]
-    return options["module"], tensors, options["places"], options["count"]
-
-
-def _backward(step: Step, frame: Frame) -> tuple[Backward, list[Any]]:
+def _backward(step: Step, frame: Activation) -> tuple[Backward, list[Any]]:
     """A function that runs the block of `step` later, and the values of now that it needs."""
     (block,) = step.blocks
     names = tuple(dict.fromkeys(value for value in _seen_by(step.op) if value in frame.values))
     kept = [frame.values[value] for value in names]
 
     def backward(values: Sequence[Any], gradients: Sequence[Any]) -> list[Any]:
-        inner = Frame(dict(zip(names, values, strict=True)), frame.runner, frame.outer, frame.run)
+        inner = Activation(dict(zip(names, values, strict=True)), frame.outer, frame.run)
         return run_block(block, gradients, inner)
 
     return backward, kept
@@ -301,7 +283,7 @@ def _seen_by(op: Op) -> Iterator[Value]:
             yield from used_by(inner)
 
 
-def run_demand(step: Step, frame: Frame) -> Sequence[Any]:
+def run_demand(step: Step, frame: Activation) -> Sequence[Any]:
     """What the capture relied on must hold."""
     condition, text = (read(frame.values) for read in step.args)
     if not condition:
@@ -309,18 +291,52 @@ def run_demand(step: Step, frame: Frame) -> Sequence[Any]:
     return ()
 
 
-def _with_inputs(error: DemandViolated, frame: Frame) -> DemandViolated:
+def _with_inputs(error: DemandViolated, frame: Activation) -> DemandViolated:
     error.involved = _named(frame.values)
     return error
 
 
-def run_function(step: Step, frame: Frame) -> Sequence[Any]:
+def run_function(step: Step, frame: Activation) -> Sequence[Any]:
     """A Python function is called: the number, text, list and effect ops."""
     result = _call(step, frame)
     return (result,) if step.op.results else ()
 
 
-def run_torch(step: Step, frame: Frame) -> Sequence[Any]:
+def run_integer(step: Step, frame: Activation) -> Sequence[Any]:
+    """An op that gives an integer, which must have at most 64 bits."""
+    try:
+        return (checked(_call(step, frame)),)
+    except OutOfRange as error:
+        raise IntegerOverflow(
+            f"{error} does not fit into 64 bits with a sign, which the integers of a program have",
+            at=step.op.place,
+        ) from None
+
+
+def run_list_change(step: Step, frame: Activation) -> Sequence[Any]:
+    """A list with a change: a new one."""
+    items, *rest = [read(frame.values) for read in step.args]
+    assert step.function is not None
+    changed = list(items)
+    step.function(changed, *rest)
+    return (changed,)
+
+
+def run_last_list_change(step: Step, frame: Activation) -> Sequence[Any]:
+    """The same where nothing uses the list later: in place, if nothing else holds it."""
+    values, (name, *_) = frame.values, step.op.args
+    assert step.function is not None
+    assert isinstance(name, Value)
+    rest = [read(values) for read in step.args[1:]]
+    if not is_only_owner(values, name):
+        return run_list_change(step, frame)
+    items = values[name]
+    step.function(items, *rest)
+    values[name] = None  # a block around this one may release it only later
+    return (items,)
+
+
+def run_torch(step: Step, frame: Activation) -> Sequence[Any]:
     """An op of torch is called."""
     result, results = _call(step, frame), step.op.results
     if len(results) == 1 and not (
@@ -338,7 +354,7 @@ def run_torch(step: Step, frame: Frame) -> Sequence[Any]:
     return tuple(result)
 
 
-def _call(step: Step, frame: Frame) -> Any:
+def _call(step: Step, frame: Activation) -> Any:
     values = frame.values
     assert step.function is not None
     return step.function(
@@ -363,91 +379,66 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "stator::custom_gradient": run_custom_gradient,
         "stator::gradients": run_autograd,
         "stator::hook": run_hook,
-        "stator::hook_inputs": run_hook_inputs,
-        "stator::hook_outputs": run_hook_outputs,
-        "stator::note": run_note,
+        "host::call": run_host,
+        "host::hook_inputs": run_host,
+        "host::hook_outputs": run_host,
+        "host::note": run_note,
     }
 )
-FUNCTIONS = MappingProxyType({**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS})
+FUNCTIONS = MappingProxyType(
+    {**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS, **LIST_FUNCTIONS, **LIST_CHANGES}
+)
+INTEGER_SOURCES = frozenset({*NUMBER_FUNCTIONS, "aten::item"})  # unsigned tensors hold more
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
-    """How the blocks of a program are made ready."""
+class Interpreter:
+    """The backend that can run every program."""
 
-    release: bool
-    observer: Observer | None
+    name: str = "interpreter"
+    capabilities: frozenset[Capability] = frozenset(Capability)
 
+    def refusal(self, _program: Program) -> str:
+        """Nothing is refused."""
+        return ""
 
-def prepare(program: Program, *, release: bool = True, observer: Observer | None = None) -> Runner:
-    """A runner of `program`; the program must not be changed afterwards.
-
-    Without `release`, each block keeps what it makes until it ends. An `observer` is told of every
-    op that a run comes to; without one, a run does nothing for the sake of it.
-    """
-    blocks = (program.body, *program.functions.values())
-    ops = [op for block in blocks for op in ops_in(block)]
-    casts = [op.args[0] for op in ops if op.name == "stator::set_autocast"]
-    checks, body = split_checks(program)
-    plan = _Plan(release, observer)
-    return Runner(
-        program,
-        _prepare_block(checks, plan if checks.ops else _Plan(release, None)),
-        _prepare_block(body, plan),
-        {name: _prepare_block(block, plan) for name, block in program.functions.items()},
-        any(op.name.startswith("stator::set_") for op in ops),
-        tuple(sorted({torch.device(constant_of(device)).type for device in casts})),
-    )
-
-
-def _prepare_block(block: Block, plan: _Plan) -> Steps:
-    released = _last_uses(block)
-    if not plan.release:
-        released = [()] * len(block.ops) + [tuple(value for part in released for value in part)]
-    pairs = zip(block.ops, released, strict=False)
-    steps = tuple(_prepare_op(op, values, plan) for op, values in pairs)
-    if plan.observer is not None:
-        enter, leave = plan.observer.enter, plan.observer.leave
-        steps = (_telling(enter, block), *steps, _telling(leave, block))
-    return Steps(block.inputs, steps, tuple(map(_reader, block.outputs)), released[-1])
+    def prepare(self, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> Runner:
+        """A runner of `program`, which must not be changed afterwards."""
+        blocks = (program.body, *program.functions.values())
+        ops = [op for block in blocks for op in ops_in(block)]
+        casts = [op.args[0] for op in ops if op.name == "stator::set_autocast"]
+        checks, body = split_checks(program)
+        return Runner(
+            program,
+            prepare_block(
+                checks, options if checks.ops else replace(options, observer=None), handler_of
+            ),
+            prepare_block(body, options, handler_of),
+            {
+                name: prepare_block(block, options, handler_of)
+                for name, block in program.functions.items()
+            },
+            any(kind_of(op) == "mode" for op in ops),
+            tuple(sorted({torch.device(constant_of(device)).type for device in casts})),
+            options.host,
+        )
 
 
-def _prepare_op(op: Op, released: tuple[Value, ...], plan: _Plan) -> Step:
-    handler, function = HANDLERS.get(op.name), None
-    if handler is None:
-        function = FUNCTIONS.get(op.name) or _resolve(op)
-        handler = run_function if op.name in FUNCTIONS else run_torch
-    if plan.observer is not None:
-        handler = _observed(handler, plan.observer)
-    attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
-    blocks = tuple(_prepare_block(block, plan) for block in op.blocks)
-    return Step(op, handler, function, tuple(map(_reader, op.args)), attributes, blocks, released)
+INTERPRETER = Interpreter()
 
 
-def _observed(run: Handler, observer: Observer) -> Handler:
-    """`run`, of which `observer` is told."""
-
-    def run_observed(step: Step, frame: Frame) -> Sequence[Any]:
-        observer.begin(step.op, frame.values)
-        try:
-            results = run(step, frame)
-        except BaseException as error:
-            observer.fail(step.op, error)
-            raise
-        observer.end(step.op, frame.values, results)
-        return results
-
-    return run_observed
-
-
-def _telling(tell: Callable[[Block, Values], None], block: Block) -> Step:
-    """A step of a block that is observed: it says that the block begins, or has run."""
-
-    def run_telling(_step: Step, frame: Frame) -> Sequence[Any]:
-        tell(block, frame.values)
-        return ()
-
-    return Step(Op("stator::tell", (), {}, ()), run_telling, None, (), (), (), ())
+def handler_of(op: Op, ends: frozenset[Value]) -> tuple[Handler, Callable[..., Any] | None]:
+    """What runs `op`, and the function that it calls; nothing uses the values `ends` after it."""
+    if op.name in HANDLERS:
+        return HANDLERS[op.name], None
+    if op.name in LIST_CHANGES:
+        handler = run_last_list_change if op.args[0] in ends else run_list_change
+        return handler, FUNCTIONS[op.name]
+    if op.name in INTEGER_SOURCES and op.results[0].type == NumberType("int"):
+        return run_integer, FUNCTIONS.get(op.name) or _resolve(op)
+    if op.name in FUNCTIONS:
+        return run_function, FUNCTIONS[op.name]
+    return run_torch, _resolve(op)
 
 
 def _resolve(op: Op) -> Callable[..., Any]:
@@ -455,31 +446,6 @@ def _resolve(op: Op) -> Callable[..., Any]:
         return resolve(op.name)
     except LookupError as error:
         raise ProgramError(str(error), at=op.place) from None
-
-
-def _last_uses(block: Block) -> list[tuple[Value, ...]]:
-    """For each op of `block`, then for its end: the block's own values that nothing uses later."""
-    end = len(block.ops)
-    last = dict.fromkeys(block.inputs, end)
-    for index, op in enumerate(block.ops):
-        last.update({value: index for value in used_by(op) if value in last})
-        last.update(dict.fromkeys(op.results, index))
-    last.update({value: end for value in values_in(block.outputs) if value in last})
-    released: list[list[Value]] = [[] for _ in range(end + 1)]
-    for value, index in last.items():
-        released[index].append(value)
-    return [tuple(values) for values in released]
-
-
-def _reader(arg: Arg) -> Reader:
-    """A function that gives the object `arg` stands for."""
-    if isinstance(arg, Value):
-        return operator.itemgetter(arg)
-    if isinstance(arg, tuple):
-        readers = tuple(map(_reader, arg))
-        return lambda values: [read(values) for read in readers]
-    constant = constant_of(arg)
-    return lambda _: constant
 
 
 def _check_inputs(program: Program, inputs: Sequence[object]) -> None:
@@ -496,16 +462,18 @@ def _bind_stored(program: Program, stored: Mapping[str, torch.Tensor]) -> Values
     return {item.value: stored[item.name] for item in program.stored}
 
 
-def _add_notes(error: Exception, step: Step, values: Values) -> None:
-    """Says where the op that failed stands, and what it was given; the innermost op does, once."""
+def _add_notes(error: Exception, step: Step, frame: Activation) -> None:
+    """Adds where the op that failed is, and what it was given; the innermost op does, once."""
+    values = frame.values
     notes: Sequence[str] = getattr(error, "__notes__", ())
     if isinstance(error, StatorError) or any(note.startswith(NOTE) for note in notes):
         return
+    frame.run.place = step.op.place
     if place := step.op.place:
         error.add_note(f"{NOTE} at {place}")
     else:
         error.add_note(NOTE)
-    if step.op.name not in EFFECTS:
+    if not is_effect(step.op):
         given = ", ".join(describe(read(values)) for read in step.args)
         error.add_note(f"  {step.op.name} was given ({given})")
     elif named := _named(values):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import dataclasses
 import functools
 import sys
 from collections.abc import Callable
@@ -12,23 +11,21 @@ from collections.abc import Sequence as SequenceOf
 from types import MappingProxyType
 from typing import Any
 
-import torch
-
 from stator.errors import ProgramError
 from stator.program.structure import (
-    Columns,
+    Choice,
     Fixed,
     Leaf,
     Mapping,
     Record,
+    RuntimeList,
     Sequence,
     Structure,
-    Variant,
     positions_in,
-    size_fields,
 )
+from stator.values.containers import DATACLASS, NAMED_TUPLE, OBJECT, Entries, record_fields
 
-Leaves = SequenceOf[Any] | MappingOf[int, Any]  # what is below Columns is one row: position -> item
+Leaves = SequenceOf[Any] | MappingOf[int, Any]  # below a RuntimeList, one row: position -> item
 Classes = MappingOf[str, type]
 Made = dict[int, Any]
 
@@ -69,25 +66,21 @@ def _build_mapping(structure: Mapping, leaves: Leaves, classes: Classes, made: M
 
 
 def _build_record(structure: Record, leaves: Leaves, classes: Classes, made: Made) -> Any:
-    items = [unflatten(item, leaves, classes=classes, made=made) for item in structure.items]
+    items = tuple(unflatten(item, leaves, classes=classes, made=made) for item in structure.items)
     found = find_record_class(structure, classes)
-    if structure.kind == "object" and not issubclass(found, tuple):
-        new = object.__new__(found)
-        vars(new).update(zip(structure.fields, items, strict=True))
-        return new
-    if dataclasses.is_dataclass(found):
-        return _make_dataclass(found, dict(zip(structure.fields, items, strict=True)))
-    if found is torch.Size or found.__module__ == "torch.return_types":
-        return found(items)
-    return tuple.__new__(found, items)
+    if issubclass(found, tuple):
+        entry = NAMED_TUPLE
+    else:
+        entry = OBJECT if structure.kind == "object" else DATACLASS
+    return entry.new(found, Entries(structure.fields, items))
 
 
-def _build_variant(structure: Variant, leaves: Leaves, classes: Classes, made: Made) -> Any:
+def _build_choice(structure: Choice, leaves: Leaves, classes: Classes, made: Made) -> Any:
     chosen = structure.alternatives[int(leaves[structure.tag])]
     return unflatten(chosen, leaves, classes=classes, made=made)
 
 
-def _build_columns(structure: Columns, leaves: Leaves, classes: Classes, _: Made) -> Any:
+def _build_list(structure: RuntimeList, leaves: Leaves, classes: Classes, _: Made) -> Any:
     columns = {position: leaves[position] for position in positions_in(structure.item)}
     if len({len(column) for column in columns.values()}) != 1:
         raise ProgramError("the columns of a list have no common length")
@@ -105,8 +98,8 @@ BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes, Made], Any]] = Mapping
         Sequence: _build_sequence,
         Mapping: _build_mapping,
         Record: _build_record,
-        Variant: _build_variant,
-        Columns: _build_columns,
+        Choice: _build_choice,
+        RuntimeList: _build_list,
     }
 )
 
@@ -114,27 +107,12 @@ BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes, Made], Any]] = Mapping
 def find_record_class(structure: Record, classes: Classes = MappingProxyType({})) -> type:
     """The class that `structure` names, if it is there and has these fields; else a stand-in."""
     found = classes.get(structure.type_name) or _imported(structure.type_name)
-    if isinstance(found, type) and _fields(found, structure) == structure.fields:
+    count = len(structure.fields)
+    if isinstance(found, type) and record_fields(found, count) == structure.fields:
         return found
     if structure.kind == "object" and structure.type_name in classes:
         return classes[structure.type_name]  # only what this process captured itself
     return _stand_in(structure.type_name, structure.fields)
-
-
-def _fields(kind: type, structure: Record) -> tuple[str, ...] | None:
-    if kind is torch.Size:
-        return size_fields(len(structure.fields))
-    if kind.__module__ == "torch.return_types":
-        return getattr(kind, "__match_args__", None)
-    return record_fields(kind)
-
-
-def record_fields(kind: type) -> tuple[str, ...] | None:
-    """The fields of a dataclass or of a named tuple; None of any other class."""
-    if dataclasses.is_dataclass(kind):
-        return tuple(field.name for field in dataclasses.fields(kind))
-    fields = getattr(kind, "_fields", None)
-    return fields if issubclass(kind, tuple) and isinstance(fields, tuple) else None
 
 
 def _imported(type_name: str) -> object:
@@ -150,16 +128,3 @@ def _imported(type_name: str) -> object:
 def _stand_in(type_name: str, fields: tuple[str, ...]) -> type:
     name = type_name.rpartition(":")[2].rpartition(".")[2]
     return collections.namedtuple(name if name.isidentifier() else "Record", fields, rename=True)
-
-
-def _make_dataclass(kind: Any, items: dict[str, Any]) -> Any:
-    """As the program left it: `__post_init__` has run there.
-
-    One that is a dict as well (transformers' outputs) is filled by its own `__init__`.
-    """
-    written = kind.__dataclass_params__.init and issubclass(kind, dict)
-    given = {f.name: items.pop(f.name) for f in dataclasses.fields(kind) if written and f.init}
-    made = kind(**given) if written else object.__new__(kind)
-    for name, item in items.items():
-        object.__setattr__(made, name, item)
-    return made

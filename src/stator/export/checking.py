@@ -1,4 +1,4 @@
-"""Reading JSON data that nobody vouches for: what is of the wrong kind is named by its place."""
+"""Validate untrusted JSON; errors name the path of what is wrong."""
 
 from __future__ import annotations
 

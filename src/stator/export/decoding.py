@@ -12,7 +12,6 @@ from typing import cast
 
 import torch
 
-from stator.export.allowed_ops import known_op
 from stator.export.checking import (
     Damage,
     check_depth,
@@ -24,41 +23,57 @@ from stator.export.checking import (
     texts,
 )
 from stator.export.encoding import COLUMNS, INT_LIMIT, LITERALS, Json
-from stator.export.op_calls import check_call, check_try
+from stator.export.old_ops import OLD_OPS, translated
+from stator.export.op_calls import check_operands, known_op
+from stator.export.size_text import parse_size
 from stator.location import Location
 from stator.program import structure as shape
-from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
-from stator.program.ops import OF_THIS_PROCESS, STATOR_OPS
+from stator.program.ir import Arg, Block, InputFacts, Literal, Op, Stored, Value
 from stator.program.program import Program
 from stator.program.registry import constant_of
+from stator.program.sizes import OPS, AnySize, Dim, SizeArg, SizeExpr, SizeOp, Symbol
 from stator.program.types import (
     ListType,
     NumberType,
     OptionalType,
+    Presence,
+    Tag,
     TensorType,
     TextType,
     Type,
 )
 
+NEW_NAMES = 10**9  # the first number for a value that a file does not have
+SizeReader = Callable[[Json, str], Dim]
 
-def decode_program(data: Json, at: str) -> Program:
-    """The program that `data` describes; Damage names the first fault."""
+
+def decode_program(data: Json, at: str, size: SizeReader | None = None) -> Program:
+    """The program that `data` describes; Damage names the first fault.
+
+    `size` reads a size, as the version of the format has it; without it, as the latest one does.
+    """
     files = texts(field(data, "files", list, at), f"{at}.files")
     if any("/" in name or "\\" in name for name in files):
         raise Damage(f"{at}.files", "must hold names of files, not paths")
-    return ProgramReader(files).program(data, at)
+    return ProgramReader(files, size or decode_size).program(data, at)
 
 
 class ProgramReader:
     """Reads one program; `values` are those defined so far, by name."""
 
-    def __init__(self, files: tuple[str, ...]) -> None:
-        self.files = files
+    def __init__(self, files: tuple[str, ...], size: SizeReader) -> None:
+        self.files, self.size = files, size
         self.values: dict[str, Value] = {}
 
     def program(self, data: Json, at: str) -> Program:
         """The program; its parts are read in the order in which they define values."""
-        inputs = self.definitions(field(data, "inputs", list, at), f"{at}.inputs")
+        given = field(data, "inputs", list, at)
+        inputs = self.definitions(given, f"{at}.inputs")
+        facts = {
+            value: decode_facts(item, f"{at}.inputs[{index}]")
+            for index, (value, item) in enumerate(zip(inputs, given, strict=True))
+            if "requires_grad" in item
+        }
         stored = tuple(
             self.stored(item, f"{at}.stored[{index}]")
             for index, item in enumerate(field(data, "stored", list, at))
@@ -72,7 +87,8 @@ class ProgramReader:
             decode_structure(field(data, key, dict, at), f"{at}.{key}")
             for key in ("input_structure", "output_structure")
         )
-        return Program(field(data, "name", str, at), inputs, stored, body, before, after, functions)
+        name = field(data, "name", str, at)
+        return Program(name, inputs, stored, body, before, after, functions, facts)
 
     def definitions(self, items: list[Json], at: str) -> tuple[Value, ...]:
         """New values, each with a name of its own."""
@@ -83,7 +99,7 @@ class ProgramReader:
         name, kind = field(data, "name", str, at), field(data, "type", dict, at)
         if name in self.values:
             raise Damage(at, f"defines %{name} once more")
-        self.values[name] = Value(name, decode_type(kind, f"{at}.type"))
+        self.values[name] = Value(name, decode_type(kind, f"{at}.type", self.size))
         return self.values[name]
 
     def stored(self, data: Json, at: str) -> Stored:
@@ -98,14 +114,33 @@ class ProgramReader:
         check_depth(depth, at)
         inputs = self.definitions(field(data, "inputs", list, at), f"{at}.inputs")
         ops = [
-            self.op(item, f"{at}.ops[{index}]", depth)
+            op
             for index, item in enumerate(field(data, "ops", list, at))
+            for op in self.ops(item, f"{at}.ops[{index}]", depth)
         ]
         return Block(inputs, ops, self.args(field(data, "outputs", list, at), f"{at}.outputs"))
 
-    def op(self, data: Json, at: str, depth: int) -> Op:
-        """An op; its results do not exist yet where its blocks are read."""
-        name = known_op(field(data, "name", str, at), at)
+    def ops(self, data: Json, at: str, depth: int) -> list[Op]:
+        """An op; or those that took its place since the file was written."""
+        name = field(data, "name", str, at)
+        if name in OLD_OPS:
+            ops = translated(self.op(data, name, at, depth), at, self.new_value)
+        else:
+            ops = [self.op(data, known_op(name, at), at, depth)]
+        for op in ops:
+            check_operands(op, at)
+        return ops
+
+    def new_value(self, kind: Type) -> Value:
+        """A value that the file does not have."""
+        name = str(NEW_NAMES + len(self.values))
+        if name in self.values:
+            raise Damage(f"%{name}", "is a name that a file cannot have")
+        self.values[name] = Value(name, kind)
+        return self.values[name]
+
+    def op(self, data: Json, name: str, at: str, depth: int) -> Op:
+        """The op `name`; its results do not exist yet where its blocks are read."""
         args = self.args(optional(data, "args", list, at), f"{at}.args")
         attributes = {
             key: self.arg(item, f"{at}.attributes.{key}")
@@ -117,14 +152,7 @@ class ProgramReader:
         )
         results = self.definitions(optional(data, "results", list, at), f"{at}.results")
         place = self.place(data["place"], f"{at}.place") if "place" in data else None
-        op = Op(name, args, attributes, results, blocks, place)
-        if name in OF_THIS_PROCESS:
-            raise Damage(at, f"names {name}, which is for the process that captured it alone")
-        if name == "stator::try":
-            check_try(op, at)
-        elif name not in STATOR_OPS:
-            check_call(op, at)
-        return op
+        return Op(name, args, attributes, results, blocks, place)
 
     def args(self, items: list[Json], at: str) -> tuple[Arg, ...]:
         """What an op is given, or what a block yields."""
@@ -156,6 +184,17 @@ class ProgramReader:
                 if 0 <= index < len(self.files):
                     return Location(self.files[index], line, column, function)
         raise Damage(at, "must be [file, line, column, function]")
+
+
+def decode_facts(data: Json, at: str) -> InputFacts:
+    """What a capture assumed of an input."""
+    requires_grad, layout = field(data, "requires_grad", bool, at), data.get("layout")
+    if isinstance(layout, list):
+        strides = tuple(checked(item, int, f"{at}.layout") for item in layout)
+        return InputFacts(requires_grad, strides)
+    if layout not in (None, "contiguous"):
+        raise Damage(f"{at}.layout", "must be contiguous, or strides")
+    return InputFacts(requires_grad, layout)
 
 
 def decode_literal(kind: str, text: str, at: str) -> Literal:
@@ -208,37 +247,90 @@ def decode_float(data: Json, at: str) -> float:
     return checked(data, float, at)
 
 
-def decode_type(data: Json, at: str, depth: int = 0) -> Type:
+def decode_type(data: Json, at: str, size: SizeReader, depth: int = 0) -> Type:
     """A type."""
     check_depth(depth, at)
     kind, part = one_key(data, at)
     if kind == "tensor":
-        return decode_tensor_type(part, at)
+        return decode_tensor_type(part, at, size)
     if kind == "number":
         names = ("bool", "int", "float", "complex")
         return NumberType(one_of(checked(part, str, at), names, at))  # type: ignore[arg-type] # checked
     if kind == "text":
         return TextType()
+    if kind == "tag":
+        return NumberType("int", _tag(part, at))
+    if kind == "part":
+        return _part(part, at, size, depth)
     element = ListType if one_of(kind, ("list", "optional"), at) == "list" else OptionalType
-    return element(decode_type(part, at, depth + 1))
+    return element(decode_type(part, at, size, depth + 1))
 
 
-def decode_tensor_type(data: Json, at: str) -> TensorType:
+def _tag(data: Json, at: str) -> Tag:
+    if (count := field(data, "count", int, at)) < 1:
+        raise Damage(f"{at}.count", "must be 1 or more")
+    return Tag(field(data, "union", str, at), count)
+
+
+def _part(data: Json, at: str, size: SizeReader, depth: int) -> OptionalType:
+    found = field(data, "alternatives", list, at)
+    alternatives = tuple(checked(one, int, f"{at}.alternatives") for one in found)
+    element = decode_type(field(data, "type", dict, at), at, size, depth + 1)
+    return OptionalType(element, Presence(field(data, "union", str, at), alternatives))
+
+
+def decode_tensor_type(data: Json, at: str, size: SizeReader) -> TensorType:
     """A tensor's dtype, sizes and device."""
     dtype = decode_literal("dtype", field(data, "dtype", str, at), at).text
     device = decode_device(field(data, "device", str, at), at)
-    return TensorType(dtype, decode_shape(data, at), device)
+    return TensorType(dtype, decode_shape(data, at, size), device)
 
 
-def decode_shape(data: Json, at: str) -> tuple[int | str, ...]:
-    """Sizes, and names of sizes that only a run knows."""
-    return tuple(_size(size, at) for size in field(data, "shape", list, at))
+def decode_shape(data: Json, at: str, size: SizeReader) -> tuple[Dim, ...]:
+    """The sizes of a tensor."""
+    sizes = field(data, "shape", list, at)
+    return tuple(size(item, f"{at}.shape[{index}]") for index, item in enumerate(sizes))
 
 
-def _size(data: Json, at: str) -> int | str:
-    if isinstance(data, str) or (type(data) is int and 0 <= data < INT_LIMIT):
+def decode_size(data: Json, at: str) -> Dim:
+    """A number, the name of a symbol, an expression of these, or null for some size."""
+    if data is None:
+        return AnySize()
+    if isinstance(data, dict):
+        return _size_expression(data, at, 0)
+    size = _size_argument(data, at, 0)
+    if isinstance(size, float) or (isinstance(size, int) and size < 0):
+        raise Damage(at, "is no size")
+    return size
+
+
+def _size_expression(data: Json, at: str, depth: int) -> SizeExpr:
+    check_depth(depth, at)
+    key, part = one_key(data, at)
+    op = cast("SizeOp", one_of(key, OPS, at))
+    args = tuple(_size_argument(item, at, depth + 1) for item in checked(part, list, at))
+    if len(args) != (OPS[op][0] or max(2, len(args))):
+        raise Damage(at, f"gives {op} {len(args)} arguments")
+    return SizeExpr(op, args)
+
+
+def _size_argument(data: Json, at: str, depth: int) -> SizeArg:
+    if isinstance(data, str):
+        if not data.isidentifier():
+            raise Damage(at, f"names a size {data!r}, which is no name")
+        return Symbol(data)
+    if type(data) is int and -INT_LIMIT <= data < INT_LIMIT:
         return data
-    raise Damage(f"{at}.shape", "must hold sizes and names of sizes")
+    if isinstance(data, dict) and data.keys() == {"float"}:
+        return field(data, "float", float, at)
+    if isinstance(data, dict):
+        return _size_expression(data, at, depth)
+    raise Damage(at, "is no size")
+
+
+def decode_size_text(data: Json, at: str) -> Dim:
+    """A size as versions 1 and 2 of the format have it: a number, or the text of an expression."""
+    return parse_size(data) if isinstance(data, str) else decode_size(checked(data, int, at), at)
 
 
 def decode_structure(data: Json, at: str, depth: int = 0) -> shape.Structure:
@@ -285,12 +377,12 @@ def _record(kind: str, data: Json, at: str, depth: int) -> shape.Structure:
 
 def _variant(_: str, data: Json, at: str, depth: int) -> shape.Structure:
     alternatives = _items(field(data, "alternatives", list, at), at, depth)
-    return shape.Variant(field(data, "tag", int, at), alternatives)
+    return shape.Choice(field(data, "tag", int, at), alternatives)
 
 
 def _columns(kind: str, data: Json, at: str, depth: int) -> shape.Structure:
     kinds = {name: one for one, name in COLUMNS.items()}
-    return shape.Columns(decode_structure(data, at, depth), kinds[kind])
+    return shape.RuntimeList(decode_structure(data, at, depth), kinds[kind])
 
 
 STRUCTURES: Mapping[str, Callable[[str, Json, str, int], shape.Structure]] = MappingProxyType(

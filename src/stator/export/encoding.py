@@ -18,7 +18,16 @@ from stator.location import Location
 from stator.program import structure as shape
 from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
 from stator.program.program import Program
-from stator.program.types import ListType, NumberType, TensorType, TextType, Type
+from stator.program.sizes import AnySize, Dim, SizeArg, SizeExpr, Symbol
+from stator.program.types import (
+    ListType,
+    NumberType,
+    ObjectType,
+    OptionalType,
+    TensorType,
+    TextType,
+    Type,
+)
 
 Json = Any  # None, bool, int, float, str, lists and dicts of these
 MAX_NESTING = 100  # blocks in blocks; also lists in lists, structures in structures
@@ -31,29 +40,35 @@ LITERALS: Mapping[str, type] = MappingProxyType(
     }
 )
 INT_LIMIT = 2**63
-COLUMNS: dict[shape.ColumnsKind, str] = {
+COLUMNS: dict[shape.ListName, str] = {
     "list": "columns", "tuple": "tuple_columns", "dict": "dict_columns",
 }  # fmt: skip
 
 
-class Files:
-    """The names that places use, each stored once, in the order they are met."""
+class PlaceNames:
+    """The names that places use, each stored once, in the order they are met.
 
-    def __init__(self) -> None:
+    They are whole paths for another part of this process, and without folders in a file, which
+    says nothing of the machine that wrote it.
+    """
+
+    def __init__(self, *, whole_paths: bool) -> None:
+        self.whole_paths = whole_paths
         self.names: dict[str, int] = {}
 
-    def index(self, name: str) -> int:
-        """The position of `name` in the table."""
+    def index(self, path: str) -> int:
+        """The position of the file in the table."""
+        name = path if self.whole_paths else path.replace("\\", "/").rsplit("/", 1)[-1]
         return self.names.setdefault(name, len(self.names))
 
 
-def encode_program(program: Program) -> Json:
+def encode_program(program: Program, *, whole_paths: bool = False) -> Json:
     """`program` as JSON data; FormatError names what the format cannot hold."""
-    files = Files()
+    files = PlaceNames(whole_paths=whole_paths)
     functions = {name: encode_block(block, files) for name, block in program.functions.items()}
     return {
         "name": program.name,
-        "inputs": [encode_value(value) for value in program.inputs],
+        "inputs": [encode_input(value, program) for value in program.inputs],
         "stored": [encode_stored(stored) for stored in program.stored],
         "functions": functions,
         "body": encode_block(program.body, files),
@@ -73,7 +88,17 @@ def encode_value(value: Value) -> Json:
     return {"name": value.name, "type": encode_type(value.type)}
 
 
-def encode_block(block: Block, files: Files, depth: int = 0) -> Json:
+def encode_input(value: Value, program: Program) -> Json:
+    """The definition of an input, and what the capture assumed of it."""
+    facts = program.input_facts.get(value)
+    if facts is None:
+        return encode_value(value)
+    layout = list(facts.layout) if isinstance(facts.layout, tuple) else facts.layout
+    assumed = {"requires_grad": facts.requires_grad, "layout": layout}
+    return {**encode_value(value), **{k: fact for k, fact in assumed.items() if fact is not None}}
+
+
+def encode_block(block: Block, files: PlaceNames, depth: int = 0) -> Json:
     """A block and all blocks inside it."""
     check_nesting(depth)
     return {
@@ -83,7 +108,7 @@ def encode_block(block: Block, files: Files, depth: int = 0) -> Json:
     }
 
 
-def encode_op(op: Op, files: Files, depth: int) -> Json:
+def encode_op(op: Op, files: PlaceNames, depth: int) -> Json:
     """An op; what is empty is left out."""
     encoded = {
         "name": op.name,
@@ -96,10 +121,9 @@ def encode_op(op: Op, files: Files, depth: int) -> Json:
     return {key: part for key, part in encoded.items() if part}
 
 
-def encode_place(place: Location, files: Files) -> Json:
-    """`[file, line, column, function]`; of the file its name only, no path of this machine."""
-    name = place.file.replace("\\", "/").rsplit("/", 1)[-1]
-    return [files.index(name), place.line, place.column, place.function]
+def encode_place(place: Location, files: PlaceNames) -> Json:
+    """`[file, line, column, function]`."""
+    return [files.index(place.file), place.line, place.column, place.function]
 
 
 def encode_arg(arg: Arg, depth: int = 0) -> Json:
@@ -150,12 +174,38 @@ def encode_float(number: float) -> Json:
 def encode_type(kind: Type) -> Json:
     """A type: an object whose one key says which."""
     if isinstance(kind, TensorType):
-        return {"tensor": {"dtype": kind.dtype, "shape": list(kind.shape), "device": kind.device}}
+        shape = [encode_size(size) for size in kind.shape]
+        return {"tensor": {"dtype": kind.dtype, "shape": shape, "device": kind.device}}
     if isinstance(kind, NumberType):
-        return {"number": kind.kind}
+        tag = kind.tag
+        if tag is None:
+            return {"number": kind.kind}
+        return {"tag": {"union": tag.union, "count": tag.count}}
+    if isinstance(kind, OptionalType) and kind.present is not None:
+        part = {"union": kind.present.union, "alternatives": list(kind.present.alternatives)}
+        return {"part": {"type": encode_type(kind.element), **part}}
     if isinstance(kind, TextType):
         return {"text": None}
+    if isinstance(kind, ObjectType):
+        return {"object": None}  # in the JSON that a backend of this process gets, never in a file
     return {"list" if isinstance(kind, ListType) else "optional": encode_type(kind.element)}
+
+
+def encode_size(size: Dim) -> Json:
+    """A number, the name of a symbol, an expression, or null where nothing is known."""
+    return None if isinstance(size, AnySize) or _depth(size) > MAX_NESTING else _size(size)
+
+
+def _size(size: SizeArg) -> Json:
+    if isinstance(size, Symbol):
+        return size.name
+    if isinstance(size, SizeExpr):
+        return {size.op: [_size(arg) for arg in size.args]}
+    return encode_constant(size)
+
+
+def _depth(size: SizeArg) -> int:
+    return 1 + max(map(_depth, size.args)) if isinstance(size, SizeExpr) else 0
 
 
 def encode_structure(structure: shape.Structure, depth: int = 0) -> Json:
@@ -180,7 +230,7 @@ def _mapping(mapping: shape.Mapping, depth: int) -> Json:
     return {"dict": {"keys": keys, "items": _items(mapping.items, depth)}}
 
 
-def _variant(variant: shape.Variant, depth: int) -> Json:
+def _variant(variant: shape.Choice, depth: int) -> Json:
     alternatives = _items(variant.alternatives, depth)
     return {"variant": {"tag": variant.tag, "alternatives": alternatives}}
 
@@ -192,8 +242,8 @@ STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
         shape.Sequence: lambda items, depth: {items.kind: _items(items.items, depth)},
         shape.Mapping: _mapping,
         shape.Record: _record,
-        shape.Variant: _variant,
-        shape.Columns: lambda columns, depth: {
+        shape.Choice: _variant,
+        shape.RuntimeList: lambda columns, depth: {
             COLUMNS[columns.kind]: encode_structure(columns.item, depth)
         },
     }

@@ -10,10 +10,12 @@ from then on. A crash between any two steps leaves the old model or the new one.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -36,6 +38,9 @@ class Paths:
     def of(cls, path: str | os.PathLike[str]) -> Paths:
         """The files of the model at `path`, which may end in `.stator` or not."""
         stem = os.fspath(path).removesuffix(".stator")
+        if os.path.basename(stem) in ("", ".", ".."):
+            raise FormatError(f"the path {os.fspath(path)!r} names no file",
+                              fix="give a folder and a name: `models/decoder`")  # fmt: skip
         weights = stem + ".safetensors"
         return cls(Path(stem + ".stator"), Path(weights), Path(weights + ".old"))
 
@@ -68,24 +73,32 @@ def opened(paths: Paths) -> Iterator[Opened]:
 
 def _open(file: Path, stack: contextlib.ExitStack) -> int:
     try:
-        descriptor = os.open(file, os.O_RDONLY)
+        return _open_plain(file, stack)
     except FileNotFoundError:
         raise FormatError(f"{file} does not exist", fix="check the path") from None
     except OSError as error:
         raise FormatError(
             f"{file} cannot be read: {error.strerror}", fix="check the path and its permissions"
         ) from None
+
+
+def _open_plain(file: Path, stack: contextlib.ExitStack) -> int:
+    """An open file that has a size and can be mapped; a pipe is not waited for."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_NONBLOCK)
     stack.callback(os.close, descriptor)
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(file))
+    if not stat.S_ISREG(mode):
+        raise FormatError(f"{file} is not a regular file", fix="copy what it gives into a file")
     return descriptor
 
 
 def _open_if_there(file: Path, stack: contextlib.ExitStack) -> int | None:
     try:
-        descriptor = os.open(file, os.O_RDONLY)
+        return _open_plain(file, stack)
     except OSError:
         return None
-    stack.callback(os.close, descriptor)
-    return descriptor
 
 
 def _is_at(descriptor: int, path: Path) -> bool:

@@ -1,4 +1,4 @@
-"""parse(): JSON that nobody vouches for; what would take too much memory is refused unread.
+"""parse(): untrusted JSON; a text that would take too much memory is refused before parsing.
 
 NOTE: why the memory is estimated. A list of two bytes, `[]`, takes 64 bytes in Python, so a small
 file could ask for much. The marks that make objects, lists and items are counted first, which

@@ -6,21 +6,18 @@ tells whether this torch still means the same by a name.
 
 from __future__ import annotations
 
-import functools
 import re
 from collections.abc import Mapping
 from typing import Any
 
-import torch
-
 from stator.errors import FormatError
-from stator.export.allowed_ops import may_be_called
 from stator.export.checking import Damage, checked
 from stator.export.encoding import Json
 from stator.program.ir import ops_in
-from stator.program.ops import STATOR_OPS
+from stator.program.opset.queries import STATOR_OPS, row_of
 from stator.program.program import Program
-from stator.program.registry import resolve
+from stator.program.registry import resolve, schema_of
+from stator.torch_private import ops
 
 STATOR_OP_SET = 1  # rises when an op of Stator is added, or changes its meaning
 SCHEMA = re.compile(r"[\w:.]+\([^()]*(\([^()]*\)[^()]*)*\) -> [^\n]*")  # brackets two deep
@@ -30,7 +27,7 @@ SCHEMA_LIMIT = 4000  # characters
 def encode_ops(programs: Mapping[str, Program]) -> Json:
     """The schemas of the ops of torch that `programs` use, by name."""
     for name in sorted(_names(programs)):
-        if not may_be_called(name):
+        if not row_of(name).in_file:
             raise FormatError(
                 f"the program calls {name}, which a saved model may not",
                 fix="write it with public functions of torch",
@@ -43,10 +40,9 @@ def _names(programs: Mapping[str, Program]) -> set[str]:
     return {op.name for block in blocks for op in ops_in(block)} - STATOR_OPS
 
 
-@functools.cache
 def schema_text(name: str) -> str:
     """The schema of an op that is registered."""
-    return str(resolve(name)._schema)
+    return schema_of(name).text
 
 
 def check_ops(data: Json, programs: Mapping[str, Program], at: str) -> None:
@@ -63,7 +59,7 @@ def check_schema(name: str, saved: str, at: str) -> None:
     if saved == own:
         return
     try:
-        current: Any = resolve(name)._schema  # torch does not annotate the method that is asked
+        current: Any = ops.schema(resolve(name))  # torch does not annotate the method that is asked
         holds = current.is_backward_compatible_with(_parsed(saved))
     except (RuntimeError, ValueError):
         raise Damage(at, "is no schema") from None
@@ -71,8 +67,8 @@ def check_schema(name: str, saved: str, at: str) -> None:
         raise Damage(at, f"is {saved!r}, and this torch has {own!r}")
 
 
-def _parsed(text: str) -> torch._C.FunctionSchema:
+def _parsed(text: str) -> ops.FunctionSchema:
     """The schema that `text` says; torch's parser sees only what cannot take it far down."""
     if len(text) > SCHEMA_LIMIT or text.count("[") > 64 or SCHEMA.fullmatch(text) is None:
         raise ValueError("no schema")
-    return torch._C.parse_schema(text)
+    return ops.parse_schema(text)

@@ -21,7 +21,7 @@ import torch
 
 from stator.errors import FormatError, ProgramError
 from stator.export.checking import Damage, checked, field
-from stator.export.decoding import decode_plain, decode_program
+from stator.export.decoding import decode_plain, decode_program, decode_size, decode_size_text
 from stator.export.digests import Digests, decode_digests, digests_of, encode_digests
 from stator.export.encoding import Json, encode_plain, encode_program
 from stator.export.files import (
@@ -54,7 +54,7 @@ from stator.export.tensor_table import (
 from stator.program.program import Program
 from stator.program.verifier import verify
 
-VERSION = 2
+VERSION = 3
 HEAD = re.compile(rb'\{"format":"stator","version":(\d{1,9}),"digest":"([0-9a-f]{64})",')
 TEXT_LIMIT = 2**28  # bytes; room for a million ops
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -157,13 +157,16 @@ def _decode_weights(data: Json, version: int) -> Digests:
     return decode_digests(field(data, "weights", dict, "the model"), "weights", version=version)
 
 
-def read_model(path: str | os.PathLike[str]) -> SavedModel:
-    """The model at `path`, checked; FormatError names the file and the place of what is wrong."""
+def read_model(path: str | os.PathLike[str], *, verify_weights: bool = True) -> SavedModel:
+    """The model at `path`, checked; FormatError names the file and the place of what is wrong.
+
+    Without `verify_weights` the size of the weights is compared, and their digests are not.
+    """
     paths = Paths.of(path)
     with opened(paths) as files:
         version, data = _parse(paths.text, files)
         try:
-            return _decode(data, version, paths, files)
+            return _decode(data, version, paths, files, verify_weights)
         except Damage as error:
             raise FormatError(f"{paths.text} is damaged: {error}") from None
         except RecursionError:
@@ -207,12 +210,14 @@ def _check_head(file: Path, text: bytes) -> int:
     return version
 
 
-def _decode(data: dict[str, Json], version: int, paths: Paths, files: Opened) -> SavedModel:
+def _decode(
+    data: dict[str, Json], version: int, paths: Paths, files: Opened, verify_weights: bool
+) -> SavedModel:
     at = "the model"
     if version > 1:
         _check_op_set(data)
     programs = {
-        name: _decode_program(program, f"programs.{name}")
+        name: _decode_program(program, f"programs.{name}", version)
         for name, program in field(data, "programs", dict, at).items()
     }
     if version > 1:
@@ -222,7 +227,10 @@ def _decode(data: dict[str, Json], version: int, paths: Paths, files: Opened) ->
     methods = decode_methods(data, programs, version=version, training=training, metadata=metadata)
     table = field(data, "tensors", dict, at)
     entries = {name: decode_entry(item, f"tensors.{name}") for name, item in table.items()}
-    tensors = decode_tensors(table, _read_weights(paths, files, _decode_weights(data, version)))
+    _check_names(entries)
+    digests = _decode_weights(data, version)
+    weights = _read_weights(paths, files, digests if verify_weights else digests.only_size())
+    tensors = decode_tensors(table, weights)
     check_stored(programs, tensors)
     return SavedModel(
         MappingProxyType(programs),
@@ -236,8 +244,15 @@ def _decode(data: dict[str, Json], version: int, paths: Paths, files: Opened) ->
     )
 
 
-def _decode_program(data: Json, at: str) -> Program:
-    program = decode_program(data, at)
+def _check_names(entries: Mapping[str, Entry]) -> None:
+    """No module can hold a tensor, or a child, under the name of its mode."""
+    for name, entry in entries.items():
+        if entry.kind != "constant" and "training" in name.split("."):
+            raise Damage(f"tensors.{name}", "has a name that no module can give")
+
+
+def _decode_program(data: Json, at: str, version: int) -> Program:
+    program = decode_program(data, at, decode_size_text if version < 3 else decode_size)
     try:
         return verify(program)
     except ProgramError as error:

@@ -10,7 +10,7 @@ import torch
 
 from stator.errors import FormatError
 from stator.export.checking import Damage, check_depth, field, one_of
-from stator.export.decoding import decode_literal, decode_shape
+from stator.export.decoding import decode_literal, decode_shape, decode_size
 from stator.export.encoding import Json
 from stator.export.tensor_file import restored
 from stator.program.program import Program
@@ -98,7 +98,7 @@ def decode_tensors(table: Json, stored: Mapping[str, torch.Tensor]) -> dict[str,
 
 def _check_tensor(tensor: torch.Tensor, item: Json, at: str) -> None:
     dtype = decode_literal("dtype", field(item, "dtype", str, at), at).text
-    declared = TensorType(dtype, decode_shape(item, at))
+    declared = TensorType(dtype, decode_shape(item, at, decode_size))
     found = TensorType(dtype_name(tensor), tuple(tensor.shape))
     if declared != found:
         raise Damage(at, f"is {declared}, and in the weights {found}")
@@ -125,7 +125,7 @@ def _is_of(tensor: torch.Tensor, kind: TensorType) -> bool:
         dtype_name(tensor) == kind.dtype
         and tensor.dim() == len(kind.shape)
         and all(
-            isinstance(size, str) or size == found
+            not isinstance(size, int) or size == found
             for size, found in zip(kind.shape, tensor.shape, strict=True)
         )
     )

@@ -12,15 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from stator.optimize.memory import Memory, written_by
+from stator.optimize.alias import Aliases
 from stator.optimize.prune import drop_unused_stored, prune
-from stator.optimize.purity import is_pure
 from stator.optimize.restrict import with_outputs
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
+from stator.program.opset.queries import is_pure, is_stators, kind_of, written_by
 from stator.program.program import Program
 from stator.program.verifier import verify
-
-MODES = ("stator::set_grad", "stator::set_autocast")
 
 
 def needed_for(
@@ -39,20 +37,20 @@ def _backwards(
     program: Program, outputs: Sequence[Arg], must_stay: Callable[[Op], bool]
 ) -> tuple[list[Op], set[Value]]:
     """The ops that are needed, in their order, and every value that they or the outputs name."""
-    memory = Memory(program)
+    aliases = Aliases(program)
     needed, kept = set(values_in(tuple(outputs))), list[Op]()
     for op in reversed(program.body.ops):
-        if _is_needed(op, needed, memory) or must_stay(op):
+        if _is_needed(op, needed, aliases) or must_stay(op):
             kept.append(op)
             needed.update(used_by(op))
     return kept[::-1], needed
 
 
-def _is_needed(op: Op, needed: set[Value], memory: Memory) -> bool:
-    if op.name in MODES or any(value in needed for value in op.results):
+def _is_needed(op: Op, needed: set[Value], aliases: Aliases) -> bool:
+    if kind_of(op) == "mode" or any(value in needed for value in op.results):
         return True
     written = [value for inner in ops_in(Block((), [op])) for value in written_by(inner)]
-    return any(memory.share(one, other) for one in written for other in needed)
+    return any(aliases.share(one, other) for one in written for other in needed)
 
 
 def _checks_in_reach(program: Program, kept: list[Op], needed: set[Value]) -> set[int]:
@@ -78,5 +76,5 @@ def _looked_at(op: Op) -> set[Value]:
 def _is_check(op: Op) -> bool:
     """An op that gives nothing, and prints or raises."""
     return not op.results and all(
-        inner.name.startswith("stator::") or is_pure(inner) for inner in ops_in(Block((), [op]))
+        is_stators(inner.name) or is_pure(inner) for inner in ops_in(Block((), [op]))
     )

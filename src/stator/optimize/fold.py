@@ -16,7 +16,9 @@ from dataclasses import replace
 
 from stator.optimize.substitution import substituted_all, substituted_op
 from stator.program.ir import Arg, Block, Op, Value, values_in
-from stator.program.numbers import NUMBER_FUNCTIONS
+from stator.program.numbers import NUMBER_FUNCTIONS, fits
+from stator.program.opset.queries import kind_of
+from stator.program.opset.row import Kind
 from stator.program.program import Program
 
 Known = dict[Value, Arg]  # what stands for a value from now on
@@ -38,9 +40,7 @@ def _fold_block(block: Block, known: Known) -> Block:
 def _fold_op(op: Op, known: Known) -> list[Op]:
     """What `op` becomes: itself, nothing, or the ops of one of its blocks."""
     op = substituted_op(op, known)
-    if op.name in NUMBER_FUNCTIONS:
-        return _fold_number(op, known)
-    return FOLDS.get(op.name, _fold_nothing)(op, known)
+    return FOLDS.get(kind_of(op), _fold_nothing)(op, known)
 
 
 def _fold_nothing(op: Op, known: Known) -> list[Op]:
@@ -55,6 +55,8 @@ def _fold_number(op: Op, known: Known) -> list[Op]:
     try:
         result = NUMBER_FUNCTIONS[op.name](*op.args)
     except (ArithmeticError, TypeError, ValueError):
+        return [op]
+    if isinstance(result, int) and not fits(result):
         return [op]
     known[op.results[0]] = result
     return []
@@ -106,9 +108,9 @@ def _fold_check(op: Op, _: Known) -> list[Op]:
     return [] if op.args[0] is True else [op]
 
 
-FOLDS: dict[str, Callable[[Op, Known], list[Op]]] = {
-    "stator::if": _fold_if,
-    "stator::while": _fold_while,
-    "stator::assert": _fold_check,
-    "stator::demand": _fold_check,
+FOLDS: dict[Kind, Callable[[Op, Known], list[Op]]] = {
+    "number": _fold_number,
+    "branch": _fold_if,
+    "loop": _fold_while,
+    "check": _fold_check,
 }

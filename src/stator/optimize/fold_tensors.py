@@ -15,12 +15,13 @@ from typing import Any
 
 import torch
 
-from stator.optimize.memory import Memory
-from stator.optimize.purity import is_pure
+from stator.optimize.alias import Aliases
 from stator.optimize.substitution import substituted_all
 from stator.program.ir import Block, Op, Stored, Value
+from stator.program.opset.queries import is_pure
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
+from stator.program.sizes import is_static
 from stator.program.types import TensorType
 
 LARGEST = 2**24  # bytes of one result; beyond it, making it anew is cheaper than keeping it
@@ -29,7 +30,7 @@ AUTOCAST = "stator::set_autocast"
 
 @dataclass
 class _Folding:
-    memory: Memory
+    aliases: Aliases
     tensors: dict[str, torch.Tensor]
     known: dict[Value, torch.Tensor]
     new: list[Stored] = field(default_factory=list)
@@ -39,10 +40,10 @@ def fold_tensors(
     program: Program, tensors: Mapping[str, torch.Tensor], *, private: Collection[str] = ()
 ) -> tuple[Program, dict[str, torch.Tensor]]:
     """`program` with what is known worked out, and its tensors with the results among them."""
-    folding = _Folding(Memory(program), dict(tensors), {})
+    folding = _Folding(Aliases(program), dict(tensors), {})
     for item in program.stored:
         own = item.name in private and item.kind == "constant"
-        if own and not folding.memory.is_written(item.value):
+        if own and not folding.aliases.is_written(item.value):
             folding.known[item.value] = tensors[item.name]
     functions = {name: _folded(block, folding) for name, block in program.functions.items()}
     body = _folded(program.body, folding)
@@ -77,10 +78,10 @@ def _result(op: Op, folding: _Folding) -> torch.Tensor | None:
     """What `op` gives in every run; None where that is not known, or where each needs its own."""
     if not op.name.startswith("aten::") or len(op.results) != 1 or not is_pure(op):
         return None
-    kind, memory = op.results[0].type, folding.memory
-    if not isinstance(kind, TensorType) or any(isinstance(size, str) for size in kind.shape):
+    kind, aliases = op.results[0].type, folding.aliases
+    if not isinstance(kind, TensorType) or not is_static(kind.shape):
         return None
-    if memory.is_written(op.results[0]) or memory.is_given(op.results[0]):
+    if aliases.is_written(op.results[0]) or aliases.is_given(op.results[0]):
         return None
     args = _values_of((op.args, tuple(op.attributes.values())), folding)
     return None if args is None else _run(op, args, kind)

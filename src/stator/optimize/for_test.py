@@ -13,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 
-from stator.optimize.memory import STATISTICS, written_by
 from stator.program.ir import Arg, Block, Op, Value
+from stator.program.opset.queries import is_stators, written_by
+from stator.program.opset.torch_ops import STATISTICS
 from stator.program.program import Program
-from stator.program.registry import resolve
+from stator.program.registry import argument_names
 
 SWITCHES = ("train", "training", "use_input_stats")
 RATES = ("dropout_p",)
@@ -49,9 +50,9 @@ def _block(block: Block, gone: _Gone) -> Block:
 
 def _switched(op: Op, gone: _Gone) -> Op:
     op = replace(op, blocks=tuple(_block(inner, gone) for inner in op.blocks))
-    if op.name.startswith("stator::"):
+    if is_stators(op.name):
         return op
-    names = [argument.name for argument in resolve(op.name)._schema.arguments]
+    names = argument_names(op.name)
     given: dict[str, Arg] = dict(zip(names, op.args, strict=False)) | op.attributes
     if any(name in names and given.get(name) is None for name in STATISTICS):
         return op

@@ -13,34 +13,36 @@ from dataclasses import replace
 
 import torch
 
-from stator.optimize.memory import Memory, last_uses
+from stator.optimize.alias import Aliases, last_uses
 from stator.program.ir import Block, Op, Value, values_in
+from stator.program.opset.queries import is_stators
 from stator.program.program import Program
 from stator.program.registry import resolve
+from stator.torch_private import ops
 
 
 def in_place(program: Program) -> Program:
     """`program` with the ops that may do so working in place."""
-    memory = Memory(program)
-    functions = {name: _block(block, memory) for name, block in program.functions.items()}
-    return replace(program, body=_block(program.body, memory), functions=functions)
+    aliases = Aliases(program)
+    functions = {name: _block(block, aliases) for name, block in program.functions.items()}
+    return replace(program, body=_block(program.body, aliases), functions=functions)
 
 
-def _block(block: Block, memory: Memory) -> Block:
+def _block(block: Block, aliases: Aliases) -> Block:
     last = last_uses(block)
     made: set[Value] = set()
     ops = []
     for index, op in enumerate(block.ops):
-        if _may_overwrite(op, index, last, made, memory):
+        if _may_overwrite(op, index, last, made, aliases):
             op = replace(op, name=_twin(op.name))
-        if not op.name.startswith("stator::"):
+        if not is_stators(op.name):
             made.update(op.results)
-        ops.append(replace(op, blocks=tuple(_block(inner, memory) for inner in op.blocks)))
+        ops.append(replace(op, blocks=tuple(_block(inner, aliases) for inner in op.blocks)))
     return Block(block.inputs, ops, block.outputs)
 
 
 def _may_overwrite(
-    op: Op, index: int, last: dict[Value, int], made: set[Value], memory: Memory
+    op: Op, index: int, last: dict[Value, int], made: set[Value], aliases: Aliases
 ) -> bool:
     target = op.args[0] if op.args and len(op.results) == 1 else None
     if not isinstance(target, Value) or target not in made or last[target] != index:
@@ -49,7 +51,7 @@ def _may_overwrite(
     return (
         target not in others
         and target.type == op.results[0].type
-        and memory.is_alone(target)
+        and aliases.is_alone(target)
         and _has_twin(op.name)
     )
 
@@ -64,12 +66,12 @@ def _has_twin(name: str) -> bool:
     if not name.startswith("aten::"):
         return False
     found = resolve(name)
-    if torch.Tag.pointwise not in found.tags or found._schema.is_mutable:
+    if torch.Tag.pointwise not in found.tags or ops.schema(found).is_mutable:
         return False
     try:
         twin = resolve(_twin(name))
     except LookupError:
         return False
-    mine, its = found._schema.arguments, twin._schema.arguments
+    mine, its = ops.schema(found).arguments, ops.schema(twin).arguments
     same = [a.name for a in mine] == [a.name for a in its]
     return same and bool(its and its[0].alias_info and its[0].alias_info.is_write)

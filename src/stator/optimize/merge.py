@@ -11,20 +11,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from stator.optimize.memory import Memory
-from stator.optimize.purity import is_pure
+from stator.optimize.alias import Aliases
 from stator.optimize.substitution import substituted_all, substituted_op
 from stator.program.ir import Arg, Block, Op, Value, values_in
+from stator.program.opset.queries import is_pure, kind_of
 from stator.program.program import Program
 from stator.program.types import TensorType
 
-MODES = ("stator::set_grad", "stator::set_autocast")
 GRADIENTS = ("float", "bfloat", "complex")
 
 
 @dataclass
 class _Merging:
-    memory: Memory
+    aliases: Aliases
     gradients: bool
     known: dict[Value, Arg] = field(default_factory=dict)
     modes: int = 0  # counts the changes of mode, so that equal ops are under equal ones
@@ -36,7 +35,7 @@ def merge(program: Program, *, gradients: bool = True) -> Program:
     With `gradients` an op whose result may carry a gradient stays: two gradients that come back
     through one op are added in another order than through two.
     """
-    merging = _Merging(Memory(program), gradients)
+    merging = _Merging(Aliases(program), gradients)
     functions = {name: _merged(block, {}, merging) for name, block in program.functions.items()}
     return replace(program, body=_merged(program.body, {}, merging), functions=functions)
 
@@ -44,14 +43,14 @@ def merge(program: Program, *, gradients: bool = True) -> Program:
 def _merged(block: Block, seen: dict[object, Op], merging: _Merging) -> Block:
     ops = []
     for op in block.ops:
-        merging.modes += op.name in MODES
+        merging.modes += kind_of(op) == "mode"
         op = substituted_op(op, merging.known)
         key = _key(op, merging) if is_pure(op) else None
         first = seen.get(key) if key is not None else None
         if first is not None and _may_merge(first, op, merging):
             for result, same in zip(op.results, first.results, strict=True):
                 merging.known[result] = same
-                merging.memory.now_one(same, result)
+                merging.aliases.now_one(same, result)
             continue
         if key is not None:
             seen.setdefault(key, op)
@@ -72,11 +71,11 @@ def _exact(arg: Arg) -> object:
 
 
 def _may_merge(first: Op, op: Op, merging: _Merging) -> bool:
-    memory = merging.memory
+    aliases = merging.aliases
     touched = values_in(op.args) + values_in(op.attributes) + op.results + first.results
-    if any(memory.is_written(value) for value in touched):
+    if any(aliases.is_written(value) for value in touched):
         return False
-    if all(any(map(memory.is_given, one.results)) for one in (first, op)):
+    if all(any(map(aliases.is_given, one.results)) for one in (first, op)):
         return False
     return not (merging.gradients and any(map(_may_carry_gradient, op.results)))
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 from stator.optimize.fold import fold
 from stator.optimize.prune import drop_unused_stored, prune
+from stator.optimize.thread import thread
 from stator.program.program import Program
 from stator.program.verifier import verify
 
 Pass = Callable[[Program], Program]
-PASSES: tuple[Pass, ...] = (fold, prune, drop_unused_stored)
+PASSES: tuple[Pass, ...] = (fold, thread, prune, drop_unused_stored)
 
 
 def optimize(program: Program, passes: tuple[Pass, ...] = PASSES) -> Program:

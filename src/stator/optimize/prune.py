@@ -5,16 +5,18 @@
 
 First every needed value is marked, from the outputs and the ops that must stay, backwards. A loop
 is marked until nothing changes: a carried value may need another one on the next trip. Then the
-program is built again from what was marked. `removable` says which ops may go at all.
+program is built again from what was marked. `is_removable` says which ops may go at all.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from stator.optimize.removable import removable
 from stator.program.ir import Block, Op, Value, ops_in, values_in
+from stator.program.opset.queries import is_removable, kind_of
+from stator.program.opset.row import Kind
 from stator.program.program import Program
 
 T = TypeVar("T")
@@ -51,7 +53,7 @@ def _called(program: Program) -> set[str]:
     waiting = [program.body]
     while waiting:
         for op in ops_in(waiting.pop()):
-            name = op.attributes.get("function") if op.name == "stator::call" else None
+            name = op.attributes.get("function") if kind_of(op) == "call" else None
             if isinstance(name, str) and name not in called:
                 called.add(name)
                 waiting.append(program.functions[name])
@@ -62,15 +64,15 @@ def _stays(op: Op, needed: set[Value]) -> bool:
     """Whether `op` is needed for a result, or for what it or an op inside it does."""
     if any(value in needed for value in op.results):
         return True
-    if op.name in ("stator::if", "stator::while"):
+    if kind_of(op) in ("branch", "loop"):
         return any(_stays(inner, set()) for block in op.blocks for inner in block.ops)
-    return not removable(op)
+    return not is_removable(op)
 
 
 def _mark_block(block: Block, needed: set[Value]) -> None:
     for op in reversed(block.ops):
         if _stays(op, needed):
-            MARKS.get(op.name, _mark_op)(op, needed)
+            MARKS.get(kind_of(op), _mark_op)(op, needed)
 
 
 def _mark_op(op: Op, needed: set[Value]) -> None:
@@ -109,14 +111,11 @@ def _mark_backward(op: Op, needed: set[Value]) -> None:
         _mark_block(block, needed)
 
 
-MARKS = {
-    "stator::if": _mark_if,
-    "stator::try": _mark_if,
-    "stator::while": _mark_while,
-    "stator::custom_gradient": _mark_backward,
-    "stator::hook": _mark_backward,
-    "stator::hook_inputs": _mark_backward,
-    "stator::hook_outputs": _mark_backward,
+MARKS: dict[Kind, Callable[[Op, set[Value]], None]] = {
+    "branch": _mark_if,
+    "try": _mark_if,
+    "loop": _mark_while,
+    "gradient": _mark_backward,
 }
 
 
@@ -127,10 +126,11 @@ def _kept_block(block: Block, needed: set[Value]) -> Block:
 
 def _kept_op(op: Op, needed: set[Value]) -> Op:
     kept = [value in needed for value in op.results]
-    if op.name in ("stator::if", "stator::try"):
+    kind = kind_of(op)
+    if kind in ("branch", "try"):
         blocks = tuple(_only(_kept_block(block, needed), kept, 0) for block in op.blocks)
         return replace(op, results=_chosen(op.results, kept), blocks=blocks)
-    if op.name == "stator::while":
+    if kind == "loop":
         body = _only(_kept_block(op.blocks[0], needed), kept, 1)
         body.inputs = _chosen(body.inputs, kept)
         args = op.args[:1] + _chosen(op.args[1:], kept)

@@ -5,7 +5,7 @@
     Arg        what an op is given: a Value, a constant, or a tuple of these
 
 An op in an inner block names values of the blocks around it directly. Op names are ATen schema
-names (`aten::add.Tensor`) and Stator's own, which `stator.program.ops` lists.
+names (`aten::add.Tensor`) and Stator's own, which `stator.program.opset` lists.
 """
 
 from __future__ import annotations
@@ -66,6 +66,18 @@ class Stored:
     value: Value
     name: str  # `fc.weight`, or `constant_3` for a tensor that no module owns
     kind: OneOf["parameter", "buffer", "constant"]
+
+
+@dataclass(frozen=True, slots=True)
+class InputFacts:
+    """What a capture assumed of a tensor that a call gives, beyond its type.
+
+    `layout` is there only where the program relies on it: Python code asked for strides, or
+    whether a tensor is contiguous, and the answer is part of the program.
+    """
+
+    requires_grad: bool
+    layout: tuple[int, ...] | OneOf["contiguous"] | None = None  # numbers are strides
 
 
 def values_in(args: object) -> tuple[Value, ...]:

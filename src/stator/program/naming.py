@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
-
 from stator.program.ir import Block, Value
 from stator.program.program import Program
-from stator.program.types import ListType, OptionalType, TensorType, Type
-
-SYMBOL = re.compile(r"\bu\d+\b")
+from stator.program.sizes import Symbol, substitute
+from stator.program.types import Type, with_sizes, with_unions
 
 
 class SymbolNames:
-    """Names for size symbols, `s0`, `s1` and so on, in the order they are met."""
+    """Names for the symbols of a capture (`u7`): `s0`, `s1` and so on, in the order they are met.
+
+    Other symbols have their names already.
+    """
 
     def __init__(self) -> None:
-        self.symbols: dict[str, str] = {}
+        self.symbols: dict[str, Symbol] = {}
 
     def of(self, old: Type) -> Type:
         """`old` with its symbols renamed."""
-        if isinstance(old, TensorType):
-            return replace(old, shape=tuple(map(self._size, old.shape)))
-        if isinstance(old, ListType):
-            return ListType(self.of(old.element))
-        return OptionalType(self.of(old.element)) if isinstance(old, OptionalType) else old
+        return with_sizes(old, lambda size: substitute(size, self._symbol))
 
-    def _size(self, size: int | str) -> int | str:
-        if isinstance(size, int):
-            return size
-        return SYMBOL.sub(lambda found: self._symbol(found.group()), size)
-
-    def _symbol(self, name: str) -> str:
-        return self.symbols.setdefault(name, f"s{len(self.symbols)}")
+    def _symbol(self, name: str) -> Symbol:
+        if not (name.startswith("u") and name[1:].isdecimal()):
+            return Symbol(name)
+        return self.symbols.setdefault(name, Symbol(f"s{len(self.symbols)}"))
 
 
 class _Names:
     def __init__(self, program: Program) -> None:
         self.taken = {value.name for value in program.inputs}
         self.symbols = SymbolNames()
+        self.unions: dict[str, str] = {}
         self.count = 0
 
     def rename(self, value: Value) -> None:
@@ -49,7 +42,10 @@ class _Names:
         value.name = str(self.count)
 
     def retype(self, value: Value) -> None:
-        value.type = self.symbols.of(value.type)
+        value.type = with_unions(self.symbols.of(value.type), self._union)
+
+    def _union(self, name: str) -> str:
+        return self.unions.setdefault(name, f"t{len(self.unions)}")
 
 
 def renumber(program: Program) -> Program:

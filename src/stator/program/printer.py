@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
-from stator.program.ir import Arg, Block, Literal, Op, Value
-
-if TYPE_CHECKING:  # Program prints itself with this module
-    from stator.program.program import Program
+from stator.program.ir import Arg, Block, InputFacts, Literal, Op, Stored, Value
 
 
-def print_program(program: Program, *, places: bool = True) -> str:
+class Printable(Protocol):
+    """What of a program is printed: `Program` prints itself with this module."""
+
+    name: str
+    inputs: tuple[Value, ...]
+    stored: tuple[Stored, ...]
+    body: Block
+    functions: dict[str, Block]
+    input_facts: dict[Value, InputFacts]
+
+
+def print_program(program: Printable, *, places: bool = True) -> str:
     """The text form of `program`; with `places`, each op ends with its line in the user's file."""
-    lines = [f"program {program.name}({_typed(program.inputs)}) {{"]
+    inputs = ", ".join(_input(value, program) for value in program.inputs)
+    lines = [f"program {program.name}({inputs}) {{"]
     for stored in program.stored:
         lines.append(f'  %{stored.value.name}: {stored.value.type} = {stored.kind} "{stored.name}"')
     lines += _block_lines(program.body, 1, places)
@@ -64,6 +73,16 @@ def _results(op: Op) -> str:
 
 def _typed(values: tuple[Value, ...]) -> str:
     return ", ".join(f"%{value.name}: {value.type}" for value in values)
+
+
+def _input(value: Value, program: Printable) -> str:
+    """An input, with its layout where the program relies on it."""
+    facts = program.input_facts.get(value)
+    layout = facts.layout if facts is not None else None
+    if layout is None:
+        return f"%{value.name}: {value.type}"
+    shown = layout if isinstance(layout, str) else f"strides {list(layout)}"
+    return f"%{value.name}: {value.type} {shown}"
 
 
 def _call_arguments(op: Op) -> str:

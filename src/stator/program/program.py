@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stator.program.ir import Block, Stored, Value
+from stator.program.ir import Block, InputFacts, Stored, Value
 from stator.program.printer import print_program
 from stator.program.structure import Structure
 
@@ -20,6 +20,7 @@ class Program:
     input_structure: Structure
     output_structure: Structure  # its leaves are positions in `body.outputs`
     functions: dict[str, Block] = field(default_factory=dict)
+    input_facts: dict[Value, InputFacts] = field(default_factory=dict)  # of some of `inputs`
 
     def __str__(self) -> str:
         return print_program(self)

@@ -1,6 +1,6 @@
-"""resolve(): the torch op that an op's name names; constant_of(): the object that a constant is.
+"""What torch says about its ops: the op that a name names, and its schema as plain data.
 
-What execute, optimize and export ask of torch.
+This is the only module of `program` that imports torch.
 
 Only ops of torch's dispatcher are found: those of ATen, and custom ops that the process has already
 registered. TorchScript's own (`aten::save`, `prim::Print`) are not: some of them reach files.
@@ -10,29 +10,81 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import dataclass
 from typing import Any, cast
 
 import torch
-from torch._ops import OpOverload
 
 from stator.program.ir import Arg, Literal
+from stator.torch_private import ops
 
 NAME = re.compile(r"(?P<space>[A-Za-z_]\w*)::(?P<base>[A-Za-z_]\w*)(\.(?P<overload>\w+))?")
 
 
 @functools.cache
-def resolve(name: str) -> OpOverload:
+def resolve(name: str) -> ops.OpOverload:
     """`aten::add.Tensor` -> torch.ops.aten.add.Tensor; LookupError if nothing is registered."""
     match = NAME.fullmatch(name)
     if match is None:
         raise LookupError(f"there is no op {name}")
     space, base, overload = match["space"], match["base"], match["overload"] or ""
-    try:
-        torch._C._dispatch_find_schema_or_throw(f"{space}::{base}", overload)
-    except RuntimeError:
-        raise LookupError(f"there is no op {name}") from None
+    if not ops.is_registered(f"{space}::{base}", overload):
+        raise LookupError(f"there is no op {name}")
     packet = getattr(getattr(torch.ops, space), base)
-    return cast(OpOverload, getattr(packet, overload or "default"))
+    return cast(ops.OpOverload, getattr(packet, overload or "default"))
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaArgument:
+    """One argument of an op of torch."""
+
+    name: str
+    type: str  # `Tensor`, `List[int]`, `Optional[ScalarType]`
+    kwarg_only: bool
+    has_default: bool
+    may_alias: bool  # a result may share its memory
+    is_written: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """The schema of an op of torch, and what torch declares about the op beside it."""
+
+    arguments: tuple[SchemaArgument, ...]
+    returns: tuple[str, ...]  # their types
+    tags: frozenset[str]
+    is_mutable: bool
+    is_view: bool
+    is_composite: bool  # made of other ops: torch does not say whether results alias arguments
+    text: str
+
+
+@functools.cache
+def schema_of(name: str) -> Schema:
+    """The schema of an op that is registered; LookupError for any other."""
+    found = resolve(name)
+    schema = ops.schema(found)
+    return Schema(
+        tuple(map(_argument, schema.arguments)),
+        tuple(str(returned.real_type) for returned in schema.returns),
+        frozenset(tag.name for tag in found.tags),
+        schema.is_mutable,
+        bool(found.is_view),
+        ops.has_composite_kernel(name),
+        str(schema),
+    )
+
+
+def _argument(argument: torch.Argument) -> SchemaArgument:
+    alias = argument.alias_info
+    return SchemaArgument(
+        argument.name,
+        str(argument.real_type),
+        argument.kwarg_only,
+        argument.has_default_value(),
+        alias is not None,
+        alias is not None and alias.is_write,
+    )
 
 
 @functools.cache
@@ -42,7 +94,7 @@ def argument_names(name: str) -> tuple[str, ...]:
     >>> argument_names("aten::add.Tensor")
     ('self', 'other', 'alpha')
     """
-    return tuple(argument.name for argument in resolve(name)._schema.arguments)
+    return tuple(argument.name for argument in schema_of(name).arguments)
 
 
 def constant_of(arg: Arg) -> Any:

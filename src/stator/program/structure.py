@@ -1,8 +1,9 @@
 """Structures: how the flat leaves of a call or of a result are put together.
 
-A `Leaf` is a position in a flat tuple. `Variant` is a choice that a run makes: the number at
-position `tag` says which alternative holds. `Columns` is a list of unknown length: each leaf below
-it stands for a list, and item k of the whole is built from item k of every one of them.
+Structures are layouts (`program/layout.py`). A `Leaf` is a position in a flat tuple. `Choice` is a
+choice that a run makes: the number at position `tag` says which alternative holds. `RuntimeList` is
+a list of unknown length: each leaf below it is a list, and item k of the whole is built from item k
+of each of them.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
 
-ColumnsKind = OneOf["list", "tuple", "dict"]
+from stator.program.layout import Alternatives, Node, Repeated, nodes
+
+ListName = OneOf["list", "tuple", "dict"]
 
 
 @dataclass(frozen=True)
@@ -34,15 +37,20 @@ class Fixed:
 
 
 @dataclass(frozen=True)
-class Sequence:
+class Sequence(Node):
     """A list or a tuple."""
 
     kind: OneOf["list", "tuple"]
     items: tuple[Structure, ...]
 
+    @property
+    def keys(self) -> range:
+        """The positions of its items."""
+        return range(len(self.items))
+
 
 @dataclass(frozen=True)
-class Mapping:
+class Mapping(Node):
     """A dict, in its order."""
 
     keys: tuple[bool | int | float | str | None, ...]
@@ -50,7 +58,7 @@ class Mapping:
 
 
 @dataclass(frozen=True)
-class Record:
+class Record(Node):
     """A named tuple or a dataclass; `type_name` is `module:qualname`, and is never imported."""
 
     kind: OneOf["namedtuple", "dataclass", "object"]
@@ -58,9 +66,14 @@ class Record:
     fields: tuple[str, ...]
     items: tuple[Structure, ...]
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of its fields."""
+        return self.fields
+
 
 @dataclass(frozen=True)
-class Variant:
+class Choice(Alternatives):
     """One of `alternatives`: the number at position `tag` says which."""
 
     tag: int
@@ -68,14 +81,14 @@ class Variant:
 
 
 @dataclass(frozen=True)
-class Columns:
+class RuntimeList(Repeated):
     """A list whose length is known only when the program runs; or a tuple, or a dict's pairs."""
 
     item: Structure
-    kind: ColumnsKind = "list"
+    kind: ListName = "list"
 
 
-Structure = Leaf | Fixed | Sequence | Mapping | Record | Variant | Columns
+Structure = Leaf | Fixed | Sequence | Mapping | Record | Choice | RuntimeList
 
 
 def size_fields(rank: int) -> tuple[str, ...]:
@@ -85,14 +98,8 @@ def size_fields(rank: int) -> tuple[str, ...]:
 
 def positions_in(structure: Structure) -> Iterator[int]:
     """The positions of all leaves below `structure`, tags included."""
-    if isinstance(structure, Leaf):
-        yield structure.position
-    elif isinstance(structure, Columns):
-        yield from positions_in(structure.item)
-    elif isinstance(structure, Variant):
-        yield structure.tag
-        for item in structure.alternatives:
-            yield from positions_in(item)
-    elif not isinstance(structure, Fixed):
-        for item in structure.items:
-            yield from positions_in(item)
+    for node in nodes(structure):
+        if isinstance(node, Leaf):
+            yield node.position
+        elif isinstance(node, Choice):
+            yield node.tag

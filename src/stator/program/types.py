@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Literal
+
+from stator.program.sizes import Dim
 
 NumberKind = Literal["bool", "int", "float", "complex"]
 
@@ -16,10 +19,10 @@ SHORT_DTYPES = {
 
 @dataclass(frozen=True)
 class TensorType:
-    """A tensor; a size is a number, or the name of a symbol that is known only when it runs."""
+    """A tensor: its dtype, its sizes and where it is."""
 
     dtype: str
-    shape: tuple[int | str, ...]
+    shape: tuple[Dim, ...]
     device: str = "cpu"
 
     def __str__(self) -> str:
@@ -29,13 +32,39 @@ class TensorType:
 
 
 @dataclass(frozen=True)
-class NumberType:
-    """A Python number."""
+class Tag:
+    """Which of `count` alternatives the union of that name is; `program/unions.py` has the rules.
 
-    kind: NumberKind
+    The name counts within one list of values only: the results of an op, the inputs of a block.
+    """
+
+    union: str
+    count: int
 
     def __str__(self) -> str:
-        return self.kind
+        return f"tag({self.count}, {self.union})"
+
+
+@dataclass(frozen=True)
+class Presence:
+    """The alternatives of a union for which an optional is there."""
+
+    union: str
+    alternatives: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"({self.union}={'|'.join(map(str, self.alternatives))})"
+
+
+@dataclass(frozen=True)
+class NumberType:
+    """A Python number; an int can be the tag of a union."""
+
+    kind: NumberKind
+    tag: Tag | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.tag is None else str(self.tag)
 
 
 @dataclass(frozen=True)
@@ -50,12 +79,13 @@ class ListType:
 
 @dataclass(frozen=True)
 class OptionalType:
-    """A value of `element`, or absent."""
+    """A value of `element`, or absent; as a part of a union, there for some alternatives."""
 
     element: Type
+    present: Presence | None = None
 
     def __str__(self) -> str:
-        return f"{self.element}?"
+        return f"{self.element}?{self.present or ''}"
 
 
 @dataclass(frozen=True)
@@ -66,4 +96,33 @@ class TextType:
         return "text"
 
 
-Type = TensorType | NumberType | ListType | OptionalType | TextType
+@dataclass(frozen=True)
+class ObjectType:
+    """An object of the Python process that runs the program; only host ops may use it."""
+
+    def __str__(self) -> str:
+        return "object"
+
+
+Type = TensorType | NumberType | ListType | OptionalType | TextType | ObjectType
+
+
+def with_sizes(kind: Type, change: Callable[[Dim], Dim]) -> Type:
+    """`kind` with `change(size)` for each size in it, from left to right."""
+    if isinstance(kind, TensorType):
+        return replace(kind, shape=tuple(change(size) for size in kind.shape))
+    if isinstance(kind, ListType | OptionalType):
+        return replace(kind, element=with_sizes(kind.element, change))
+    return kind
+
+
+def with_unions(kind: Type, rename: Callable[[str], str]) -> Type:
+    """`kind` with other names for the unions in it."""
+    if isinstance(kind, NumberType) and kind.tag is not None:
+        return replace(kind, tag=replace(kind.tag, union=rename(kind.tag.union)))
+    if isinstance(kind, OptionalType):
+        present = kind.present
+        if present is not None:
+            present = replace(present, union=rename(present.union))
+        return OptionalType(with_unions(kind.element, rename), present)
+    return ListType(with_unions(kind.element, rename)) if isinstance(kind, ListType) else kind

@@ -1,16 +1,29 @@
-"""verify(): the rules every Program keeps; run after capture and after every pass."""
+"""verify(): the rules every Program keeps; run after capture and after every pass.
+
+Values are defined once and before they are used. Operands and results of Stator's own ops are as
+their signatures have them, those of torch's as their schemas have them. What goes into a block, and
+what it yields, fits what it becomes: `typing_rules` has the subtyping rule.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NoReturn
 
 from stator.errors import ProgramError
-from stator.program.ir import Block, Op, Value, values_in
-from stator.program.ops import STATOR_OPS
+from stator.program.ir import Arg, Block, Op, Value, values_in
+from stator.program.opset.queries import kind_of, row_of
+from stator.program.opset.row import Kind, OpRow
+from stator.program.opset.signature import problem_with
+from stator.program.opset.torch_calls import call_problem
 from stator.program.program import Program
-from stator.program.structure import Columns, Fixed, Leaf, Structure, Variant
+from stator.program.structure import Structure, positions_in
+from stator.program.types import NumberType, TextType
+from stator.program.typing_rules import described, fits
+from stator.program.unions import op_faults
 
-BLOCKS = {"stator::if": 2, "stator::while": 1, "stator::custom_gradient": 1, "stator::hook": 1}
+BOOL = NumberType("bool")
 
 
 def verify(program: Program) -> Program:
@@ -41,6 +54,8 @@ def _check_block(
     _define(block.inputs, visible, names, None)
     for op in block.ops:
         _check_op(op, visible, program)
+        for fault in op_faults(op, program):
+            _broken(fault, op)
         for inner in op.blocks:
             _check_block(inner, set(visible), names, program, where=f"a block of {op.name}")
         _define(op.results, visible, names, op)
@@ -50,86 +65,134 @@ def _check_block(
 
 
 def _check_op(op: Op, visible: set[Value], program: Program) -> None:
-    if "::" not in op.name or (op.name.startswith("stator::") and op.name not in STATOR_OPS):
-        _broken(f"there is no op {op.name}", op)
     for value in values_in(op.args) + values_in(op.attributes):
         if value not in visible:
             _broken(f"{op.name} uses %{value.name} before it is defined", op)
-    if len(op.blocks) != _count_blocks(op):
+    try:
+        row = row_of(op.name)
+    except LookupError as error:
+        _broken(str(error), op)
+    if len(op.blocks) != _count_blocks(op, row):
         _broken(f"{op.name} has {len(op.blocks)} blocks", op)
-    if op.name == "stator::if":
-        _check_if(op)
-    elif op.name == "stator::while":
-        _check_while(op)
-    elif op.name == "stator::try":
-        _check_try(op)
-    elif op.name == "stator::custom_gradient":
-        _check_custom_gradient(op)
-    elif op.name == "stator::call":
-        _check_call(op, program)
+    problem = operand_problem(op)
+    if problem is not None:
+        _broken(problem, op)
+    check = CHECKS.get(row.kind)
+    if check is not None:
+        check(op, program)
 
 
-def _count_blocks(op: Op) -> int:
-    if op.name == "stator::try":
+def operand_problem(op: Op) -> str | None:
+    """Why operands, attributes and results of a known op are wrong; None if they are right."""
+    row = row_of(op.name)
+    return call_problem(op) if row.kind == "torch" else problem_with(op, row)
+
+
+def _count_blocks(op: Op, row: OpRow) -> int:
+    if row.kind == "try":
         catches = op.attributes.get("catches")
         return 1 + len(catches) if isinstance(catches, tuple) else 0
-    return BLOCKS.get(op.name, 0)
+    return len(row.blocks)
 
 
-def _check_if(op: Op) -> None:
-    if len(op.args) != 1 or any(block.inputs for block in op.blocks):
+def _check_if(op: Op, _program: Program) -> None:
+    if any(block.inputs for block in op.blocks):
         _broken("stator::if takes one condition, and blocks without inputs", op)
-    if any(len(block.outputs) != len(op.results) for block in op.blocks):
-        _broken("the blocks of stator::if yield another number of values than it gives", op)
+    _check_yields(op)
 
 
-def _check_try(op: Op) -> None:
-    asks: Any = op.attributes.get("asks", ())
-    counts = [0, *(2 + len(op.args) + len(asked) for asked in asks)]
-    if [len(block.inputs) for block in op.blocks] != counts:
-        _broken("the blocks of stator::try take another number of values than they are given", op)
-    if any(len(block.outputs) != len(op.results) for block in op.blocks):
-        _broken("the blocks of stator::try yield another number of values than it gives", op)
+def _check_try(op: Op, _program: Program) -> None:
+    asks: Any = op.attributes["asks"]
+    if len(asks) != len(op.blocks) - 1 or op.blocks[0].inputs:
+        _broken(
+            "stator::try has a list of questions for each handler, and a body without inputs", op
+        )
+    for block, asked in zip(op.blocks[1:], asks, strict=True):
+        kept = block.inputs[2 : 2 + len(op.args)]
+        _check_pairs(op, "a handler is given", op.args, kept)
+        wanted = (*(TextType(),) * 2, *(value.type for value in kept), *(BOOL,) * len(asked))
+        if tuple(value.type for value in block.inputs) != wanted:
+            _broken("a handler of stator::try takes a class, a text, what is kept and answers", op)
+    _check_yields(op)
 
 
-def _check_while(op: Op) -> None:
-    carried, body = len(op.args) - 1, op.blocks[0]
-    if not (carried == len(op.results) == len(body.inputs) == len(body.outputs) - 1):
-        _broken("stator::while carries, takes, yields and gives different numbers of values", op)
+def _check_yields(op: Op) -> None:
+    """What the blocks yield becomes the results; a block that always raises may yield anything."""
+    for block in op.blocks:
+        if _always_raises(block) and len(block.outputs) == len(op.results):
+            continue
+        _check_pairs(op, "a block yields", block.outputs, op.results)
 
 
-def _check_custom_gradient(op: Op) -> None:
-    results, inputs = op.args if len(op.args) == 2 else (None, None)
-    if not isinstance(results, tuple) or not isinstance(inputs, tuple):
-        _broken("stator::custom_gradient takes results and inputs", op)
+def _always_raises(block: Block) -> bool:
+    """Whether the last op of `block` raises, or each of its blocks does."""
+    if not block.ops:
+        return False
+    last = block.ops[-1]
+    if kind_of(last) in ("branch", "try"):
+        return all(map(_always_raises, last.blocks))
+    return kind_of(last) == "raise"
+
+
+def _check_while(op: Op, _program: Program) -> None:
+    (body,) = op.blocks
+    _check_pairs(op, "the loop is given", op.args[1:], body.inputs)
+    if not body.outputs or not fits(body.outputs[0], BOOL):
+        _broken("the body of stator::while does not yield a condition first", op)
+    _check_pairs(op, "the body yields", body.outputs[1:], body.inputs)
+    for outputs in (op.args[1:], body.outputs[1:]):
+        _check_pairs(op, "the loop gives", outputs, op.results)
+
+
+def _check_gradient(op: Op, _program: Program) -> None:
+    if not op.blocks:
+        return
     (block,) = op.blocks
-    if not (len(results) == len(op.results) == len(block.inputs)):
-        _broken("stator::custom_gradient takes, gives and is given different numbers", op)
-    if len(block.outputs) != len(inputs):
-        _broken("the block of stator::custom_gradient yields another number than it has inputs", op)
+    if op.name == "stator::hook":
+        numbers = (len(block.inputs), len(block.outputs)) == (1, 1)
+    else:
+        results, inputs = op.args
+        assert isinstance(results, tuple)
+        assert isinstance(inputs, tuple)
+        _check_pairs(op, "it is given", results, op.results)
+        numbers = (len(op.results), len(inputs)) == (len(block.inputs), len(block.outputs))
+    if not numbers:
+        _broken(f"the block of {op.name} takes or yields another number of gradients", op)
 
 
 def _check_call(op: Op, program: Program) -> None:
-    name = op.attributes.get("function")
-    if not isinstance(name, str) or name not in program.functions:
+    name = op.attributes["function"]
+    function = program.functions.get(str(name))
+    if function is None:
         _broken(f"there is no function {name!r}", op)
-    function = program.functions[name]
-    if (len(op.args), len(op.results)) != (len(function.inputs), len(function.outputs)):
-        _broken(f"function {name} is called with other numbers of values than it has", op)
+    _check_pairs(op, f"function {name} is given", op.args, function.inputs)
+    _check_pairs(op, f"function {name} gives", function.outputs, op.results)
+
+
+CHECKS: Mapping[Kind, Callable[[Op, Program], None]] = MappingProxyType(
+    {
+        "branch": _check_if,
+        "try": _check_try,
+        "loop": _check_while,
+        "gradient": _check_gradient,
+        "call": _check_call,
+    }
+)
+
+
+def _check_pairs(op: Op, what: str, args: Sequence[Arg], wanted: Sequence[Value]) -> None:
+    """Each of `args` fits the value that it becomes."""
+    if len(args) != len(wanted):
+        _broken(f"{op.name}: {what} {len(args)} values where {len(wanted)} are expected", op)
+    for arg, value in zip(args, wanted, strict=True):
+        if not fits(arg, value.type):
+            _broken(f"{op.name}: {what} {described(arg)} for %{value.name}: {value.type}", op)
 
 
 def _check_structure(structure: Structure, leaves: int, which: str) -> None:
-    if isinstance(structure, Leaf):
-        if not 0 <= structure.position < leaves:
-            _broken(f"the {which} structure names leaf {structure.position} of {leaves}", None)
-    elif isinstance(structure, Variant):
-        for item in (Leaf(structure.tag), *structure.alternatives):
-            _check_structure(item, leaves, which)
-    elif isinstance(structure, Columns):
-        _check_structure(structure.item, leaves, which)
-    elif not isinstance(structure, Fixed):
-        for item in structure.items:
-            _check_structure(item, leaves, which)
+    for position in positions_in(structure):
+        if not 0 <= position < leaves:
+            _broken(f"the {which} structure names leaf {position} of {leaves}", None)
 
 
 def _broken(rule: str, op: Op | None) -> NoReturn:

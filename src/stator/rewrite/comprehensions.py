@@ -9,7 +9,7 @@
 
 A generator expression that its only reader takes whole (`sum(...)`, `torch.stack(...)`) is a
 list comprehension; `any` and `all` stop early, by a `return` in the loop. Other generator
-expressions are left as they are.
+expressions are left as they are, over `stator__.generated(xs)`.
 """
 
 from __future__ import annotations
@@ -106,6 +106,12 @@ class _Comprehensions(Walk):
             "key__ = KEY\nresult__[key__] = VALUE", at=node.key, KEY=node.key, VALUE=node.value
         )  # fmt: skip
         return self.function(node, COLLECT, add)
+
+    def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
+        super().visit_GeneratorExp(node)
+        first = node.generators[0]
+        first.iter = staged("generated", first.iter, at=first.iter)
+        return node
 
     def visit_Search(self, node: Search) -> ast.AST:
         if node.found is None:

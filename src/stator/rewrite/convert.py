@@ -8,13 +8,13 @@ into functions of their own.
 from __future__ import annotations
 
 import ast
-import threading
 import types
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from inspect import CO_GENERATOR
 
+from stator.locks import ForkSafeLock
 from stator.logs import CODE_LOGGER, Settings
 from stator.rewrite.access import rewrite_access, rewrite_displays
 from stator.rewrite.assignments import rewrite_assignments
@@ -92,7 +92,7 @@ class _Cache:
     """The work done for each code object, for as long as that lives."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
+        self._lock = ForkSafeLock()
         self._done: dict[int, tuple[weakref.ref[types.CodeType], Work]] = {}
         self._shown: dict[int, int] = {}  # by code object: for which request it was shown
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from stator.source.facts import Facts
-from stator.source.scopes import Scope
+from stator.source.scopes import NameScope
 from stator.source.text import Source
 
 
@@ -32,7 +32,7 @@ class Job:
     """One function on its way through the passes."""
 
     source: Source
-    original: Scope  # the names of the function before any pass
+    original: NameScope  # the names of the function before any pass
     first_parameter: str | None  # what a bare `super()` takes as its second argument
     unsure_outside: frozenset[str]  # free names that the functions around may leave undefined
     fresh: Fresh = field(default_factory=Fresh)

@@ -5,18 +5,22 @@
     rest                     else:
     return B                     rest
                                  return_value__ = B
-                             return return_value__
+                             return stator__.returned(return_value__)
 
     for x in xs:             broke_1__ = False
-        if c:                for x in xs while not broke_1__:
-            break                if c:
-        rest                         broke_1__ = True
+        if c:                for x in xs while stator__.none_of(broke_1__):
+            break                broke_1__ = False
+        rest                     if c:
+                                     broke_1__ = True
                                  else:
                                      rest
 
 Where a branch always leaves, what follows the `if` moves into the other branch and no flag is
-needed. Otherwise the jump sets a flag, what follows is guarded by `if not flag`, and the loop
-asks the flag before its own test.
+needed. Otherwise the jump sets a flag, what follows is guarded by `if stator__.none_of(flag)`, and
+the loop checks the flag before its own test.
+
+NOTE: why an iteration starts by clearing its flags: it only starts if none is set, so this changes
+nothing, and staging need not carry them in: after `if c: break` the flag *is* the condition.
 
 NOTE: why a branch that only raises is left alone: no path joins after it, so `if bad: raise`
 needs neither a flag nor a move, and a function that checks its arguments stays flat.
@@ -82,9 +86,8 @@ class _Lowering:
         new = self.block(body, _Place(ends_function=True))
         if RETURNED in self.flags:
             start = preamble(new)
-            flag = quote("FLAG = False", at=tree, FLAG=RETURNED)
-            new = [*new[:start], *flag, *new[start:]]
-        return [*new, *quote("return VALUE", at=last, VALUE=VALUE)]
+            new = [*new[:start], *self.clear(RETURNED, tree), *new[start:]]
+        return [*new, *quote("return stator__.returned(VALUE)", at=last, VALUE=VALUE)]
 
     def block(self, body: Block, place: _Place) -> Block:
         """`body`, lowered; nothing after a statement that always leaves is kept."""
@@ -124,6 +127,9 @@ class _Lowering:
     def set(self, flag: str, at: ast.stmt) -> Block:
         self.flags[flag] = None
         return quote("FLAG = True", at=at, FLAG=flag)
+
+    def clear(self, flag: str, at: ast.stmt) -> Block:
+        return quote("FLAG = False", at=at, FLAG=flag)
 
     def compound(self, node: ast.stmt, rest: Block, place: _Place) -> Block:
         """A statement that jumps may leave, with the rest of its block."""
@@ -178,12 +184,12 @@ class _Lowering:
         broke, continued = f"broke_{number}__", f"continued_{number}__"
         body, trip_place = node.body, _Place(number, ends_trip=True)
         trip, flags = self.watch(lambda: self.block(body, trip_place))
-        if continued in flags:
-            trip = [*quote("FLAG = False", at=node, FLAG=continued), *trip]
+        own = [name for name in (RETURNED, broke, continued) if name in flags]
+        trip = [*(line for name in own for line in self.clear(name, node)), *trip]
         returned = [RETURNED] if RETURNED in flags else []
         stops = [*returned, *([broke] if broke in flags else [])]
         after = [*_otherwise(node, broke in stops, broke), *rest]
-        start = quote("FLAG = False", at=node, FLAG=broke) if broke in stops else []
+        start = self.clear(broke, node) if broke in stops else []
         self.flags = {name: None for name in self.flags if name not in (broke, continued)}
         return [*start, _with_test(node, trip, stops), *self.guarded(returned, after, place)]
 
@@ -241,16 +247,14 @@ def _with_test(node: ast.While | ast.For, trip: Block, stops: list[str]) -> ast.
     if isinstance(node, ast.For):
         return TestedFor.of(node, test)
     if not _always_true(node.test):
-        values = test.values if isinstance(test, ast.BoolOp) else [test]
-        test = ast.copy_location(ast.BoolOp(ast.And(), [*values, node.test]), node.test)
+        test = ast.copy_location(ast.BoolOp(ast.And(), [test, node.test]), node.test)
     node.test = test
     return node
 
 
 def _none_of(flags: Sequence[str], at: ast.stmt) -> ast.expr:
-    """`not a and not b`."""
-    text = " and ".join(f"not {flag}" for flag in flags)
-    (statement,) = quote(text, at=at)
+    """A test that none of `flags` is set: they are Python's or captured truth values."""
+    (statement,) = quote(f"stator__.none_of({', '.join(flags)})", at=at)
     assert isinstance(statement, ast.Expr)
     return statement.value
 

@@ -28,7 +28,7 @@ finally:
 
 def rewrite_names(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
     """`tree` with its undefined names defined, and checked where they are read."""
-    return _Names(job).run(tree)
+    return _ReadRewriter(job).run(tree)
 
 
 def define(name: str, *, at: ast.AST) -> list[ast.stmt]:
@@ -46,7 +46,7 @@ def read_name(node: ast.Name, job: Job) -> ast.expr:
     return staged("read", name, at=node) if unsure or outside else name
 
 
-class _Names(Walk):
+class _ReadRewriter(Walk):
     def run(self, tree: ast.FunctionDef) -> ast.FunctionDef:
         tree = super().run(tree)
         known = [line for name in self.job.facts.initialised for line in define(name, at=tree)]

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from stator.source.contexts import is_staged_with
 from stator.source.nodes import COMPREHENSIONS, Comprehension, TestedFor
 from stator.source.scopes import (
-    Scope,
+    NameScope,
     bound_names,
     comprehension_inside,
     evaluated_children,
@@ -34,9 +34,9 @@ class Definite:
     deleted: Names  # names that are unbound somewhere: `del x`, `except E as x`
 
 
-def definite_assignment(body: list[ast.stmt], scope: Scope) -> Definite:
+def definite_assignment(body: list[ast.stmt], scope: NameScope) -> Definite:
     """The facts for a function with this `body`, whose jumps are lowered."""
-    walk = _Walk(frozenset(scope.locals))
+    walk = _ForwardWalk(frozenset(scope.locals))
     walk.block(body, frozenset(scope.parameters))
     deleted = frozenset(deleted_names(body))
     return Definite(MappingProxyType(walk.before), frozenset(walk.unsure), deleted)
@@ -53,7 +53,7 @@ class Exposure:
 def exposure_of(node: ast.expr | ast.stmt) -> Exposure:
     """The exposure of an expression or of a simple statement."""
     names = frozenset(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
-    walk = _Walk(names)
+    walk = _ForwardWalk(names)
     if isinstance(node, ast.stmt):
         bound = walk.statement(node, frozenset())
     else:
@@ -72,7 +72,7 @@ def deleted_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     return tuple(found)
 
 
-class _Walk:
+class _ForwardWalk:
     """One forward walk; each method takes what is bound before and gives what is after."""
 
     def __init__(self, names: Names) -> None:

@@ -17,7 +17,7 @@ from stator.source.definite import Definite, definite_assignment, deleted_names
 from stator.source.liveness import Liveness, all_captured, liveness
 from stator.source.nodes import Function, TestedFor
 from stator.source.scopes import (
-    Scope,
+    NameScope,
     bound_names,
     nonlocals_inside,
     own_nodes,
@@ -37,7 +37,7 @@ def is_staged(node: ast.AST) -> TypeGuard[ast.stmt]:
 class Facts:
     """The facts of one function whose jumps are lowered."""
 
-    scope: Scope
+    scope: NameScope
     state: Mapping[ast.stmt, tuple[str, ...]]  # of each staged statement, in a fixed order
     dead: Mapping[ast.stmt, tuple[str, ...]]  # the part of an `if`'s state unused after it
     tracked: frozenset[str]  # names that may hold `undefined` instead of being unbound
@@ -46,13 +46,13 @@ class Facts:
     shared: frozenset[str]  # names that nested functions assign
 
 
-def study(tree: ast.FunctionDef, original: Scope) -> Facts:
+def study(tree: ast.FunctionDef, original: NameScope) -> Facts:
     """The facts of `tree`, the lowered form of a function whose scope was `original`."""
     return _Study(tree, original).facts()
 
 
 class _Study:
-    def __init__(self, tree: ast.FunctionDef, original: Scope) -> None:
+    def __init__(self, tree: ast.FunctionDef, original: NameScope) -> None:
         self.body = tree.body
         self.scope = _with_dropped(scope_of(tree), original)
         self.staged = tuple(node for node in own_nodes(self.body) if is_staged(node))
@@ -122,12 +122,12 @@ def unsure_names(enclosing: Iterable[Function]) -> frozenset[str]:
     return frozenset(unsure)
 
 
-def _with_dropped(scope: Scope, original: Scope) -> Scope:
+def _with_dropped(scope: NameScope, original: NameScope) -> NameScope:
     """`scope` with the locals whose assignments were dead code and are gone."""
     outer = {*scope.globals, *scope.nonlocals}
     dropped = (name for name in original.locals if name not in outer)
     every = tuple(dict.fromkeys((*scope.locals, *dropped)))
-    return Scope(scope.parameters, every, scope.globals, scope.nonlocals)
+    return NameScope(scope.parameters, every, scope.globals, scope.nonlocals)
 
 
 def moved_parts(node: ast.stmt) -> list[ast.AST]:
@@ -157,7 +157,7 @@ def flat_parts(body: Iterable[ast.AST]) -> Iterable[ast.AST]:
             yield from flat_parts(node.body)
         elif isinstance(node, ast.Assign):
             yield from node.targets
-        elif isinstance(node, ast.AugAssign | ast.AnnAssign):
+        elif isinstance(node, ast.AugAssign) or (isinstance(node, ast.AnnAssign) and node.value):
             yield node.target
         elif isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Import | ast.ImportFrom):
             yield node

@@ -18,7 +18,7 @@ from stator.source.text import Source
 
 
 @dataclass(frozen=True)
-class Decision:
+class FenceRule:
     """What becomes of one kind of node."""
 
     verdict: Literal["allowed", "rewritten", "refused"]
@@ -61,15 +61,15 @@ _REFUSED = {
 }
 
 
-def _table() -> Mapping[str, Decision]:
-    table = {name: Decision("allowed") for name in _ALLOWED.split()}
-    table |= {name: Decision("rewritten") for name in _REWRITTEN.split()}
-    table |= {name: Decision("refused", *row) for name, row in _REFUSED.items()}
+def _table() -> Mapping[str, FenceRule]:
+    table = {name: FenceRule("allowed") for name in _ALLOWED.split()}
+    table |= {name: FenceRule("rewritten") for name in _REWRITTEN.split()}
+    table |= {name: FenceRule("refused", *row) for name, row in _REFUSED.items()}
     return MappingProxyType(table)
 
 
 FENCE = _table()
-_UNKNOWN = Decision("refused", "this syntax", "write it in the syntax of Python 3.13")
+_UNKNOWN = FenceRule("refused", "this syntax", "write it in the syntax of Python 3.13")
 _REFUSED_CALLS = MappingProxyType(
     {
         "exec": "call the code directly",
@@ -99,13 +99,13 @@ def refusals(source: Source) -> Iterator[UnsupportedSyntax]:
                                     edit=decision.edit)  # fmt: skip
 
 
-def _decide(node: ast.AST) -> Decision:
+def _decide(node: ast.AST) -> FenceRule:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
         name, bare = node.func.id, not (node.args or node.keywords)
         if name in _REFUSED_CALLS and (bare or name not in _ONLY_BARE):
-            return Decision("refused", f"a call of `{name}`", _REFUSED_CALLS[name])
+            return FenceRule("refused", f"a call of `{name}`", _REFUSED_CALLS[name])
     if isinstance(node, COMPREHENSIONS) and any(item.is_async for item in node.generators):
-        return Decision("refused", "an `async` comprehension", _ASYNC)
+        return FenceRule("refused", "an `async` comprehension", _ASYNC)
     return FENCE.get(type(node).__name__, _UNKNOWN)
 
 

@@ -13,7 +13,7 @@ from stator.source.text import Definition, Source
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundFunction:
     """A function of a file: its dotted name, its tree, and the names of its decorators."""
 
     name: str  # `Decoder.forward`, `outer.inner`
@@ -36,7 +36,7 @@ class Found:
 class File:
     """What stands in a file: its functions, and the names given to `to_static` by a call."""
 
-    functions: tuple[Found, ...]
+    functions: tuple[FoundFunction, ...]
     made_static: frozenset[str]
 
 
@@ -53,7 +53,7 @@ def read_file(file: str, text: str) -> File:
     imported = _imports(tree)
     lines = [f"{line}\n" for line in text.split("\n")]  # as Python counts them
     functions = tuple(
-        Found(
+        FoundFunction(
             ".".join((*around.names, _name(node))),
             node,
             tuple(_dotted(item, imported) for item in getattr(node, "decorator_list", ())),

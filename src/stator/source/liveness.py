@@ -30,12 +30,12 @@ class Liveness:
 
 def liveness(body: list[ast.stmt]) -> Liveness:
     """The facts for a function with this `body`, whose jumps are lowered."""
-    walk = _Walk()
+    walk = _BackwardWalk()
     walk.block(body, NOTHING)
     return Liveness(MappingProxyType(walk.out), MappingProxyType(walk.inside))
 
 
-class _Walk:
+class _BackwardWalk:
     """One backward walk; each method takes what is live after and gives what is before."""
 
     def __init__(self) -> None:

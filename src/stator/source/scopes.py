@@ -22,7 +22,7 @@ class Uses:
 
 
 @dataclass(frozen=True)
-class Scope:
+class NameScope:
     """The names of one function."""
 
     parameters: tuple[str, ...]
@@ -31,7 +31,7 @@ class Scope:
     nonlocals: tuple[str, ...]  # declared `nonlocal`
 
 
-def scope_of(function: Function) -> Scope:
+def scope_of(function: Function) -> NameScope:
     """The scope of `function` itself, nested functions left out."""
     body = function.body if isinstance(function.body, list) else [function.body]
     declared = [node for node in own_nodes(body) if isinstance(node, ast.Global | ast.Nonlocal)]
@@ -46,7 +46,7 @@ def scope_of(function: Function) -> Scope:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
     every = tuple(dict.fromkeys([*parameters, *bound, *annotated]))
-    return Scope(parameters, every, global_names, nonlocal_names)
+    return NameScope(parameters, every, global_names, nonlocal_names)
 
 
 def _declared(statements: Iterable[ast.Global | ast.Nonlocal]) -> tuple[str, ...]:

@@ -58,16 +58,16 @@ def read_source(function: types.FunctionType) -> Source:
 
 
 @dataclass(frozen=True)
-class _Found:
+class _FoundDefinition:
     node: Definition
     class_name: str | None
     enclosing: tuple[Definition, ...]
 
 
-_Index = dict[tuple[str, int], tuple[_Found, ...]]
+_Index = dict[tuple[str, int], tuple[_FoundDefinition, ...]]
 
 
-def _find(code: types.CodeType, index: _Index) -> _Found:
+def _find(code: types.CodeType, index: _Index) -> _FoundDefinition:
     found = index.get((code.co_name, code.co_firstlineno), ())
     if len(found) > 1:
         found = _innermost(tuple(entry for entry in found if _holds(entry.node, code)))
@@ -83,7 +83,7 @@ def _holds(node: Definition, code: types.CodeType) -> bool:
     return all(_span(node)[0] <= start and end <= _span(node)[1] for start, end in _places(code))
 
 
-def _innermost(found: tuple[_Found, ...]) -> tuple[_Found, ...]:
+def _innermost(found: tuple[_FoundDefinition, ...]) -> tuple[_FoundDefinition, ...]:
     """The entries that hold no other: a lambda in a lambda stands inside both."""
     starts = [_span(entry.node)[0] for entry in found]
     nested = all(_span(a.node)[1] >= _span(b.node)[1] for a, b in itertools.pairwise(found))
@@ -115,7 +115,7 @@ def _definitions(file: str, text: str) -> _Index:
     return index
 
 
-def _code_names(found: _Found) -> tuple[str, ...]:
+def _code_names(found: _FoundDefinition) -> tuple[str, ...]:
     """The name of the function's code, and the one it has once it is rewritten."""
     if isinstance(found.node, ast.Lambda):
         return ("<lambda>",)
@@ -138,14 +138,14 @@ def _first_lines(node: Definition) -> tuple[int, ...]:
     return tuple(sorted({node.lineno, *(item.lineno for item in decorators[:1])}))
 
 
-def _walk(tree: ast.AST) -> Iterator[_Found]:
+def _walk(tree: ast.AST) -> Iterator[_FoundDefinition]:
     pending: list[tuple[ast.AST, str | None, tuple[Definition, ...]]] = [(tree, None, ())]
     while pending:
         node, class_name, around = pending.pop()
         if isinstance(node, ast.ClassDef):
             class_name = node.name
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield _Found(node, class_name, around)
+            yield _FoundDefinition(node, class_name, around)
             around = (*around, node)
         pending.extend((child, class_name, around) for child in ast.iter_child_nodes(node))
 

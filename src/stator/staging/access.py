@@ -6,37 +6,46 @@ import collections
 import functools
 import inspect
 import types
-from typing import Any
 
 import numpy
 import torch
 from torch.nn.utils import parametrize
 
-from stator.capture.arrays import CapturedArray
 from stator.capture.branches import defined
-from stator.capture.numbers import Number, either
-from stator.capture.places import current_place
-from stator.capture.values import (
-    CapturedComplex,
+from stator.capture.conditions import as_union, raise_if, select
+from stator.capture.conversions import index as as_index
+from stator.capture.numbers import either
+from stator.containers import definitions, lists, runtime_tables
+from stator.containers.dict_calls import (
+    get_or_make,
+    is_captured_key,
+    lookup,
+    makes_defaults,
+    refused_key,
+    set_key,
+)
+from stator.containers.maybe_keys import is_partial, maybe_absent
+from stator.containers.tensor_index import read_tensor, write_tensor
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.library.host_rules import HostMethod
+from stator.library.number_calls import number_attribute
+from stator.library.numpy_calls import live_array
+from stator.library.user_methods import user_method, user_property, user_setter
+from stator.state.library_objects import note_object
+from stator.state.session import Session
+from stator.values.annotations import Staged
+from stator.values.arrays import CapturedArray
+from stator.values.staged import (
     StagedDefaultDict,
     StagedDeque,
     StagedDict,
     StagedList,
-    Undefined,
-    Variant,
-    distribute,
     is_table,
+    python_name,
 )
-from stator.errors import UnsupportedCall
-from stator.staging import definitions, lists, tables
-from stator.staging.dict_calls import get_or_make, is_captured_key, lookup, refused_key, set_key
-from stator.staging.number_calls import number_attribute
-from stator.staging.numpy_calls import live_array
-from stator.staging.partial import is_partial, maybe_absent
-from stator.staging.protocols import user_method, user_property, user_setter
-from stator.staging.session import Session
-from stator.staging.tensor_index import read_tensor, write_tensor
-from stator.staging.truth import index as as_index
+from stator.values.symbolic import CapturedComplex, HostObject, Number, Undefined
+from stator.values.union import Union, distribute
 
 MAX_CHOICES = 64  # a sequence longer than this is not chosen from item by item
 LIST_LIKE = (
@@ -49,6 +58,7 @@ LIST_LIKE = (
     torch.nn.ParameterList,
 )
 GRAPH = "the autograd graph is not part of a program"
+NO_BOUND = "slice indices must be integers or None or have an __index__ method"
 REFUSED_ATTRIBUTES = {
     "grad": "the gradient of a tensor changes from step to step",
     "data": "`.data` hides what is read and written",
@@ -56,9 +66,9 @@ REFUSED_ATTRIBUTES = {
 }
 
 
-def get(session: Session, obj: Any, name: str) -> Any:
+def get(session: Session, obj: Staged, name: str) -> Staged:
     """`obj.name`."""
-    if isinstance(obj, Variant):
+    if isinstance(obj, Union):
         return session.recorder.apply(obj, lambda one: get(session, one, name))
     if isinstance(obj, torch.Tensor) and (
         name in REFUSED_ATTRIBUTES or (name == "is_leaf" and obj.requires_grad)
@@ -68,30 +78,50 @@ def get(session: Session, obj: Any, name: str) -> Any:
         raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
                               at=current_place(), fix="use `.detach()`", edit=edit)  # fmt: skip
     if isinstance(obj, torch.nn.Module):
-        session.own_module(obj)
-    if isinstance(obj, Number | CapturedComplex):
-        return number_attribute(session, obj, name)
+        session.add_module(obj)
+    if isinstance(obj, Number | CapturedComplex | HostObject):
+        return _symbolic_attribute(session, obj, name)
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
-        set_attribute(session, obj, name, session.call(cached.func, obj))
+        set_attribute(session, obj, name, session.interpreter.call_method(cached.func, obj))
     getter = user_property(obj, name)
     if getter is not None:
         kind = (type(obj),) if isinstance(getter, functools.partial) else ()  # of a descriptor
-        return session.call(getter, obj, *kind)
+        return session.interpreter.call_method(getter, obj, *kind)
     if is_parametrized(obj, name):
-        return session.call(obj.parametrizations[name])
+        return session.interpreter.call(obj.parametrizations[name])
     fallback = user_method(obj, "__getattr__")
     if fallback is not None and not _has_plainly(obj, name):
-        return session.call(fallback, obj, name)
-    value = getattr(obj, name)
-    if isinstance(value, Variant):
+        return session.interpreter.call_method(fallback, obj, name)
+    if isinstance(obj, torch.Tensor):
+        session.reads.read_tensor_method(name)
+    try:
+        value = getattr(obj, name)
+    except AttributeError:
+        session.reads.read_absent_attribute(obj, name)
+        raise
+    if isinstance(value, Union):
         value = _without_undefined(session, value, AttributeError(
             f"'{type(obj).__name__}' object has no attribute '{name}'"))  # fmt: skip
-    session.guards.read_attribute(obj, name, value)
+    return _read(session, obj, name, value)
+
+
+def _read(session: Session, obj: Staged, name: str, value: Staged) -> Staged:
+    """`value`, which `obj` has under `name`, as converted code sees it."""
+    if name == "__dict__" and type(value) is dict and not isinstance(obj, types.ModuleType):
+        session.provenance.add_attributes(value, obj)
+        return value
+    session.reads.read_attribute(obj, name, value)
     return shadowed(session, value)
 
 
-def _has_plainly(obj: Any, name: str) -> bool:
+def _symbolic_attribute(session: Session, obj: Staged, name: str) -> Staged:
+    if isinstance(obj, HostObject):
+        return HostMethod(obj, name)
+    return number_attribute(session, obj, name)
+
+
+def _has_plainly(obj: object, name: str) -> bool:
     """Is there an attribute `name`, without asking `__getattr__`?"""
     try:
         object.__getattribute__(obj, name)
@@ -100,68 +130,50 @@ def _has_plainly(obj: Any, name: str) -> bool:
     return True
 
 
-def is_parametrized(obj: Any, name: str) -> bool:
+def is_parametrized(obj: object, name: str) -> bool:
     """Is `obj.name` computed by parametrizations, which users may have written?"""
     return isinstance(obj, torch.nn.Module) and parametrize.is_parametrized(obj, name)
 
 
-def shadowed(session: Session, value: Any) -> Any:
+def shadowed(session: Session, value: object) -> Staged:
     """A plain list or array from outside, as what stands for it during this capture."""
     if isinstance(value, numpy.ndarray):
         return live_array(session, value)
-    return session.shadow(value) if type(value) is list else value
+    return session.stand_in(value) if type(value) is list else value
 
 
-def set_attribute(session: Session, obj: Any, name: str, value: Any) -> None:
+def set_attribute(session: Session, obj: object, name: str, value: object) -> None:
     """`obj.name = value`."""
-    if isinstance(obj, Variant):
+    if isinstance(obj, Union):
         session.recorder.apply(obj, lambda one: set_attribute(session, one, name, value))
         return
     own = user_method(obj, "__setattr__")
     if own is not None:
-        session.call(own, obj, name, value)
+        session.interpreter.call_method(own, obj, name, value)
         return
     setter = user_setter(obj, name)
     if setter is not None:
-        session.call(setter, obj, value)
+        session.interpreter.call_method(setter, obj, value)
         return
     note_object(session, obj)
     setattr(obj, name, value)
 
 
-def delete_attribute(session: Session, obj: Any, name: str) -> None:
+def delete_attribute(session: Session, obj: object, name: str) -> None:
     """`del obj.name`."""
     note_object(session, obj)
     delattr(obj, name)
 
 
-def note_object(session: Session, obj: Any) -> None:
-    """Everything that setting an attribute of `obj` can change."""
-    if isinstance(obj, torch.Tensor):
-        raise UnsupportedCall("an attribute of a tensor is set", at=current_place(),
-                              fix="keep the value in a variable of its own")  # fmt: skip
-    if hasattr(obj, "__dict__") and not isinstance(obj, type):
-        session.note(obj)
-    else:
-        raise UnsupportedCall(
-            f"an attribute of {obj!r} is set, which cannot be followed", at=current_place(),
-            fix="keep the value in a local variable or on an ordinary object",
-        )  # fmt: skip
-    if isinstance(obj, torch.nn.Module):
-        for table in (obj._parameters, obj._buffers, obj._modules):
-            if session.guards.is_outside(obj):
-                session.guards.own(table)
-            session.note(table)
-
-
-def getitem(session: Session, obj: Any, key: Any) -> Any:
+def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
     """`obj[key]`."""
-    obj = session.seen(obj)
-    if isinstance(obj, Variant) or _has_variant(key):
+    obj = session.staged(obj)
+    key = _each_truth(session, obj, key)
+    if isinstance(obj, Union) or _has_variant(key):
         return _each_way(session, lambda o, k: getitem(session, o, k), obj, key)
     method = user_method(obj, "__getitem__")
     if method is not None:
-        return session.call(method, obj, key)
+        return session.interpreter.call_method(method, obj, key)
     if isinstance(obj, CapturedArray):
         return CapturedArray(getitem(session, obj.tensor, _array_key(key)))
     if isinstance(obj, torch.Tensor):
@@ -171,7 +183,7 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
     if is_table(obj) or (
         is_captured_key(key) and (is_partial(obj) or isinstance(obj, StagedDefaultDict))
     ):
-        return tables.get_key(session, obj, key)
+        return runtime_tables.get_key(session, obj, key)
     if isinstance(obj, StagedDefaultDict) and obj.default_factory is not None:
         return get_or_make(session, obj, key)
     if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and (
@@ -183,34 +195,38 @@ def getitem(session: Session, obj: Any, key: Any) -> Any:
     if isinstance(obj, dict) and hasattr(type(obj), "__missing__"):
         return _read_or_missing(session, obj, key)
     value = obj[key]
-    if isinstance(value, Variant):
+    if isinstance(value, Union):
         value = _without_undefined(session, value, KeyError(key))
-    session.guards.read_item(obj, key, value)
+    session.reads.read_item(obj, key, value)
     return shadowed(session, value)
 
 
-def _read_or_missing(session: Session, obj: dict[Any, Any], key: Any) -> Any:
+def _read_or_missing(session: Session, obj: dict[Staged, Staged], key: object) -> Staged:
     """`obj[key]` of a dict with `__missing__`, which may insert the key."""
+    if makes_defaults(obj) and (key not in obj or maybe_absent(obj[key])):
+        return get_or_make(session, obj, key)
     missing = types.MethodType(type(obj).__missing__, obj)  # type: ignore[attr-defined]
     held = obj.get(key, Undefined(str(key)))
     if maybe_absent(held):
         return session.recorder.apply_all(
-            held, lambda one: session.call(missing, key) if isinstance(one, Undefined) else one
+            held,
+            lambda one: (
+                session.interpreter.call(missing, key) if isinstance(one, Undefined) else one
+            ),
         )
     if isinstance(held, Undefined):
         session.note(obj)
-        return shadowed(session, session.call(missing, key))
-    session.guards.read_item(obj, key, held)
+        return shadowed(session, session.interpreter.call(missing, key))
+    session.reads.read_item(obj, key, held)
     return shadowed(session, held)
 
 
-def _list_item(session: Session, obj: Any, key: Any) -> Any:
+def _list_item(session: Session, obj: Staged, key: Staged) -> Staged:
     recorder = session.recorder
     if isinstance(obj, StagedDeque):
         _check_deque_index(session, obj, key)
     if isinstance(key, slice):
-        bounds = (as_index(recorder, b) for b in (key.start, key.stop, key.step))
-        key = slice(*bounds)
+        key = _slice_of(session, key)
         symbolic = any(map(_is_symbolic, (key.start, key.stop, key.step)))
         if symbolic and not isinstance(obj, list):
             return _choose_slice(session, obj, key)
@@ -218,31 +234,33 @@ def _list_item(session: Session, obj: Any, key: Any) -> Any:
             return lists.list_slice(recorder, obj, key)
         taken = obj[key]
         return StagedList(taken) if isinstance(obj, list) else taken
-    key = as_index(recorder, key)
+    key = as_index(recorder, key, _no_position(obj))
     if lists.is_captured(obj):
         return lists.list_get(recorder, obj, key)
     if isinstance(key, torch.SymInt):
-        return _choose_item(session, list(obj), key, _sequence_name(obj))
+        return _choose_item(session, list(obj), key, lists.sequence_name(obj))
     value = obj[key]
-    session.guards.read_item(obj, key, value)
+    session.reads.read_item(obj, key, value)
     return shadowed(session, value)
 
 
-def _check_deque_index(session: Session, obj: StagedDeque, key: Any) -> None:
+def _no_position(obj: Staged) -> str:
+    """Python's message for a position that is no integer."""
+    if isinstance(obj, str):
+        return "string indices must be integers, not '{}'"
+    name = "tuple" if lists.is_captured(obj) and obj.is_tuple else python_name(obj)
+    return f"{name} indices must be integers or slices, not {{}}"
+
+
+def _check_deque_index(session: Session, obj: StagedDeque, key: object) -> None:
     if isinstance(key, slice):
         raise TypeError("sequence index must be integer, not 'slice'")
-    key, count = as_index(session.recorder, key), session.call(len, obj)
+    key, count = as_index(session.recorder, key), session.interpreter.call(len, obj)
     outside = either(key >= count, key < -count)
-    session.raise_if(outside, IndexError("deque index out of range"))
+    raise_if(session.recorder, outside, IndexError("deque index out of range"))
 
 
-def _sequence_name(obj: Any) -> str:
-    """What Python's own message calls a sequence."""
-    names = ((str, "string"), (tuple, "tuple"), (range, "range object"))
-    return next((name for cls, name in names if isinstance(obj, cls)), "list")
-
-
-def _choose_slice(session: Session, obj: Any, key: slice) -> Any:
+def _choose_slice(session: Session, obj: Staged, key: slice) -> Staged:
     """A slice of a sequence of known length, by captured bounds: one of those there can be."""
     if isinstance(key.step, torch.SymInt) or len(obj) > MAX_CHOICES:
         raise UnsupportedCall(
@@ -259,32 +277,33 @@ def _choose_slice(session: Session, obj: Any, key: slice) -> Any:
     )
 
 
-def _for_each_bound(session: Session, bound: Any, length: int, function: Any) -> Any:
+def _for_each_bound(session: Session, bound: Staged, length: int, function: Staged) -> Staged:
     """`function(bound)`, for each bound of a slice that makes a difference."""
-    at = torch.sym_max(0, session.select(bound < 0, bound + length, bound))
+    at = torch.sym_max(0, select(session.recorder, bound < 0, bound + length, bound))
     position = torch.sym_min(at, length)
-    choices = Variant(position, tuple(range(length + 1)), session.recorder.apply)
+    choices = Union(position, tuple(range(length + 1)), session.recorder.apply)
     return session.recorder.apply_all(choices, function)
 
 
-def _choose_item(session: Session, items: list[Any], key: torch.SymInt, what: str) -> Any:
+def _choose_item(session: Session, items: list[object], key: torch.SymInt, what: str) -> Staged:
     """One of several Python values, by a captured number: bounds are checked as Python does."""
     recorder, count = session.recorder, len(items)
     outside = either(key >= count, key < -count)
-    session.raise_if(outside, IndexError(f"{what} index out of range"))
+    raise_if(session.recorder, outside, IndexError(f"{what} index out of range"))
     if not items:
         return None
     position = key % count  # negative numbers count from the end
-    return recorder.apply_all(Variant(position, tuple(items), recorder.apply), lambda one: one)
+    return recorder.apply_all(Union(position, tuple(items), recorder.apply), lambda one: one)
 
 
-def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
+def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
     """`obj[key] = value`."""
-    obj = session.seen(obj)
-    if isinstance(obj, Variant) or _has_variant(key):
+    obj = session.staged(obj)
+    key = _each_truth(session, obj, key)
+    if isinstance(obj, Union) or _has_variant(key):
         _each_way(session, lambda o, k: setitem(session, o, k, value), obj, key)
     elif (method := user_method(obj, "__setitem__")) is not None:
-        session.call(method, obj, key, value)
+        session.interpreter.call_method(method, obj, key, value)
     elif isinstance(obj, CapturedArray):
         setitem(session, obj.tensor, _array_key(key), _array_key(value))
     elif isinstance(obj, torch.Tensor):
@@ -293,8 +312,8 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
         _refuse_tuple(obj, "assignment")
         session.note(obj)
         _set_list_item(session, obj, key, value)
-    elif is_table(obj) or (is_captured_key(key) and tables.can_become_table(obj)):
-        tables.set_key(session, obj, key, value)
+    elif is_table(obj) or (is_captured_key(key) and runtime_tables.can_become_table(obj)):
+        runtime_tables.set_key(session, obj, key, value)
     elif is_captured_key(key) or isinstance(key, torch.Tensor):
         raise refused_key(obj, "an item is set by")
     elif type(obj) is dict or isinstance(obj, StagedDict):
@@ -304,8 +323,8 @@ def setitem(session: Session, obj: Any, key: Any, value: Any) -> None:
         obj[key] = value
 
 
-def _set_tensor_item(session: Session, obj: torch.Tensor, key: Any, value: Any) -> None:
-    if isinstance(value, Variant):
+def _set_tensor_item(session: Session, obj: torch.Tensor, key: object, value: object) -> None:
+    if isinstance(value, Union):
         distribute(lambda v: setitem(session, obj, key, v), (value,), {})
         return
     write_tensor(obj, _tensor_index(session, key), value)
@@ -317,12 +336,12 @@ def _refuse_tuple(obj: StagedList, what: str) -> None:
         raise TypeError(f"'tuple' object {verb} support item {what}")
 
 
-def _set_list_item(session: Session, obj: StagedList, key: Any, value: Any) -> None:
+def _set_list_item(session: Session, obj: StagedList, key: Staged, value: Staged) -> None:
     recorder = session.recorder
     if isinstance(key, slice):
-        _set_slice(session, obj, _slice_of(session, key), session.call(list, value))
+        _set_slice(session, obj, _slice_of(session, key), session.interpreter.call(list, value))
         return
-    key = as_index(recorder, key)
+    key = as_index(recorder, key, _no_position(obj))
     if lists.is_captured(obj):
         lists.set_item(recorder, obj, key, value)
     elif isinstance(key, torch.SymInt):
@@ -332,7 +351,8 @@ def _set_list_item(session: Session, obj: StagedList, key: Any, value: Any) -> N
 
 
 def _slice_of(session: Session, key: slice) -> slice:
-    return slice(*(as_index(session.recorder, b) for b in (key.start, key.stop, key.step)))
+    bounds = (key.start, key.stop, key.step)
+    return slice(*(as_index(session.recorder, bound, NO_BOUND) for bound in bounds))
 
 
 def _is_open(obj: StagedList, key: slice) -> bool:
@@ -340,7 +360,7 @@ def _is_open(obj: StagedList, key: slice) -> bool:
     return lists.is_captured(obj) or any(map(_is_symbolic, (key.start, key.stop, key.step)))
 
 
-def _set_slice(session: Session, obj: StagedList, key: slice, value: Any) -> None:
+def _set_slice(session: Session, obj: StagedList, key: slice, value: Staged) -> None:
     """`obj[start:stop:step] = value`."""
     if not _is_open(obj, key) and not lists.is_captured(value):
         list.__setitem__(obj, key, value)
@@ -350,8 +370,8 @@ def _set_slice(session: Session, obj: StagedList, key: slice, value: Any) -> Non
             "a slice with a step, of a list whose length only a run knows, is assigned",
             at=current_place(), fix="assign the items in a loop",
         )  # fmt: skip
-    new = session.run(definitions.with_slice, obj, key.start, key.stop, value)
-    lists.take_over(obj, new)
+    new = session.interpreter.run(definitions.with_slice, obj, key.start, key.stop, value)
+    lists.replace_contents(obj, new)
 
 
 def _delete_slice(session: Session, obj: StagedList, key: slice) -> None:
@@ -365,27 +385,31 @@ def _delete_slice(session: Session, obj: StagedList, key: slice) -> None:
             fix="delete it forwards, or build a new list",
         )  # fmt: skip
     step = 1 if key.step is None else key.step
-    lists.take_over(obj, session.run(definitions.without_slice, obj, key.start, key.stop, step))
+    lists.replace_contents(
+        obj, session.interpreter.run(definitions.without_slice, obj, key.start, key.stop, step)
+    )
 
 
-def _set_chosen_item(session: Session, obj: StagedList, key: torch.SymInt, value: Any) -> None:
+def _set_chosen_item(session: Session, obj: StagedList, key: torch.SymInt, value: object) -> None:
     """Write one of several items, by a captured number."""
     count = len(obj)
-    session.raise_if(
-        either(key >= count, key < -count), IndexError("list assignment index out of range")
+    raise_if(
+        session.recorder,
+        either(key >= count, key < -count),
+        IndexError("list assignment index out of range"),
     )
     position = key % count
     for k in range(count):
         kept = obj[k]
-        list.__setitem__(obj, k, session.select(position == k, value, kept))
+        list.__setitem__(obj, k, select(session.recorder, position == k, value, kept))
 
 
-def delitem(session: Session, obj: Any, key: Any) -> None:
+def delitem(session: Session, obj: Staged, key: Staged) -> None:
     """`del obj[key]`."""
-    obj = session.seen(obj)
+    obj = session.staged(obj)
     method = user_method(obj, "__delitem__")
     if method is not None:
-        session.call(method, obj, key)
+        session.interpreter.call_method(method, obj, key)
         return
     if isinstance(obj, StagedList):
         _refuse_tuple(obj, "deletion")
@@ -399,8 +423,8 @@ def delitem(session: Session, obj: Any, key: Any) -> None:
         else:
             list.__delitem__(obj, key)
         return
-    if is_table(obj) or (is_captured_key(key) and tables.can_become_table(obj)):
-        tables.delete_key(session, obj, key)
+    if is_table(obj) or (is_captured_key(key) and runtime_tables.can_become_table(obj)):
+        runtime_tables.delete_key(session, obj, key)
         return
     if is_captured_key(key):
         raise refused_key(obj, "an item is deleted by")
@@ -408,31 +432,30 @@ def delitem(session: Session, obj: Any, key: Any) -> None:
     del obj[key]
 
 
-def _note_container(session: Session, obj: Any) -> None:
+def _note_container(session: Session, obj: object) -> None:
     if isinstance(obj, list | dict | collections.deque | torch.nn.Module):
         session.note(obj)
-    elif session.recorder.depth or session.guards.is_outside(obj):
+    elif session.recorder.depth or session.provenance.is_external(obj):
         where = "inside a branch or a loop of the program" if session.recorder.depth else (
             "from outside, which only the capture would do")  # fmt: skip
         raise UnsupportedCall(f"a {type(obj).__name__} is written {where}", at=current_place(),
                               fix="use a list, a dict or a tensor")  # fmt: skip
 
 
-def _tensor_index(session: Session, key: Any) -> Any:
+def _tensor_index(session: Session, key: object) -> Staged:
     """An index torch can record: 0-d integer tensors become numbers, as eager reads them."""
     if isinstance(key, CapturedArray):
         key = key.tensor
     if isinstance(key, tuple):
         return tuple(_tensor_index(session, part) for part in key)
     if isinstance(key, slice):
-        bounds = (as_index(session.recorder, b) for b in (key.start, key.stop, key.step))
-        return slice(*bounds)
+        return _slice_of(session, key)
     if isinstance(key, torch.Tensor) and key.dim() == 0 and _is_integer(key):
         return as_index(session.recorder, key)
     return list(key) if isinstance(key, StagedList) else key
 
 
-def _array_key(key: Any) -> Any:
+def _array_key(key: object) -> Staged:
     """Arrays in an index, or to be written, as the tensors they are."""
     if isinstance(key, tuple):
         return tuple(_array_key(part) for part in key)
@@ -444,24 +467,33 @@ def _is_integer(tensor: torch.Tensor) -> bool:
     return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
 
 
-def _is_symbolic(key: Any) -> bool:
+def _is_symbolic(key: object) -> bool:
     return isinstance(key, torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool)
 
 
-def _each_way(session: Session, function: Any, obj: Any, key: Any) -> Any:
+def _each_way(session: Session, function: Staged, obj: Staged, key: Staged) -> Staged:
     """`function(obj, key)` for each object, and each key, that there can be."""
-    if isinstance(obj, Variant):
+    if isinstance(obj, Union):
         return session.recorder.apply(obj, lambda one: function(one, key))
     return distribute(lambda k: function(obj, k), (key,), {})
 
 
-def _has_variant(key: Any) -> bool:
-    return isinstance(key, Variant) or (
-        isinstance(key, tuple) and any(isinstance(part, Variant) for part in key)
+def _each_truth(session: Session, obj: object, key: object) -> Staged:
+    """A captured bool in the index of a tensor: False and True add dimensions of other sizes."""
+    if not isinstance(obj, torch.Tensor | CapturedArray):
+        return key
+    if isinstance(key, tuple):
+        return tuple(_each_truth(session, obj, part) for part in key)
+    return as_union(session.recorder, key) if isinstance(key, torch.SymBool) else key
+
+
+def _has_variant(key: object) -> bool:
+    return isinstance(key, Union) or (
+        isinstance(key, tuple) and any(isinstance(part, Union) for part in key)
     )
 
 
-def _without_undefined(session: Session, value: Variant, error: Exception) -> Any:
+def _without_undefined(session: Session, value: Union, error: Exception) -> Staged:
     if any(isinstance(one, Undefined) for one in value.alternatives):
         return defined(session.recorder, value, error)
     return value

@@ -14,17 +14,21 @@ from typing import Any
 
 import torch
 
-from stator.capture.carry import list_of
-from stator.capture.numbers import Number, both, kind_of_number
-from stator.capture.values import CapturedComplex, CapturedText, StagedList, Variant, distribute
-from stator.staging import definitions
-from stator.staging.dict_calls import union
-from stator.staging.lists import concatenated, is_captured, is_tuple, repeated
-from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
-from stator.staging.protocols import user_method
-from stator.staging.session import Session
-from stator.staging.text import fstring, is_text_symbolic, percent_format
-from stator.staging.truth import to_int
+from stator.capture.conditions import as_union, choose
+from stator.capture.conversions import index, to_int
+from stator.capture.flatten import list_of
+from stator.capture.numbers import both
+from stator.containers import definitions
+from stator.containers.dict_calls import refuse_open_views, union
+from stator.containers.lists import concatenated, is_captured, is_tuple, repeated
+from stator.library.number_calls import complex_arithmetic, number_op, plain_number
+from stator.library.text import fstring, is_text_symbolic, percent_format
+from stator.library.user_methods import user_method
+from stator.state.session import VIEWS, Session
+from stator.values.annotations import Staged
+from stator.values.staged import StagedList
+from stator.values.symbolic import CapturedComplex, CapturedText, Number, kind_of_number
+from stator.values.union import Union, distribute
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -41,16 +45,20 @@ CAPTURED = (Number, CapturedComplex)
 PLAIN = (torch.Tensor, int, float, complex)
 
 
-def arithmetic(session: Session, left: Any, sign: str, right: Any) -> Any:
+def arithmetic(session: Session, left: object, sign: str, right: object) -> Staged:
     """`left SIGN right`."""
     if isinstance(left, PLAIN) and isinstance(right, PLAIN):
         return PYTHON[sign](left, right)
-    if isinstance(left, Variant) or isinstance(right, Variant):
+    if isinstance(left, Union) or isinstance(right, Union):
         return distribute(lambda a, b: arithmetic(session, a, sign, b), (left, right), {})
+    if isinstance(left, VIEWS) or isinstance(right, VIEWS):
+        refuse_open_views(session, left, right)
     if sign == "|" and isinstance(left, dict) and isinstance(right, dict):
         return union(session, left, right)
+    if sign == "%" and isinstance(left, str):
+        return _texts(session, left, sign, right)
     if isinstance(left, list) or isinstance(right, list):
-        return _lists(session, session.seen(left), sign, session.seen(right))
+        return _lists(session, session.staged(left), sign, session.staged(right))
     if isinstance(left, str | CapturedText):
         return _texts(session, left, sign, right)
     if isinstance(right, str | CapturedText):
@@ -60,7 +68,7 @@ def arithmetic(session: Session, left: Any, sign: str, right: Any) -> Any:
     return _python(session, left, sign, right)
 
 
-def _numbers(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _numbers(session: Session, left: object, sign: str, right: object) -> Staged:
     """Arithmetic with a captured number."""
     if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):
         return complex_arithmetic(session, left, sign, right)
@@ -73,14 +81,14 @@ def _numbers(session: Session, left: Any, sign: str, right: Any) -> Any:
     return _python(session, left, sign, right)
 
 
-def _python(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _python(session: Session, left: object, sign: str, right: object) -> Staged:
     method = user_method(left, f"__{PYTHON[sign].__name__.rstrip('_')}__")
     if method is not None:
-        return session.call(method, left, right)
+        return session.interpreter.call_method(method, left, right)
     return PYTHON[sign](left, right)
 
 
-def _truth_values(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _truth_values(session: Session, left: object, sign: str, right: object) -> Staged:
     """A captured truth value in arithmetic."""
     truths = all(isinstance(one, torch.SymBool | bool) for one in (left, right))
     if truths and sign in "&|":
@@ -89,7 +97,8 @@ def _truth_values(session: Session, left: Any, sign: str, right: Any) -> Any:
         return number_op(session, "ne", "bool", left, right)
     if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
         either = [
-            session.either(one) if isinstance(one, torch.SymBool) else one for one in (left, right)
+            as_union(session.recorder, one) if isinstance(one, torch.SymBool) else one
+            for one in (left, right)
         ]
         return arithmetic(session, either[0], sign, either[1])
     left, right = (
@@ -98,14 +107,14 @@ def _truth_values(session: Session, left: Any, sign: str, right: Any) -> Any:
     return arithmetic(session, left, sign, right)
 
 
-def _is_recorded(left: Any, right: Any) -> bool:
+def _is_recorded(left: object, right: object) -> bool:
     """Two numbers, of which the right one is captured, or one is a float."""
     if not all(isinstance(x, Number | bool | int | float) for x in (left, right)):
         return False
     return isinstance(right, Number) or isinstance(left, torch.SymFloat) or isinstance(right, float)
 
 
-def _record(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _record(session: Session, left: object, sign: str, right: object) -> Staged:
     kinds = (kind_of_number(left), kind_of_number(right))
     kind: Any = "float" if "float" in kinds else "int"
     if sign == "**" and kind == "int" and isinstance(right, torch.SymInt):
@@ -115,37 +124,39 @@ def _record(session: Session, left: Any, sign: str, right: Any) -> Any:
     return number_op(session, RECORDED[sign], kind, left, right)
 
 
-def _whole_power(session: Session, left: Any, right: torch.SymInt) -> Any:
+def _whole_power(session: Session, left: object, right: torch.SymInt) -> Staged:
     """An int to a power: a float where the power is negative."""
-    return session.choose(
+    return choose(
+        session.recorder,
         right < 0,
         lambda: number_op(session, "pow", "float", left, right),
         lambda: number_op(session, "pow", "int", left, right),
     )
 
 
-def _float_power(session: Session, left: Any, right: Any) -> Any:
+def _float_power(session: Session, left: Staged, right: object) -> Staged:
     """A float, but for a negative number to a power that is not whole, which is complex."""
     if isinstance(right, int | torch.SymInt) or (isinstance(right, float) and right.is_integer()):
         return number_op(session, "pow", "float", left, right)
     whole = number_op(session, "eq", "bool", number_op(session, "mod", "float", right, 1.0), 0.0)
-    return session.choose(
+    return choose(
+        session.recorder,
         both(left < 0, torch.sym_not(whole)),
         lambda: number_op(session, "pow", "complex", left, right),
         lambda: number_op(session, "pow", "float", left, right),
     )
 
 
-def _is_bitwise(left: Any, sign: str, right: Any) -> bool:
+def _is_bitwise(left: object, sign: str, right: object) -> bool:
     """Two whole numbers, one of them captured; torch itself shifts by a number that is known."""
     if not all(isinstance(x, torch.SymInt | int) for x in (left, right)):
         return False
     return not (sign in ("<<", ">>") and isinstance(right, int) and right >= 0)
 
 
-def unary(session: Session, sign: str, value: Any) -> Any:
+def unary(session: Session, sign: str, value: object) -> Staged:
     """`-value`, `+value` or `~value`."""
-    if isinstance(value, Variant):
+    if isinstance(value, Union):
         return session.recorder.apply(value, lambda one: unary(session, sign, one))
     if isinstance(value, torch.SymBool):
         value = to_int(session.recorder, value)
@@ -156,10 +167,13 @@ def unary(session: Session, sign: str, value: Any) -> Any:
     if sign == "-" and isinstance(value, CapturedComplex):
         return number_op(session, "neg", "complex", value)
     method = user_method(value, f"__{UNARY[sign].__name__}__")
-    return UNARY[sign](value) if method is None else session.call(method, value)
+    return UNARY[sign](value) if method is None else session.interpreter.call_method(method, value)
 
 
-def _lists(session: Session, left: Any, sign: str, right: Any) -> Any:
+NO_REPETITION = "can't multiply sequence by non-int of type '{}'"
+
+
+def _lists(session: Session, left: Staged, sign: str, right: Staged) -> Staged:
     """`+` and `*` of lists, whose lengths or numbers may be captured."""
     recorder = session.recorder
     if sign == "+" and (is_captured(left) or is_captured(right)):
@@ -170,7 +184,7 @@ def _lists(session: Session, left: Any, sign: str, right: Any) -> Any:
         return list_of(concatenated(recorder, left, right))
     if sign == "*":
         items, times = (left, right) if isinstance(left, list) else (right, left)
-        times = session.index(times)
+        times = index(session.recorder, times, NO_REPETITION)
         if is_captured(items) or isinstance(times, torch.SymInt):
             return list_of(repeated(recorder, items, times))
         return StagedList(list(items) * times)
@@ -178,7 +192,7 @@ def _lists(session: Session, left: Any, sign: str, right: Any) -> Any:
     return StagedList(result) if type(result) is list else result
 
 
-def _texts(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _texts(session: Session, left: object, sign: str, right: object) -> Staged:
     if (
         sign == "+"
         and isinstance(left, str | CapturedText)
@@ -192,8 +206,8 @@ def _texts(session: Session, left: Any, sign: str, right: Any) -> Any:
     return PYTHON[sign](left, right)
 
 
-def _repeated_text(session: Session, text: Any, times: Any) -> Any:
-    times = session.index(times)
+def _repeated_text(session: Session, text: Staged, times: Staged) -> Staged:
+    times = index(session.recorder, times, NO_REPETITION)
     if isinstance(text, CapturedText) or isinstance(times, Number):
-        return session.run(definitions.repeat_text, text, times)
+        return session.interpreter.run(definitions.repeat_text, text, times)
     return text * times

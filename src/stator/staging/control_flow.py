@@ -2,44 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from stator.capture.branches import capture_if
+from stator.capture.conditions import Condition, known, negated
 from stator.capture.loops import capture_while
 from stator.capture.numbers import both
-from stator.capture.values import Locals, StagedList, Variant
-from stator.staging import definitions
-from stator.staging.generators import StagedGenerator, for_each_yielded
-from stator.staging.iteration import Indexed, indexed
-from stator.staging.iterators import StagedIterator
-from stator.staging.partial import for_each_way, is_partial
-from stator.staging.protocols import user_method
-from stator.staging.session import Session
-from stator.staging.truth import Condition, known
-
-Read = Callable[[], tuple[Any, ...]]
-Write = Callable[[tuple[Any, ...]], None]
-Names = tuple[str, ...]
-Code = Callable[[], Any]
+from stator.containers import definitions
+from stator.containers.generators import StagedGenerator
+from stator.containers.iteration import Indexed, indexed
+from stator.containers.iterators import StagedIterator
+from stator.containers.maybe_keys import for_each_way, is_partial
+from stator.library.outside_iterators import refuse_outside_iterator, spend
+from stator.library.user_methods import user_method
+from stator.staging.truth import truth
+from stator.state.session import Session
+from stator.values.annotations import Code, Names, Read, Staged, Write
+from stator.values.staged import Locals, StagedList
+from stator.values.union import Union
 
 
 def if_stmt(
-    session: Session, test: Any, body: Code, orelse: Code, read: Read, write: Write, names: Names
+    session: Session, test: object, body: Code, orelse: Code, read: Read, write: Write, names: Names
 ) -> None:
     """`if`: one side when the test is a Python value, both recorded when it is captured."""
-    condition = session.truth(test)
+    condition = truth(session, test)
     if isinstance(condition, bool):
-        session.decide("if", "python", f"the condition is {condition}, a Python value")
+        session.decisions.add("if", "python", f"the condition is {condition}, a Python value")
         (body if condition else orelse)()
         return
-    session.decide("if", "recorded", "the condition is captured")
+    session.decisions.add("if", "recorded", "the condition is captured")
     capture_sides(session, condition, body, orelse, read, write, names)
 
 
 def capture_sides(
     session: Session,
-    condition: Any,
+    condition: object,
     body: Code,
     orelse: Code,
     read: Read,
@@ -49,8 +48,8 @@ def capture_sides(
     """Record both sides; each starts from the names as they are now."""
     before = read()
 
-    def side(code: Code) -> Callable[[], tuple[Any, ...]]:
-        def run() -> tuple[Any, ...]:
+    def side(code: Code) -> Callable[[], tuple[object, ...]]:
+        def run() -> tuple[Staged, ...]:
             write(before)
             code()
             return read()
@@ -65,14 +64,20 @@ def capture_sides(
     write(after)
 
 
-def if_expr(session: Session, test: Any, body: Code, orelse: Code) -> Any:
+def if_expr(session: Session, test: object, body: Code, orelse: Code) -> Staged:
     """`body if test else orelse`."""
-    condition = session.truth(test)
+    condition = truth(session, test)
     if isinstance(condition, bool):
-        session.decide("if", "python", f"the condition is {condition}, a Python value")
+        session.decisions.add("if", "python", f"the condition is {condition}, a Python value")
         return body() if condition else orelse()
-    session.decide("if", "recorded", "the condition is captured")
+    session.decisions.add("if", "recorded", "the condition is captured")
     return capture_if(session.recorder, condition, body, orelse)
+
+
+def test_if(session: Session, test: object, body: Code, orelse: Code) -> Condition:
+    """The truth of `body if test else orelse`."""
+    sides = (lambda: truth(session, body()), lambda: truth(session, orelse()))
+    return truth(session, if_expr(session, test, *sides))
 
 
 class LoopVariables:
@@ -83,11 +88,11 @@ class LoopVariables:
         self.trip: Any = 0
         self._read, self._write, self._counts = read, write, counts
 
-    def read(self) -> tuple[Any, ...]:
+    def read(self) -> tuple[Staged, ...]:
         """The values that the names, and the trip where it counts, have now."""
         return (*self._read(), self.trip) if self._counts else self._read()
 
-    def write(self, values: tuple[Any, ...]) -> None:
+    def write(self, values: tuple[object, ...]) -> None:
         """Give the names, and the trip where it counts, these values."""
         if self._counts:
             *names, self.trip = values
@@ -100,41 +105,41 @@ def while_stmt(
 ) -> None:
     """`while`: Python as long as the test is a Python value; recorded from where it is not."""
     recorder = session.recorder
-    condition = session.truth(test())
+    condition = truth(session, test())
     if isinstance(condition, bool):
-        session.decide("while", "python", "the condition is a Python value: unrolled")
+        session.decisions.add("while", "python", "the condition is a Python value: unrolled")
     while isinstance(condition, bool):
         if not condition:
             return
         body()
-        condition = session.truth(test())
-    session.decide("while", "recorded", "the condition is captured")
+        condition = truth(session, test())
+    session.decisions.add("while", "recorded", "the condition is captured")
 
     def one_trip() -> Condition:
         body()
-        return session.truth(test())
+        return truth(session, test())
 
     capture_while(recorder, LoopVariables(names, read, write, counts=False), condition, one_trip)
 
 
 def for_stmt(
     session: Session,
-    iterable: Any,
-    body: Callable[[Any], Any],
+    iterable: object,
+    body: Callable[[Staged], Staged],
     test: Code | None,
     read: Read,
     write: Write,
     names: Names,
 ) -> None:
     """`for`: unrolled over what Python can list; recorded over what only a run can count."""
-    iterable = session.seen(iterable)
-    if isinstance(iterable, Variant):
+    iterable = session.staged(iterable)
+    if isinstance(iterable, Union):
         _for_each_alternative(session, iterable, body, test, read, write, names)
         return
     if is_partial(iterable):
         before = read()
 
-        def loop(table: Any) -> tuple[Any, ...]:
+        def loop(table: object) -> tuple[object, ...]:
             write(before)
             for_stmt(session, table, body, test, read, write, names)
             return read()
@@ -142,24 +147,47 @@ def for_stmt(
         write(for_each_way(session, iterable, loop))
         return
     goes_on = test if test is not None else _always
+    refuse_outside_iterator(session, iterable)
     method = user_method(iterable, "__iter__")
     if method is not None:
-        iterable = session.call(method, iterable)
+        iterable = session.interpreter.call_method(method, iterable)
     if user_method(iterable, "__next__") is not None:
-        iterable = session.call(definitions.drained, iterable)
+        iterable = session.interpreter.call(definitions.drained, iterable)
     if isinstance(iterable, StagedGenerator):
-        session.decide("for", "converted", f"the generator {iterable.name} runs the loop's body")
+        session.decisions.add(
+            "for", "converted", f"the generator {iterable.name} runs the loop's body"
+        )
         frame = Locals(names, read, write)
-        session.recorder.born(frame)  # a block around this loop has these names in its own state
-        for_each_yielded(session, iterable, body, goes_on, frame)
+        session.provenance.add_created(
+            frame
+        )  # a block around this loop has these names in its own state
+        _for_each_yielded(session, iterable, body, goes_on, frame)
         return
     if isinstance(iterable, StagedIterator):
         iterable = iterable.rest(session)
     items = indexed(session.recorder, iterable)
     if items is None:
         _for_python(session, iterable, body, goes_on, read, write, names)
+        spend(session, iterable, whole=True)
     else:
         _for_recorded(session, items, 0, body, goes_on, read, write, names)
+
+
+def _for_each_yielded(
+    session: Session,
+    generator: StagedGenerator,
+    body: Callable[[object], object],
+    goes_on: Callable[[], object],
+    frame: Locals,
+) -> None:
+    """A `for` over a generator: its body runs at each `yield`; what it assigns is state."""
+
+    def consumer(item: object) -> Staged:
+        session.note(frame)
+        body(item)
+        return negated(truth(session, goes_on()))
+
+    generator.run(consumer)
 
 
 def _always() -> bool:
@@ -168,9 +196,9 @@ def _always() -> bool:
 
 def _for_each_alternative(
     session: Session,
-    iterable: Variant,
-    body: Any,
-    test: Any,
+    iterable: Union,
+    body: Staged,
+    test: Staged,
     read: Read,
     write: Write,
     names: Names,
@@ -178,7 +206,7 @@ def _for_each_alternative(
     """A loop over one of several things: one loop for each."""
     before = read()
 
-    def loop(one: Any) -> tuple[Any, ...]:
+    def loop(one: Staged) -> tuple[object, ...]:
         write(before)
         for_stmt(session, one, body, test, read, write, names)
         return read()
@@ -188,8 +216,8 @@ def _for_each_alternative(
 
 def _for_python(
     session: Session,
-    iterable: Any,
-    body: Callable[[Any], Any],
+    iterable: object,
+    body: Callable[[object], object],
     goes_on: Code,
     read: Read,
     write: Write,
@@ -197,11 +225,13 @@ def _for_python(
 ) -> None:
     """Trip by trip; when the test becomes captured, a range is recorded, the rest guarded."""
     recorder = session.recorder
-    session.decide("for", "python", f"unrolled over {_in_words(iterable)}")
-    for trip, item in enumerate(_items(iterable)):
-        condition = session.truth(goes_on())
+    session.decisions.add("for", "python", f"unrolled over {_in_words(iterable)}")
+    for trip, item in enumerate(_items(session, iterable, goes_on)):
+        condition = truth(session, goes_on())
         if condition is False:
             return
+        if condition is not True:
+            spend(session, iterable, whole=False)
         if condition is not True and isinstance(iterable, range):
             rest = indexed(recorder, iterable[trip:], recorded=True)
             assert rest is not None
@@ -218,14 +248,25 @@ def _for_python(
             return
 
 
-def _in_words(iterable: Any) -> str:
+def _in_words(iterable: Staged) -> str:
     kind = type(iterable).__name__.removeprefix("Staged").lower()
     known = type(iterable) in (list, tuple, dict, str, StagedList)
     return f"a {kind} of {len(iterable)}" if known else f"a {kind}"
 
 
-def _items(iterable: Any) -> Any:
-    """A list is read by index, as it may become one of the program on the way."""
+def _items(session: Session, iterable: Staged, goes_on: Code) -> Staged:
+    """A list is read by index, as it may become one of the program on the way.
+
+    No item of an iterator is taken once the loop has ended: the rest may be used after it.
+    """
+    if isinstance(iterable, Iterator):
+        while truth(session, goes_on()) is not False:
+            try:
+                item = next(iterable)
+            except StopIteration:
+                return
+            yield item
+        return
     if not isinstance(iterable, StagedList):
         yield from iterable
         return
@@ -235,7 +276,7 @@ def _items(iterable: Any) -> Any:
         at += 1
 
 
-def _trip(body: Callable[[Any], Any], item: Any) -> Code:
+def _trip(body: Callable[[object], object], item: object) -> Code:
     return lambda: body(item)
 
 
@@ -247,7 +288,7 @@ def _for_recorded(
     session: Session,
     items: Indexed,
     start: int,
-    body: Callable[[Any], Any],
+    body: Callable[[object], object],
     goes_on: Code,
     read: Read,
     write: Write,
@@ -255,7 +296,7 @@ def _for_recorded(
 ) -> None:
     """A loop of the program that counts its trips."""
     recorder = session.recorder
-    session.decide("for", "recorded", "only a run knows how many trips there are")
+    session.decisions.add("for", "recorded", "only a run knows how many trips there are")
     variables = LoopVariables(names, read, write, counts=True)
     variables.trip = start
 
@@ -263,7 +304,7 @@ def _for_recorded(
         more = known(recorder, items.more(variables.trip))
         if more is False:
             return False
-        rest = session.truth(goes_on())
+        rest = truth(session, goes_on())
         return both(more, rest)
 
     def one_trip() -> Condition:

@@ -1,4 +1,8 @@
-"""and_, or_, not_, compare: Python's value semantics, recorded where an operand is captured."""
+"""and_, or_, not_, compare: Python's value semantics, recorded where an operand is captured.
+
+test_and, test_or, test_chain: the same where only the truth counts. They give a bool or a
+symbolic one, so that the program has no union of the operands.
+"""
 
 from __future__ import annotations
 
@@ -9,33 +13,28 @@ from typing import Any
 import torch
 
 from stator.capture.branches import capture_if
-from stator.capture.numbers import Number, both
-from stator.capture.places import current_place
-from stator.capture.values import (
-    CapturedComplex,
-    CapturedText,
-    CaughtType,
-    StagedList,
-    StagedSet,
-    Symbolic,
-    Undefined,
-    Variant,
-    distribute,
-    is_table,
-)
+from stator.capture.conditions import Condition, choose, negated, refuse_if
+from stator.capture.conversions import to_int
+from stator.capture.numbers import both
+from stator.containers import definitions
+from stator.containers.dict_calls import refuse_open_views
+from stator.containers.lists import is_captured, is_tuple, refuse_identity
+from stator.containers.runtime_tables import has, is_captured_item
 from stator.errors import UnsupportedCall
-from stator.staging import definitions
-from stator.staging.dataclass_calls import compared_fields
-from stator.staging.library_objects import watch_object
-from stator.staging.lists import is_captured, is_tuple, refuse_identity
-from stator.staging.number_calls import complex_arithmetic, number_op, plain_number
-from stator.staging.protocols import user_method
-from stator.staging.session import Session
-from stator.staging.tables import has, is_captured_item
-from stator.staging.text import compare_texts
-from stator.staging.truth import to_int, truth
+from stator.frames import current_place
+from stator.library.dataclass_calls import compared_fields
+from stator.library.number_calls import complex_arithmetic, number_op, plain_number
+from stator.library.outside_iterators import refuse_outside_iterator, spend
+from stator.library.text import compare_texts
+from stator.library.user_methods import user_method
+from stator.staging.truth import truth
+from stator.state.library_objects import watch_object
+from stator.state.session import VIEWS, Session
+from stator.values.annotations import Code, Staged
+from stator.values.staged import StagedList, StagedSet, is_table
+from stator.values.symbolic import CapturedComplex, CapturedText, CaughtType, Number, Undefined
+from stator.values.union import Symbolic, Union, distribute
 
-Code = Callable[[], Any]
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -43,42 +42,77 @@ NUMBER_SIGNS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": 
 SEQUENCES = (tuple, list)
 
 
-def and_(session: Session, first: Any, *rest: Code) -> Any:
+def and_(session: Session, first: object, *rest: Code) -> Staged:
     """`first and ...`: the first false value, or the last one."""
     return _until(session, first, rest, stop_at=False)
 
 
-def or_(session: Session, first: Any, *rest: Code) -> Any:
+def or_(session: Session, first: object, *rest: Code) -> Staged:
     """`first or ...`: the first true value, or the last one."""
     return _until(session, first, rest, stop_at=True)
 
 
-def _until(session: Session, value: Any, rest: tuple[Code, ...], *, stop_at: bool) -> Any:
+def _until(session: Session, value: object, rest: tuple[Code, ...], *, stop_at: bool) -> Staged:
     if not rest:
         return value
-    condition = session.truth(value)
+    condition = truth(session, value)
     if isinstance(condition, bool):
         if condition is stop_at:
             return value
         return _until(session, rest[0](), rest[1:], stop_at=stop_at)
 
-    def go_on() -> Any:
+    def go_on() -> Staged:
         return _until(session, rest[0](), rest[1:], stop_at=stop_at)
 
-    def stop() -> Any:
+    def stop() -> Staged:
         return stop_at if isinstance(value, bool | torch.SymBool) else value
 
     then, orelse = (stop, go_on) if stop_at else (go_on, stop)
     return capture_if(session.recorder, condition, then, orelse)
 
 
-def not_(session: Session, value: Any) -> Any:
+def test_and(session: Session, first: object, *rest: Code) -> Condition:
+    """The truth of `first and ...`; an operand is evaluated only if those before it are true."""
+    return _truth_until(session, first, rest, stop_at=False)
+
+
+def test_or(session: Session, first: object, *rest: Code) -> Condition:
+    """The truth of `first or ...`; an operand is evaluated only if those before it are false."""
+    return _truth_until(session, first, rest, stop_at=True)
+
+
+def _truth_until(
+    session: Session, value: object, rest: tuple[Code, ...], *, stop_at: bool
+) -> Condition:
+    condition = truth(session, value)
+    if not rest or condition is stop_at:
+        return condition
+
+    def go_on() -> Condition:
+        return _truth_until(session, rest[0](), rest[1:], stop_at=stop_at)
+
+    def stop() -> Condition:
+        return stop_at
+
+    then, orelse = (stop, go_on) if stop_at else (go_on, stop)
+    return choose(session.recorder, condition, then, orelse)
+
+
+def none_of(session: Session, *flags: object) -> Condition:
+    """True if no flag of a `break`, `continue` or `return` is set."""
+    clear: Condition = True
+    for flag in flags:
+        clear = both(clear, negated(truth(session, flag)))
+    return clear
+
+
+def not_(session: Session, value: object) -> Staged:
     """`not value`."""
-    condition = session.truth(value)
+    condition = truth(session, value)
     return not condition if isinstance(condition, bool) else torch.sym_not(condition)
 
 
-def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
+def compare(session: Session, left: object, sign: str, right: object) -> Staged:
     """`left SIGN right`, for every comparison operator."""
     if sign in ("is", "is not"):
         same = _is(session, left, right)
@@ -88,10 +122,12 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
         return not_(session, found) if sign == "not in" else found
     if isinstance(left, CaughtType) or isinstance(right, CaughtType):
         return _is_class(session, left, sign, right)
-    left, right = session.seen(left), session.seen(right)
+    if isinstance(left, VIEWS) or isinstance(right, VIEWS):
+        refuse_open_views(session, left, right)
+    left, right = session.staged(left), session.staged(right)
     refuse_identity(left)
     refuse_identity(right)
-    if isinstance(left, Variant) or isinstance(right, Variant):
+    if isinstance(left, Union) or isinstance(right, Union):
         return distribute(lambda a, b: compare(session, a, sign, b), (left, right), {})
     if any(isinstance(one, Number | CapturedText | CapturedComplex) for one in (left, right)):
         return _compare_captured(session, plain_number(left), sign, plain_number(right))
@@ -107,12 +143,11 @@ def compare(session: Session, left: Any, sign: str, right: Any) -> Any:
     return _equal(session, left, right, sign)
 
 
-def _compare_captured(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _compare_captured(session: Session, left: object, sign: str, right: object) -> Staged:
     """A comparison with a captured number or text."""
     if isinstance(left, CapturedText) or isinstance(right, CapturedText):
         return compare_texts(session, left, sign, right)
-    if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):
-        left, right = _as_numbers(session, left), _as_numbers(session, right)
+    left, right = _as_numbers(session, left), _as_numbers(session, right)
     if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):
         return complex_arithmetic(session, left, sign, right)
     if _is_int_and_float(left, right) or _is_int_and_float(right, left):
@@ -121,24 +156,26 @@ def _compare_captured(session: Session, left: Any, sign: str, right: Any) -> Any
         _equal(session, left, right, sign))  # fmt: skip
 
 
-def _ordered(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _ordered(session: Session, left: object, sign: str, right: object) -> Staged:
     method = user_method(left, f"__{ORDER[sign].__name__}__")
-    return session.call(method, left, right) if method else ORDER[sign](left, right)
+    return (
+        session.interpreter.call_method(method, left, right) if method else ORDER[sign](left, right)
+    )
 
 
-def _is_int_and_float(one: Any, other: Any) -> bool:
+def _is_int_and_float(one: object, other: object) -> bool:
     """Python compares them exactly; torch would make the int a float."""
     return isinstance(one, torch.SymInt) and isinstance(other, float | torch.SymFloat)
 
 
-def _as_numbers(session: Session, value: Any) -> Any:
+def _as_numbers(session: Session, value: object) -> Staged:
     """A truth value as the number it is: 0 or 1."""
     if isinstance(value, torch.SymBool):
         return to_int(session.recorder, value)
     return int(value) if isinstance(value, bool) else value
 
 
-def compare_chain(session: Session, left: Any, *links: tuple[str, Code]) -> Any:
+def compare_chain(session: Session, left: object, *links: tuple[str, Code]) -> Staged:
     """`a < b < c`: each operand once, and only as far as the comparisons hold."""
     (sign, operand), *rest = links
     right = operand()
@@ -148,10 +185,20 @@ def compare_chain(session: Session, left: Any, *links: tuple[str, Code]) -> Any:
     return and_(session, result, lambda: compare_chain(session, right, *rest))
 
 
-def _is(session: Session, left: Any, right: Any) -> Any:
-    if isinstance(left, Variant):
+def test_chain(session: Session, left: object, *links: tuple[str, Code]) -> Condition:
+    """The truth of `a < b < c`."""
+    (sign, operand), *rest = links
+    right = operand()
+    result = compare(session, left, sign, right)
+    if not rest:
+        return truth(session, result)
+    return test_and(session, result, lambda: test_chain(session, right, *rest))
+
+
+def _is(session: Session, left: object, right: object) -> Staged:
+    if isinstance(left, Union):
         return session.recorder.apply_all(left, lambda one: _is(session, one, right))
-    if isinstance(right, Variant):
+    if isinstance(right, Union):
         return _is(session, right, left)
     if isinstance(left, Undefined):
         raise left.error()
@@ -163,7 +210,7 @@ def _is(session: Session, left: Any, right: Any) -> Any:
         return _is_class(session, left, "==", right)
     if left is right:
         return True
-    if _cannot_tell(left, right):
+    if _cannot_tell(session, left, right):
         raise UnsupportedCall(
             "`is` between values of which only a run knows whether they are one object",
             at=current_place(), fix="compare with `==`, or keep a flag",
@@ -171,7 +218,7 @@ def _is(session: Session, left: Any, right: Any) -> Any:
     return False
 
 
-def _is_class(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _is_class(session: Session, left: Staged, sign: str, right: Staged) -> Staged:
     """`type(error) is ValueError`, of an exception that only a run has."""
     caught, cls = (left, right) if isinstance(left, CaughtType) else (right, left)
     if not isinstance(cls, type):
@@ -179,13 +226,14 @@ def _is_class(session: Session, left: Any, sign: str, right: Any) -> Any:
     return compare_texts(session, caught.error.class_name(), sign, cls.__name__)
 
 
-def _cannot_tell(left: Any, right: Any) -> bool:
+def _cannot_tell(session: Session, left: object, right: object) -> bool:
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
-        return hasattr(left, "stator_joined") or hasattr(right, "stator_joined")
+        joined = session.recorder.joined
+        return left in joined or right in joined
     return isinstance(left, Number) and isinstance(right, Number | int | float)
 
 
-def _equal(session: Session, left: Any, right: Any, sign: str) -> Any:
+def _equal(session: Session, left: object, right: object, sign: str) -> Staged:
     """`==` and `!=`: sequences are compared item by item, as captured items cannot be asked."""
     if _is_symbolic_sequence(left, right):
         same = _sequences_equal(session, left, right)
@@ -195,23 +243,25 @@ def _equal(session: Session, left: Any, right: Any, sign: str) -> Any:
         return same if sign == "==" else not_(session, same)
     method = user_method(left, "__eq__" if sign == "==" else "__ne__")
     if method is not None:
-        return session.call(method, left, right)
+        return session.interpreter.call_method(method, left, right)
     for one in (left, right):
         watch_object(session, one, set())
     return left == right if sign == "==" else left != right
 
 
-def _has_captured_values(left: dict[Any, Any], right: dict[Any, Any]) -> bool:
+def _has_captured_values(left: dict[object, object], right: dict[object, object]) -> bool:
     return any(map(_holds_captured, (*left.values(), *right.values())))
 
 
-def _dicts_equal(session: Session, left: dict[Any, Any], right: dict[Any, Any]) -> Any:
+def _dicts_equal(
+    session: Session, left: dict[object, object], right: dict[object, object]
+) -> Staged:
     if left.keys() != right.keys():
         return False
     return _sequences_equal(session, list(left.values()), [right[key] for key in left])
 
 
-def _is_symbolic_sequence(left: Any, right: Any) -> bool:
+def _is_symbolic_sequence(left: object, right: object) -> bool:
     return (
         isinstance(left, SEQUENCES)
         and isinstance(right, SEQUENCES)
@@ -219,18 +269,18 @@ def _is_symbolic_sequence(left: Any, right: Any) -> bool:
     )
 
 
-def _holds_captured(item: Any) -> bool:
+def _holds_captured(item: object) -> bool:
     """Is `item` captured, or a sequence with something captured in it?"""
     if isinstance(item, SEQUENCES) and not is_captured(item):
         return any(map(_holds_captured, item))
     return _symbolic(item)
 
 
-def _sequences_equal(session: Session, left: Any, right: Any) -> Any:
+def _sequences_equal(session: Session, left: Staged, right: Staged) -> Staged:
     if is_tuple(left) != is_tuple(right):
         return False
     if is_captured(left) or is_captured(right):
-        return truth(session.recorder, session.run(definitions.are_equal, left, right))
+        return truth(session, session.interpreter.run(definitions.are_equal, left, right))
     if len(left) != len(right):
         return False
     pairs = list(zip(left, right, strict=True))
@@ -240,76 +290,78 @@ def _sequences_equal(session: Session, left: Any, right: Any) -> Any:
     return and_(session, tests[0](), *tests[1:])
 
 
-def _sequences_ordered(session: Session, left: Any, sign: str, right: Any) -> Any:
+def _sequences_ordered(session: Session, left: object, sign: str, right: object) -> Staged:
     """`<` and the like of two tuples or two lists: the first items that differ decide."""
     if is_tuple(left) != is_tuple(right):
         return ORDER[sign](left, right)  # a TypeError, as in Python
     if sign in (">", "<="):
         left, right = right, left
-    less = session.run(definitions.is_less, left, right)
+    less = session.interpreter.run(definitions.is_less, left, right)
     return less if sign in ("<", ">") else not_(session, less)
 
 
-def _item_test(session: Session, left: Any, right: Any) -> Code:
+def _item_test(session: Session, left: object, right: object) -> Code:
     return lambda: same(session, left, right)
 
 
-def same(session: Session, left: Any, right: Any) -> Any:
+def same(session: Session, left: object, right: object) -> Staged:
     """`left is right or left == right`: how Python looks for an item."""
     if left is right:
         return True
     if isinstance(left, torch.SymFloat) and isinstance(right, torch.SymFloat):
-        session.refuse_if(
+        refuse_if(session.recorder,
             both(number_op(session, "isnan", "bool", left),
                  number_op(session, "isnan", "bool", right)),
             "a list is searched for nan: only Python knows whether it is the same object",
         )  # fmt: skip
-    return truth(session.recorder, compare(session, left, "==", right))
+    return truth(session, compare(session, left, "==", right))
 
 
-def _contains(session: Session, container: Any, item: Any) -> Any:
+def _contains(session: Session, container: Staged, item: Staged) -> Staged:
     """`item in container`."""
-    container = session.seen(container)
+    container = session.staged(container)
+    refuse_outside_iterator(session, container)
     refuse_identity(container)
-    if isinstance(container, Variant) or isinstance(item, Variant):
+    if isinstance(container, Union) or isinstance(item, Union):
         return distribute(lambda c, i: _contains(session, c, i), (container, item), {})
     if isinstance(container, torch.Tensor):
-        return truth(session.recorder, (container == item).any())
+        return truth(session, (container == item).any())
     if is_table(container) or (
         is_captured_item(item) and isinstance(container, StagedSet) and not isinstance(item, Number)
     ):
         return has(session, container, item)
-    if isinstance(container, dict) and isinstance(container.get(_key(item)), Variant):
+    if isinstance(container, dict) and isinstance(container.get(_key(item)), Union):
         return _is_defined(session, container[item])
     if _is_searched(container, item):
+        spend(session, container, whole=True)
         tests = [_item_test(session, item, one) for one in container]
         return or_(session, tests[0](), *tests[1:]) if tests else False
     if is_captured(container) or isinstance(item, Number | CapturedText):
-        return session.contains(container, item)
+        return session.interpreter.run(definitions.contains, container, item)
     method = user_method(container, "__contains__")
     if method is not None:
-        return truth(session.recorder, session.call(method, container, item))
+        return truth(session, session.interpreter.call_method(method, container, item))
     return item in container
 
 
-def _is_searched(container: Any, item: Any) -> bool:
+def _is_searched(container: object, item: object) -> bool:
     """Is `container` a sequence of known length in which a captured value has to be compared?"""
     if isinstance(container, range | set | frozenset | dict) and not isinstance(item, tuple):
-        return isinstance(item, Number | Variant)
+        return isinstance(item, Number | Union)
     if not isinstance(container, tuple | list) or is_captured(container):
         return False
     return _symbolic(item) or any(_symbolic(one) for one in container)
 
 
-def _key(item: Any) -> Any:
+def _key(item: object) -> Staged:
     return item if isinstance(item, str | int | bool | float | tuple) else None
 
 
-def _is_defined(session: Session, value: Variant) -> Any:
+def _is_defined(session: Session, value: Union) -> Staged:
     return session.recorder.apply_all(value, lambda one: not isinstance(one, Undefined))
 
 
-def _symbolic(value: Any) -> bool:
+def _symbolic(value: object) -> bool:
     return isinstance(value, Symbolic) or (
         isinstance(value, StagedList) and value.columns is not None
     )

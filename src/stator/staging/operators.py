@@ -4,44 +4,42 @@ from __future__ import annotations
 
 import operator
 import sys
+import types
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import torch
 
-from stator.capture.branches import capture_if, defined
-from stator.capture.places import current_place
-from stator.capture.values import (
-    CaughtError,
-    StagedList,
-    Undefined,
-    Variant,
-    is_table,
-)
+from stator.capture.branches import capture_if, defined, without_undefined
+from stator.capture.conditions import Condition, raise_if
+from stator.capture.conversions import index
+from stator.containers import iterators, lists
+from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.debugger import for_converted_code
 from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.library import text
+from stator.library.calls import SPREAD, Caller, SpreadUnion
+from stator.library.outside_iterators import refuse_outside_iterator
+from stator.library.star_args import Rest
+from stator.library.tensor_calls import unbind
+from stator.library.user_methods import user_method
 from stator.staging import (
     access,
-    attempts,
-    contexts,
     control_flow,
-    displays,
-    iterators,
-    lists,
+    literals,
     logic,
-    patterns,
-    text,
+    match_stmt,
+    try_stmt,
+    with_stmt,
 )
 from stator.staging.arithmetic import arithmetic, unary
-from stator.staging.calls import SPREAD, Caller, Spread
-from stator.staging.partial import for_each_way, is_partial
-from stator.staging.protocols import user_method
-from stator.staging.session import Session
-from stator.staging.spreading import Rest
-from stator.staging.tensor_calls import unbind
-from stator.staging.truth import index, truth
+from stator.staging.truth import truth
+from stator.state.session import Session
+from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
+from stator.values.staged import StagedList, is_table
+from stator.values.symbolic import CaughtError, Undefined
+from stator.values.union import Union
 
-Code = Callable[[], Any]
 IN_PLACE = {
     "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
     "//": operator.ifloordiv, "%": operator.imod, "**": operator.ipow, "@": operator.imatmul,
@@ -59,125 +57,179 @@ class Staging:
         self.session = session
         self.recorder = session.recorder
         self.call = Caller(session, self)
-        session.attach(self)
 
-    def debugger(self, function: Any) -> Any:
+    def debugger(self, function: object) -> Staged:
         """`breakpoint` or `set_trace`, which stop in the frame that calls them."""
         return for_converted_code(function)
 
     # ---- control flow
 
     def if_stmt(
-        self, test: Any, body: Code, orelse: Code, read: Any, write: Any, names: Any
+        self, test: Staged, body: Code, orelse: Code, read: Read, write: Write, names: Names
     ) -> None:
         """`if test: body else: orelse`."""
         control_flow.if_stmt(self.session, test, body, orelse, read, write, names)
 
-    def while_stmt(self, test: Code, body: Code, read: Any, write: Any, names: Any) -> None:
+    def while_stmt(self, test: Code, body: Code, read: Read, write: Write, names: Names) -> None:
         """`while test(): body`."""
         control_flow.while_stmt(self.session, test, body, read, write, names)
 
     def for_stmt(
-        self, iterable: Any, body: Any, test: Code | None, read: Any, write: Any, names: Any
+        self,
+        iterable: Staged,
+        body: Staged,
+        test: Code | None,
+        read: Read,
+        write: Write,
+        names: Names,
     ) -> None:
         """`for item in iterable: body(item)`, as long as `test()` holds."""
         control_flow.for_stmt(self.session, iterable, body, test, read, write, names)
 
-    def if_expr(self, test: Any, body: Code, orelse: Code) -> Any:
+    def if_expr(self, test: object, body: Code, orelse: Code) -> Staged:
         """`body() if test else orelse()`."""
         return control_flow.if_expr(self.session, test, body, orelse)
 
-    def binding(self, thunk: Code, *reads: Any) -> Code:
+    def binding(self, thunk: Code, *reads: Staged) -> Code:
         """A thunk with a `:=` in it: what it binds is state of the block that it runs in.
 
         `reads` read the names; they are here for the cells that the names live in.
         """
         for read in reads:
-            if read.__closure__ and not self.session.guards.is_outside(read.__closure__[0]):
-                self.recorder.born(read.__closure__[0])
+            if read.__closure__ and not self.session.provenance.is_external(read.__closure__[0]):
+                self.recorder.provenance.add_created(read.__closure__[0])
 
-        def run() -> Any:
+        def run() -> Staged:
             for read in reads:
                 self._note_variable(read)
             return thunk()
 
         return run
 
-    def _note_variable(self, read: Any) -> None:
+    def _note_variable(self, read: Read) -> None:
         if read.__closure__:
             self.session.note(read.__closure__[0])
         else:
-            self.session.guards.global_names(read.__globals__)
+            self.session.provenance.add_external(read.__globals__)
             self.session.note(read.__globals__)
 
-    def first(self, found: Any, *default: Any) -> Any:
+    def first(self, found: object, *default: object) -> Staged:
         """`next(... for ... in ...)`: `found` has the first item, or nothing."""
         return iterators.first(self.session, found, *default)
 
-    def yielded(self, consumer: Any, item: Any) -> Any:
+    def yielded(self, consumer: Staged, item: Staged) -> Staged:
         """`yield item`: does the consumer want no more?"""
         return consumer(item)
 
     # ---- logic
 
-    def and_(self, first: Any, *rest: Code) -> Any:
+    def and_(self, first: object, *rest: Code) -> Staged:
         """`first and ...`."""
         return logic.and_(self.session, first, *rest)
 
-    def or_(self, first: Any, *rest: Code) -> Any:
+    def or_(self, first: object, *rest: Code) -> Staged:
         """`first or ...`."""
         return logic.or_(self.session, first, *rest)
 
-    def arithmetic(self, left: Any, sign: str, right: Any) -> Any:
+    def test_and(self, first: object, *rest: Code) -> Condition:
+        """`first and ...` in a test."""
+        return logic.test_and(self.session, first, *rest)
+
+    def test_or(self, first: object, *rest: Code) -> Condition:
+        """`first or ...` in a test."""
+        return logic.test_or(self.session, first, *rest)
+
+    def test_if(self, test: object, body: Code, orelse: Code) -> Condition:
+        """`body() if test else orelse()` in a test."""
+        return control_flow.test_if(self.session, test, body, orelse)
+
+    def test_chain(self, left: object, *links: tuple[str, Code]) -> Condition:
+        """`left SIGN a SIGN b ...` in a test."""
+        return logic.test_chain(self.session, left, *links)
+
+    def none_of(self, *flags: object) -> Condition:
+        """True if no flag of a lowered `break`, `continue` or `return` is set."""
+        return logic.none_of(self.session, *flags)
+
+    def arithmetic(self, left: object, sign: str, right: object) -> Staged:
         """`left SIGN right`."""
         return arithmetic(self.session, left, sign, right)
 
-    def unary(self, sign: str, value: Any) -> Any:
+    def unary(self, sign: str, value: object) -> Staged:
         """`-value`, `+value` and `~value`."""
         return unary(self.session, sign, value)
 
-    def not_(self, value: Any) -> Any:
+    def not_(self, value: object) -> Staged:
         """`not value`."""
         return logic.not_(self.session, value)
 
-    def compare(self, left: Any, sign: str, right: Any) -> Any:
+    def compare(self, left: object, sign: str, right: object) -> Staged:
         """`left SIGN right`."""
         return logic.compare(self.session, left, sign, right)
 
-    def compare_chain(self, left: Any, *links: tuple[str, Code]) -> Any:
+    def compare_chain(self, left: object, *links: tuple[str, Code]) -> Staged:
         """`left SIGN a SIGN b ...`."""
         return logic.compare_chain(self.session, left, *links)
 
+    def truth(self, value: object) -> Condition:
+        """`bool(value)`, symbolic where it is data-dependent."""
+        return truth(self.session, value)
+
+    def same(self, left: object, right: object) -> Staged:
+        """`left is right or left == right`: how Python looks for an item."""
+        return logic.same(self.session, left, right)
+
     # ---- calls
 
-    def positionals(self, values: Any) -> Any:
+    def call_method(self, method: object, /, *args: object, **kwargs: object) -> Staged:
+        """A method that the class of the first argument has; that it has it is guarded."""
+        if args and isinstance(method, types.FunctionType):
+            self.session.reads.read_method(args[0], method)
+        return self.call(method, *args, **kwargs)
+
+    def call_library(self, function: object, args: Args, kwargs: Keywords) -> Staged:
+        """A call of code that is not converted."""
+        return self.call.library(function, args, kwargs)
+
+    def run(self, definition: Callable[..., Staged], /, *args: object, **kwargs: object) -> Staged:
+        """A function that is written out in Python (see `containers.definitions`), converted."""
+        return self.call.run(definition, args, kwargs)
+
+    def positionals(self, values: Staged) -> Staged:
         """`*values` of a call."""
+        refuse_outside_iterator(self.session, values)
+        values = self.session.staged(values)
         if is_partial(values):
             values = for_each_way(self.session, values, tuple)
-        if isinstance(values, Variant):
-            return (Spread(values),)
+        if isinstance(values, Union):
+            return (SpreadUnion(values),)
         if isinstance(values, torch.Tensor):
             return self.unpack_all(values)
         if lists.is_captured(values):
             return (Rest(values),)
         return values
 
-    def gathered(self, values: tuple[Any, ...]) -> Any:
+    def generated(self, values: object) -> Staged:
+        """What a generator expression takes its items of."""
+        refuse_outside_iterator(self.session, values)
+        return values
+
+    def gathered(self, values: tuple[object, ...]) -> Staged:
         """`*args` of a converted function."""
         if not any(type(value) is Rest for value in values):
             return values
-        spread = [displays.Spread(v.items) if type(v) is Rest else v for v in values]
-        return displays.new_tuple(self.session, spread)
+        spread = [literals.Spread(v.items) if type(v) is Rest else v for v in values]
+        return literals.new_tuple(self.session, spread)
 
-    def unpack_all(self, tensor: torch.Tensor) -> Any:
+    def unpack_all(self, tensor: torch.Tensor) -> Staged:
         """The rows of a tensor, as arguments."""
         if isinstance(tensor.shape[0], int):
             return tuple(tensor[k] for k in range(tensor.shape[0]))
         return self.positionals(unbind(self.session, tensor))
 
-    def keywords(self, values: Any) -> Any:
+    def keywords(self, values: object) -> Staged:
         """`**values` of a call."""
-        return {SPREAD: values} if isinstance(values, Variant) else values
+        return {SPREAD: values} if isinstance(values, Union) else values
 
     # ---- names
 
@@ -185,47 +237,53 @@ class Staging:
         """The value of a name that is not bound yet."""
         return Undefined(name)
 
-    def read(self, value: Any) -> Any:
+    def read(self, value: object) -> Staged:
         """A name that may not be bound: an error where it is not."""
         if isinstance(value, Undefined):
             raise value.error()
-        if isinstance(value, Variant):
+        if isinstance(value, Union):
             missing = [one for one in value.alternatives if isinstance(one, Undefined)]
             if missing:
                 return defined(self.recorder, value, missing[0].error())
         return value
 
+    def returned(self, value: object) -> Staged:
+        """The value of the `return` that was reached: every path through the function has one."""
+        if isinstance(value, Union):
+            return without_undefined(self.recorder, value)
+        return value
+
     # ---- attributes and items
 
-    def get(self, obj: Any, name: str) -> Any:
+    def get(self, obj: object, name: str) -> Staged:
         """`obj.name`."""
         return access.get(self.session, obj, name)
 
-    def set(self, obj: Any, name: str, value: Any) -> None:
+    def set(self, obj: object, name: str, value: object) -> None:
         """`obj.name = value`."""
         access.set_attribute(self.session, obj, name, value)
 
-    def delete(self, obj: Any, name: str) -> None:
+    def delete(self, obj: object, name: str) -> None:
         """`del obj.name`."""
         access.delete_attribute(self.session, obj, name)
 
-    def getitem(self, obj: Any, key: Any) -> Any:
+    def getitem(self, obj: object, key: object) -> Staged:
         """`obj[key]`."""
         return access.getitem(self.session, obj, key)
 
-    def setitem(self, obj: Any, key: Any, value: Any) -> None:
+    def setitem(self, obj: object, key: object, value: object) -> None:
         """`obj[key] = value`."""
         access.setitem(self.session, obj, key, value)
 
-    def delitem(self, obj: Any, key: Any) -> None:
+    def delitem(self, obj: object, key: object) -> None:
         """`del obj[key]`."""
         access.delitem(self.session, obj, key)
 
-    def augmented(self, sign: str, left: Any, right: Any) -> Any:
+    def augmented(self, sign: str, left: Staged, right: Staged) -> Staged:
         """`left SIGN= right`: in place where the object can."""
-        left = self.session.seen(left)
-        if isinstance(left, Variant) or isinstance(right, Variant):
-            chosen = left if isinstance(left, Variant) else right
+        left = self.session.staged(left)
+        if isinstance(left, Union) or isinstance(right, Union):
+            chosen = left if isinstance(left, Union) else right
             return self.recorder.apply(
                 chosen,
                 lambda one: self.augmented(
@@ -254,21 +312,23 @@ class Staging:
             return IN_PLACE[sign](left, right)
         return arithmetic(self.session, left, sign, right)
 
-    def _augmented_list(self, sign: str, left: StagedList, right: Any) -> Any:
+    def _augmented_list(self, sign: str, left: StagedList, right: object) -> Staged:
         self.session.note(left)
         if sign == "+" and not left.is_tuple:
             self.call(left.extend, right)
             return left
         if left.is_tuple:
             return arithmetic(self.session, left, sign, right)
-        lists.take_over(left, arithmetic(self.session, left, sign, right))
+        lists.replace_contents(left, arithmetic(self.session, left, sign, right))
         return left
 
-    def unpack(self, value: Any, before: int, after: int | None) -> Any:
+    def unpack(self, value: Staged, before: int, after: int | None) -> Staged:
         """What `a, b = value` or `a, *b, c = value` assigns: one value for each target."""
+        refuse_outside_iterator(self.session, value)
+        value = self.session.staged(value)
         if is_partial(value):
             value = for_each_way(self.session, value, tuple)
-        if isinstance(value, Variant):
+        if isinstance(value, Union):
             return self.recorder.apply(value, lambda one: tuple(self.unpack(one, before, after)))
         if isinstance(value, torch.Tensor):
             return self._unpack_tensor(value, before, after)
@@ -276,7 +336,7 @@ class Staging:
             return self._unpack_list(value, before, after)
         return value if after is None else self._unpack_items(value, before, after)
 
-    def _unpack_items(self, value: Any, before: int, after: int) -> Any:
+    def _unpack_items(self, value: Staged, before: int, after: int) -> Staged:
         (*items,) = value
         end = len(items) - after
         if end < before:
@@ -286,7 +346,7 @@ class Staging:
             )
         return (*items[:before], StagedList(items[before:end]), *items[end:])
 
-    def _unpack_tensor(self, value: torch.Tensor, before: int, after: int | None) -> Any:
+    def _unpack_tensor(self, value: torch.Tensor, before: int, after: int | None) -> Staged:
         if isinstance(value.shape[0], int):
             return self.unpack(unbind(self.session, value), before, after)
         if after is None:
@@ -294,7 +354,7 @@ class Staging:
             return tuple(value[k] for k in range(before))
         return self._unpack_list(unbind(self.session, value), before, after)
 
-    def _unpack_list(self, value: StagedList, before: int, after: int | None) -> Any:
+    def _unpack_list(self, value: StagedList, before: int, after: int | None) -> Staged:
         length = lists.list_length(self.recorder, value)
         if after is None:
             self._demand_length(length, before)
@@ -307,79 +367,79 @@ class Staging:
             *(lists.list_get(self.recorder, value, end + k) for k in range(after)),
         )
 
-    def _demand_length(self, length: Any, wanted: int) -> None:
-        self.session.raise_if(length > wanted, ValueError(
+    def _demand_length(self, length: Staged, wanted: int) -> None:
+        raise_if(self.session.recorder, length > wanted, ValueError(
             f"too many values to unpack (expected {wanted})"))  # fmt: skip
         self._demand_enough(length, str(wanted), wanted)
 
-    def _demand_enough(self, length: Any, words: str, wanted: int) -> None:
+    def _demand_enough(self, length: Staged, words: str, wanted: int) -> None:
         too_few = text.fstring(
             self.session, f"not enough values to unpack (expected {words}, got ",
             text.format_value(self.session, length, None, None), ")",
         )  # fmt: skip
-        self.session.raise_if(length < wanted, ValueError(too_few))
+        raise_if(self.session.recorder, length < wanted, ValueError(too_few))
 
     # ---- displays and text
 
-    def spread(self, values: Any) -> displays.Spread:
+    def spread(self, values: object) -> literals.Spread:
         """`*values` in a display."""
-        return displays.Spread(values)
+        return literals.Spread(values)
 
-    def new_list(self, items: Sequence[Any]) -> Any:
+    def new_list(self, items: Sequence[object]) -> Staged:
         """`[...]`."""
-        return displays.new_list(self.session, items)
+        return literals.new_list(self.session, items)
 
-    def new_tuple(self, items: Sequence[Any]) -> Any:
+    def new_tuple(self, items: Sequence[object]) -> Staged:
         """`(...)` with a `*` in it."""
-        return displays.new_tuple(self.session, items)
+        return literals.new_tuple(self.session, items)
 
-    def new_dict(self, *entries: tuple[Any, ...]) -> Any:
+    def new_dict(self, *entries: tuple[object, ...]) -> Staged:
         """`{key: value, ...}`."""
-        return displays.new_dict(self.session, *entries)
+        return literals.new_dict(self.session, *entries)
 
-    def new_set(self, items: Sequence[Any]) -> Any:
+    def new_set(self, items: Sequence[object]) -> Staged:
         """`{item, ...}`."""
-        return displays.new_set(self.session, items)
+        return literals.new_set(self.session, items)
 
-    def fstring(self, *parts: Any) -> Any:
+    def fstring(self, *parts: object) -> Staged:
         """The parts of an f-string put together."""
         return text.fstring(self.session, *parts)
 
-    def format(self, value: Any, conversion: str | None, spec: Any) -> Any:
+    def format(self, value: object, conversion: str | None, spec: object) -> Staged:
         """`{value!conversion:spec}` of an f-string."""
         return text.format_value(self.session, value, conversion, spec)
 
     # ---- patterns of `match`
 
-    def bound(self, value: Any) -> bool:  # noqa: ARG002 (the walrus in the argument has bound it)
+    def bound(self, value: object) -> bool:  # noqa: ARG002 (the walrus in the argument has bound it)
         """A pattern that binds a name always matches."""
         return True
 
-    def is_sequence(self, value: Any, size: int, starred: bool) -> Any:
+    def is_sequence(self, value: object, size: int, starred: bool) -> Staged:
         """Does a sequence pattern with so many parts fit?"""
-        return patterns.is_sequence(self.session, value, size, starred)
+        return match_stmt.is_sequence(self.session, value, size, starred)
 
-    def rest_of_sequence(self, value: Any, before: int, after: int) -> Any:
+    def rest_of_sequence(self, value: object, before: int, after: int) -> Staged:
         """What `*name` of a sequence pattern takes."""
-        return patterns.rest_of_sequence(self.session, value, before, after)
+        return match_stmt.rest_of_sequence(self.session, value, before, after)
 
-    def has_keys(self, value: Any, keys: tuple[Any, ...]) -> Any:
+    def has_keys(self, value: object, keys: tuple[object, ...]) -> Staged:
         """Does a mapping pattern with these keys fit?"""
-        return patterns.has_keys(self.session, value, keys)
+        return match_stmt.has_keys(self.session, value, keys)
 
-    def is_instance(self, value: Any, cls: Any) -> Any:
+    def is_instance(self, value: object, cls: object) -> Staged:
         """Does a class pattern fit?"""
         return self.call(isinstance, value, cls)
 
-    def match_argument(self, value: Any, cls: Any, position: int) -> Any:
+    def match_argument(self, value: object, cls: object, position: int) -> Staged:
         """What the positional part of a class pattern looks at."""
-        return patterns.match_argument(self.session, value, cls, position)
+        return match_stmt.match_argument(self.session, value, cls, position)
 
     # ---- exceptions
 
-    def assert_stmt(self, test: Any, message: Code | None) -> None:
+    def assert_stmt(self, test: object, message: Code | None) -> None:
         """`assert`: at every run, where the test is captured."""
-        condition = truth(self.recorder, test)
+        condition = truth(self.session, test)
 
         def fail() -> None:
             raise AssertionError(*([] if message is None else [message()]))  # the user's
@@ -389,42 +449,44 @@ class Staging:
         if condition is not True:
             capture_if(self.recorder, condition, lambda: None, fail)
 
-    def raised(self, error: Any) -> Any:
+    def raised(self, error: object) -> Staged:
         """What `raise` raises; one of several errors is raised where it is that one."""
         if isinstance(error, CaughtError):
-            attempts.reraise(self.session)
-        if isinstance(error, Variant):
+            try_stmt.reraise(self.session)
+        if isinstance(error, Union):
             self.recorder.apply_all(error, self._raise)
         return error
 
-    def _raise(self, error: Any) -> None:
+    def _raise(self, error: object) -> None:
         raise self.raised(error)
 
-    def reraised(self) -> Any:
+    def reraised(self) -> Staged:
         """What a bare `raise` raises."""
         active = sys.exc_info()[1]
         if active is None:
-            attempts.reraise(self.session)
+            try_stmt.reraise(self.session)
         return active
 
-    def cause(self, error: Any) -> Any:
+    def cause(self, error: object) -> Staged:
         """What `raise ... from error` names as the cause: a program keeps none."""
-        return None if isinstance(error, CaughtError | Variant) else error
+        return None if isinstance(error, CaughtError | Union) else error
 
     def try_stmt(
-        self, body: Code, clauses: Any, orelse: Code, read: Any, write: Any, names: Any
+        self, body: Code, clauses: Staged, orelse: Code, read: Read, write: Write, names: Names
     ) -> None:
         """`try` with handlers."""
-        attempts.try_stmt(self.session, body, clauses, orelse, read, write, names)
+        try_stmt.try_stmt(self.session, body, clauses, orelse, read, write, names)
 
-    def finally_stmt(self, body: Code, final: Code, read: Any, write: Any, names: Any) -> None:
+    def finally_stmt(self, body: Code, final: Code, read: Read, write: Write, names: Names) -> None:
         """`try: body finally: final`."""
-        contexts.finally_stmt(self.session, body, final, read, write, names)
+        with_stmt.finally_stmt(self.session, body, final, read, write, names)
 
-    def with_stmt(self, manager: Any, body: Any, read: Any, write: Any, names: Any) -> None:
+    def with_stmt(
+        self, manager: Staged, body: Staged, read: Read, write: Write, names: Names
+    ) -> None:
         """`with manager as item: body(item)`."""
-        contexts.with_stmt(self.session, manager, body, read, write, names)
+        with_stmt.with_stmt(self.session, manager, body, read, write, names)
 
-    def index(self, value: Any) -> Any:
+    def index(self, value: object) -> Staged:
         """`operator.index(value)` for a tensor; anything else as it is."""
         return index(self.recorder, value)

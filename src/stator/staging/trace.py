@@ -7,55 +7,61 @@ from __future__ import annotations
 
 import contextvars
 import logging
-import threading
-from collections.abc import Iterator, Mapping, Sequence
+import types
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
 
 import torch
-from torch._dispatch.python import enable_python_dispatcher
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.autograd.graph import saved_tensors_hooks
-from torch.nn.utils import parametrize
 
 from stator.capture.blocks import record_raise
-from stator.capture.foreign_errors import says_captured
+from stator.capture.errors.capture_artifacts import says_captured
+from stator.capture.errors.line_variables import attach_line_variables
+from stator.capture.errors.tensor_repr import tensors_shown
 from stator.capture.inputs import InputReader, Inputs
-from stator.capture.involved import add_involved
-from stator.capture.places import place_of
-from stator.capture.results import Results
+from stator.capture.recorder import Recorder
 from stator.capture.scope import may_be_seen
-from stator.capture.shown import tensors_shown
-from stator.capture.values import (
-    Diverged,
-)
-from stator.capture.variables import Scenes, Watch
 from stator.debugger import stepping_around
 from stator.errors import CaptureError, StatorError
+from stator.frames import place_of
+from stator.locks import ForkSafeLock
 from stator.logs import frames_are_shown
 from stator.program.ir import Block
 from stator.program.naming import renumber
 from stator.program.program import Program
 from stator.program.structure import Fixed, Structure
 from stator.program.verifier import verify
-from stator.staging.effects import (
+from stator.staging.operators import Staging
+from stator.state.decisions import Decision
+from stator.state.effects import (
     Effect,
+    EffectRecorder,
     Given,
-    Notes,
+    KeptEffects,
     drop_notes,
     effects_of,
     given_back,
+    new_results,
     written_slots,
 )
-from stator.staging.guards import Guards
-from stator.staging.live_state import AnySlot, install
-from stator.staging.operators import Staging
-from stator.staging.session import Decision, Session
+from stator.state.guards import Guards
+from stator.state.host_calls import HostCall
+from stator.state.live_state import AnySlot, install
+from stator.state.session import Session
+from stator.torch_private.dispatch import (
+    enable_python_dispatcher,
+    has_saved_tensor_hooks,
+    temporarily_clear_interpreter_stack,
+)
+from stator.torch_private.fake import LOGGER_NAME, FakeTensor
+from stator.torch_private.modules import no_parametrization_cache
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.symbolic import Diverged
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, FakeTensor)
-ONE_AT_A_TIME = threading.RLock()  # torch's pre-dispatch slot is shared between threads
+Listening = Callable[[Recorder], AbstractContextManager[None]]  # adds a listener
+ONE_AT_A_TIME = ForkSafeLock()  # torch's pre-dispatch slot is shared between threads
 
 
 @dataclass(frozen=True)
@@ -74,75 +80,113 @@ class Captured:
     given: tuple[tuple[Structure, Given], ...] = ()  # what is in the results as it was given
     hooked: Mapping[str, torch.nn.Module] = field(default_factory=dict)  # by name, for their hooks
     noted: tuple[tuple[Effect, ...], ...] = ()  # what is changed before the program may raise
-    scenes: Scenes | None = None  # what the user's names hold at each op, where that was asked for
+    host_calls: tuple[HostCall, ...] = ()  # by number
+
+
+@dataclass(frozen=True)
+class FailedCapture:
+    """A capture that ended with the user's own error."""
+
+    error: Exception
+    kept: KeptEffects
 
 
 def trace(
-    function: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    function: Staged,
+    args: Args,
+    kwargs: Keywords,
+    **options: Staged,
+) -> Captured:
+    """`attempt`, for callers that only want a program: the user's own error is raised."""
+    captured = attempt(function, args, kwargs, **options)
+    if isinstance(captured, FailedCapture):
+        try:
+            raise captured.error
+        finally:
+            del captured  # it holds the exception, whose traceback holds this frame
+    return captured
+
+
+def attempt(
+    function: object,
+    args: Args,
+    kwargs: Keywords,
     *,
     name: str,
     owner: torch.nn.Module | None = None,
     live: tuple[AnySlot, ...] = (),
-    watched: bool = False,
-) -> Captured:
+    listening: Listening | None = None,
+) -> Captured | FailedCapture:
     """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s.
 
-    What the slots `live` hold become further inputs, after those of the arguments. With `watched`,
-    what the user's names hold is noted op by op.
+    What the slots `live` hold become further inputs, after those of the arguments. User code
+    runs inside `listening(recorder)`, if that is given.
     """
-    with ONE_AT_A_TIME, _apart():
-        apart = contextvars.copy_context()  # what user code does to context variables stays in it
-        return apart.run(_trace, function, args, kwargs, name, owner, live, watched)
+    with ONE_AT_A_TIME, _isolated():
+        context = contextvars.copy_context()  # changes to context variables stay in it
+        return context.run(_attempt, function, args, kwargs, name, owner, live, listening)
+
+
+def _attempt(function: Staged, *given: Staged) -> Captured | FailedCapture:
+    session = Session(Staging)
+    try:
+        return _trace(session, function, *given)
+    except StatorError:
+        raise
+    except Exception as error:
+        log = session.effect_log
+        if not isinstance(log, EffectRecorder) or log.kept is None:
+            raise
+        return FailedCapture(error, log.kept)
 
 
 def _trace(
-    function: Any,
-    args: tuple[Any, ...],
-    kwargs: dict[str, Any],
+    session: Session,
+    function: object,
+    args: Args,
+    kwargs: Keywords,
     name: str,
     owner: torch.nn.Module | None,
     live: tuple[AnySlot, ...],
-    watched: bool,
+    listening: Listening | None,
 ) -> Captured:
-    session = Session()
-    staging = Staging(session)
     recorder = session.recorder
-    watch = Watch(recorder) if watched else None
     if owner is not None:
         name_tensors(session, owner)
     with recorder.quiet():
         inputs = InputReader(recorder).read(args, kwargs)
         install(session, live, inputs.values)
     for obj in inputs.objects:
-        session.guards.own(obj)
-    session.guards.own(getattr(function, "__self__", None) or function)
+        session.provenance.add_external(obj)
+    session.provenance.add_external(getattr(function, "__self__", None) or function)
+    if isinstance(function, types.MethodType):
+        session.reads.read_target(function)
     written: tuple[AnySlot, ...] = ()
     given: tuple[tuple[Structure, Given], ...] = ()
-    notes = session.notes = recorder.before_raise = Notes(session, inputs, live)
+    notes = session.effect_log = EffectRecorder(session, inputs, live)
+    recorder.listeners.append(notes)
     with _recording(session):
         try:
-            with watch.watching() if watch is not None else nullcontext():
-                value = staging.call(function, *inputs.args, **inputs.kwargs)
-            results = Results(recorder, session.guards.is_outside, session.plain)
+            with listening(recorder) if listening is not None else nullcontext():
+                value = session.interpreter.call(function, *inputs.args, **inputs.kwargs)
+            results = new_results(session)
             structure = results.structure_of(value)
             effects = effects_of(session, inputs, results, live)
             written = written_slots(session)
             given = given_back(session, inputs, results)
         except StatorError as error:
-            add_involved(error)
+            attach_line_variables(error)
             raise
         except Exception as error:
             if not (may_be_seen(recorder.scope.block) or says_captured(error)):
-                add_involved(error)
-                notes.keep_for(error)
+                attach_line_variables(error)
+                notes.keep()
                 raise  # nothing of the program comes before it
             record_raise(recorder, error)
-            results, structure = Results(recorder, session.guards.is_outside), Fixed(None)
+            results, structure = new_results(session), Fixed(None)
             effects = ()
         except Diverged:
-            results, structure = Results(recorder, session.guards.is_outside), Fixed(None)
+            results, structure = new_results(session), Fixed(None)
             effects = ()
         finally:
             recorder.journal.undo()
@@ -150,16 +194,18 @@ def _trace(
     if not any(notes.effects):
         drop_notes(recorder.scope.block)
     program = _program(session, name, inputs, structure)
-    session.guards.read_tensors(recorder.stored_tensors)
+    session.reads.read_tensors(recorder.stored_tensors)
     return Captured(
-        program, recorder.stored_tensors, effects, results.classes | notes.classes, session.guards,
+        program, recorder.stored_tensors, effects,
+        results.classes | notes.classes | session.host_classes,
+        Guards(session.reads.all()),
         tuple(session.decisions),
-        recorder.errors, live, written, given, session.hooked, tuple(notes.effects),
-        watch.scenes if watch is not None else None,
+        recorder.errors, live, written, given, session.hooked_modules, tuple(notes.effects),
+        tuple(session.host_calls),
     )  # fmt: skip
 
 
-def read_state(slots: Sequence[AnySlot]) -> list[Any]:
+def read_state(slots: Sequence[AnySlot]) -> list[object]:
     """What `slots` hold, but for what another thread's capture has put there for its time."""
     held = [leaf for slot in slots for leaf in slot.leaves()]
     if not any(isinstance(value, SYMBOLIC) for value in held):
@@ -177,28 +223,23 @@ def name_tensors(session: Session, owner: torch.nn.Module) -> None:
         known.setdefault(id(buffer), ("buffer", name))
 
 
-def _plain_saving() -> AbstractContextManager[Any]:
+def _plain_saving() -> AbstractContextManager[object]:
     """Hooks on saved tensors that are set around the call do not see the capture's."""
-    if torch._C._autograd._top_saved_tensors_default_hooks(True) is None:
+    if not has_saved_tensor_hooks():
         return nullcontext()
     return saved_tensors_hooks(lambda tensor: tensor, lambda tensor: tensor)
 
 
 @contextmanager
-def _apart() -> Iterator[None]:
-    """Nothing that is going on around the call takes part in its capture.
+def _isolated() -> Iterator[None]:
+    """Suspend function transforms, saved-tensor hooks and parametrization caches.
 
     Function transforms (`torch.func.grad`, `vmap`) and hooks on saved tensors (a checkpoint around
     the call) apply when the program runs; a cached parametrization would keep a symbolic tensor
     for the time after.
     """
-    caching = parametrize._cache_enabled
-    parametrize._cache_enabled = 0
-    try:
-        with temporarily_clear_interpreter_stack(), _plain_saving():
-            yield
-    finally:
-        parametrize._cache_enabled = caching
+    with temporarily_clear_interpreter_stack(), _plain_saving(), no_parametrization_cache():
+        yield
 
 
 @contextmanager
@@ -232,7 +273,7 @@ def _recording(session: Session) -> Iterator[None]:
 @contextmanager
 def _quiet_meta() -> Iterator[None]:
     """Torch logs its stack where an op is given what it cannot take; the user gets the error."""
-    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    logger = logging.getLogger(LOGGER_NAME)
     if frames_are_shown():
         yield
         return
@@ -256,6 +297,6 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
     body: Block = recorder.scope.block
     program = Program(
         name, tuple(inputs.values), tuple(recorder.stored), body, inputs.structure, structure,
-        recorder.functions,
+        recorder.functions, recorder.facts_of(inputs.values),
     )  # fmt: skip
     return verify(renumber(program))

@@ -16,7 +16,6 @@ from typing import Any
 
 import sympy
 import torch
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn.modules.module import (
     register_module_forward_pre_hook,
     register_module_parameter_registration_hook,
@@ -24,15 +23,18 @@ from torch.nn.modules.module import (
 
 from stator.capture.branches import apply_to_all, apply_variant
 from stator.capture.inputs import TensorSpec
-from stator.capture.places import current_place
-from stator.capture.recorder import Recorder, op_name
+from stator.capture.recorder import Recorder
 from stator.capture.sizes import Sizes
+from stator.capture.torch_ops import op_name
 from stator.errors import DataDependent, InputError, StatorError, UnsupportedCall
+from stator.frames import current_place
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.naming import SymbolNames
 from stator.program.types import TensorType, Type
 from stator.static.watching import Refusals, refuse_foreign_code
+from stator.torch_private.fake import FakeTensor
+from stator.torch_private.ops import OpOverload
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 TRAINING_CHECKS = ("_verify_batch_size", "_verify_spatial_size")  # of torch.nn.functional
@@ -159,7 +161,7 @@ class Builder(Recorder):
 
     def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         refuse_foreign_code()
-        name = op_name(func) if isinstance(func, torch._ops.OpOverload) else ""
+        name = op_name(func) if isinstance(func, OpOverload) else ""
         if name == "aten::is_nonzero":
             raise self._needs_value("the truth of a tensor")
         result = super().__torch_dispatch__(func, types, args, kwargs)

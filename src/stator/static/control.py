@@ -9,20 +9,19 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
-import torch.utils._pytree as pytree
 
 from stator.capture.branches import capture_if
 from stator.capture.loops import capture_while
-from stator.capture.numbers import Number
-from stator.capture.places import current_place
-from stator.capture.values import CapturedText, Variant
 from stator.errors import BranchMismatch, InputError, LoopStateChanged
-from stator.frames import user_facing
+from stator.frames import current_place, user_facing
 from stator.program.ir import Arg
 from stator.program.types import TextType
-from stator.staging.truth import truth
+from stator.staging.truth import builtin_truth
 from stator.static.builder import Builder
 from stator.static.program import current_builder
+from stator.torch_private.trees import pytree
+from stator.values.symbolic import CapturedText, Number
+from stator.values.union import Union
 
 Code = Callable[[], Any]
 ONE_FORM = "give the same dtype, rank and structure on every path"
@@ -33,7 +32,7 @@ def cond(pred: Any, true_fn: Code | None = None, false_fn: Code | None = None) -
     """What `true_fn()` or `false_fn()` gives, as `pred` says; both must give the same form."""
     then, orelse = true_fn or _nothing, false_fn or _nothing
     builder = current_builder()
-    condition = bool(pred) if builder is None else truth(builder, pred)
+    condition = bool(pred) if builder is None else builtin_truth(builder, pred)
     if isinstance(condition, bool):
         return then() if condition else orelse()
     assert builder is not None
@@ -146,7 +145,7 @@ def while_loop(
 
     def again() -> Any:
         answer = cond(*pytree.tree_unflatten(variables.values, form))
-        return bool(answer) if builder is None else truth(builder, answer)
+        return bool(answer) if builder is None else builtin_truth(builder, answer)
 
     def one_trip() -> Any:
         given = body(*pytree.tree_unflatten(variables.values, form))
@@ -183,7 +182,7 @@ def _next(given: Any, form: pytree.TreeSpec) -> tuple[Any, ...]:
 def _mixed(leaves: Any) -> str | None:
     """The forms of the first value that a path gives one of several; None if there is no such."""
     for leaf in leaves:
-        if isinstance(leaf, Variant):
+        if isinstance(leaf, Union):
             return " and ".join(_in_words(one) for one in leaf.alternatives)
     return None
 
@@ -212,7 +211,7 @@ def Print(input: Any, message: str | None = None) -> Any:  # noqa: N802, A002 (P
 def Assert(cond: Any, data: Sequence[Any] | None = None) -> None:  # noqa: N802 (Paddle's name)
     """Each run raises AssertionError where `cond` does not hold, with the values of `data`."""
     builder = current_builder()
-    condition = bool(cond) if builder is None else truth(builder, cond)
+    condition = bool(cond) if builder is None else builtin_truth(builder, cond)
 
     def fail() -> None:
         raise AssertionError(*([] if data is None else [_text(builder, data)]))

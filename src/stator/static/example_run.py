@@ -9,8 +9,6 @@ NOTE: why the code does not simply run on real tensors. Then a size is a plain n
 could tell whether Python branched on it. A symbolic size that Python asks about is answered with
 the real one, and the answer becomes a check of the program, with the line. A value asked about is
 refused, with the line.
-
-Private torch API, checked on torch 2.13: no_python_dispatcher, besides what the recorder uses.
 """
 
 from __future__ import annotations
@@ -20,19 +18,20 @@ from typing import Any
 
 import sympy
 import torch
-import torch.utils._pytree as pytree
-from torch._dispatch.python import no_python_dispatcher
-from torch._subclasses.fake_tensor import FakeTensor
-from torch.utils.weak import WeakTensorKeyDictionary
 
 from stator.capture.branches import apply_to_all, apply_variant
-from stator.capture.numbers import Number
-from stator.capture.places import current_place
-from stator.capture.recorder import Recorder, op_name
+from stator.capture.recorder import Recorder
+from stator.capture.torch_ops import op_name
 from stator.errors import CaptureError, DataDependent, StatorError, UnsupportedCall
+from stator.frames import current_place
 from stator.program.ir import Op
 from stator.static.example_sizes import ExampleSizes
 from stator.static.watching import Refusals, refuse_foreign_code
+from stator.torch_private.dispatch import no_python_dispatcher
+from stator.torch_private.fake import FakeTensor
+from stator.torch_private.ops import OpOverload
+from stator.torch_private.trees import WeakTensorKeyDictionary, pytree
+from stator.values.symbolic import Number
 
 TO_STATIC = "convert the layer with `stator.to_static`, which captures both paths"
 # Views whose size torch may not be able to tell from the sizes it is made of.
@@ -90,7 +89,7 @@ class ExampleRun(Recorder):
 
     def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         refuse_foreign_code()
-        is_op = isinstance(func, torch._ops.OpOverload)
+        is_op = isinstance(func, OpOverload)
         if is_op and op_name(func) == "aten::is_nonzero":
             raise self._needs_value("the truth of a tensor")
         real = self._run_real(func, args, kwargs) if is_op else None
@@ -135,7 +134,7 @@ class ExampleRun(Recorder):
                 self.numbers[symbol] = _as_number(func(*map(self.real_of, args), **(kwargs or {})))
         return result
 
-    def _ask_twice(self, run: Callable[[], Any]) -> Any:
+    def _retry_with_flipped_answers(self, run: Callable[[], Any]) -> Any:
         """The real op has run: the sizes are right, and a failure is the recorder's."""
         try:
             return run()

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import torch
 
-from stator.capture.places import current_place
 from stator.errors import InputError
 from stator.execute.arguments import check_type
-from stator.frames import user_facing
+from stator.execute.backend import values_of
+from stator.execute.selection import check_backend
+from stator.frames import current_place, user_facing
+from stator.locks import ForkSafeLock
 from stator.optimize.dataflow import needed_for
 from stator.optimize.pipeline import optimize
 from stator.optimize.restrict import restrict, used_inputs
@@ -58,16 +59,18 @@ def check_strategy(name: str, given: Any, kind: type) -> None:
 
 
 class Executor:
-    """Runs programs on one device."""
+    """Runs programs on one device, with one backend."""
 
-    def __init__(self, device: str | torch.device = "cpu") -> None:
+    def __init__(self, device: str | torch.device = "cpu", backend: str | None = None) -> None:
+        check_backend(backend)
+        self.backend = backend
         try:
             self.device = torch.device(device)
         except (RuntimeError, TypeError):
             raise InputError(f"{device!r} is not a device",
                              fix='give one such as "cpu" or "cuda:0"') from None  # fmt: skip
         self._plans: weakref.WeakKeyDictionary[Program, Plans] = weakref.WeakKeyDictionary()
-        self._lock = threading.Lock()
+        self._lock = ForkSafeLock()
 
     @user_facing
     def run(
@@ -97,7 +100,7 @@ class Executor:
         execution = compiled.exec_strategy if compiled else ExecutionStrategy()
         given = {_name(whole, key): value for key, value in _items(feed)}
         inputs = feed_values(plan.program.inputs, used_inputs(plan.program), given, self.device)
-        outputs = plan.run(inputs, self._stored(whole, plan), execution)
+        outputs = values_of(plan.run(inputs, self._stored(whole, plan), execution))
         if not return_numpy:
             return list(outputs)
         return [as_array(v.name, out) for v, out in zip(fetches, outputs, strict=True)]
@@ -114,7 +117,7 @@ class Executor:
     ) -> Plan:
         """The plan for these fetches, made once for each state of the program."""
         strategy = compiled.build_strategy if compiled else None
-        key = (program.version, pruned, repr(strategy), *map(id, fetches))
+        key = (program.version, pruned, repr(strategy), self.backend, *map(id, fetches))
         with self._lock:
             plans = compiled._plans if compiled else self._plans.setdefault(program, {})
             if key not in plans:
@@ -131,7 +134,7 @@ class Executor:
             chosen = restrict(recorded, fetches)
         return Plan(
             optimize(chosen), program.tensors, strategy, private=program.private,
-            modes=program.modes,
+            modes=program.modes, backend=self.backend,
         )  # fmt: skip
 
     def _stored(self, program: Program, plan: Plan) -> dict[str, torch.Tensor]:

@@ -144,7 +144,10 @@ def _called(program: Program, fetch: Any) -> str:
 def load_inference_model(
     path: str | os.PathLike[str], executor: Executor
 ) -> tuple[Program, list[str], list[Value]]:
-    """The program saved at `path`, the names of its inputs, and the values that it gives."""
+    """The program saved at `path`, the names of its inputs, and the values that it gives.
+
+    It runs with the backend of the executor that is asked to run it.
+    """
     if not isinstance(executor, Executor):
         raise InputError(f"the executor is a {type(executor).__name__}",
                          fix="give a `stator.static.Executor`")  # fmt: skip

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +16,9 @@ from dataclasses import dataclass, replace
 import torch
 
 from stator.capture.modes import Modes
-from stator.execute.interpreter import Runner, prepare
+from stator.execute.backend import Executable, Outcome, RunOptions
+from stator.execute.selection import prepare
+from stator.locks import ForkSafeLock
 from stator.optimize.fold import fold
 from stator.optimize.fold_tensors import fold_tensors
 from stator.optimize.in_place import in_place
@@ -28,15 +29,15 @@ from stator.program.program import Program
 from stator.program.verifier import verify
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
 
-THREADS = threading.RLock()  # torch's number of threads is one for the process
+THREADS = ForkSafeLock()  # torch's number of threads is one for the process
 
 
 @dataclass(frozen=True)
-class Form:
+class PreparedProgram:
     """A program ready to run, and the tensors that were worked out for it."""
 
     program: Program
-    runner: Runner
+    executable: Executable
     folded: Mapping[str, torch.Tensor]
 
 
@@ -54,9 +55,11 @@ class Plan:
         *,
         private: frozenset[str] = frozenset(),
         modes: Modes | None = None,
+        backend: str | None = None,
     ) -> None:
         self.program, self.strategy = program, strategy and replace(strategy)
         self._tensors, self._private, self._modes = tensors, private, modes
+        self._backend = backend
         self._turns_grad_on = any(
             op.name == "stator::set_grad" and op.args[0] is True for op in _all_ops(program)
         )
@@ -64,13 +67,13 @@ class Plan:
     def run(
         self, inputs: Sequence[object], stored: Mapping[str, torch.Tensor],
         execution: ExecutionStrategy,
-    ) -> tuple[object, ...]:  # fmt: skip
-        """The flat outputs of one run."""
+    ) -> Outcome:  # fmt: skip
+        """One run."""
         with _threads(execution.num_threads), _inference(execution.inference_mode):
             form = self._form([*inputs, *stored.values()])
-            return form.runner(inputs, {**stored, **form.folded})
+            return form.executable.bind({**stored, **form.folded})(inputs)
 
-    def _form(self, tensors: Sequence[object]) -> Form:
+    def _form(self, tensors: Sequence[object]) -> PreparedProgram:
         if self.strategy is None or (
             self._modes and Modes.current().autocast != self._modes.autocast
         ):
@@ -81,21 +84,21 @@ class Plan:
         return self.quiet
 
     @functools.cached_property
-    def plain(self) -> Form:
+    def plain(self) -> PreparedProgram:
         """The program as it was recorded."""
         return self._made(self.program, {})
 
     @functools.cached_property
-    def recording(self) -> Form:
+    def recording(self) -> PreparedProgram:
         """The program for runs that record gradients."""
         return self._optimized(gradients=True)
 
     @functools.cached_property
-    def quiet(self) -> Form:
+    def quiet(self) -> PreparedProgram:
         """The program for runs that record none."""
         return self._optimized(gradients=False)
 
-    def _optimized(self, *, gradients: bool) -> Form:
+    def _optimized(self, *, gradients: bool) -> PreparedProgram:
         program, strategy, folded = self.program, self.strategy, dict[str, torch.Tensor]()
         assert strategy is not None
         if strategy.constant_folding:
@@ -109,9 +112,10 @@ class Plan:
             program = verify(in_place(program))
         return self._made(verify(drop_unused_stored(verify(prune(program)))), folded)
 
-    def _made(self, program: Program, folded: Mapping[str, torch.Tensor]) -> Form:
+    def _made(self, program: Program, folded: Mapping[str, torch.Tensor]) -> PreparedProgram:
         release = self.strategy is None or self.strategy.memory_reuse
-        return Form(program, prepare(program, release=release), folded)
+        options = RunOptions(release=release)
+        return PreparedProgram(program, prepare(self._backend, program, options), folded)
 
 
 def _all_ops(program: Program) -> Iterator[Op]:

@@ -8,12 +8,10 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-from torch._dispatch.python import enable_python_dispatcher
 
 from stator.capture.modes import Modes
-from stator.capture.places import current_place, place_of
 from stator.errors import CaptureError, InputError, StatorError
-from stator.frames import user_facing
+from stator.frames import current_place, place_of, user_facing
 from stator.optimize.for_test import for_test as turned_to_test
 from stator.program import structure as shape
 from stator.program.ir import Block, Op, Value, ops_in
@@ -22,7 +20,8 @@ from stator.program.program import Program as Recorded
 from stator.program.verifier import verify
 from stator.staging.trace import ONE_AT_A_TIME
 from stator.static.builder import Builder, modules_named
-from stator.static.watching import Watch
+from stator.static.watching import ForeignCodeMode
+from stator.torch_private.dispatch import enable_python_dispatcher
 
 _open = threading.local()  # the programs that this thread is writing, the innermost last
 
@@ -90,7 +89,7 @@ class Program:
 
     @staticmethod
     def _top_block(builder: Builder) -> Block:
-        return list(builder.scope.chain())[-1].block
+        return builder.scope.root.block
 
     @property
     def tensors(self) -> Mapping[str, torch.Tensor]:
@@ -199,7 +198,7 @@ def _stack() -> list[Program]:
 @contextmanager
 def _recording(builder: Builder) -> Iterator[None]:
     grad = torch.is_grad_enabled()
-    watch = Watch(builder, builder.refusals)
+    watch = ForeignCodeMode(builder, builder.refusals)
     try:
         with modules_named(builder), watch, builder.fake, enable_python_dispatcher(), builder:
             yield

@@ -11,6 +11,8 @@ import torch
 from stator.capture.modes import Modes
 from stator.errors import InputError, SpecMismatch, UnsupportedCall
 from stator.execute.arguments import check_type, flatten_inputs
+from stator.execute.backend import values_of
+from stator.execute.selection import check_backend
 from stator.frames import user_facing
 from stator.optimize.pipeline import optimize
 from stator.program.ir import Op, Stored
@@ -36,18 +38,23 @@ class TracedLayer:
 
     @classmethod
     @user_facing
-    def trace(cls, layer: torch.nn.Module, inputs: Any) -> tuple[Any, TracedLayer]:
+    def trace(
+        cls, layer: torch.nn.Module, inputs: Any, *, backend: str | None = None
+    ) -> tuple[Any, TracedLayer]:
         """Run `layer` once on real `inputs`: what it gave, and the run as a TracedLayer.
 
-        `inputs` is a tensor, or a list or tuple of the arguments.
+        `inputs` is a tensor, or a list or tuple of the arguments. `backend` is what runs the
+        program; without it, `STATOR_BACKEND`, or else the interpreter.
         """
+        check_backend(backend)
         _check_layer(layer)
         traced = trace_layer(layer, _arguments(inputs))
         made = object.__new__(cls)
-        made._set_up(layer, traced)
+        made._set_up(layer, traced, backend)
         return traced.outputs, made
 
-    def _set_up(self, layer: torch.nn.Module, traced: Traced) -> None:
+    def _set_up(self, layer: torch.nn.Module, traced: Traced, backend: str | None) -> None:
+        self._backend = backend
         self._layer, self._recorded, self._modes = layer, traced.program, traced.modes
         self._tensors, self._literals = traced.tensors, traced.literals
         self._path_checks, self._repeats = traced.path_checks, traced.repeats
@@ -69,8 +76,9 @@ class TracedLayer:
         check_strategy("exec_strategy", exec_strategy, ExecutionStrategy)
         self._execution = exec_strategy or ExecutionStrategy()
         self._plan = Plan(
-            self._program, self._tensors, build_strategy, private=self._literals, modes=self._modes
-        )
+            self._program, self._tensors, build_strategy, private=self._literals,
+            modes=self._modes, backend=self._backend,
+        )  # fmt: skip
 
     @user_facing
     def __call__(self, inputs: Any) -> list[Any]:
@@ -81,7 +89,7 @@ class TracedLayer:
         leaves = flatten_inputs(program.input_structure, args, {}, types=types)
         self._check_repeats(args)
         stored = {item.name: self._tensor(item) for item in program.stored}
-        return list(self._plan.run(leaves, stored, self._execution))
+        return list(values_of(self._plan.run(leaves, stored, self._execution)))
 
     def _check_modes(self) -> None:
         now = Modes.current().autocast

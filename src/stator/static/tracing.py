@@ -12,17 +12,13 @@ from typing import Any
 
 import numpy
 import torch
-from torch._dispatch.python import enable_python_dispatcher
-from torch._subclasses.fake_tensor import FakeTensor
 
 from stator.capture.inputs import InputReader, Inputs, TensorSpec
-from stator.capture.journal import restore, same_state, state_of
 from stator.capture.modes import Modes
-from stator.capture.numbers import Number
-from stator.capture.places import place_of
 from stator.capture.results import Results
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.execute.structure import unflatten
+from stator.frames import place_of
 from stator.location import Location
 from stator.program.ir import Arg, Op, Value, ops_in
 from stator.program.naming import renumber
@@ -31,7 +27,12 @@ from stator.program.structure import Structure
 from stator.program.verifier import verify
 from stator.staging.trace import ONE_AT_A_TIME
 from stator.static.example_run import ExampleRun
-from stator.static.watching import Watch
+from stator.static.watching import ForeignCodeMode
+from stator.torch_private.dispatch import enable_python_dispatcher
+from stator.torch_private.fake import FakeTensor
+from stator.torch_private.modules import tables
+from stator.values.contents import restore, same_state, state_of
+from stator.values.symbolic import Number
 
 
 @dataclass(frozen=True)
@@ -95,7 +96,7 @@ def _program(
 def _recording(run: ExampleRun) -> Iterator[None]:
     grad = torch.is_grad_enabled()
     try:
-        watch = Watch(run, run.refusals, run.real_of)
+        watch = ForeignCodeMode(run, run.refusals, run.real_of)
         with watch, run.fake, enable_python_dispatcher(), run:
             yield
         run.refusals.raise_first()
@@ -234,7 +235,7 @@ def _attributes(layer: torch.nn.Module) -> list[tuple[Any, Any]]:
     places: list[Any] = []
     for module in layer.modules():
         own = vars(module)
-        places += [module, module._parameters, module._buffers, module._modules]
+        places += [module, *tables(module)]
         places += [held for held in own.values() if type(held) in (list, dict, set)]
     return [(place, state_of(place)) for place in places]
 

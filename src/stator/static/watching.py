@@ -1,4 +1,4 @@
-"""Watch: what Python does with a symbolic tensor besides calling ops."""
+"""ForeignCodeMode: what Python does with a symbolic tensor besides calling ops."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import torch
 from torch.overrides import TorchFunctionMode
 
-from stator.capture.places import current_place
 from stator.capture.recorder import Recorder
+from stator.containers.tensor_index import read_tensor, write_tensor
 from stator.errors import DataDependent, StatorError, UnsupportedCall
-from stator.staging.tensor_index import read_tensor, write_tensor
+from stator.frames import current_place
 
 Tensor = torch.Tensor
 READS: Mapping[Any, str] = MappingProxyType(
@@ -67,7 +67,7 @@ class Refusals:
             raise self.first
 
 
-class Watch(TorchFunctionMode):
+class ForeignCodeMode(TorchFunctionMode):
     """Refuses, with the line, what a program cannot do; `real_of` gives what a tensor prints as."""
 
     def __init__(

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from stator.api.example import Example
+from stator.api.verification import Verification
 from stator.api.verifying import BUDGET, verify
-from stator.debug.verification.examples import Example
-from stator.debug.verification.report import Verification
 from stator.errors import VerificationFailed
 from stator.frames import user_facing
 
@@ -26,7 +26,7 @@ def assert_static_equal(
     function: Any,
     inputs: Any,
     *,
-    all_ways: bool = False,
+    all_paths: bool = False,
     backends: Sequence[str] = ("program", "saved"),
     gradients: bool = True,
     rtol: float | None = None,
@@ -37,18 +37,18 @@ def assert_static_equal(
 ) -> Verification:
     """The report of `stator.verify`; an AssertionError with its text where anything differs.
 
-    The arguments are those of `verify`. With `all_ways` it is an error, too, if a branch has not
-    gone both ways, or a loop has not made 0, 1 and many trips.
+    The arguments are those of `verify`. With `all_paths` it is also an error if a branch has not
+    taken both sides, or a loop has not run 0, 1 and many iterations.
     """
     report = verify(
         function, inputs, backends=backends, gradients=gradients, rtol=rtol, atol=atol, seed=seed,
         budget=budget, extremes=extremes,
     )  # fmt: skip
     report.raise_for_difference()
-    gone, ways = report.ways
-    if all_ways and gone < ways:
+    covered, paths = report.paths
+    if all_paths and covered < paths:
         raise VerificationFailed(
-            f"{ways - gone} of {ways} ways of branches and loops were not gone\n{report}",
-            fix="give examples that go there, or a larger budget",
+            f"{paths - covered} of {paths} paths of branches and loops were not covered\n{report}",
+            fix="give examples that take them, or a larger budget",
         )
     return report

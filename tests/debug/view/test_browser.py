@@ -9,12 +9,14 @@ import torch
 import stator
 from docs.examples import deciding
 from stator import InputSpec
-from stator.debug.report import CaptureReport, Fact, Line, Report
+from stator.debug.report import Report
+from stator.debug.report_contents import CaptureReport, Fact, Line
 from stator.debug.view import page
 from stator.location import Location
 from stator.program.ir import Block, Op, Stored, Value
 from stator.program.printer import print_program
 from stator.program.program import Program
+from stator.program.sizes import Symbol
 from stator.program.structure import Leaf, Sequence
 from stator.program.types import NumberType, TensorType
 
@@ -320,7 +322,7 @@ HOSTILE = "</script><img src=x onerror=window.hacked=1><script>window.hacked=2</
 
 
 def hostile_program():
-    kind = TensorType("float32", (2, HOSTILE))
+    kind = TensorType("float32", (2, Symbol(HOSTILE)))
     x, w, y, z = (Value(f"{name}{HOSTILE}", kind) for name in "xwyz")
     place = Location(f"/nowhere/{HOSTILE}.py", 3, 0, HOSTILE)
     inner = Op(f"aten::{HOSTILE}", (x, HOSTILE), {HOSTILE: HOSTILE}, (z,), place=place)

@@ -10,7 +10,8 @@ import pytest
 import torch
 
 import stator
-from stator.debug.report import Fact, Report
+from stator.debug.report import Report
+from stator.debug.report_contents import Fact
 from stator.debug.view import page
 from stator.debug.view.document import page_data
 from stator.debug.view.subject import subject_of

@@ -7,10 +7,11 @@ import torch
 
 import stator
 from stator.debug.view.encoding import bytes_of, program_data
-from stator.debug.view.sources import Files
+from stator.debug.view.sources import FileTable
 from stator.program.ir import Block, Literal, Op, Value, ops_in
 from stator.program.printer import print_program
 from stator.program.program import Program
+from stator.program.sizes import Symbol
 from stator.program.structure import Leaf
 from stator.program.types import NumberType, TensorType
 from tests.zoo import models
@@ -24,7 +25,7 @@ SOME = [
 
 
 def data_of(program):
-    return program_data(program, "label", Files(at_hand=True))
+    return program_data(program, "label", FileTable(at_hand=True))
 
 
 class Printed:
@@ -121,7 +122,7 @@ def test_blocks_say_what_they_are_for():
     both(torch.ones(2))
     data = data_of(both.program)
     roles = {block["role"] for block in data["blocks"]}
-    assert {"program", "each trip", "then", "else", "try", "handler 1"} <= roles
+    assert {"program", "each iteration", "then", "else", "try", "handler 1"} <= roles
     assert len(data["ops"]) == len(list(ops_in(both.program.body)))
 
 
@@ -139,5 +140,5 @@ def test_an_op_that_this_process_does_not_know_has_no_argument_names():
 def test_sizes_in_bytes_are_known_where_all_sizes_are():
     assert bytes_of(TensorType("float16", (2, 3))) == 12
     assert bytes_of(TensorType("int64", ())) == 8
-    assert bytes_of(TensorType("float32", (2, "s0"))) is None
+    assert bytes_of(TensorType("float32", (2, Symbol("s0")))) is None
     assert bytes_of(NumberType("int")) is None

@@ -2,7 +2,7 @@
 
 import linecache
 
-from stator.debug.view.sources import Files
+from stator.debug.view.sources import FileTable
 from stator.location import Location
 
 TEXT = """\
@@ -33,7 +33,7 @@ def data_of(tmp_path, *lines, text=TEXT):
     file = tmp_path / "model.py"
     file.write_text(text)
     linecache.checkcache(str(file))
-    files = Files(at_hand=True)
+    files = FileTable(at_hand=True)
     for line in lines:
         files.place(Location(str(file), line, 4, "forward"))
     (data,) = files.data()
@@ -70,7 +70,7 @@ def test_a_line_that_is_not_in_the_file_is_not_shown(tmp_path):
 
 
 def test_a_file_that_is_gone_has_no_lines(tmp_path):
-    files = Files(at_hand=True)
+    files = FileTable(at_hand=True)
     assert files.place(Location(str(tmp_path / "gone.py"), 3, 0, "f")) == [0, 3, 0, "f"]
     assert files.data()[0]["runs"] == []
 
@@ -79,7 +79,7 @@ def test_a_bare_name_is_not_looked_for_in_the_working_folder(tmp_path, monkeypat
     (tmp_path / "model.py").write_text(TEXT)
     monkeypatch.chdir(tmp_path)
     for at_hand in (True, False):
-        files = Files(at_hand=at_hand)
+        files = FileTable(at_hand=at_hand)
         files.place(Location("model.py", 8, 4, "first"))
         assert files.data()[0]["runs"] == []
 
@@ -87,6 +87,6 @@ def test_a_bare_name_is_not_looked_for_in_the_working_folder(tmp_path, monkeypat
 def test_a_cell_of_a_notebook_is_found_where_linecache_keeps_it(monkeypatch):
     lines = ["def f(x):\n", "    return x\n"]
     monkeypatch.setitem(linecache.cache, "<cell-1>", (20, None, lines, "<cell-1>"))
-    files = Files(at_hand=True)
+    files = FileTable(at_hand=True)
     files.place(Location("<cell-1>", 2, 4, "f"))
     assert files.data()[0]["runs"] == [{"first": 1, "lines": ["def f(x):", "    return x"]}]

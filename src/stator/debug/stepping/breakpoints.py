@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
+from stator.debug.stepping.frame import Frame
 from stator.errors import InputError
 from stator.location import Location
 
-if TYPE_CHECKING:  # a frame is what conditions are asked with
-    from stator.debug.stepping.frame import Frame
-
-Condition = str | Callable[["Frame"], Any]
+Condition = str | Callable[[Frame], Any]
 
 
 @dataclass(frozen=True)

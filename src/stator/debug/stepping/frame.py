@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from typing import Literal as OneOf
 
-from stator.debug.stepping.trail import Line
+from stator.debug.stepping.trail import TrailLine
 from stator.execute.observing import Seen
 from stator.location import Location
 from stator.program.ir import Op
@@ -35,7 +35,7 @@ class Frame:
 
     op: Op | None  # None where the program ends
     why: Why
-    lines: tuple[Line, ...]  # of the functions that run, the outermost first
+    lines: tuple[TrailLine, ...]  # of the functions that run, the outermost first
     depth: int  # which of these the stop is about
     level: int
     error: BaseException | None  # what `op` has raised, where that is why it stops
@@ -44,7 +44,7 @@ class Frame:
     go: Callable[[Way], None] = field(repr=False)
 
     @property
-    def line(self) -> Line:
+    def line(self) -> TrailLine:
         """The line that the stop is about."""
         return self.lines[self.depth]
 
@@ -68,7 +68,7 @@ class Frame:
         """The values of the program that are there, under the names that its text has."""
         return {f"%{value.name}": held for value, held in self.seen.items()}
 
-    def where(self) -> tuple[Line, ...]:
+    def where(self) -> tuple[TrailLine, ...]:
         """The functions that run, the outermost first, each with its line, loops and branches."""
         return self.lines[: self.depth + 1]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from stator.debug.stepping.trail import Line
+from stator.debug.stepping.trail import TrailLine
 from stator.location import Location
 
 
@@ -42,7 +42,7 @@ class History:
         self._noted: dict[str, list[_Noted]] = {}
         self._last: dict[tuple[str, str], Seen] = {}
 
-    def note(self, line: Line, *, begins_line: bool) -> tuple[str, ...]:
+    def note(self, line: TrailLine, *, begins_line: bool) -> tuple[str, ...]:
         """Keep what the names of `line` hold now; gives those that hold something else."""
         changed = []
         for name, value in line.variables.items():

@@ -6,22 +6,41 @@ import cmd
 import linecache
 import pprint
 import shutil
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import torch
 
-from stator.debug.stepping.breakpoints import evaluated
+from stator.debug.stepping.breakpoints import Breakpoint, Condition, evaluated
 from stator.debug.stepping.frame import Frame
 from stator.errors import StatorError
 from stator.execute.arguments import describe
 from stator.program.ir import values_in
 from stator.program.printer import print_op
 
-if TYPE_CHECKING:  # the stepper makes the prompt
-    from stator.debug.stepping.stepper import Stepper
-
 AROUND = 5  # lines that `l` shows before and after
+
+
+class SteppedRun(Protocol):
+    """What the prompt needs of the stepper: see `Stepper`."""
+
+    @property
+    def breakpoints(self) -> tuple[Breakpoint, ...]:
+        """The breakpoints, in the order they were made."""
+
+    def break_at(
+        self, where: str | int, line: int | None = None, *, when: Condition | None = None
+    ) -> Breakpoint:
+        """Stop before a line."""
+
+    def clear(self, *breakpoints: Breakpoint) -> None:
+        """Forget these breakpoints; without any, all."""
+
+    def watch(self, name: str) -> None:
+        """Stop whenever the variable `name` holds something else than before."""
+
+    def values(self, name: str) -> Sequence[object]:
+        """What the variable `name` has held."""
 
 
 class Quit(BaseException):
@@ -34,7 +53,7 @@ class Prompt(cmd.Cmd):
     prompt = "(step) "
     doc_header = "commands (h COMMAND tells more)"
 
-    def __init__(self, stepper: Stepper, **streams: Any) -> None:
+    def __init__(self, stepper: SteppedRun, **streams: Any) -> None:
         super().__init__(**streams)
         self.stepper = stepper
         self.frame: Frame | None = None

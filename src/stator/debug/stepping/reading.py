@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from stator.capture.variables import UNBOUND, Computed, Variable
+from stator.debug.stepping.variables import UNBOUND, Computed, Variable
 from stator.execute.observing import Seen
 from stator.execute.structure import unflatten
 from stator.program.ir import Value

@@ -9,13 +9,13 @@ from collections.abc import Callable, Collection, Sequence
 from contextlib import ExitStack
 from typing import Any
 
-from stator.capture.variables import Scene, Scenes
 from stator.debug.stepping.breakpoints import Breakpoint, Condition, check_line
 from stator.debug.stepping.frame import Frame, Way, Why
 from stator.debug.stepping.history import History, Seen
 from stator.debug.stepping.prompt import Prompt, Quit
 from stator.debug.stepping.targets import Targets
 from stator.debug.stepping.trail import Standing, Trail
+from stator.debug.stepping.variables import Scene, Scenes
 from stator.errors import UnknownOption
 from stator.execute import observing
 from stator.execute.checks import split_checks
@@ -63,7 +63,7 @@ class Stepper:
         self._watched: list[str] = []
         self._history = History(remember)
         self._remember = remember
-        self._runs: list[_Run] = []
+        self._runs: list[_ProgramObserver] = []
 
     def __enter__(self) -> Stepper:
         self._exits.enter_context(self._target.observed(self))
@@ -146,7 +146,7 @@ class Stepper:
 
     def observe(self, program: Program, scenes: Scenes | None) -> Observer:
         """The observer of the runs of `program`: see `Watcher`."""
-        new = _Run(self, Trail(program, scenes))
+        new = _ProgramObserver(self, Trail(program, scenes))
         self._runs.append(new)
         self._check(self._breakpoints)
         return new
@@ -185,7 +185,7 @@ class Stepper:
                 raise Stopped(error) from None
 
 
-class _Run:
+class _ProgramObserver:
     """The observer of the runs of one program."""
 
     def __init__(self, stepper: Stepper, trail: Trail) -> None:

@@ -6,11 +6,12 @@ observed, once, when it is imported.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from stator.capture.variables import Scenes
+from stator.debug.stepping.variables import Scenes
 from stator.execute.observing import Observer
 from stator.program.program import Program
 
@@ -32,7 +33,13 @@ class Target(Protocol):
         """Inside, `watcher` sees the programs run."""
 
 
+def _with_public_names(function: Any) -> Target:
+    """`import stator.debug` alone imports nothing of `api`: this does, and asks again."""
+    importlib.import_module("stator.public")
+    return Targets.of(function)
+
+
 class Targets:
     """`of` is the target that a function, a module or a loaded model is."""
 
-    of: Callable[[Any], Target]
+    of: Callable[[Any], Target] = staticmethod(_with_public_names)

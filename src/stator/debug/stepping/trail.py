@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stator.capture.variables import Activation, Scene, Scenes
 from stator.debug.stepping.reading import read_variables
+from stator.debug.stepping.variables import FunctionVariables, Scene, Scenes
 from stator.execute.observing import Seen
 from stator.location import Location
 from stator.program.ir import Block, Op
@@ -41,7 +41,7 @@ BLOCKS = {
 
 
 @dataclass(frozen=True)
-class Line:
+class TrailLine:
     """One function of the user's that runs, and the line where it stands."""
 
     place: Location
@@ -64,7 +64,7 @@ class Line:
 class Standing:
     """A function of the user's in the middle of a run."""
 
-    activation: Activation
+    activation: FunctionVariables
     values: Seen
     levels: tuple[Level, ...]  # of the loops and branches that it has entered
 
@@ -102,7 +102,7 @@ class Trail:
         found = self.scenes.at.get(op)
         if found is not None:
             return found
-        return (Activation(op.place, {}),) if op.place is not None else ()
+        return (FunctionVariables(op.place, {}),) if op.place is not None else ()
 
     def standing(self, scene: Scene, values: Seen) -> list[Standing]:
         """All the user's functions that run now, the outermost first; the last ones are `scene`."""
@@ -126,13 +126,13 @@ class Trail:
             for depth, activation in enumerate(scene, 1)
         ]
 
-    def line(self, standing: Standing) -> Line:
+    def line(self, standing: Standing) -> TrailLine:
         """Where a function stands, and what its names hold."""
         held = self.read(standing.activation, standing.values)
         blocks = tuple(level.in_words for level in standing.levels)
-        return Line(standing.activation.place, held, blocks, standing.trips)
+        return TrailLine(standing.activation.place, held, blocks, standing.trips)
 
-    def read(self, activation: Activation, values: Seen) -> dict[str, Any]:
+    def read(self, activation: FunctionVariables, values: Seen) -> dict[str, Any]:
         """What the names of a function hold; of a program without names, its inputs."""
         if self.scenes.at:
             return read_variables(activation.variables, values, self.scenes.classes)

@@ -22,8 +22,8 @@ from typing import Any
 
 from stator.debug.report import Report
 from stator.debug.view.encoding import program_data
-from stator.debug.view.sources import Files
-from stator.debug.view.subject import Subject, subject_of
+from stator.debug.view.sources import FileTable
+from stator.debug.view.subject import PageSubject, subject_of
 from stator.debug.view.weights import weight_rows
 from stator.frames import user_facing
 
@@ -72,9 +72,9 @@ def page(source: Any, *, report: Report | None = None, title: str | None = None)
     )
 
 
-def page_data(subject: Subject) -> dict[str, Any]:
+def page_data(subject: PageSubject) -> dict[str, Any]:
     """What the page's script reads."""
-    files = Files(at_hand=not subject.is_saved)
+    files = FileTable(at_hand=not subject.is_saved)
     programs = [program_data(one.program, one.label, files) for one in subject.programs]
     for capture in subject.report.captures if subject.report is not None else ():
         for line in capture.lines:
@@ -91,7 +91,7 @@ def page_data(subject: Subject) -> dict[str, Any]:
     }
 
 
-def _page(subject: Subject) -> str:
+def _page(subject: PageSubject) -> str:
     assets = importlib.resources.files("stator.debug.view") / "assets"
     script = (assets / "viewer.js").read_text(encoding="utf-8")
     style = (assets / "viewer.css").read_text(encoding="utf-8")

@@ -17,34 +17,32 @@ from typing import Any
 
 import torch
 
-from stator.debug.view.sources import Files
+from stator.debug.view.sources import FileTable
 from stator.program.ir import Arg, Block, Literal, Op, Value
+from stator.program.opset.queries import is_stators, row_of
 from stator.program.program import Program
 from stator.program.registry import argument_names
+from stator.program.sizes import is_static
 from stator.program.types import TensorType, Type
 
 Data = dict[str, Any]
-ROLES = {
-    "stator::if": ("then", "else"), "stator::while": ("each trip",),
-    "stator::custom_gradient": ("backward",), "stator::hook": ("backward",),
-}  # fmt: skip
 
 
-def program_data(program: Program, label: str, files: Files) -> Data:
+def program_data(program: Program, label: str, files: FileTable) -> Data:
     """The whole of `program`; its places are put into `files`."""
     return _Encoder(program, files).program(label)
 
 
 def bytes_of(kind: Type) -> int | None:
     """How much memory a tensor of this type takes; None where only a run knows."""
-    if not isinstance(kind, TensorType) or any(isinstance(size, str) for size in kind.shape):
+    if not isinstance(kind, TensorType) or not is_static(kind.shape):
         return None
     dtype: torch.dtype = getattr(torch, kind.dtype)
-    return math.prod(int(size) for size in kind.shape) * dtype.itemsize
+    return math.prod(kind.shape) * dtype.itemsize
 
 
 class _Encoder:
-    def __init__(self, program: Program, files: Files) -> None:
+    def __init__(self, program: Program, files: FileTable) -> None:
         self.source, self.files = program, files
         self.numbers: dict[Value, int] = {}
         self.values: list[list[Any]] = []
@@ -106,14 +104,18 @@ class _Encoder:
 
 
 def _roles(op: Op) -> tuple[str, ...]:
-    if op.name == "stator::try":
-        return ("try", *(f"handler {number}" for number in range(1, len(op.blocks))))
-    return ROLES[op.name] if op.blocks else ()
+    if not op.blocks:
+        return ()
+    *first, last = row_of(op.name).blocks
+    if not last.endswith("..."):
+        return (*first, last)
+    repeated = range(1, len(op.blocks) - len(first) + 1)
+    return (*first, *(f"{last.removesuffix('...')} {number}" for number in repeated))
 
 
 def _argument_names(op: Op) -> list[str]:
     """What the op's schema calls its arguments; nothing for those of Stator, or unknown ones."""
-    if op.name.startswith("stator::"):
+    if is_stators(op.name):
         return []
     try:
         return list(argument_names(op.name)[: len(op.args)])

@@ -1,4 +1,4 @@
-"""Files: the source files that places name, with the lines around them where they are at hand.
+"""FileTable: the source files that places name, with the lines around them where they are at hand.
 
 Only functions that a program comes from are put on the page, not whole files: the page may be
 handed on, and the rest of a file is nobody's business.
@@ -18,7 +18,7 @@ AROUND = 2  # lines shown around a place that stands in no function
 Span = tuple[int, int]  # first and last line
 
 
-class Files:
+class FileTable:
     """A number for each file, and the lines of it that are wanted."""
 
     def __init__(self, *, at_hand: bool) -> None:

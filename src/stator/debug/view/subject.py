@@ -32,7 +32,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Subject:
+class PageSubject:
     """What a page is about."""
 
     title: str
@@ -45,7 +45,7 @@ class Subject:
 
 
 @functools.singledispatch
-def subject_of(source: Any) -> Subject:
+def subject_of(source: Any) -> PageSubject:
     """What `source` shows; `stator.api` adds the kinds that stand above this package."""
     raise InputError(
         f"a {type(source).__name__} cannot be viewed",
@@ -55,23 +55,23 @@ def subject_of(source: Any) -> Subject:
 
 
 @subject_of.register
-def _(source: Program) -> Subject:
-    return Subject(source.name, (Shown(source.name, source),))
+def _(source: Program) -> PageSubject:
+    return PageSubject(source.name, (Shown(source.name, source),))
 
 
 @subject_of.register
-def _(source: TracedLayer) -> Subject:
+def _(source: TracedLayer) -> PageSubject:
     return subject_of(source.program)
 
 
 @subject_of.register(str)
 @subject_of.register(os.PathLike)
-def _(source: str | os.PathLike[str]) -> Subject:
+def _(source: str | os.PathLike[str]) -> PageSubject:
     name = os.path.basename(os.fspath(source)).removesuffix(".stator")
     return saved_subject(name, read_model(source))
 
 
-def saved_subject(title: str, saved: SavedModel) -> Subject:
+def saved_subject(title: str, saved: SavedModel) -> PageSubject:
     """The programs of a saved model, by method and mode."""
     return subject_of_methods(title, saved.methods, saved.programs, saved.tensors)
 
@@ -81,7 +81,7 @@ def subject_of_methods(
     methods: Mapping[str, Method],
     programs: Mapping[str, Program],
     tensors: Mapping[str, torch.Tensor],
-) -> Subject:
+) -> PageSubject:
     """Each program once, with the methods and modes that run it."""
     labels: dict[str, list[str]] = {}
     remarks = [NO_TEXT]
@@ -93,7 +93,7 @@ def subject_of_methods(
     for name in programs:
         labels.setdefault(name, [name])
     shown = tuple(Shown(_joined(labels[name]), programs[name]) for name in labels)
-    return Subject(title, shown, tensors, is_saved=True, remarks=tuple(remarks))
+    return PageSubject(title, shown, tensors, is_saved=True, remarks=tuple(remarks))
 
 
 def _joined(labels: list[str]) -> str:

@@ -1,0 +1,126 @@
+// stator-run: a saved model from the command line, without Python.
+#include <ATen/Context.h>
+#include <ATen/Parallel.h>
+
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+
+#include "cli/arguments.h"
+#include "cli/calls.h"
+#include "format/json.h"
+
+namespace stator {
+namespace {
+
+/// Keeps what a call prints.
+class Recorder : public Host {
+ public:
+  void print(const std::string& text) override { printed += text; }
+  std::string printed;
+};
+
+std::string error_text(const Error& error) {
+  std::string text = error.code.empty() ? error.shown_type() + ": " + error.message
+                                        : "[" + error.code + "] " + error.message;
+  if (!error.code.empty() && error.place) text += "\n  at " + to_text(*error.place);
+  for (const std::string& note : error.notes) text += "\n" + note;
+  if (!error.fix.empty()) text += "\n  fix: " + error.fix;
+  return text;
+}
+
+Model::Options options_of(const Arguments& arguments) {
+  Model::Options options;
+  options.method = arguments.method;
+  options.mode = arguments.mode;
+  return options;
+}
+
+void run_once(const Arguments& arguments) {
+  const Model model = Model::load(arguments.model);
+  if (arguments.describe) {
+    std::cout << describe_model(model);
+    return;
+  }
+  const Model::Options options = options_of(arguments);
+  const Program& program = model.program(options);
+  const std::vector<Value> inputs = read_inputs(arguments.inputs, program);
+  if (arguments.seed) at::manual_seed(static_cast<std::uint64_t>(*arguments.seed));
+  CallResult result;
+  for (int k = 0; k < arguments.repeat; ++k) {
+    const auto begin = std::chrono::steady_clock::now();
+    result.outputs = model.run(inputs, options);
+    const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
+    if (arguments.repeat > 1) std::fprintf(stderr, "call %d: %.1f us\n", k + 1, took.count());
+  }
+  if (!arguments.outputs.empty()) write_result(arguments.outputs, result, program);
+}
+
+/// One job of a batch: an error of the call is part of its result.
+void run_job(const Json& job, std::map<std::string, Model>& models) {
+  Arguments arguments;
+  arguments.model = text_at(field(job, "model", "the job"), "model");
+  arguments.outputs = text_at(field(job, "outputs", "the job"), "outputs");
+  for (const Json& file : field(job, "inputs", "the job"))
+    arguments.inputs.push_back(text_at(file, "inputs"));
+  arguments.method = job.value("method", "forward");
+  arguments.mode = job.value("mode", "");
+  Recorder recorder;
+  Model::Options options = options_of(arguments);
+  options.host = &recorder;
+  CallResult result;
+  Program none;
+  const Program* program = &none;
+  try {
+    auto model = models.find(arguments.model);
+    if (model == models.end())
+      model = models.emplace(arguments.model, Model::load(arguments.model)).first;
+    program = &model->second.program(options);
+    if (job.contains("seed")) at::manual_seed(integer_at(job["seed"], "seed"));
+    result.outputs = model->second.run(read_inputs(arguments.inputs, *program), options);
+  } catch (const Error& error) {
+    result.error = error;
+  }
+  result.printed = recorder.printed;
+  write_result(arguments.outputs, result, *program);
+}
+
+void run_batch(const std::string& path) {
+  std::ifstream stream(path);
+  if (!stream) throw format_error(path + " cannot be read", "check the path");
+  std::map<std::string, Model> models;
+  for (std::string line; std::getline(stream, line);) {
+    if (!line.empty()) run_job(parse_json(line, 0), models);
+  }
+}
+
+}  // namespace
+}  // namespace stator
+
+int main(int count, char** given) {
+  try {
+    const stator::Arguments arguments = stator::parse_arguments(count, given);
+    if (arguments.help) {
+      std::cout << stator::kUsage;
+      return 0;
+    }
+    if (arguments.threads) at::set_num_threads(*arguments.threads);
+    if (arguments.batch.empty()) {
+      stator::run_once(arguments);
+    } else {
+      stator::run_batch(arguments.batch);
+    }
+    return 0;
+  } catch (const std::invalid_argument& error) {
+    std::cerr << "stator-run: " << error.what() << "\n\n" << stator::kUsage;
+    return 2;
+  } catch (const stator::Error& error) {
+    std::cerr << stator::error_text(error) << "\n";
+    return 1;
+  } catch (const std::exception& error) {
+    std::cerr << "stator-run: " << error.what() << "\n";
+    return 1;
+  }
+}

@@ -1,0 +1,22 @@
+// Host: what a run needs of the process around it.
+#pragma once
+
+#include <string>
+
+namespace stator {
+
+class Host {
+ public:
+  virtual ~Host() = default;
+
+  /// Writes what the program prints.
+  virtual void print(const std::string& text) = 0;
+
+  /// Called from time to time in loops; throws to end the run.
+  virtual void poll_interrupt() {}
+
+  /// How deep functions of the program may call each other.
+  virtual std::int64_t recursion_limit() const { return 200; }
+};
+
+}  // namespace stator

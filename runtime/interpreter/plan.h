@@ -1,0 +1,40 @@
+// Plan: a program, ready to run. Immutable after it is made, and shared by all threads.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "interpreter/step.h"
+
+namespace stator {
+
+/// The body of the program, or one of its functions: its steps and the size of its frame.
+struct Routine {
+  std::string name;
+  Steps steps;
+  std::uint32_t registers = 0;
+  std::uint32_t slots = 0;                              // of `try` ops
+  std::uint32_t scratch = 0;                            // results that fast ops reuse
+  std::vector<std::pair<std::string, Register>> names;  // registers that hold the user's variables
+};
+
+struct Plan {
+  Program program;
+  std::vector<Value> constants;
+  Routine checks;  // what the program demands of the sizes of its inputs, checked first
+  Routine body;
+  std::vector<Routine> functions;
+  std::vector<at::DeviceType> autocast_devices;
+  bool sets_modes = false;
+  bool enables_gradients = false;  // records gradients even if the caller does not
+};
+
+/// Where a program comes from. One from a file may only call ops that a file may name.
+enum class Trust : std::uint8_t { kFile, kOwnProcess };
+
+/// The plan of `program`, which must have passed `verify`. Throws an Error (ST400) for an op that
+/// does not exist, or a call that its schema does not allow.
+std::shared_ptr<const Plan> make_plan(Program program, Trust trust);
+
+}  // namespace stator

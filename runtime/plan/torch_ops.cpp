@@ -1,0 +1,180 @@
+// How a call of a torch op is planned: its schema, its arguments, its results.
+#include "format/allowed_ops.h"
+#include "ops/handlers.h"
+#include "ops/small.h"
+#include "ops/torch_call.h"
+#include "plan/planner.h"
+
+namespace stator {
+namespace {
+
+using c10::TypeKind;
+
+[[noreturn]] void refuse(const Op& op, const std::string& problem) {
+  Error error = format_error(op.name + " " + problem);
+  error.place = op.place;
+  throw error;
+}
+
+c10::TypePtr without_optional(c10::TypePtr type) {
+  const auto* optional = type->castRaw<c10::OptionalType>();
+  return optional == nullptr ? type : optional->getElementType();
+}
+
+Coercion list_coercion(const c10::TypePtr& element, const Op& op) {
+  switch (element->kind()) {
+    case TypeKind::OptionalType:
+      return Coercion::kOptionalTensorList;
+    case TypeKind::TensorType:
+      return Coercion::kTensorList;
+    case TypeKind::IntType:
+    case TypeKind::SymIntType:
+      return Coercion::kIntList;
+    case TypeKind::FloatType:
+      return Coercion::kFloatList;
+    case TypeKind::BoolType:
+      return Coercion::kBoolList;
+    case TypeKind::NumberType:
+      return Coercion::kScalarList;
+    default:
+      refuse(op, "takes a list that no program can make");
+  }
+}
+
+Coercion coercion_of(const c10::TypePtr& type, const Op& op) {
+  if (const auto* list = type->castRaw<c10::ListType>())
+    return list_coercion(list->getElementType(), op);
+  switch (type->kind()) {
+    case TypeKind::TensorType:
+      return Coercion::kTensor;
+    case TypeKind::IntType:
+    case TypeKind::SymIntType:
+      return Coercion::kInt;
+    case TypeKind::FloatType:
+      return Coercion::kFloat;
+    case TypeKind::DeviceObjType:
+      return Coercion::kDevice;
+    default:
+      return Coercion::kNone;
+  }
+}
+
+/// Torch takes any integer for a dtype, layout or memory format, and does not check it.
+std::optional<Constant::Kind> literal_needed(const c10::Argument& expected) {
+  switch (without_optional(expected.real_type())->kind()) {
+    case TypeKind::ScalarTypeType:
+      return Constant::Kind::kDtype;
+    case TypeKind::LayoutType:
+      return Constant::Kind::kLayout;
+    case TypeKind::MemoryFormatType:
+      return Constant::Kind::kMemoryFormat;
+    default:
+      return std::nullopt;
+  }
+}
+
+void check_literal(const Arg& arg, const c10::Argument& expected, const Op& op) {
+  const auto needed = literal_needed(expected);
+  if (!needed) return;
+  const bool is_constant = arg.kind == Arg::Kind::kConstant;
+  const bool fits = is_constant && (arg.constant.value.isNone() || arg.constant.kind == *needed);
+  if (!fits)
+    refuse(op, "is given something else than a dtype, layout or memory format for '" +
+                   expected.name() + "'");
+}
+
+c10::OperatorHandle find_op(const Op& op) {
+  const std::size_t dot = op.name.find('.');
+  const std::string overload = dot == std::string::npos ? "" : op.name.substr(dot + 1);
+  const auto found = c10::Dispatcher::singleton().findSchema({op.name.substr(0, dot), overload});
+  if (!found) refuse(op, "is no op of this torch");
+  return *found;
+}
+
+/// The argument of the op for one of the schema; null where its default holds.
+const Arg* given_for(const Op& op, const c10::Argument& expected, std::size_t position) {
+  if (!expected.kwarg_only() && position < op.args.size()) return &op.args[position];
+  const auto found = op.attributes.find(expected.name());
+  return found == op.attributes.end() ? nullptr : &found->second;
+}
+
+void check_names(const Op& op, const c10::FunctionSchema& schema) {
+  for (const auto& [name, arg] : op.attributes) {
+    const auto place = schema.argumentIndexWithName(name);
+    if (!place || static_cast<std::size_t>(*place) < op.args.size())
+      refuse(op, "cannot take '" + name + "'");
+  }
+  std::size_t positional = 0;
+  for (const auto& argument : schema.arguments()) positional += argument.kwarg_only() ? 0 : 1;
+  if (op.args.size() > positional) refuse(op, "takes fewer arguments");
+}
+
+}  // namespace
+
+TorchArgument Planner::torch_argument(const Arg& arg, const c10::Argument& expected, const Op& op) {
+  check_literal(arg, expected, op);
+  const c10::TypePtr type = without_optional(expected.type());
+  TorchArgument made;
+  made.coercion = coercion_of(type, op);
+  made.repeat = expected.N().value_or(1);
+  std::vector<Step> none;
+  if (arg.kind == Arg::Kind::kValue) {
+    made.operand = operand(arg.value);
+    return made;
+  }
+  const auto has_values = [](const Arg& list) {
+    return std::ranges::any_of(list.items,
+                               [](const Arg& item) { return item.kind != Arg::Kind::kConstant; });
+  };
+  if (arg.kind == Arg::Kind::kList && has_values(arg)) {
+    if (made.coercion < Coercion::kTensorList)
+      refuse(op, "is given a list for '" + expected.name() + "'");
+    made.is_literal_list = true;
+    for (const Arg& item : arg.items) {
+      if (item.kind == Arg::Kind::kList) refuse(op, "is given lists in a list");
+      made.items.push_back(operand(item, none));
+    }
+    return made;
+  }
+  const Operand plain = operand(arg, none);
+  made.operand = constant(coerced(plan_.constants[plain.index], made.coercion, made.repeat));
+  return made;
+}
+
+void Planner::plan_torch_op(const Op& op, Step& step) {
+  if (trust_ == Trust::kFile && !may_be_called(op.name))
+    refuse(op, "may not be called by a saved model");
+  TorchCall call{find_op(op), {}};
+  const c10::FunctionSchema& schema = call.op.schema();
+  check_names(op, schema);
+  for (std::size_t k = 0; k < schema.arguments().size(); ++k) {
+    const c10::Argument& expected = schema.arguments()[k];
+    if (const Arg* arg = given_for(op, expected, k)) {
+      call.arguments.push_back(torch_argument(*arg, expected, op));
+      continue;
+    }
+    if (!expected.default_value()) refuse(op, "is not given its '" + expected.name() + "'");
+    TorchArgument made;
+    made.operand = constant(*expected.default_value());
+    call.arguments.push_back(std::move(made));
+  }
+  const auto& returns = schema.returns();
+  const bool gives_list = returns.size() == 1 && returns[0].type()->kind() == TypeKind::ListType;
+  const bool one_list = op.results.size() == 1 && is_list(plan_.program.values[op.results[0]].type);
+  call.spreads_list = gives_list && !op.results.empty() && !one_list;
+  if (!op.results.empty() && !call.spreads_list && op.results.size() != returns.size()) {
+    refuse(op, "gives another number of results");
+  }
+  call.aliases = std::ranges::any_of(
+      schema.arguments(), [](const auto& argument) { return argument.alias_info() != nullptr; });
+  step.run = run_torch;
+  if (const Handler fast = fast_handler(op.name, call, plan_.constants);
+      fast != nullptr && op.results.size() == 1) {
+    step.run = fast;
+    call.scratch = routine_->scratch;
+    routine_->scratch += 2;
+  }
+  step.detail = std::move(call);
+}
+
+}  // namespace stator

@@ -1,0 +1,98 @@
+"""is_capture_artifact(): does an error exist only because values are symbolic?
+
+`None > k` fails in eager code too, and its message only needs the right type names. What fails
+because a stand-in cannot do what the value could must not pass for the user's exception: a handler
+of user code would catch it, and the program would be silently wrong.
+
+NOTE: why messages are read. Such an error is a builtin TypeError or RuntimeError that Python or
+torch raises in C, on behalf of an operation of the user's; its class and traceback are those of an
+error in eager code. Only the message says that a stand-in was involved, by the name of its class.
+A message that user code makes may name one too, by `type(x).__name__`: it would be another one in
+eager code. The names are those of the classes themselves, so that renaming one changes nothing.
+"""
+
+from __future__ import annotations
+
+import dis
+import re
+
+import torch
+
+from stator.frames import is_users, traces_of
+from stator.torch_private.fake import FakeTensor
+from stator.values.staged import StagedDeque, StagedDict, StagedList, StagedSet
+from stator.values.symbolic import CapturedComplex, CapturedText, StandIn
+from stator.values.union import Symbolic, Union
+
+PYTHON = {  # the class of a stand-in, and what eager code has in its place
+    torch.SymInt: "int", torch.SymFloat: "float", torch.SymBool: "bool", FakeTensor: "Tensor",
+    StagedList: "list", StagedDict: "dict", StagedSet: "set", StagedDeque: "deque",
+    CapturedComplex: "complex", CapturedText: "str",
+}  # fmt: skip
+PYTHON_NAMES = {cls.__name__: name for cls, name in PYTHON.items()}
+RAISE = dis.opmap["RAISE_VARARGS"]
+_WORD = re.compile(r"\b\w+\b")
+PAIR = re.compile(r"'(\w+)' and '(\w+)'")
+NUMBERS = frozenset({"int", "float", "bool", "complex"})
+PLAIN = NUMBERS | {"NoneType", "str", "list", "dict", "set", "tuple", "Tensor", "function", "type"}
+OF_ONE = re.compile(
+    r"is not iterable|is not callable|is not subscriptable|bad operand type|has no len\(\)"
+    r"|does not support item"
+)
+ASKS_LITTLE = frozenset(
+    cls.__name__
+    for cls in (torch.SymInt, torch.SymFloat, torch.SymBool, FakeTensor, StagedList, StagedDict)
+)
+
+
+def says_captured(error: Exception) -> bool:
+    """Does what `error` says depend on the run?"""
+    return any(isinstance(arg, Symbolic) for arg in (*error.args, *vars(error).values()))
+
+
+def is_capture_artifact(error: Exception) -> bool:
+    """True if the error exists only because values are symbolic."""
+    if type(error).__module__.startswith("torch."):
+        return True
+    if says_captured(error):
+        return False
+    text = str(error)
+    if isinstance(error, NotImplementedError) and re.search("meta|fake", text, re.IGNORECASE):
+        return True
+    named = set(_WORD.findall(text)) & _stand_in_names()
+    if _is_raised_by_user_code(error):
+        named.discard(Union.__name__)  # an ordinary word in a message of the user's own
+    return bool(named) and not _fails_for_python_too(error, text, named)
+
+
+def _is_raised_by_user_code(error: Exception) -> bool:
+    """Does a `raise` statement of the user's raise it?"""
+    *_, last = (None, *traces_of(error))
+    if last is None or not is_users(last.tb_frame):
+        return False
+    return last.tb_frame.f_code.co_code[last.tb_lasti] == RAISE
+
+
+def _stand_in_names() -> set[str]:
+    return {*PYTHON_NAMES, Union.__name__, *_names_below(StandIn)}
+
+
+def _names_below(cls: type) -> set[str]:
+    below: list[type] = cls.__subclasses__()
+    return {one.__name__ for one in below}.union(*map(_names_below, below))
+
+
+def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
+    """Is it a TypeError that Python has for the plain types as well?"""
+    if not isinstance(error, TypeError):
+        return False
+    pair = PAIR.search(text)
+    if pair is not None:
+        types = {PYTHON_NAMES.get(name, name) for name in pair.groups()}
+        return types <= PLAIN and not types <= NUMBERS | {"Tensor"} and len(types) == 2
+    return named <= ASKS_LITTLE and OF_ONE.search(text) is not None
+
+
+def users_text(text: str) -> str:
+    """`text` with the names of the types that eager code has."""
+    return _WORD.sub(lambda found: PYTHON_NAMES.get(found[0], found[0]), text)

@@ -1,0 +1,62 @@
+"""The variables on the line of an error, and what they are: for its message."""
+
+from __future__ import annotations
+
+import linecache
+import re
+
+import torch
+
+from stator.capture.blocks import describe_value
+from stator.errors import StatorError
+from stator.frames import place_of, traces_of
+from stator.location import Location
+from stator.values.describe import name_of
+from stator.values.staged import StagedDict, StagedList, StagedSet
+from stator.values.symbolic import CapturedText, Undefined
+from stator.values.union import Symbolic
+
+_NAME = re.compile(r"(?<![\w.'\"])[A-Za-z_]\w*")  # no attribute, no text
+_CONTAINERS = (StagedList, StagedDict, StagedSet, list, tuple, dict, set)
+_NUMBERS = (bool, int, float, complex)
+
+
+def attach_line_variables(error: Exception) -> None:
+    """Add the variables on the error's line to its message, unless it has them."""
+    if not isinstance(error, StatorError):
+        place = place_of(error)
+        if place is not None:
+            named = [f"{name}: {kind}" for name, kind in _variables_of(error, place).items()]
+            error.add_note(f"  while it was captured, at {place}")
+            if named:
+                error.add_note(f"  with {', '.join(named)}")
+    elif not error.involved and error.at is not None:
+        error.involved = _variables_of(error, error.at)
+
+
+def _variables_of(error: Exception, place: Location) -> dict[str, str]:
+    at = (place.file, place.line)
+    frames = [
+        trace.tb_frame
+        for trace in traces_of(error)
+        if (trace.tb_frame.f_code.co_filename, trace.tb_lineno) == at
+    ]
+    if not frames:
+        return {}
+    known = frames[-1].f_locals
+    names = dict.fromkeys(_NAME.findall(linecache.getline(*at).partition("#")[0]))
+    named = {name: in_words(known[name]) for name in names if name in known}
+    return {name: words for name, words in named.items() if words}
+
+
+def in_words(value: object) -> str:
+    """The form of a captured value, a number or a container; nothing of anything else."""
+    if isinstance(value, CapturedText):
+        return "a string that only a run knows"
+    if isinstance(value, Symbolic | Undefined | torch.Tensor):
+        return name_of(describe_value(value))
+    if isinstance(value, _CONTAINERS):
+        plain = type(value).__name__.removeprefix("Staged").lower()
+        known = not getattr(value, "columns", None)
+        return f"{plain} of {len(value)}" if known else f"{plain} of a length that only a run knows"
+    return repr(value) if isinstance(value, _NUMBERS) else ""

@@ -1,0 +1,69 @@
+"""Provenance: which objects are external, which are local, and since when.
+
+An external object existed before the capture: reads of it are guarded, writes to it are effects. A
+local one was created by the capture. A block asks which objects it has created itself, because
+those are part of its result rather than changed by it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+from stator.capture.scope import Scope
+from stator.values.staged import Locals, StagedDict, StagedList, StagedSet, tick
+
+IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
+BEFORE = 0  # earlier than any tick
+
+
+class Provenance:
+    """Where the objects that one capture meets come from."""
+
+    def __init__(self) -> None:
+        # by id; the objects are kept, so that no id is used again. The environment is external
+        # however it is reached.
+        self._external: dict[int, object] = {id(os.environ): os.environ}
+        self._created: dict[int, tuple[object, int]] = {}
+        self._owners: dict[int, tuple[object, object]] = {}  # of dicts that hold attributes
+
+    def add_external(self, obj: object) -> None:
+        """`obj` existed before the capture."""
+        if not isinstance(obj, IMMUTABLE):
+            self._external[id(obj)] = obj
+
+    def is_external(self, obj: object) -> bool:
+        """Is `obj` known to have existed before the capture?"""
+        return id(obj) in self._external
+
+    def add_attributes(self, attributes: object, owner: object) -> None:
+        """`attributes` is the `__dict__` of `owner`: one state, by whichever it is changed."""
+        self._owners[id(attributes)] = (attributes, owner)
+
+    def owner_of(self, obj: object) -> object:
+        """The object whose `__dict__` `obj` is; any other `obj` itself."""
+        return self._owners[id(obj)][1] if id(obj) in self._owners else obj
+
+    def add_created(self, obj: object) -> None:
+        """User code has just created `obj`."""
+        self._created[id(obj)] = (obj, tick())
+
+    def add_stand_in(self, obj: object) -> None:
+        """`obj`, though new, stands for an object from before the capture."""
+        self._created[id(obj)] = (obj, BEFORE)
+
+    def created_since(self, scope: Scope) -> Callable[[object], bool]:
+        """Tells the objects that were created since `scope` was opened."""
+        return lambda obj: self._created_at(obj) >= scope.start
+
+    def is_local(self, obj: object, scope: Scope) -> bool:
+        """Was `obj` created by the program or function that `scope` is in?
+
+        No one outside can see it change.
+        """
+        return isinstance(obj, Locals) or self._created_at(obj) >= scope.root.start
+
+    def _created_at(self, obj: object) -> int:
+        if id(obj) in self._created:
+            return self._created[id(obj)][1]
+        return obj.created_at if isinstance(obj, StagedList | StagedDict | StagedSet) else BEFORE

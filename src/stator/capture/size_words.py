@@ -1,0 +1,53 @@
+"""Size words: how messages name a size or a number of the program."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import sympy
+import torch
+
+from stator.capture.errors.variable_names import name_of_number, name_of_value
+from stator.capture.numbers import in_words
+from stator.capture.scope import Scope
+from stator.program.ir import Value
+
+
+class ScopeReader(Protocol):
+    """What naming needs of the recorder."""
+
+    scope: Scope
+
+    def find(self, tensor: torch.Tensor) -> Value | None:
+        """The value that `tensor` is in this block; None where none in sight is."""
+
+
+def size_in_words(recorder: ScopeReader, symbol: sympy.Symbol) -> str:
+    """`x.shape[0]` for a size of an argument or of a variable."""
+    for scope in recorder.scope.chain():
+        if symbol in scope.symbols:
+            value, dimension = scope.symbols[symbol]
+            if dimension is None:
+                return name_of_number(symbol) or "a number"
+            name = value.name if not value.name.isdigit() else name_of_value(recorder.find, value)
+            return f"{name or _made_where(recorder, value)}.shape[{dimension}]"
+    return "a size"
+
+
+def _made_where(recorder: ScopeReader, value: Value) -> str:
+    """A tensor without a name, by the line that makes it."""
+    for scope in recorder.scope.chain():
+        for op in scope.block.ops:
+            if value in op.results and op.place is not None:
+                return f"(a tensor made at {op.place.short})"
+    return "(a tensor)"
+
+
+def question_in_words(recorder: ScopeReader, question: sympy.Basic) -> str:
+    """`x.shape[0] > 3`: what Python code asks, in the user's names."""
+    found = {symbol: size_in_words(recorder, symbol) for symbol in question.free_symbols}
+    named = {
+        symbol: "a captured number" if words in ("a number", "a size") else words
+        for symbol, words in found.items()
+    }
+    return in_words(question, named)

@@ -1,0 +1,25 @@
+"""The name of an op of torch, and the ops that cannot be recorded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stator.torch_private import ops
+
+IN_PLACE = (r"([\w.\[\]]+)\.data\s*=\s*(.+)", r"\1.copy_(\2)")
+_SET_DATA = ("assigning `.data` cannot be recorded", "write in place: `x.copy_(...)`")
+REFUSED_OPS = {
+    "aten::set_data": _SET_DATA,
+    # what torch asks first where Python assigns `.data`; the assignment itself is no op
+    "aten::_has_compatible_shallow_copy_type": _SET_DATA,
+    "aten::resize_": ("`resize_` cannot be recorded", "make a new tensor"),
+    "aten::set_.source_Tensor": ("`set_` cannot be recorded", "make a new tensor"),
+    "aten::set_": ("`set_` cannot be recorded", "make a new tensor"),
+}
+
+
+def op_name(func: Any) -> str:
+    """`aten::add.Tensor`; the default overload has no suffix."""
+    name: str = ops.schema(func).name
+    overload = ops.schema(func).overload_name
+    return f"{name}.{overload}" if overload else name

@@ -1,0 +1,224 @@
+"""capture_try: the body and the handlers of a `try` are recorded, and what they leave is joined.
+
+A handler starts where the body has raised, and only a run knows where that is. So the body is
+recorded twice: the first time shows what its names, and the objects it changes, hold wherever it
+may raise; the second time it keeps (`stator::keep`) what they hold there, and a handler is given
+what was kept last.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stator.capture.blocks import (
+    Recorded,
+    class_names,
+    describe_states,
+    put_state,
+    record_block,
+    with_keys,
+)
+from stator.capture.branches import join_sides
+from stator.capture.flatten import flatten, instantiate, new_leaves
+from stator.capture.loops import Variables
+from stator.capture.recorder import Recorder
+from stator.capture.scope import Attempt
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.program.ir import Arg, Block, Value
+from stator.program.types import NumberType, TextType
+from stator.values.contents import same_state, state_of
+from stator.values.describe import describe, generalise
+from stator.values.kinds import Fresh, Kind, same_value
+from stator.values.merge import merge
+from stator.values.symbolic import CapturedText, CaughtError
+
+Handler = tuple[tuple[str, ...], Callable[[CaughtError], Any]]  # what it catches, and its code
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What the body keeps: names (None: as before the `try`), and objects that it changes."""
+
+    recorder: Recorder
+    names: tuple[Kind | None, ...]
+    objects: tuple[tuple[Any, Kind], ...]
+
+    def leaves(self, values: tuple[Any, ...]) -> tuple[Arg, ...]:
+        """What is to be kept now, if the names hold `values`."""
+        named = [(v, kind) for v, kind in zip(values, self.names, strict=True) if kind]
+        held = [(with_keys(state_of(obj), kind), kind) for obj, kind in self.objects]
+        return tuple(
+            leaf for value, kind in (*named, *held) for leaf in flatten(self.recorder, value, kind)
+        )
+
+    def new_leaves(self) -> list[Value]:
+        """The inputs of a handler that stand for what was kept."""
+        kinds = [*(kind for kind in self.names if kind), *(kind for _, kind in self.objects)]
+        return [leaf for kind in kinds for leaf in new_leaves(self.recorder, kind)]
+
+    def restore(self, leaves: Sequence[Value], before: tuple[object, ...], write: Any) -> None:
+        """Give names and objects what was kept."""
+        given = iter(leaves)
+        write(tuple(
+            instantiate(self.recorder, kind, given) if kind else value
+            for kind, value in zip(self.names, before, strict=True)
+        ))  # fmt: skip
+        for obj, kind in self.objects:
+            put_state(self.recorder, obj, instantiate(self.recorder, kind, given))
+
+
+def capture_try(
+    recorder: Recorder,
+    variables: Variables,
+    attempt: Attempt,
+    body: Callable[[], object],
+    handlers: Sequence[Handler],
+) -> Any:
+    """Record a `try`; gives whether the body went through, and leaves the names joined."""
+    with recorder.joining(variables.names):
+        return _capture_try(recorder, variables, attempt, body, handlers)
+
+
+def _capture_try(
+    recorder: Recorder,
+    variables: Variables,
+    attempt: Attempt,
+    body: Callable[[], object],
+    handlers: Sequence[Handler],
+) -> Any:
+    before = variables.read()
+
+    def run_body() -> tuple[object, ...]:
+        attempt.scope = recorder.scope
+        variables.write(before)
+        body()
+        return (True, *variables.read())
+
+    recorder.tries += 1
+    number = recorder.tries
+    attempt.keep = None
+    mark = recorder.mark()
+    tried = _record_body(recorder, attempt, run_body)
+    kept = _kept(recorder, before, attempt)
+    if any(kept.names) or kept.objects:
+        recorder.rewind(mark)
+        attempt.keep = lambda: _keep(recorder, kept, attempt, number)
+        tried = _record_body(recorder, attempt, run_body)
+    caught = [_Handler(recorder, variables, before, kept, code).record() for _, code in handlers]
+    variables.write(before)
+
+    def emit(blocks: list[Block], results: list[Value]) -> None:
+        attributes: dict[str, Arg] = {
+            "catches": tuple(names for names, _ in handlers),
+            "asks": tuple(tuple(handler.asked) for handler in caught),
+            "number": number,
+        }
+        start = kept.leaves(before)
+        recorder.emit("stator::try", start, results, attributes=attributes, blocks=blocks)
+
+    sides = [tried, *(handler.recorded for handler in caught)]
+    went_through, *values = join_sides(recorder, sides, emit)
+    variables.write(tuple(values))
+    return went_through
+
+
+def _keep(recorder: Recorder, kept: Kept, attempt: Attempt, number: int) -> None:
+    recorder.emit("stator::keep", kept.leaves(attempt.read()), attributes={"number": number})
+
+
+class _Handler:
+    """One handler, while it is recorded: `%class, %text, *kept, *answers` are its inputs."""
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        variables: Variables,
+        before: tuple[Any, ...],
+        kept: Kept,
+        code: Callable[[CaughtError], Any],
+    ) -> None:
+        self.recorder, self.variables, self.code = recorder, variables, code
+        self.before, self.kept = before, kept
+        self.asked: list[tuple[str, ...]] = []
+        self.inputs: list[Value] = []
+        self.recorded: Any = None
+
+    def record(self) -> _Handler:
+        """Record the handler into a block of its own."""
+        self.recorded = record_block(self.recorder, self._run)
+        self.recorded.scope.block.inputs = tuple(self.inputs)
+        return self
+
+    def _run(self) -> tuple[Any, ...]:
+        name, text = (self.recorder.new_value(TextType()) for _ in range(2))
+        leaves = self.kept.new_leaves()
+        self.inputs = [name, text, *leaves]
+        self.scope = self.recorder.scope
+        self.scope.block.inputs = tuple(self.inputs)
+        self.kept.restore(leaves, self.before, self.variables.write)
+        self.code(CaughtError(CapturedText(name), CapturedText(text), self._ask))
+        return (False, *self.variables.read())
+
+    def _ask(self, names: tuple[str, ...]) -> Any:
+        """Is the error of one of these classes? The answer is an input of the handler."""
+        if self.scope not in self.recorder.scope.chain():
+            raise UnsupportedCall("the caught exception is asked about after its handler",
+                                  at=current_place(), fix="ask in the handler")  # fmt: skip
+        value = self.recorder.new_value(NumberType("bool"))
+        self.inputs.append(value)
+        self.asked.append(names)
+        number = self.recorder.number("bool", value)
+        self.scope.symbols.update(dict.fromkeys(number.node.expr.free_symbols, (value, None)))
+        self.scope.numbers[number.node.expr] = value
+        return number
+
+
+def _record_body(recorder: Recorder, attempt: Attempt, code: Callable[[], object]) -> Recorded:
+    attempt.is_recorded, attempt.seen = True, []
+    attempt.root = recorder.scope.root
+    attempt.journal = recorder.journal
+    recorder.attempts.append(attempt)
+    try:
+        return record_block(recorder, code)
+    finally:
+        recorder.attempts.pop()
+
+
+def _kept(recorder: Recorder, before: tuple[object, ...], attempt: Attempt) -> Kept:
+    """The kinds that cover what names and objects hold wherever the body may raise."""
+    assert attempt.scope is not None
+    fresh = recorder.provenance.created_since(attempt.scope)
+    names = tuple(
+        _name_kind(old, [values[k] for values, _ in attempt.seen], fresh)
+        for k, old in enumerate(before)
+    )
+    changed = {key: obj for _, states in attempt.seen for key, (obj, _) in states.items()}
+    objects = []
+    for key, obj in changed.items():
+        old = state_of(obj)
+        states = [states[key][1] for _, states in attempt.seen if key in states]
+        if not all(same_state(old, state) for state in states):
+            kinds = map(generalise, describe_states([old, *states], fresh))
+            objects.append((obj, functools.reduce(merge, kinds)))
+    return Kept(recorder, names, tuple(objects))
+
+
+def _name_kind(old: object, seen: Sequence[object], fresh: Fresh) -> Kind | None:
+    """None where the name always holds what it held before."""
+    if all(same_value(old, value) for value in seen):
+        return None
+    return functools.reduce(merge, (generalise(describe(value, fresh)) for value in (old, *seen)))
+
+
+def error_names(classes: Any) -> tuple[str, ...]:
+    """The names that a program knows the classes of an `except` by."""
+    if classes is None:
+        return ("Exception",)
+    if isinstance(classes, tuple):
+        return tuple(name for cls in classes for name in error_names(cls))
+    builtin, written = class_names(classes)
+    return written[:1] or (builtin,)

@@ -1,0 +1,41 @@
+"""TryNames: what the names of each `try` hold wherever its body may raise, for its handlers."""
+
+from __future__ import annotations
+
+from stator.capture.journal import Journal
+from stator.capture.listeners import Listener
+from stator.capture.recorder import Recorder
+from stator.capture.scope import Attempt
+from stator.program.ir import Op
+from stator.values.contents import state_of
+
+
+class TryNames(Listener):
+    """Tells each `try` around an op that may raise what its names hold there."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def before(self, _op: Op, *, may_raise: bool) -> None:
+        """Notes, or records, what the names hold, should the op raise."""
+        if not may_raise:
+            return
+        root = self._recorder.scope.root
+        for attempt in self._recorder.attempts:
+            if attempt.root is None or attempt.root is root:
+                attempt.seen.append((attempt.read(), self._changed_in(attempt)))
+                if attempt.keep is not None:
+                    attempt.keep()
+
+    def _changed_in(self, attempt: Attempt) -> dict[int, tuple[object, object]]:
+        """The objects that the body of a `try` has changed so far, and their states now."""
+        since = self._recorder.provenance.created_since
+        is_new = since(attempt.scope) if attempt.scope is not None else lambda _: True
+        found: dict[int, tuple[object, object]] = {}
+        journal: Journal | None = self._recorder.journal
+        while journal is not None and journal is not attempt.journal:
+            for obj, _ in journal.noted():
+                if not is_new(obj):
+                    found.setdefault(id(obj), (obj, state_of(obj)))
+            journal = journal.parent
+        return found

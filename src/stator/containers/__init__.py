@@ -1,0 +1,1 @@
+"""Containers: lists, dicts, sets and iterators whose contents depend on the data."""

@@ -1,0 +1,233 @@
+"""Dicts: methods, captured keys, and keys that only some paths have set.
+
+A key that may be absent is kept in the dict, with a value that may be undefined. What looks at one
+key looks at that value; what looks at the whole dict is done for each way the dict may be.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+from stator.capture.branches import defined
+from stator.capture.conditions import raise_if, select
+from stator.containers import runtime_tables
+from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.state.session import VIEWS as ITEM_VIEWS
+from stator.state.session import Session
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.staged import StagedDefaultDict, StagedDict, StagedList, is_table
+from stator.values.symbolic import CapturedText, Number, Undefined
+from stator.values.union import Union, distribute, first_union
+
+MISSING = object()
+Table = dict[Staged, Staged]
+
+
+def call_dict_method(
+    session: Session, owner: Staged, name: str, method: Staged, args: Args, kwargs: Keywords
+) -> Staged:
+    """`owner.name(*args, **kwargs)`."""
+    if first_union(args[:1]) is not None and name in KEYED:
+        return distribute(
+            lambda key: call_dict_method(session, owner, name, method, (key, *args[1:]), kwargs),
+            args[:1], {},
+        )  # fmt: skip
+    if name == "update" and any(map(is_table, args)) and runtime_tables.can_become_table(owner):
+        return runtime_tables.call_table_method(session, owner, name, args, kwargs)
+    if is_table(owner) or (
+        args
+        and name in KEYED
+        and is_captured_key(args[0])
+        and runtime_tables.can_become_table(owner)
+        and (name in ("pop", "setdefault") or is_partial(owner))
+    ):
+        return runtime_tables.call_table_method(session, owner, name, args, kwargs)
+    session.note(owner)
+    if name in KEYED and is_captured_key(args[0]):
+        return _by_captured_key(session, owner, name, *args)
+    if name in METHODS and (type(owner) is dict or isinstance(owner, StagedDict)):
+        return METHODS[name](session, owner, *args, **kwargs)
+    if name in VIEWS and is_partial(owner):
+        return for_each_way(session, owner, lambda whole: StagedList(getattr(dict, name)(whole)))
+    if is_partial(owner) and name not in ("clear",):
+        raise UnsupportedCall(
+            f"`{name}` of a dict with a key that only some paths have set", at=current_place(),
+            fix="set the key on every path, or use `key in d` and `d[key]`",
+        )  # fmt: skip
+    return method(*args, **kwargs)
+
+
+def is_captured_key(key: object) -> bool:
+    """A key whose hash only a run knows."""
+    return isinstance(key, Number | CapturedText)
+
+
+def _by_captured_key(
+    session: Session, owner: Table, name: str, key: object, *default: object
+) -> Staged:
+    if name == "get":
+        return lookup(session, owner, key, *(default or (None,)))
+    if name == "__getitem__":
+        return lookup(session, owner, key)
+    raise refused_key(owner, f"`{name}` with")
+
+
+def refused_key(owner: object, what: str) -> UnsupportedCall:
+    """A captured key where a dict needs its hash."""
+    return UnsupportedCall(
+        f"{what} a captured key of a {'dict' if isinstance(owner, dict) else type(owner).__name__}",
+        at=current_place(), fix="use a tensor or a list",
+    )  # fmt: skip
+
+
+def lookup(session: Session, table: Staged, key: Staged, default: Staged = MISSING) -> Staged:
+    """`table[key]` for a captured key: one of the values, the default, or KeyError."""
+    keys = [one for one in table if isinstance(one, str) == isinstance(key, CapturedText)]
+    position: object = len(keys)
+    for place, one in enumerate(keys):
+        position = select(
+            session.recorder, session.interpreter.compare(key, "==", one), place, position
+        )
+    if default is MISSING:
+        if isinstance(position, int):
+            raise KeyError(key)
+        raise_if(session.recorder, position == len(keys), KeyError(key))
+    values = (*(table[one] for one in keys), *(() if default is MISSING else (default,)))
+    recorder = session.recorder
+    return recorder.apply_all(Union(position, values, recorder.apply), lambda one: one)
+
+
+def get(session: Session, owner: Table, key: object, default: object = None) -> Staged:
+    """`owner.get(key, default)`."""
+    held = owner.get(key, default)
+    if maybe_absent(held):
+        return _or_default(session, held, default)
+    session.reads.read_item(owner, key, owner.get(key))
+    return held
+
+
+def _or_default(session: Session, held: Staged, default: Staged) -> Staged:
+    return session.recorder.apply_all(
+        held, lambda one: default if isinstance(one, Undefined) else one
+    )
+
+
+def pop(session: Session, owner: Table, key: object, *default: object) -> Staged:
+    """`owner.pop(key, *default)`."""
+    held: Any = owner.get(key)
+    if not maybe_absent(held):
+        return dict.pop(owner, key, *default)
+    dict.pop(owner, key)
+    if default:
+        return _or_default(session, held, default[0])
+    return defined(session.recorder, held, KeyError(key))
+
+
+def setdefault(session: Session, owner: Table, key: object, default: object = None) -> Staged:
+    """`owner.setdefault(key, default)`."""
+    held = owner.get(key)
+    if maybe_absent(held):
+        set_key(session, owner, key, _or_default(session, held, default))
+        return owner[key]
+    return dict.setdefault(owner, key, default)
+
+
+def update(session: Session, owner: Table, *others: Staged, **named: Staged) -> None:
+    """`owner.update(...)`."""
+    for other in (*others, named):
+        pairs = other if isinstance(other, dict) else dict(other)
+        for key, value in pairs.items():
+            _update_key(session, owner, key, value)
+
+
+def _update_key(session: Session, owner: Table, key: object, value: Staged) -> None:
+    """`owner[key] = value`, where the key itself may be absent."""
+    if not maybe_absent(value):
+        set_key(session, owner, key, value)
+    elif key in owner:
+        before = owner[key]
+        recorder = session.recorder
+        both = recorder.apply_all(value, lambda one: before if isinstance(one, Undefined) else one)
+        set_key(session, owner, key, both)
+    else:
+        owner[key] = value
+
+
+def set_key(session: Session, owner: Table, key: object, value: object) -> None:
+    """`owner[key] = value`: one that may be absent must be the last, so that the order is known."""
+    session.note(owner)
+    if maybe_absent(owner.get(key)) and next(reversed(owner)) != key:
+        raise UnsupportedCall(
+            f"the place of the key {key!r} in the order of the dict depends on the path taken",
+            at=current_place(), fix="set the key on every path, or before the others",
+        )  # fmt: skip
+    owner[key] = value
+
+
+def makes_defaults(
+    obj: dict[Staged, Staged],
+) -> TypeGuard[collections.defaultdict[Staged, Staged]]:
+    """Is it a defaultdict that makes what it lacks, as Python's own does?"""
+    return (
+        isinstance(obj, collections.defaultdict)
+        and type(obj).__missing__ is collections.defaultdict.__missing__
+        and obj.default_factory is not None
+    )
+
+
+def get_or_make(
+    session: Session,
+    table: StagedDefaultDict | collections.defaultdict[Staged, Staged],
+    key: object,
+) -> Staged:
+    """`table[key]` of a defaultdict, by a key that is known."""
+    held = table.get(key, Undefined(str(key)))
+    if isinstance(held, Undefined):
+        set_key(session, table, key, session.interpreter.call(table.default_factory))
+    elif maybe_absent(held):
+        made = session.recorder.apply_all(
+            held,
+            lambda one: (
+                session.interpreter.call(table.default_factory)
+                if isinstance(one, Undefined)
+                else one
+            ),
+        )
+        set_key(session, table, key, made)
+    return table[key]
+
+
+def copy(_session: Session, owner: Table) -> Table:
+    """`owner.copy()`."""
+    if isinstance(owner, StagedDefaultDict):
+        return StagedDefaultDict(owner.default_factory, owner)
+    return StagedDict(owner)
+
+
+def union(session: Session, left: Table, right: Table) -> Table:
+    """`left | right`."""
+    result = StagedDict(left)
+    session.provenance.add_created(result)
+    update(session, result, right)
+    return result
+
+
+def refuse_open_views(session: Session, *values: object) -> None:
+    """An error for a view that is used as a set, of a dict whose keys only a run knows."""
+    for value in values:
+        if isinstance(value, ITEM_VIEWS) and session.staged(value) is not value:
+            raise UnsupportedCall(
+                "a view of a dict whose keys only a run knows is used as a set",
+                at=current_place(), fix="use `in`, or go through it in a loop",
+            )  # fmt: skip
+
+
+KEYED = ("get", "pop", "setdefault", "__getitem__")
+VIEWS = ("values", "items", "keys")
+METHODS: dict[str, Callable[..., Any]] = {
+    "get": get, "pop": pop, "setdefault": setdefault, "update": update, "copy": copy,
+}  # fmt: skip

@@ -1,0 +1,46 @@
+"""Dicts with a key that only some paths have set: the key's value may be undefined.
+
+Reading one key, or asking whether it is there, looks at that value. Whatever looks at the dict as a
+whole (iteration, `len`, the result of the program) is done once for each way the dict may be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stator.state.session import Session
+from stator.values.annotations import Staged
+from stator.values.staged import StagedDict, is_table
+from stator.values.symbolic import Undefined
+from stator.values.union import Union
+
+
+def maybe_absent(value: object) -> bool:
+    """Is `value` one that may be undefined?"""
+    return isinstance(value, Union) and any(
+        isinstance(one, Undefined) for one in value.alternatives
+    )
+
+
+def is_partial(value: object) -> bool:
+    """Is `value` a dict with a key that may be absent?"""
+    if not isinstance(value, dict) or is_table(value):
+        return False
+    return any(maybe_absent(item) for item in value.values())
+
+
+def for_each_way(session: Session, table: Staged, function: Callable[[Staged], Staged]) -> Staged:
+    """`function(table)`, with every key there for sure or not at all."""
+    key = next((key for key, value in table.items() if maybe_absent(value)), None)
+    if not is_partial(table):
+        return function(table)
+
+    def with_one(value: object) -> Staged:
+        whole = StagedDict(table)
+        if isinstance(value, Undefined):
+            del whole[key]
+        else:
+            whole[key] = value
+        return for_each_way(session, whole, function)
+
+    return session.recorder.apply_all(table[key], with_one)

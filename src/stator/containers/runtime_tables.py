@@ -1,0 +1,249 @@
+"""Tables: dicts and sets whose keys or items only a run knows.
+
+A dict of the program is a list of its pairs, in the order of insertion; a set is a list of its
+items, each once. What is done with one is written out in Python (`definitions`) and converted. The
+order of a set is not Python's, so nothing may depend on it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stator.capture.flatten import container_of, list_of
+from stator.containers import definitions
+from stator.containers.lists import columns_of
+from stator.containers.maybe_keys import is_partial, maybe_absent
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.state.session import Session
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.staged import (
+    Columns,
+    StagedDefaultDict,
+    StagedDict,
+    StagedList,
+    StagedSet,
+    is_table,
+)
+from stator.values.symbolic import CapturedText, Number, Undefined
+from stator.values.union import Union
+
+Table = StagedDict | StagedSet
+NO_DEFAULT = definitions.NO_DEFAULT
+
+
+def can_become_table(value: object) -> bool:
+    """May `value` get a key or an item that only a run knows?"""
+    return isinstance(value, StagedDict | StagedSet)
+
+
+def entries(session: Session, table: Table) -> StagedList:
+    """The pairs of a dict, or the items of a set, as a new list of the program."""
+    columns = table.columns
+    if is_partial(table):
+        return _present_pairs(session, table)
+    if columns is None:
+        known: object = table.items() if isinstance(table, StagedDict) else table
+        columns = columns_of(session.recorder, StagedList(known))
+    return list_of(Columns(columns.item, columns.values))
+
+
+def _present_pairs(session: Session, table: Staged) -> StagedList:
+    """The pairs of a dict with keys that may be absent: those that are there."""
+    pairs = StagedList()
+    for key, value in table.items():
+        if maybe_absent(value):
+            session.recorder.apply_all(value, functools.partial(_add_pair, session, pairs, key))
+        else:
+            session.interpreter.call(pairs.append, (key, value))
+    return pairs
+
+
+def _add_pair(session: Session, pairs: StagedList, key: object, value: object) -> None:
+    if not isinstance(value, Undefined):
+        session.interpreter.call(pairs.append, (key, value))
+
+
+def _put(session: Session, table: Table, items: StagedList) -> None:
+    """`items` are what `table` holds from now on."""
+    columns = columns_of(session.recorder, items)
+    table.clear()
+    form = dict if isinstance(table, StagedDict) else set
+    table.columns = Columns(columns.item, columns.values, form)
+
+
+def _changed(session: Session, table: Table, change: Staged, *args: Staged) -> Staged:
+    """`change(entries, *args)`; the table then holds what that leaves."""
+    session.note(table)
+    items = entries(session, table)
+    result = session.interpreter.run(change, items, *args)
+    _put(session, table, items)
+    return result
+
+
+def get_key(session: Session, table: StagedDict, key: object) -> Staged:
+    """`table[key]`."""
+    if isinstance(table, StagedDefaultDict) and table.default_factory is not None:
+        return _changed(session, table, definitions.table_default, key, table.default_factory)
+    return session.interpreter.run(definitions.table_get, entries(session, table), key)
+
+
+def set_key(session: Session, table: StagedDict, key: object, value: object) -> None:
+    """`table[key] = value`."""
+    _refuse_key(key)
+    _changed(session, table, definitions.table_set, key, value)
+
+
+def delete_key(session: Session, table: StagedDict, key: object) -> None:
+    """`del table[key]`."""
+    _changed(session, table, definitions.table_pop, key)
+
+
+def has(session: Session, table: Table, item: object) -> Staged:
+    """`item in table`."""
+    definition = definitions.table_has if isinstance(table, StagedDict) else definitions.contains
+    return session.interpreter.truth(
+        session.interpreter.run(definition, entries(session, table), item)
+    )
+
+
+def keys(session: Session, table: StagedDict) -> Staged:
+    """The keys, as a list."""
+    return session.interpreter.run(definitions.table_keys, entries(session, table))
+
+
+def _refuse_key(key: object) -> None:
+    if isinstance(key, torch.Tensor):
+        raise UnsupportedCall("a tensor is a key of a dict, or an item of a set, of the program",
+                              at=current_place(), fix="use its number: `.item()`")  # fmt: skip
+
+
+def is_captured_item(item: object) -> bool:
+    """An item of a set whose hash only a run knows."""
+    if isinstance(item, tuple):
+        return any(map(is_captured_item, item))
+    return isinstance(item, Number | CapturedText | Union)
+
+
+def fill(session: Session, table: StagedDict, pairs: object) -> None:
+    """`dict(pairs)`, into an empty dict."""
+    whole = entries(session, pairs) if isinstance(pairs, StagedDict) else pairs
+    _changed(session, table, definitions.table_update, whole)
+
+
+# ---- methods
+
+
+def call_table_method(
+    session: Session, table: Table, name: str, args: Args, kwargs: Keywords
+) -> Staged:
+    """`table.name(*args, **kwargs)` of a dict or set of the program."""
+    methods = DICT_METHODS if isinstance(table, StagedDict) else SET_METHODS
+    if name not in methods:
+        what = "dict" if isinstance(table, StagedDict) else "set"
+        raise UnsupportedCall(
+            f"`{what}.{name}` of a {what} whose items only a run knows is not supported",
+            at=current_place(), fix="use a list, or a tensor",
+        )  # fmt: skip
+    return methods[name](session, table, *args, **kwargs)
+
+
+def _get(session: Session, table: StagedDict, key: object, default: object = None) -> Staged:
+    return session.interpreter.run(definitions.table_get, entries(session, table), key, default)
+
+
+def _pop(session: Session, table: StagedDict, key: object, default: object = NO_DEFAULT) -> Staged:
+    return _changed(session, table, definitions.table_pop, key, default)
+
+
+def _setdefault(session: Session, table: StagedDict, key: object, default: object = None) -> Staged:
+    _refuse_key(key)
+    return _changed(session, table, definitions.table_setdefault, key, default)
+
+
+def _values(session: Session, table: StagedDict) -> Staged:
+    return session.interpreter.run(definitions.table_values, entries(session, table))
+
+
+def _clear(session: Session, table: Table) -> None:
+    session.note(table)
+    table.columns = None
+    table.clear()
+
+
+def _copy(_session: Session, table: Table) -> Staged:
+    assert table.columns is not None
+    return container_of(table.columns)
+
+
+def _add(session: Session, table: StagedSet, item: object) -> None:
+    _refuse_key(item)
+    _changed(session, table, definitions.set_add, item)
+
+
+def _discard(session: Session, table: StagedSet, item: object) -> None:
+    _changed(session, table, definitions.set_discard, item)
+
+
+def _remove(session: Session, table: StagedSet, item: object) -> None:
+    _changed(session, table, definitions.set_remove, item)
+
+
+def _update(session: Session, table: Staged, *others: object, **named: object) -> None:
+    for other in (*others, *((named,) if named else ())):
+        if isinstance(table, StagedSet):
+            items = entries(session, other) if isinstance(other, StagedSet) else (
+                session.interpreter.call(list, other))  # fmt: skip
+            _changed(session, table, definitions.set_update, items)
+        else:
+            pairs = other if isinstance(other, StagedDict) else StagedDict(other)
+            _changed(session, table, definitions.table_update, entries(session, pairs))
+
+
+DICT_METHODS: dict[str, Callable[..., Any]] = {
+    "get": _get, "pop": _pop, "setdefault": _setdefault, "update": _update, "clear": _clear,
+    "copy": _copy, "keys": keys, "values": _values, "items": entries, "__getitem__": get_key,
+    "__contains__": has,
+}  # fmt: skip
+SET_METHODS: dict[str, Callable[..., Any]] = {
+    "add": _add, "discard": _discard, "remove": _remove, "update": _update, "clear": _clear,
+    "copy": _copy, "__contains__": has,
+}  # fmt: skip
+
+
+def call_set_method(
+    session: Session, owner: set[object], method: Staged, args: Args, kwargs: Keywords
+) -> Staged:
+    """A method of a set: Python's own while all its items, and those given, are known."""
+    name = method.__name__
+    given = any(map(is_captured_item, args)) or any(
+        isinstance(arg, StagedList | StagedSet) and _holds_captured(arg) for arg in args
+    )
+    if not is_table(owner) and not given:
+        session.note(owner)
+        return method(*args, **kwargs)
+    if not isinstance(owner, StagedSet):
+        raise UnsupportedCall("a set is asked about, or given, a captured value",
+                              at=current_place(), fix="use a list")  # fmt: skip
+    return call_table_method(session, owner, name, args, kwargs)
+
+
+def _holds_captured(items: Staged) -> bool:
+    return items.columns is not None or any(map(is_captured_item, items))
+
+
+def unordered_items(
+    session: Session, function: Staged, items: StagedSet, options: Keywords
+) -> Staged:
+    """A set of the program as a list, where the order of its items makes no difference."""
+    assert items.columns is not None
+    whole = getattr(items.columns.item, "name", "") in ("int", "bool")
+    if function in (max, min, sorted) and options.get("key") is None:
+        return entries(session, items)
+    if function in (any, all) or (function is sum and whole):
+        return entries(session, items)
+    return items

@@ -1,0 +1,57 @@
+"""Indexing a tensor by captured numbers: each becomes a `select`, as an integer does in eager."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from stator.values.annotations import Staged
+
+
+def read_tensor(tensor: torch.Tensor, key: Staged) -> torch.Tensor:
+    """`tensor[key]`; torch itself takes symbolic numbers in slices only."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(part, torch.SymInt) for part in parts):
+        return tensor[key]
+    selected, rest = _selected(tensor, parts)
+    return selected[tuple(rest)] if rest else selected
+
+
+def _selected(tensor: torch.Tensor, parts: tuple[Staged, ...]) -> tuple[torch.Tensor, list[Staged]]:
+    """The part of `tensor` that the captured numbers among `parts` pick; and the other parts."""
+    rest: list[Any] = []
+    dimension = 0
+    for position, part in enumerate(parts):
+        if isinstance(part, torch.SymInt):
+            tensor = tensor.select(dimension, part)
+            continue
+        rest.append(part)
+        if part is Ellipsis:
+            dimension = tensor.dim() - _dimensions(parts[position + 1 :])
+        else:
+            dimension += _dimensions((part,))
+    return tensor, rest
+
+
+def write_tensor(tensor: torch.Tensor, key: Staged, value: Staged) -> None:
+    """`tensor[key] = value`."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if not any(isinstance(part, torch.SymInt) for part in parts):
+        tensor[key] = value
+        return
+    selected, rest = _selected(tensor, parts)
+    selected[tuple(rest) if rest else ...] = value
+
+
+def _dimensions(parts: tuple[Staged, ...]) -> int:
+    """How many dimensions of the tensor these parts of an index read."""
+    return sum(_read_by(part) for part in parts)
+
+
+def _read_by(part: object) -> int:
+    if part is None or isinstance(part, bool):
+        return 0
+    if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8):
+        return part.dim()
+    return 1

@@ -1,0 +1,178 @@
+"""Backend: what runs programs. The interpreter is one; others are held to what it does.
+
+    backend.prepare(program, options)   once for each program: resolve ops, plan memory
+      .bind(stored)                     the program over its live parameters, buffers, constants
+        (inputs)                        one run of it -> an Outcome
+
+An `Outcome` is data: the flat outputs, or a `Raised` that says what the program raised and what
+had happened by then. A backend that is not written in Python fills in a `Raised` from what it
+knows; it never has to touch a Python exception. What is not an `Exception` (Ctrl-C, the `Stopped`
+of an observer) ends a run by being raised.
+
+`Capability` names what only some backends can do. `needs_of` says what a program needs.
+`execute/selection.py` chooses between backends by the two.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import enum
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, NamedTuple, Protocol
+
+import torch
+
+from stator.errors import DemandViolated
+from stator.execute.observing import Observer
+from stator.location import Location
+from stator.program.ir import ops_in
+from stator.program.opset.queries import kind_of
+from stator.program.program import Program
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+class Capability(enum.Enum):
+    """What a backend may be able to do; the value completes "it cannot ..."."""
+
+    OBSERVERS = "report each op to an observer"
+    HOST_CALLBACKS = "call back into Python"
+    PENDING_EFFECTS = "report the effects that precede an error"
+    GRADIENTS = "record gradients"
+
+
+class EffectsDone(NamedTuple):
+    """The last `host::note` that a run passed: its number, and the values that it names."""
+
+    number: int
+    values: Sequence[object]
+
+
+@dataclass(frozen=True, slots=True)
+class Raised:
+    """What a program raised, and what had happened by then."""
+
+    class_name: str  # of a builtin exception, or "DemandViolated"
+    args: tuple[object, ...]
+    classes: tuple[str, ...] = ()  # that the user wrote, `module.qualname`, the class itself first
+    fields: Mapping[str, object] = field(default_factory=dict)  # attributes of a user's exception
+    place: Location | None = None  # of the op that raised
+    notes: tuple[str, ...] = ()  # for `add_note`: the place, and what the op was given
+    involved: Mapping[str, str] = field(default_factory=dict)  # input -> type: DemandViolated
+    effects: EffectsDone | None = None
+    before_running: bool = False  # a size check failed before anything else ran
+    error: Exception | None = None  # the exception itself, notes included, where Python raised it
+
+    def exception(self, classes: Mapping[str, type] = NOTHING) -> Exception:
+        """The exception to raise; of the user's own class, if it is one of `classes`."""
+        error = self.error if self.error is not None else self._made()
+        if self.classes and self.classes[0] in classes:
+            return self._own(classes[self.classes[0]], error)
+        return error
+
+    def _made(self) -> Exception:
+        if self.class_name == DemandViolated.__name__:
+            problem = str(self.args[0])
+            violated = DemandViolated(problem, at=self.place, before_running=self.before_running)
+            violated.involved = self.involved
+            return violated
+        error = builtin_exception(self.class_name, self.args)
+        for note in self.notes:
+            error.add_note(note)
+        return error
+
+    def _own(self, cls: Any, error: Exception) -> Exception:
+        """`error` as an instance of the user's class; its constructor ran when it was captured."""
+        own: Exception = cls.__new__(cls)
+        own.args = error.args
+        vars(own).update(self.fields)
+        own.__notes__ = getattr(error, "__notes__", [])
+        own.__suppress_context__ = True
+        return own.with_traceback(error.__traceback__)
+
+
+Outcome = tuple[object, ...] | Raised  # the flat outputs: tensors, numbers, lists, strings, None
+Run = Callable[[Sequence[object]], Outcome]
+
+
+def values_of(outcome: Outcome) -> tuple[object, ...]:
+    """The outputs; an exception for what was raised."""
+    if isinstance(outcome, Raised):
+        try:
+            raise outcome.exception()
+        finally:
+            del outcome  # it holds the exception, whose traceback holds this frame
+    return outcome
+
+
+def builtin_exception(class_name: str, args: tuple[object, ...]) -> Exception:
+    """An instance of the builtin class; a RuntimeError that names the class where there is none."""
+    found = getattr(builtins, class_name, None)
+    if isinstance(found, type) and issubclass(found, Exception):
+        with contextlib.suppress(TypeError):  # UnicodeDecodeError needs more than a message
+            return found(*args)
+    return RuntimeError(": ".join([class_name, *map(str, args)]))
+
+
+HostCallback = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]  # args, attributes
+HostCallbacks = Mapping[str, HostCallback]  # by the name of the op
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How the runs of a program differ from the default."""
+
+    release: bool = True  # a value is dropped after its last use, not when its block ends
+    observer: Observer | None = None
+    host: Callable[[], HostCallbacks] | None = None  # makes the callbacks for one run
+    gradients: bool = True  # a run may record gradients
+
+
+DEFAULT_OPTIONS = RunOptions()
+
+
+class Executable(Protocol):
+    """A program that a backend has prepared. Any number of threads may use it at once."""
+
+    def bind(self, stored: Mapping[str, torch.Tensor]) -> Run:
+        """The program over these tensors; InputError if one is missing.
+
+        The tensors are the live ones: a run reads them as they are then, and may write to them.
+        """
+
+
+class Backend(Protocol):
+    """Runs programs."""
+
+    @property
+    def name(self) -> str:
+        """What `backend=` calls it."""
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What it can do of what not every backend can."""
+
+    def refusal(self, program: Program) -> str:
+        """Why it cannot run `program`, though it has the capabilities; empty if it can."""
+
+    def prepare(self, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> Executable:
+        """`program`, ready to be bound and run; it must not be changed afterwards."""
+
+
+NOTE_OP = "host::note"
+
+
+def needs_of(program: Program, options: RunOptions) -> frozenset[Capability]:
+    """What a backend must be capable of to run `program` like this."""
+    blocks = (program.body, *program.functions.values())
+    host = {op.name for block in blocks for op in ops_in(block) if kind_of(op) == "host"}
+    needs = {
+        Capability.OBSERVERS: options.observer is not None,
+        Capability.HOST_CALLBACKS: bool(host - {NOTE_OP}),
+        Capability.PENDING_EFFECTS: NOTE_OP in host,
+        Capability.GRADIENTS: options.gradients,
+    }
+    return frozenset(need for need, is_there in needs.items() if is_there)

@@ -1,0 +1,497 @@
+"""Python's builtins on captured values: casts, len, range, enumerate, isinstance, sum, ..."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stator.capture.conditions import choose, raise_if
+from stator.capture.conversions import index, item, to_float, to_int
+from stator.capture.try_block import error_names
+from stator.containers import definitions, iteration, lists, runtime_tables
+from stator.containers.deques import new_deque
+from stator.containers.generators import StagedGenerator
+from stator.containers.iteration import CapturedRange, Indexed, indexed
+from stator.containers.iterators import StagedIterator, new_iterator, next_item
+from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
+from stator.containers.tensor_index import read_tensor
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
+from stator.library.number_calls import absolute, complex_of, rounded
+from stator.library.outside_iterators import of_map, taking
+from stator.library.text import format_value, is_text_symbolic, print_values, text_length
+from stator.library.user_methods import user_method
+from stator.state.library_objects import watch_object
+from stator.state.session import Session
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.arrays import CapturedArray
+from stator.values.staged import (
+    StagedDefaultDict,
+    StagedDeque,
+    StagedDict,
+    StagedList,
+    StagedSet,
+    is_table,
+)
+from stator.values.symbolic import (
+    CapturedComplex,
+    CapturedText,
+    CaughtError,
+    CaughtType,
+    Number,
+    Undefined,
+)
+from stator.values.union import Union, distribute
+
+PYTHON_TYPES = {
+    torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
+    CapturedText: str, StagedDeque: collections.deque, StagedList: list,
+    StagedDefaultDict: collections.defaultdict, StagedDict: dict, StagedSet: set,
+}  # fmt: skip
+DEFINED = {
+    builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
+    builtins.all: definitions.all_of, builtins.filter: definitions.filtered,
+    functools.reduce: definitions.reduced,
+}  # fmt: skip
+Handler = Callable[..., Staged]
+ABOUT_THE_OBJECT = frozenset(
+    {isinstance, type, getattr, hasattr, setattr, callable, id, dict, vars}
+)
+
+
+class BuiltinCalls:
+    """The builtins of one capture: each runs as Python where nothing captured is involved."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.recorder = session, session.recorder
+        self.handlers: dict[Any, Handler] = {
+            int: self._int, float: self._float, bool: self._bool, complex: self._complex,
+            str: self._str, repr: self._repr, format: self._format, len: self._len,
+            range: self._range, enumerate: self._enumerate, zip: self._zip,
+            reversed: self._reversed, map: self._map, print: self._print, list: self._list,
+            tuple: self._tuple, isinstance: self._isinstance, type: self._type,
+            getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr,
+            abs: functools.partial(absolute, session), round: functools.partial(rounded, session),
+            max: self._max, min: self._min, divmod: self._divmod,
+            sorted: self._sorted, next: self._next, iter: self._iter, dict: self._dict,
+            sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
+            filter: self._defined(filter), functools.reduce: self._defined(functools.reduce),
+            callable: self._callable, id: self._refuse_identity,
+            issubclass: self._issubclass, pow: self._pow, set: self._set,
+            collections.Counter: self._counter, collections.deque: self._deque,
+            collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
+            vars: lambda obj: self._getattr(obj, "__dict__"),
+        }  # fmt: skip
+
+    def knows(self, function: object) -> bool:
+        """Is `function` a builtin that is handled here?"""
+        return isinstance(function, type | type(len)) and function in self.handlers
+
+    def call(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """The builtin; a dict with keys that may be absent is looked at in every way it may be."""
+        partial = next((arg for arg in args if is_partial(arg)), None)
+        if partial is not None and function not in ABOUT_THE_OBJECT:
+            return for_each_way(
+                self.session,
+                partial,
+                lambda whole: self.call(
+                    function, tuple(whole if arg is partial else arg for arg in args), kwargs
+                ),
+            )
+        if args and is_table(args[0]) and isinstance(args[0], StagedSet):
+            args = (
+                runtime_tables.unordered_items(self.session, function, args[0], kwargs),
+                *args[1:],
+            )
+        if function not in ABOUT_THE_OBJECT:
+            for arg in args:
+                watch_object(self.session, arg, set())
+        takes = function is dict or function not in ABOUT_THE_OBJECT
+        with taking(self.session, args if takes else ()):
+            return self.handlers[function](*args, **kwargs)
+
+    # ---- casts
+
+    def _cast(
+        self, function: Callable[[Staged], Staged], value: object, number: Callable[..., Staged]
+    ) -> Staged:
+        if isinstance(value, Union):
+            return self.recorder.apply(value, lambda one: self._cast(function, one, number))
+        if isinstance(value, CapturedArray):
+            value = value.tensor
+        if isinstance(value, torch.Tensor):
+            value = item(self.recorder, value)
+        return number(self.recorder, value) if isinstance(value, Number) else function(value)
+
+    def _int(self, *args: Staged, **kwargs: Staged) -> Staged:
+        return self._cast(int, args[0], to_int) if len(args) == 1 else int(*args, **kwargs)
+
+    def _float(self, *args: object) -> Staged:
+        return self._cast(float, args[0], to_float) if args else 0.0
+
+    def _bool(self, *args: object) -> Staged:
+        return self.session.interpreter.truth(args[0]) if args else False
+
+    def _complex(self, *args: object) -> Staged:
+        return complex_of(self.session, *args)
+
+    def _str(self, *args: object) -> Staged:
+        if len(args) == 1 and is_text_symbolic(args[0]):
+            return format_value(self.session, args[0], "s", None)
+        return str(*args)
+
+    def _repr(self, value: object) -> Staged:
+        return (
+            format_value(self.session, value, "r", None) if is_text_symbolic(value) else repr(value)
+        )
+
+    def _format(self, value: object, spec: object = "") -> Staged:
+        return format_value(self.session, value, None, spec)
+
+    # ---- sizes and iteration
+
+    def _len(self, value: Staged) -> Staged:
+        method = user_method(value, "__len__")
+        if method is not None:
+            return self.session.interpreter.call(method, value)
+        if isinstance(value, CapturedArray):
+            value = value.tensor
+        if isinstance(value, Union):
+            return self.recorder.apply(value, self._len)
+        if isinstance(value, torch.Tensor):
+            if value.dim() == 0:
+                raise TypeError("len() of a 0-d tensor")
+            return value.shape[0]
+        if isinstance(value, Indexed | CapturedRange):
+            return value.length()
+        if isinstance(value, CapturedText):
+            return text_length(self.session, value)
+        if lists.is_captured(value) or is_table(value):
+            return lists.list_length(self.recorder, value)
+        return len(value)
+
+    def _range(self, *args: object) -> Staged:
+        if any(isinstance(arg, Union) for arg in args):
+            return distribute(lambda *a: self._range(*a), args, {})
+        bounds = [index(self.recorder, arg) for arg in args]
+        known = range(*(2 if isinstance(bound, Number) else bound for bound in bounds))
+        if not any(isinstance(bound, Number) for bound in bounds):
+            return known
+        start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+        if isinstance(step, torch.SymInt):
+            raise_if(self.session.recorder, step == 0, ValueError("range() arg 3 must not be zero"))
+        return CapturedRange(start, stop, step)
+
+    def _indexed(self, values: tuple[object, ...]) -> list[Indexed] | None:
+        """All of `values` as sequences of the program, if one of them is one."""
+        found = [indexed(self.recorder, value) for value in values]
+        if all(one is None for one in found):
+            return None
+        return [one or self._beside(value) for one, value in zip(found, values, strict=True)]
+
+    def _beside(self, value: object) -> Indexed:
+        """A sequence that Python can list, beside one that only a run can count."""
+        if isinstance(value, torch.Tensor) and value.dim():
+            count = value.shape[0]
+            return Indexed(lambda k: k < count, lambda k: read_tensor(value, k), lambda: count)
+        return indexed(self.recorder, value, recorded=True) or iteration.of_python(
+            self.recorder, value
+        )
+
+    def _enumerate(self, values: Staged, start: Staged = 0) -> Staged:
+        start = index(self.recorder, start)
+        if isinstance(values, Union):
+            return self.recorder.apply(values, lambda one: self._enumerate(one, start))
+        if isinstance(values, StagedGenerator):
+            return self._run(definitions.enumerated, values, start)
+        found = self._indexed((values,))
+        if found:
+            return iteration.enumerated(found[0], start)
+        if isinstance(start, torch.SymInt):
+            return StagedList((start + k, value) for k, value in enumerate(rows(values)))
+        return enumerate(rows(values), start)
+
+    def _zip(self, *values: Staged, **kwargs: Staged) -> Staged:
+        found = self._indexed(values)
+        if found and not kwargs.get("strict"):
+            return iteration.zipped(found)
+        return zip(*map(rows, values), **kwargs)  # noqa: B905 (the caller says)
+
+    def _reversed(self, values: Staged) -> Staged:
+        if isinstance(values, torch.Tensor):  # as eager: the rows of a flipped copy
+            return values.flip(0) if values.dim() else reversed(values)
+        found = self._indexed((values,))
+        return iteration.reversed_items(found[0]) if found else reversed(values)
+
+    def _map(self, function: object, *values: Staged) -> Staged:
+        found, call = self._indexed(values), self.session.interpreter.call
+        if found and len(values) == 1:
+            return iteration.mapped(lambda value: call(function, value), found[0])
+        if found:
+            return iteration.mapped(lambda row: call(function, *row), iteration.zipped(found))
+        known = zip(*map(rows, values), strict=False)
+        return of_map(self.session, StagedList(call(function, *row) for row in known))
+
+    def _list(self, *args: Staged) -> Staged:
+        if args and isinstance(args[0], Union):
+            return self.recorder.apply(args[0], self._list)
+        if args and lists.is_captured(args[0]):
+            return lists.as_list(args[0])
+        if args and is_runtime_sequence(self.recorder, args[0]):
+            return self._run(definitions.list_of, args[0])
+        return StagedList(rows(args[0])) if args else StagedList()
+
+    def _tuple(self, *args: object) -> Staged:
+        if args and isinstance(args[0], Union):
+            return self.recorder.apply(args[0], self._tuple)
+        if args and is_runtime_sequence(self.recorder, args[0]):
+            return lists.as_tuple(self.recorder, self._list(args[0]))
+        return tuple(rows(args[0])) if args else ()
+
+    def _dict(self, *args: object, **kwargs: object) -> dict[object, object]:
+        if args and (is_table(args[0]) or is_runtime_sequence(self.recorder, args[0])):
+            made = StagedDict()
+            given = args[0] if is_table(args[0]) else self._list(args[0])
+            runtime_tables.fill(self.session, made, given)
+            if kwargs:
+                self.session.interpreter.call(made.update, **kwargs)
+            return made
+        return StagedDict(dict(*args, **kwargs))
+
+    def _next(self, iterator: Staged, *default: Staged) -> Staged:
+        if isinstance(iterator, StagedIterator):
+            return next_item(self.session, iterator, *default)
+        own = user_method(iterator, "__next__")
+        if own is not None and default:
+            return self._run(definitions.next_or, iterator, *default)
+        if own is not None:
+            return self.session.interpreter.call(own, iterator)
+        iterator = iter(iterator) if id(iterator) in self.session.mapped else iterator
+        if self.recorder.depth and not isinstance(iterator, Indexed):
+            raise UnsupportedCall("`next` inside a branch or a loop of the program",
+                                  at=current_place(), fix="use a `for` loop")  # fmt: skip
+        return next(iterator, *default)
+
+    def _iter(self, *args: Staged) -> Staged:
+        if len(args) == 1 and (isinstance(args[0], torch.Tensor | Union) or self._indexed(args)):
+            if isinstance(args[0], torch.Tensor) and isinstance(args[0].shape[0], int):
+                return iter(rows(args[0]))
+            found = self._indexed(args)
+            if found:
+                return new_iterator(self.session, found[0])
+            raise UnsupportedCall("`iter` of a captured value", at=current_place(),
+                                  fix="use a `for` loop")  # fmt: skip
+        return iter(*args)
+
+    # ---- questions about types and attributes
+
+    def _isinstance(self, value: Staged, classes: Staged) -> Staged:
+        if isinstance(value, Union):
+            return self.recorder.apply_all(value, lambda one: self._isinstance(one, classes))
+        if isinstance(value, Undefined):
+            raise value.error()
+        if lists.is_captured(value) and value.is_tuple:
+            value = ()
+        wanted = flat_classes(classes)
+        if isinstance(value, CaughtError):
+            return value.is_a(error_names(wanted))
+        if isinstance(value, StagedDeque):
+            return issubclass(collections.deque, tuple(c for c in wanted if isinstance(c, type)))
+        for captured, python in PYTHON_TYPES.items():
+            if isinstance(value, captured):
+                return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
+                    isinstance(value, classes)
+                )
+        return isinstance(value, classes)
+
+    def _issubclass(self, cls: Staged, classes: Staged) -> Staged:
+        if isinstance(cls, CaughtType):
+            return cls.error.is_a(error_names(flat_classes(classes)))
+        return issubclass(cls, classes)
+
+    def _type(self, *args: Staged, **kwargs: Staged) -> Staged:
+        if len(args) != 1:
+            return type(*args, **kwargs)
+        value = args[0]
+        if isinstance(value, Union):
+            return self.recorder.apply(value, self._type)
+        if isinstance(value, CaughtError):
+            return CaughtType(value)
+        if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
+            return torch.Tensor
+        if lists.is_captured(value) and value.is_tuple:
+            return tuple
+        return next((p for c, p in PYTHON_TYPES.items() if isinstance(value, c)), type(value))
+
+    def _getattr(self, obj: Staged, name: Staged, *default: object) -> Staged:
+        if isinstance(name, Union):
+            return self.recorder.apply(name, lambda one: self._getattr(obj, one, *default))
+        if not default:
+            return self.session.interpreter.get(obj, name)
+        has = self._hasattr(obj, name)
+        return choose(
+            self.session.recorder,
+            has,
+            lambda: self.session.interpreter.get(obj, name),
+            lambda: default[0],
+        )
+
+    def _hasattr(self, obj: object, name: str) -> Staged:
+        if isinstance(obj, Union):
+            return self.recorder.apply_all(obj, lambda one: self._hasattr(one, name))
+        held: Any = getattr(obj, "__dict__", {}).get(name)
+        if maybe_absent(held):
+            return self.recorder.apply_all(held, lambda one: not isinstance(one, Undefined))
+        answer = hasattr(obj, name)
+        self.session.reads.watch(
+            obj, ("hasattr", name), lambda: hasattr(obj, name), answer, f"hasattr {name}"
+        )
+        return answer
+
+    def _setattr(self, obj: object, name: str, value: object) -> None:
+        self.session.interpreter.set(obj, name, value)
+
+    def _callable(self, value: object) -> Staged:
+        if isinstance(value, Union):
+            return self.recorder.apply_all(value, callable)
+        return callable(value)
+
+    def _refuse_identity(self, value: object) -> int:
+        if is_text_symbolic(value):
+            raise UnsupportedCall("`id()` of a captured value", at=current_place(),
+                                  fix="compare with `is`")  # fmt: skip
+        return id(value)
+
+    # ---- arithmetic
+
+    def _divmod(self, a: Staged, b: Staged) -> Staged:
+        if any(isinstance(one, Number | Union) for one in (a, b)):
+            return (
+                self.session.interpreter.arithmetic(a, "//", b),
+                self.session.interpreter.arithmetic(a, "%", b),
+            )
+        return divmod(a, b)
+
+    def _pow(self, a: Staged, b: Staged, *modulus: Staged) -> Staged:
+        return pow(a, b, *modulus) if modulus else a**b
+
+    def _max(self, *args: object, **options: object) -> Staged:
+        return self._extreme(max, definitions.max_of, args, options)
+
+    def _min(self, *args: object, **options: object) -> Staged:
+        return self._extreme(min, definitions.min_of, args, options)
+
+    def _extreme(self, python: Handler, definition: Staged, args: Args, options: Staged) -> Staged:
+        items = args[0] if len(args) == 1 else StagedList(args)
+        if isinstance(items, Union):
+            return self.recorder.apply(
+                items, lambda one: self._extreme(python, definition, (one,), options)
+            )
+        if is_captured(items):
+            return self._run(definition, items, **options)
+        return python(*args, **options)
+
+    def _sorted(self, items: object, **options: object) -> Staged:
+        """`sorted`: by exchanges that the program makes, where it compares captured values."""
+        if isinstance(items, Union):
+            return self.recorder.apply(items, lambda one: self._sorted(one, **options))
+        key, reverse = (
+            options.get("key"),
+            self.session.interpreter.truth(options.get("reverse", False)),
+        )
+        if is_runtime_sequence(self.recorder, items):
+            return self._sorted_by_the_run(items, key, reverse)
+        if not isinstance(reverse, bool):
+            return choose(
+                self.session.recorder,
+                reverse,
+                lambda: self._sorted(items, key=key, reverse=True),
+                lambda: self._sorted(items, key=key, reverse=False),
+            )
+        values = list(rows(items))
+        keys = (
+            values
+            if key is None
+            else [self.session.interpreter.call(key, value) for value in values]
+        )
+        if is_captured(keys):
+            return self._run(definitions.sorted_of, StagedList(values), key, reverse)
+        order = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+        return StagedList(values[k] for k in order)
+
+    def _sorted_by_the_run(self, items: object, key: object, reverse: object) -> Staged:
+        """`sorted` of a number of items that only a run knows."""
+        if isinstance(items, StagedSet) and key is not None:
+            raise UnsupportedCall("a set of the program is sorted by a key", at=current_place(),
+                                  fix="sort it without one: equal keys have no order")  # fmt: skip
+        values = runtime_tables.entries(self.session, items) if isinstance(items, StagedSet) else (
+            self._list(items))  # fmt: skip
+        keys = values if key is None else self._run(definitions.keys_of, values, key)
+        order = lists.order_of(self.recorder, keys, reverse)
+        if order is None:
+            return self._run(definitions.sorted_of, values, key, reverse)
+        return lists.taken(self.recorder, values, order)
+
+    def _defined(self, python: Staged) -> Handler:
+        """A builtin that has a definition in Python, for captured items."""
+
+        def call(*args: Staged, **kwargs: Staged) -> Staged:
+            if any(isinstance(arg, Union) or is_captured(arg) for arg in args):
+                return self._run(DEFINED[python], *args, **kwargs)
+            return python(*args, **kwargs)
+
+        return call
+
+    def _plain(self, python: Staged) -> Handler:
+        """A builtin that needs the values themselves."""
+
+        def call(*args: Staged) -> Staged:
+            if any(is_captured(arg) for arg in args):
+                raise UnsupportedCall(f"a {python.__name__} of captured values", at=current_place(),
+                                      fix="use a list, or `torch.unique`")  # fmt: skip
+            made = python(*args)
+            self.recorder.provenance.add_created(made)
+            return made
+
+        return call
+
+    def _counter(self, *args: object, **kwargs: object) -> Staged:
+        if any(map(is_captured, args)):
+            raise UnsupportedCall("a Counter of captured values", at=current_place(),
+                                  fix="count in a dict: `d[k] = d.get(k, 0) + 1`")  # fmt: skip
+        made = self.session.interpreter.call_library(collections.Counter, args, kwargs)
+        self.recorder.provenance.add_created(made)
+        return made
+
+    def _deque(self, *args: object, **kwargs: object) -> Staged:
+        return new_deque(self.session, *args, **kwargs)
+
+    def _default_dict(self, factory: object = None, *args: object, **kwargs: object) -> Staged:
+        made = StagedDefaultDict(factory)
+        if args or kwargs:
+            self.session.interpreter.call(made.update, *args, **kwargs)
+        return made
+
+    def _set(self, *args: object) -> Staged:
+        """`set(items)`: of the program where only a run knows which of them are equal."""
+        if args and isinstance(args[0], Union):
+            return self.recorder.apply(args[0], self._set)
+        if is_table(args[0] if args else None) and isinstance(args[0], StagedSet):
+            return runtime_tables.call_table_method(self.session, args[0], "copy", (), {})
+        if not args or not (is_captured(args[0]) or is_table(args[0])):
+            return StagedSet(*args)
+        made = StagedSet()
+        runtime_tables.call_table_method(self.session, made, "update", (self._list(args[0]),), {})
+        return made
+
+    def _run(self, definition: Staged, *args: object, **kwargs: object) -> Staged:
+        return self.session.interpreter.run(definition, *args, **kwargs)
+
+    def _print(self, *values: object, **options: object) -> None:
+        print_values(self.session, *values, **options)

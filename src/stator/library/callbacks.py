@@ -1,0 +1,70 @@
+"""Library functions that call what users give them: these are converted, not run as they are.
+
+A decorated function (`@torch.no_grad()`, `@torch.autocast(...)`, a `@contextmanager` used as one)
+is such a function: the wrapper is the library's, what it calls is the user's.
+"""
+
+from __future__ import annotations
+
+import os
+import types
+from typing import Any
+
+import torch
+import torch.distributions
+import torch.utils.checkpoint
+
+from stator.library import torch_definitions
+from stator.torch_private.distributions import validate_sample
+from stator.values.annotations import Staged
+
+CALL_BACK = frozenset(
+    {
+        "context_decorator.<locals>.decorate_context",
+        "autocast_decorator.<locals>.decorate_autocast",
+        "ContextDecorator.__call__.<locals>.inner",
+        "functional_call",
+        "_functional_call",
+        "checkpoint_sequential",
+        "checkpoint_sequential.<locals>.run_function",
+        "checkpoint_sequential.<locals>.run_function.<locals>.forward",
+    }
+)
+
+# Functions of torch whose Python cannot be converted as it stands, written anew.
+WRITTEN_OUT: dict[Any, Any] = {
+    torch.utils.checkpoint.checkpoint: torch_definitions.checkpoint,
+    torch.nn.utils.rnn.pad_packed_sequence: torch_definitions.pad_packed_sequence,
+    torch.distributions.Distribution.__init__: torch_definitions.distribution_init,
+    validate_sample: torch_definitions.validate_sample,
+}
+TORCH = os.path.dirname(torch.__file__) + os.sep
+TRANSFORMS = tuple(
+    os.path.join(TORCH, "_functorch", file) for file in ("apis.py", "eager_transforms.py")
+)
+
+
+def calls_back(function: types.FunctionType) -> bool:
+    """Does this library function call code that a user has written?"""
+    return function in WRITTEN_OUT or function.__code__.co_qualname in CALL_BACK
+
+
+def is_transform(function: object) -> bool:
+    """Is this `torch.func.grad`, `vmap` and the like, or a function that they have made?"""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_filename in TRANSFORMS
+
+
+def python_of(function: Staged) -> tuple[types.FunctionType, tuple[object, ...]] | None:
+    """The Python function of torch behind a callable, and what it is given first; else None."""
+    first: tuple[Any, ...] = ()
+    if isinstance(function, torch.nn.Module):
+        function = function.forward
+    if isinstance(function, type):
+        made: Any = function
+        function = made.__init__ if made.__new__ is object.__new__ else None
+    if isinstance(function, types.MethodType):
+        function, first = function.__func__, (function.__self__,)
+    if not isinstance(function, types.FunctionType):
+        return None
+    return (function, first) if function.__code__.co_filename.startswith(TORCH) else None

@@ -1,0 +1,491 @@
+"""call(): convert the callee, record it, or leave it alone?
+
+The first row of `Caller.rules` whose predicate holds takes the call. User code is converted and
+run; library code (torch, numpy, the standard library) runs as it is, with captured values torn
+apart into what it can take.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextvars
+import copy
+import dataclasses
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stator.capture.branches import capture_if
+from stator.capture.conversions import index
+from stator.containers import definitions, lists
+from stator.containers.deques import call_deque_method
+from stator.containers.dict_calls import call_dict_method
+from stator.containers.generators import StagedGenerator
+from stator.containers.runtime_tables import call_set_method
+from stator.errors import DataDependent
+from stator.frames import is_library_file
+from stator.library import number_definitions, torch_definitions
+from stator.library.autocast import FollowedAutocast
+from stator.library.builtin_calls import BuiltinCalls
+from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of
+from stator.library.converted_functions import ConvertedFunctions
+from stator.library.dataclass_calls import makes_dataclass, new_dataclass
+from stator.library.float_arguments import is_op_with_float, record_with_floats
+from stator.library.gradients import apply_function, is_function_apply, requires_grad
+from stator.library.host_rules import HostMethod, call_host_object, host_rule
+from stator.library.list_samples import call_with_samples
+from stator.library.markers import is_left_alone, original_function
+from stator.library.modules import call_module, may_call_user_code, watch_tree
+from stator.library.number_calls import MATH_FUNCTIONS
+from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
+from stator.library.outside_iterators import refuse_in_arguments
+from stator.library.recursion import Recursion
+from stator.library.refused_calls import is_from_torch, is_hashable, refuse_call
+from stator.library.star_args import Rest, spread_rest
+from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
+from stator.library.text import is_text_symbolic
+from stator.library.text_methods import call_text_method
+from stator.state.host_calls import record_host_call
+from stator.state.library_objects import (
+    call_variable,
+    note_object,
+    refuse_unfollowed,
+    watch_object,
+    watch_the_world,
+)
+from stator.state.session import Session
+from stator.torch_private import trees
+from stator.torch_private.fake import FakeTensor
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.arrays import CapturedArray
+from stator.values.staged import StagedDeque, StagedDict, StagedList, StagedSet, plain_containers
+from stator.values.symbolic import CapturedText, Number, Undefined
+from stator.values.union import Union, distribute, first_union
+
+MUTABLE = (list, dict, set, collections.deque, contextvars.ContextVar)
+MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
+BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
+KEEPS_ARGUMENTS = frozenset({"append", "appendleft", "insert", "add", "setdefault"})
+DEFINITIONS = frozenset(  # the modules of this package that are converted like user code
+    module.__name__ for module in (definitions, number_definitions, torch_definitions)
+)
+COMPARING: dict[str, Any] = {
+    "index": definitions.index_of, "count": definitions.count_of,
+    "remove": definitions.remove_from,
+}  # fmt: skip
+
+
+def _same(session: Session, left: object, right: object) -> Staged:
+    return session.interpreter.same(left, right)
+
+
+FUNCTIONS: dict[Any, Any] = {
+    **TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: _same, torch.autocast: FollowedAutocast,
+}  # fmt: skip
+SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
+
+
+class SpreadUnion:
+    """`*variant` in the arguments of a call."""
+
+    def __init__(self, values: Union) -> None:
+        self.values = values
+
+
+def _named(name: str, value: object) -> dict[str, object]:
+    """A keyword argument that may be absent."""
+    return {} if isinstance(value, Undefined) else {name: value}
+
+
+def _may_be_absent(name: str, value: object) -> bool:
+    """Does it depend on the path whether this keyword is passed?"""
+    return isinstance(value, Union) and (
+        name == SPREAD or any(isinstance(one, Undefined) for one in value.alternatives)
+    )
+
+
+class Caller:
+    """Makes the calls of one capture."""
+
+    def __init__(self, session: Session, staging: object) -> None:
+        self.session = session
+        self.builtins = BuiltinCalls(session)
+        self.recursion = Recursion(session)
+        self.functions = ConvertedFunctions(session, staging)
+        self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
+            (lambda f: isinstance(f, Union), self._call_variant),
+            (lambda f: isinstance(f, HostMethod), self._call_host_method),
+            (lambda f: host_rule(session, f) is not None, self._call_host),
+            (is_left_alone, self._call_left_alone),
+            (is_function_apply, lambda f, a, k: apply_function(session, f, a, k)),
+            (lambda f: isinstance(f, functools.partial), self._call_partial),
+            (lambda f: isinstance(f, functools._lru_cache_wrapper), self._call_cached),
+            (self.builtins.knows, self.builtins.call),
+            (is_numpy_function, self._call_numpy),
+            (lambda f: original_function(f) is not None, self._call_static_function),
+            (lambda f: isinstance(f, types.MethodType), self._call_method),
+            (lambda f: isinstance(f, BUILTIN_METHODS), self._call_builtin_method),
+            (lambda f: isinstance(f, torch.nn.Module), self._call_module),
+            (lambda f: isinstance(f, types.FunctionType), self._call_function),
+            (lambda f: isinstance(f, type), self._call_class),
+            (_has_python_call, self._call_object),
+        )  # fmt: skip
+
+    def __call__(self, function: object, /, *args: object, **kwargs: object) -> Staged:
+        """`function(*args, **kwargs)` in converted code."""
+        if kwargs or any(type(arg) is SpreadUnion for arg in args):
+            chosen = self._choose_arguments(function, args, kwargs)
+            if chosen is not None:
+                return chosen[0]
+        if any(type(arg) is Rest for arg in args):
+            args = spread_rest(self.session, function, args)
+        args = tuple(map(self.session.staged, args))
+        for holds, handle in self.rules:
+            if holds(function):
+                return handle(function, args, kwargs)
+        return self.library(function, args, kwargs)
+
+    def _choose_arguments(
+        self, function: object, args: Args, kwargs: Keywords
+    ) -> tuple[Staged] | None:
+        """Arguments whose number depends on the path: one call for each way."""
+        apply = self.session.recorder.apply_all
+        at = next((k for k, arg in enumerate(args) if type(arg) is SpreadUnion), None)
+        if at is not None:
+            first, last = args[:at], args[at + 1 :]
+            return (
+                apply(args[at].values, lambda one: self(function, *first, *one, *last, **kwargs)),
+            )
+        name = next((key for key, value in kwargs.items() if _may_be_absent(key, value)), None)
+        if name is None:
+            return None
+        rest = {key: other for key, other in kwargs.items() if key != name}
+        if name == SPREAD:
+            return (apply(kwargs[name], lambda one: self(function, *args, **rest, **one)),)
+        return (
+            apply(kwargs[name], lambda one: self(function, *args, **rest, **_named(name, one))),
+        )
+
+    def _call_numpy(self, function: object, args: Args, kwargs: Keywords) -> Staged:
+        if first_union((args, kwargs)) is not None:
+            return distribute(lambda *a, **k: self._call_numpy(function, a, k), args, kwargs)
+        return call_numpy(self.session, function, args, kwargs)
+
+    # ---- user code
+
+    def _call_variant(self, function: Union, args: Args, kwargs: Keywords) -> Staged:
+        return self.session.recorder.apply(function, lambda one: self(one, *args, **kwargs))
+
+    def _call_host(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+        rule = host_rule(self.session, function)
+        assert rule is not None
+        self.session.decisions.add("call", "host call", rule.name)
+        return record_host_call(
+            self.session, rule.function, args, kwargs, name=rule.name, result=rule.result
+        )
+
+    def _call_host_method(self, method: HostMethod, args: Args, kwargs: Keywords) -> Staged:
+        return call_host_object(self.session, method, args, kwargs)
+
+    def _call_cached(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """A cached function is called as it is: its cache is for real values."""
+        return self(function.__wrapped__, *args, **kwargs)
+
+    def _call_partial(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+        provenance = self.session.provenance
+        if provenance.is_external(function):  # what it binds was there before, too
+            for value in (function.func, function.keywords, *function.args):
+                provenance.add_external(value)
+            self.session.reads.read_contents(function.keywords)
+        return self(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+
+    def _call_static_function(self, function: object, args: Args, kwargs: Keywords) -> Staged:
+        """A callee that is static itself is captured as part of this program."""
+        return self(original_function(function), *args, **kwargs)
+
+    def _call_method(self, method: types.MethodType, args: Args, kwargs: Keywords) -> Staged:
+        owner: Any = self.session.staged(method.__self__)
+        if isinstance(owner, torch.Tensor):
+            return self._call_tensor_method(method, args, kwargs)
+        if isinstance(owner, CapturedArray):
+            return self._call_array_method(method, args, kwargs)
+        if isinstance(owner, StagedDict | StagedSet | StagedDeque):
+            return self._call_builtin_method(method, args, kwargs)
+        function = method.__func__
+        if function is torch.nn.Module.__call__:
+            return call_module(self.session, owner, args, kwargs)
+        if isinstance(function, types.FunctionType) and not self._is_library(function):
+            return self._call_function(function, (owner, *args), kwargs)
+        if isinstance(owner, torch.nn.Module) and isinstance(function, types.FunctionType):
+            return self._call_module_method(method, function, args, kwargs)
+        return self.library(method, args, kwargs)
+
+    def _call_module_method(
+        self, method: Staged, function: types.FunctionType, args: Args, kwargs: Keywords
+    ) -> Staged:
+        """A method of one of torch's own modules: converted where it may call user code."""
+        owner = method.__self__
+        if may_call_user_code(owner):
+            return self.run(function, (owner, *args), kwargs)
+        return self.library(method, args, kwargs)
+
+    def _call_module(self, module: torch.nn.Module, args: Args, kwargs: Keywords) -> Staged:
+        if type(module).__call__ is not torch.nn.Module.__call__:
+            return self._call_object(module, args, kwargs)
+        return call_module(self.session, module, args, kwargs)
+
+    def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Staged:
+        if function in FUNCTIONS or self._is_library(function):
+            module = str(function.__module__)
+            if module.partition(".")[0] != "torch":
+                self.session.decisions.add("call", "library", f"{module}.{function.__name__}")
+            return self.library(function, args, kwargs)
+        return self.run(function, args, kwargs)
+
+    def run(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """Run the staged form of `function`; a generator runs where its items are used."""
+        function = WRITTEN_OUT.get(function, function)
+        if function.__code__.co_flags & inspect.CO_GENERATOR:
+            new = self.functions.staged(function)
+            return StagedGenerator(
+                self.session, function.__name__, lambda consumer: new(consumer, *args, **kwargs)
+            )
+        return self.recursion.run(function, self.functions.staged(function), args, kwargs)
+
+    def _call_left_alone(self, function: object, args: Args, kwargs: Keywords) -> Staged:
+        name = getattr(function, "__qualname__", type(function).__qualname__)
+        self.session.decisions.add("call", "left alone", name)
+        return self.library(function, args, kwargs)
+
+    def _is_library(self, function: types.FunctionType) -> bool:
+        if function.__module__ in DEFINITIONS:
+            return False
+        return is_library_file(function.__code__.co_filename) and not calls_back(function)
+
+    def _call_class(self, cls: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """A new object: `__init__` is converted where a user wrote it."""
+        init = cls.__init__
+        if issubclass(cls, BaseException):
+            return self._new_exception(cls, init, args, kwargs)
+        if makes_dataclass(cls):
+            return new_dataclass(self.session, cls, args, kwargs)
+        if (
+            not isinstance(init, types.FunctionType)
+            or cls.__new__ is not object.__new__
+            or type(cls).__call__ is not type.__call__
+            or issubclass(cls, torch.nn.Module)
+            or self._is_library(init)
+            or init.__code__.co_filename.startswith("<")
+        ):
+            made = self.library(cls, args, kwargs)
+            if not isinstance(made, torch.Tensor | Union):
+                self.session.provenance.add_created(made)
+            return made
+        return self._new_object(cls, init, args, kwargs)
+
+    def _new_object(
+        self, cls: Staged, init: types.FunctionType, args: Args, kwargs: Keywords
+    ) -> Staged:
+        new = object.__new__(cls)
+        self.session.provenance.add_created(new)
+        self.run(init, (new, *args), kwargs)
+        return new
+
+    def _new_exception(self, cls: Staged, init: object, args: Args, kwargs: Keywords) -> Staged:
+        """An exception keeps the captured values it is given: `raise` looks at them."""
+        if not isinstance(init, types.FunctionType) or self._is_library(init):
+            return cls(*args, **kwargs)
+        new = cls.__new__(cls, *args, **kwargs)
+        self.session.provenance.add_created(new)
+        self._call_function(init, (new, *args), kwargs)
+        return new
+
+    def _call_object(self, function: object, args: Args, kwargs: Keywords) -> Staged:
+        return self(types.MethodType(type(function).__call__, function), *args, **kwargs)
+
+    # ---- library code
+
+    def _call_builtin_method(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """A method written in C: of a tensor, a list, a dict, a string."""
+        owner, name = self.session.staged(method.__self__), method.__name__
+        if isinstance(owner, BaseException | contextvars.ContextVar) or name == "__setattr__":
+            return self._call_on_the_object(owner, name, method, args, kwargs)
+        if name not in KEEPS_ARGUMENTS:
+            refuse_in_arguments(self.session, args)
+        if isinstance(owner, StagedDeque):
+            return call_deque_method(self.session, owner, name, args)
+        if isinstance(owner, StagedList):
+            if owner.is_tuple and name not in ("index", "count"):
+                raise AttributeError(f"'tuple' object has no attribute '{name}'")
+            self.session.note(owner)
+            return self._call_list_method(owner, name, args, kwargs)
+        if isinstance(owner, torch.Tensor):
+            return self._call_tensor_method(method, args, kwargs)
+        if isinstance(owner, dict):
+            return call_dict_method(self.session, owner, name, method, args, kwargs)
+        if isinstance(owner, set):
+            return call_set_method(self.session, owner, method, args, kwargs)
+        if isinstance(owner, MUTABLE):
+            self.session.note(owner)
+        if (
+            isinstance(owner, tuple)
+            and name in COMPARING
+            and any(map(_is_captured, (*owner, *args)))
+        ):
+            return self.run(COMPARING[name], (owner, *args), {})
+        if isinstance(owner, str | bytes) and any(map(is_text_symbolic, (*args, *kwargs.values()))):
+            return call_text_method(self.session, owner, name, args, kwargs)
+        return self.library(method, args, kwargs)
+
+    def _call_on_the_object(
+        self, owner: object, name: str, method: Staged, args: Args, kwargs: Keywords
+    ) -> Staged:
+        """A method that is called as it is, whatever it is given; what it changes is noted."""
+        if name == "__setattr__":
+            note_object(self.session, owner)
+        elif isinstance(owner, contextvars.ContextVar):
+            return call_variable(self.session, owner, name, args)
+        return method(*args, **kwargs)
+
+    def _call_tensor_method(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
+        if method.__name__ in TENSOR_METHODS:
+            return TENSOR_METHODS[method.__name__](self.session, method.__self__, *args, **kwargs)
+        return self.library(method, args, kwargs)
+
+    def _call_array_method(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
+        if method.__name__ in ("item", "tolist"):
+            return TENSOR_METHODS[method.__name__](self.session, method.__self__.tensor, *args)
+        args = tuple(map(numpy_dtype, args))
+        return self.library(method, args, {k: numpy_dtype(v) for k, v in kwargs.items()})
+
+    def _call_list_method(
+        self, owner: StagedList, name: str, args: Args, kwargs: Keywords
+    ) -> Staged:
+        compares = name in COMPARING and (
+            lists.is_captured(owner) or any(map(_is_captured, (*owner, *args)))
+        )
+        if name in COMPARING:
+            lists.refuse_identity(owner)
+        if compares and len(args) == 1:
+            return self.run(COMPARING[name], (owner, *args), {})
+        if name == "sort":
+            lists.replace_contents(owner, self.builtins.call(sorted, (owner,), kwargs))
+            return None
+        if kwargs:
+            return getattr(list, name)(owner, *args, **kwargs)
+        if name in ("insert", "pop") and args:
+            args = (index(self.session.recorder, args[0]), *args[1:])
+        return lists.call_list_method(self.session.recorder, owner, name, args)
+
+    def library(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """A call that is not converted; captured values are made into what it can take."""
+        refuse_call(function)
+        if kwargs.get("requires_grad") is True and is_from_torch(function):
+            rest = {name: value for name, value in kwargs.items() if name != "requires_grad"}
+            return requires_grad(self.session, self.library(function, args, rest))
+        if function is object.__setattr__:
+            note_object(self.session, args[0])
+        owner = getattr(function, "__self__", None)
+        if isinstance(owner, MUTABLE):
+            self.session.note(owner)
+        elif owner is not None:
+            refuse_unfollowed(self.session, owner, getattr(function, "__name__", ""))
+        if function in FUNCTIONS if is_hashable(function) else False:
+            return FUNCTIONS[function](self.session, *args, **kwargs)
+        if first_union((args, kwargs)) is not None:
+            return distribute(lambda *a, **k: self.library(function, a, k), args, kwargs)
+        split = self._split_bool(function, args, kwargs)
+        if split is not None:
+            return split[0]
+        if _takes_captured_list(args, kwargs):
+            return call_with_samples(self.session.recorder, function, args, kwargs)
+        if getattr(function, "__module__", "") == trees.MODULE_NAME:  # it looks at exact classes
+            args, kwargs = plain_containers(args), plain_containers(kwargs)
+        self._watch_arguments(args, kwargs)
+        if isinstance(owner, torch.nn.Module):
+            watch_tree(self.session, owner)
+        result = self._own_result(self._run_library(function, args, kwargs), (owner, *args))
+        watch_the_world(self.session, function, args, result)
+        if is_hashable(function) and function in MAKES_OBJECTS:
+            self.session.provenance.add_created(result)
+        return result
+
+    def _run_library(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """Library code runs as it is; Python code of torch that asks for data is converted too."""
+        recorder = self.session.recorder
+        mark, facts = recorder.mark(), set(recorder.sizes.facts[-1])
+        try:
+            return function(*args, **kwargs)
+        except DataDependent:
+            python = python_of(function)
+            if python is None and not is_op_with_float(function, args, kwargs):
+                raise
+            recorder.rewind(mark)
+            recorder.sizes.forget(facts)
+        if python is None:
+            return record_with_floats(recorder, function, args, kwargs)
+        if isinstance(function, type):
+            return self._new_object(function, python[0], args, kwargs)
+        return self.run(python[0], (*python[1], *args), kwargs)
+
+    def _split_bool(self, function: object, args: Args, kwargs: Keywords) -> tuple[object] | None:
+        """Torch takes no symbolic bool: one call for each of its two values."""
+        at = next((k for k, arg in enumerate(args) if isinstance(arg, torch.SymBool)), None)
+        if at is not None:
+            before, after = args[:at], args[at + 1 :]
+            return (
+                self._either(
+                    args[at], lambda b: self.library(function, (*before, b, *after), kwargs)
+                ),
+            )
+        name = next((key for key, arg in kwargs.items() if isinstance(arg, torch.SymBool)), None)
+        if name is None:
+            return None
+        return (
+            self._either(kwargs[name], lambda b: self.library(function, args, {**kwargs, name: b})),
+        )
+
+    def _either(self, condition: torch.SymBool, function: Callable[[bool], object]) -> Staged:
+        return capture_if(
+            self.session.recorder, condition, lambda: function(True), lambda: function(False)
+        )
+
+    def _watch_arguments(self, args: Args, kwargs: Keywords) -> None:
+        """Library code may write into a container, and reads what it likes of anything else."""
+        refuse_in_arguments(self.session, (*args, *kwargs.values()))
+        for arg in (*args, *kwargs.values()):
+            if isinstance(arg, MUTABLE):
+                self.session.note(arg)
+            elif isinstance(arg, torch.nn.Module):
+                watch_tree(self.session, arg)
+            else:
+                watch_object(self.session, arg, set())
+
+    def _own_result(self, result: object, args: Args) -> Staged:
+        """A real tensor that a call made just now (`torch.from_numpy`): every run needs its own."""
+        if (
+            isinstance(result, torch.Tensor)
+            and not isinstance(result, FakeTensor | torch.nn.Parameter)
+            and not any(isinstance(arg, torch.Tensor | torch.nn.Module) for arg in args)
+        ):
+            return result.clone()
+        return StagedList(result) if type(result) is list else result
+
+
+def _takes_captured_list(args: Args, kwargs: Keywords) -> bool:
+    return any(map(lists.is_captured, (*args, *kwargs.values())))
+
+
+def _is_captured(value: object) -> bool:
+    return isinstance(value, torch.Tensor | Number | Union | CapturedText) or lists.is_captured(
+        value
+    )
+
+
+def _has_python_call(function: object) -> bool:
+    call = inspect.getattr_static(type(function), "__call__", None)
+    return isinstance(call, types.FunctionType)

@@ -1,0 +1,55 @@
+"""Questions that several builtins ask of their arguments."""
+
+from __future__ import annotations
+
+import types
+
+import torch
+
+from stator.capture.recorder import Recorder
+from stator.containers import lists
+from stator.containers.generators import StagedGenerator
+from stator.containers.iteration import CapturedRange, Indexed, indexed
+from stator.values.annotations import Staged
+from stator.values.staged import is_table
+from stator.values.symbolic import CapturedText, Number
+from stator.values.union import Union
+
+SYMBOLIC = torch.Tensor | Number | Union | CapturedText
+
+
+def is_captured(items: object) -> bool:
+    """Is `items` a symbolic sequence, or a container with something symbolic in it?"""
+    if (
+        isinstance(items, torch.Tensor | Indexed | CapturedRange | Union | StagedGenerator)
+        or lists.is_captured(items)
+        or is_table(items)
+    ):
+        return True
+    if isinstance(items, dict):
+        items = list(items.values())
+    values = items if isinstance(items, list | tuple | set) else ()
+    return any(
+        isinstance(one, SYMBOLIC) or (isinstance(one, tuple | list) and is_captured(one))
+        for one in values
+    )
+
+
+def is_runtime_sequence(recorder: Recorder, value: object) -> bool:
+    """Does only a run know how many items `value` has?"""
+    is_known = isinstance(value, StagedGenerator) or is_table(value)
+    return is_known or indexed(recorder, value) is not None
+
+
+def rows(value: object) -> Staged:
+    """The rows of a tensor that Python iterates over; any other value unchanged."""
+    return [value[k] for k in range(value.shape[0])] if isinstance(value, torch.Tensor) else value
+
+
+def flat_classes(classes: object) -> tuple[object, ...]:
+    """The classes that `isinstance` is asked about: `int | float` and nested tuples taken apart."""
+    if isinstance(classes, types.UnionType):
+        classes = classes.__args__
+    if not isinstance(classes, tuple):
+        return (classes,)
+    return tuple(one for part in classes for one in flat_classes(part))

@@ -1,0 +1,326 @@
+"""Gradients that users write or ask for: `autograd.Function`, hooks, `autograd.grad`.
+
+The forward of a Function is recorded in place, without gradients. An op then gives its results the
+user's own gradient, which is a block of the program:
+
+    y = Straight.apply(x)      stator::set_grad(False)
+                               %1 = aten::round(%x)
+                               stator::set_grad(True)
+                               %2 = stator::custom_gradient((%1), (%x)) (%3) { ...; yield %4 }
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from stator.capture.blocks import Recorded, record_block
+from stator.capture.flatten import NOTHING
+from stator.capture.recorder import Recorder
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.program.ir import Arg, Value
+from stator.state.session import Session
+from stator.values.annotations import Args, Staged
+from stator.values.union import Union
+
+
+class Context:
+    """What stands for `ctx` while the forward and the backward of a Function are captured."""
+
+    def __init__(self, inputs: tuple[Staged, ...]) -> None:
+        self._inputs = inputs
+        self.saved_tensors: tuple[Any, ...] = ()
+        self._without_gradient: tuple[Any, ...] = ()
+
+    @property
+    def needs_input_grad(self) -> tuple[bool, ...]:
+        """Which inputs may require a gradient in some run; autograd drops what it does not need."""
+        return tuple(isinstance(x, torch.Tensor) and _is_differentiable(x) for x in self._inputs)
+
+    def save_for_backward(self, *tensors: object) -> None:
+        """Keep these for the backward."""
+        self.saved_tensors = tensors
+
+    def mark_non_differentiable(self, *tensors: object) -> None:
+        """These results have no gradient."""
+        self._without_gradient = tensors
+
+    def mark_dirty(self, *_tensors: object) -> None:
+        """Refused: an input that is changed in place is a result as well."""
+        raise UnsupportedCall(
+            "`ctx.mark_dirty` is not supported",
+            at=current_place(),
+            fix="give a new tensor as the result",
+        )
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Refused where a gradient may be None: only a run knows."""
+        if not value:
+            raise UnsupportedCall(
+                "`ctx.set_materialize_grads(False)` is not supported",
+                at=current_place(),
+                fix="leave it out: a gradient that is absent is zeros then",
+            )
+
+    def save_for_forward(self, *_tensors: object) -> None:
+        """Forward mode has no part in a program."""
+
+
+BY_POSITION = (r"(\.apply\(.*?)\b\w+\s*=\s*", r"\1")  # of one keyword argument
+
+
+def is_function_apply(function: object) -> bool:
+    """Is this `SomeFunction.apply`?"""
+    owner = getattr(function, "__self__", None)
+    return (
+        getattr(function, "__name__", "") == "apply"
+        and isinstance(owner, type)
+        and issubclass(owner, torch.autograd.Function)
+    )
+
+
+def apply_function(
+    session: Session, function: Staged, args: tuple[object, ...], kwargs: dict[str, object]
+) -> Staged:
+    """`SomeFunction.apply(*args)`."""
+    if kwargs:
+        raise UnsupportedCall(
+            f"`{function.__self__.__name__}.apply` is given keyword arguments",
+            at=current_place(),
+            fix="pass them by position",
+            edit=BY_POSITION if len(kwargs) == 1 else None,
+        )
+    cls, recorder = function.__self__, session.recorder
+    context = Context(args)
+    recorder.provenance.add_created(context)
+    with torch.no_grad():
+        outputs = _forward(session, cls, context, args)
+    several = outputs if isinstance(outputs, tuple) else (outputs,)
+    made = iter(_with_gradient(session, cls, context, args, several))
+    replaced = tuple(next(made) if _has_gradient(out, context) else out for out in several)
+    return replaced if isinstance(outputs, tuple) else replaced[0]
+
+
+def _forward(session: Session, cls: Staged, context: Context, args: Args) -> Staged:
+    if cls.setup_context is torch.autograd.Function.setup_context:
+        return session.interpreter.call(cls.forward, context, *args)
+    outputs = session.interpreter.call(cls.forward, *args)
+    session.interpreter.call(cls.setup_context, context, args, outputs)
+    return outputs
+
+
+def _has_gradient(out: object, context: Context) -> bool:
+    return (
+        isinstance(out, torch.Tensor)
+        and _is_differentiable(out)
+        and not any(out is one for one in context._without_gradient)
+    )
+
+
+def _is_differentiable(tensor: torch.Tensor) -> bool:
+    return tensor.dtype.is_floating_point or tensor.dtype.is_complex
+
+
+def _with_gradient(
+    session: Session,
+    cls: object,
+    context: Context,
+    args: Args,
+    outputs: tuple[Staged, ...],
+) -> list[torch.Tensor]:
+    """The results that have a gradient: the one that the backward says.
+
+    NOTE: also where nothing requires one now: a parameter may be unfrozen, a saved model trained.
+    """
+    recorder = session.recorder
+    results = [out for out in outputs if _has_gradient(out, context)]
+    wanted = torch.is_grad_enabled() and any(
+        isinstance(arg, torch.Tensor) and arg.requires_grad for arg in args
+    )
+    inputs = [arg for arg in args if isinstance(arg, torch.Tensor)]
+
+    def backward(grads: list[object]) -> tuple[Staged, ...]:
+        given = iter(grads)
+        every = [
+            next(given) if _has_gradient(out, context) else _absent_gradient(out) for out in outputs
+        ]
+        return _gradients(session, cls, context, args, every)
+
+    block = _backward_block(session, results, backward)
+    given = tuple(tuple(recorder.arg(tensor) for tensor in part) for part in (results, inputs))
+    made = [recorder.new_tensor(r.dtype, r.shape, r.device, wanted) for r in results]
+    values = [recorder.new_value(recorder.tensor_type(tensor)) for tensor in made]
+    recorder.emit("stator::custom_gradient", given, values, blocks=[block.scope.block])
+    for tensor, value in zip(made, values, strict=True):
+        recorder.bind(tensor, value)
+    return made
+
+
+def _absent_gradient(out: object) -> Staged:
+    return torch.zeros_like(out) if isinstance(out, torch.Tensor) else None
+
+
+def _gradients(
+    session: Session, cls: Staged, context: Context, args: tuple[object, ...], grads: list[Staged]
+) -> tuple[object, ...]:
+    """What the backward gives for each tensor that the forward was given."""
+    answer = session.interpreter.call(cls.backward, context, *grads)
+    answers = answer if isinstance(answer, tuple) else (answer,)
+    if len(answers) < len(args) or any(one is not None for one in answers[len(args) :]):
+        raise RuntimeError(
+            f"function {cls.__name__}Backward returned an incorrect number of gradients "
+            f"(expected {len(args)}, got {len(answers)})"
+        )
+    pairs = zip(args, answers, strict=False)
+    return tuple(answer for arg, answer in pairs if isinstance(arg, torch.Tensor))
+
+
+def _backward_block(
+    session: Session, results: Sequence[torch.Tensor], code: Callable[[list[Staged]], Staged]
+) -> Recorded:
+    """A block that is given a gradient for each of `results` and yields what `code` makes."""
+    recorder, inputs = session.recorder, []
+
+    def run() -> Staged:
+        grads = []
+        for result in results:
+            grad = recorder.new_tensor(result.dtype, result.shape, result.device, False)
+            inputs.append(recorder.new_value(recorder.tensor_type(grad)))
+            recorder.bind(grad, inputs[-1])
+            grads.append(grad)
+        recorder.scope.block.outputs = tuple(_leaf(recorder, one) for one in code(grads))
+        return True
+
+    recorded = record_block(recorder, run)
+    recorded.scope.block.inputs = tuple(inputs)
+    if recorded.value is NOTHING:
+        raise UnsupportedCall(
+            "a backward that always raises is not supported", at=current_place(), fix="leave it out"
+        )
+    if recorded.changed:
+        raise UnsupportedCall(
+            "a backward or a gradient hook changes Python objects, which a program cannot do later",
+            at=current_place(),
+            fix="return what it computes, or hook the result of the static function",
+        )
+    return recorded
+
+
+def _leaf(recorder: Recorder, gradient: object) -> Value | None:
+    if gradient is None or isinstance(gradient, torch.Tensor):
+        return None if gradient is None else recorder.tensor_arg(gradient)
+    raise UnsupportedCall(
+        f"a backward gives a {type(gradient).__name__} as a gradient, or None on some paths",
+        at=current_place(),
+        fix="give a tensor on every path",
+    )
+
+
+class Handle:
+    """What `register_hook` gives inside a program."""
+
+    def remove(self) -> None:
+        """Refused: the hook is part of the program."""
+        raise UnsupportedCall(
+            "a hook is removed inside the program",
+            at=current_place(),
+            fix="register it only where it is used",
+        )
+
+
+def register_hook(session: Session, tensor: torch.Tensor, hook: object) -> Handle:
+    """`tensor.register_hook(hook)`: the hook becomes a block of the program."""
+
+    def changed(grads: list[object]) -> tuple[Staged, ...]:
+        return (session.interpreter.call(hook, *grads),)
+
+    block = _backward_block(session, [tensor], changed)
+    recorder = session.recorder
+    recorder.emit("stator::hook", (recorder.arg(tensor),), blocks=[block.scope.block])
+    return Handle()
+
+
+def hook_module(
+    session: Session, module: torch.nn.Module, values: Staged, *, comes_out: bool
+) -> tuple[object, ...]:
+    """What goes into a module with backward hooks, or comes out of it: its tensors are watched."""
+    recorder, places = session.recorder, []
+    for place, value in enumerate(values):
+        if isinstance(value, Union):
+            raise UnsupportedCall(
+                f"{type(module).__name__} has backward hooks, and is given or gives "
+                "a value that depends on the path taken",
+                at=current_place(), fix="remove the hooks",
+            )  # fmt: skip
+        if isinstance(value, torch.Tensor):
+            places.append(place)
+    given = [recorder.arg(values[place]) for place in places]
+    made = list(values)
+    with recorder.quiet():
+        for place in places:
+            made[place] = values[place].view_as(values[place])
+    results = [recorder.new_value(recorder.tensor_type(made[place])) for place in places]
+    options: dict[str, Arg] = {
+        "module": session.hooked_name(module), "places": tuple(places), "count": len(values),
+    }  # fmt: skip
+    name = "host::hook_outputs" if comes_out else "host::hook_inputs"
+    recorder.emit(name, given, results, attributes=options)
+    for place, result in zip(places, results, strict=True):
+        recorder.bind(made[place], result)
+    return tuple(made)
+
+
+def requires_grad(
+    session: Session, tensor: torch.Tensor, requires_grad: bool = True
+) -> torch.Tensor:
+    """`tensor.requires_grad_()`: torch does not dispatch it, so it is recorded by hand."""
+    recorder = session.recorder
+    given = (recorder.arg(tensor), requires_grad)
+    with recorder.quiet():
+        tensor.requires_grad_(requires_grad)
+    recorder.emit("aten::requires_grad_", given, [recorder.new_value(recorder.tensor_type(tensor))])
+    return tensor
+
+
+def gradients_inside(
+    session: Session,
+    outputs: object,
+    inputs: object,
+    grad_outputs: object = None,
+    retain_graph: bool | None = None,
+    create_graph: bool = False,
+    allow_unused: bool | None = None,
+    is_grads_batched: bool = False,
+    materialize_grads: bool = False,
+) -> Staged:
+    """`torch.autograd.grad`: an op of the program; a run has the graph that it walks."""
+    if is_grads_batched or (allow_unused and not materialize_grads):
+        raise UnsupportedCall(
+            "`torch.autograd.grad` that may give None is not supported inside a program",
+            at=current_place(),
+            fix="leave out allow_unused, or add materialize_grads=True",
+        )
+    recorder, wanted = session.recorder, _tensors(inputs)
+    given = tuple(
+        None if part is None else tuple(map(recorder.arg, _tensors(part)))
+        for part in (outputs, wanted, grad_outputs)
+    )
+    made = [recorder.new_tensor(t.dtype, t.shape, t.device, create_graph) for t in wanted]
+    values = [recorder.new_value(recorder.tensor_type(tensor)) for tensor in made]
+    retain = create_graph if retain_graph is None else retain_graph
+    options: dict[str, Arg] = {
+        "retain": retain,
+        "create": create_graph,
+        "materialize": materialize_grads,
+    }
+    recorder.emit("stator::gradients", given, values, attributes=options)
+    for tensor, value in zip(made, values, strict=True):
+        recorder.bind(tensor, value)
+    return tuple(made)
+
+
+def _tensors(given: Staged) -> list[Staged]:
+    return [given] if isinstance(given, torch.Tensor) else list(given)

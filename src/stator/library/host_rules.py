@@ -1,0 +1,129 @@
+"""Which calls of the standard library are host calls, and what they give.
+
+A call is a host call if it acts on the world outside (a log, a stream, a file) or reads a clock.
+`@stator.host_call` makes one of any function.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import sys
+import time
+import types
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stator.frames import is_users
+from stator.library.markers import host_mark
+from stator.state.host_calls import record_host_call
+from stator.state.session import Session
+from stator.values.symbolic import HostObject
+
+LOG_METHODS = frozenset(
+    {"debug", "info", "warning", "warn", "error", "critical", "fatal", "exception", "log"}
+)
+LOGGING_FUNCTIONS = frozenset(getattr(logging, name) for name in LOG_METHODS - {"fatal"})
+STREAM_METHODS: Mapping[str, type | None] = {
+    "write": int, "writelines": None, "flush": None, "close": None, "__enter__": object,
+    "__exit__": object,
+}  # fmt: skip
+CLOCKS: Mapping[Any, type | None] = {
+    time.time: float, time.perf_counter: float, time.monotonic: float, time.process_time: float,
+    time.thread_time: float, time.time_ns: int, time.perf_counter_ns: int, time.monotonic_ns: int,
+    time.process_time_ns: int, time.sleep: None,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class HostRule:
+    """What a host call calls, and the type of what it gives."""
+
+    function: Callable[..., Any]
+    name: str
+    result: type | None
+
+
+def host_rule(session: Session, function: Any) -> HostRule | None:
+    """How a call of `function` is made by each run; None if it is no host call."""
+    mark = host_mark(function)
+    if mark is not None:
+        return HostRule(function, getattr(function, "__qualname__", "a function"), mark.result)
+    if isinstance(function, types.MethodType | types.BuiltinMethodType):
+        found = _method_rule(function, session)
+        if found is not None:
+            return found
+    if not isinstance(function, types.FunctionType | types.BuiltinFunctionType | type):
+        return None
+    if function in CLOCKS:
+        return HostRule(function, f"time.{function.__name__}", CLOCKS[function])
+    if function in LOGGING_FUNCTIONS:
+        return HostRule(function, f"logging.{function.__name__}", None)
+    if function is warnings.warn:
+        return HostRule(_warner(), "warnings.warn", None)
+    if function is io.open:
+        return HostRule(function, "open", object)
+    return None
+
+
+def _method_rule(method: Any, session: Session) -> HostRule | None:
+    owner, name = method.__self__, method.__name__
+    if isinstance(owner, logging.Logger | logging.LoggerAdapter) and name in LOG_METHODS:
+        return HostRule(method, f"{type(owner).__name__}.{name}", None)
+    if _is_stream(owner, session) and name in STREAM_METHODS:
+        return HostRule(method, f"{type(owner).__name__}.{name}", STREAM_METHODS[name])
+    return None
+
+
+def _is_stream(owner: Any, session: Session) -> bool:
+    """A file or stream that others see: one that the capture has created is Python's business."""
+    is_stream = isinstance(owner, io.IOBase) or owner is sys.stdout or owner is sys.stderr
+    return is_stream and not session.is_local(owner)
+
+
+def _warner() -> Callable[..., None]:
+    """`warnings.warn`, as if called from the line of user code that calls it now."""
+    frames = []
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if is_users(frame):
+            frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_globals))
+        frame = frame.f_back
+
+    def warn(
+        message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **_: Any
+    ) -> None:
+        if isinstance(message, Warning):
+            category = type(message)
+        file, line, names = frames[min(max(stacklevel, 1), len(frames)) - 1]
+        warnings.warn_explicit(
+            message, category or UserWarning, file, line, names.get("__name__", "<string>"),
+            names.setdefault("__warningregistry__", {}), source=source,
+        )  # fmt: skip
+
+    return warn
+
+
+@dataclass(frozen=True)
+class HostMethod:
+    """A method of an object that only a run has."""
+
+    owner: HostObject
+    name: str
+
+    def __call__(self, owner: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call the method of the object that the run has."""
+        return getattr(owner, self.name)(*args, **kwargs)
+
+
+def call_host_object(session: Session, method: HostMethod, args: Any, kwargs: Any) -> Any:
+    """A call of such a method, which each run makes."""
+    if not session.recorder.sees_value(method.owner.value):
+        raise method.owner.refused()
+    return record_host_call(
+        session, method, (method.owner, *args), kwargs,
+        name=f"{method.owner.name}(...).{method.name}",
+        result=STREAM_METHODS.get(method.name, object),
+    )  # fmt: skip

@@ -1,0 +1,59 @@
+"""Calls that are refused: seeds, transforms, clocks and random numbers of Python."""
+
+from __future__ import annotations
+
+import random
+
+import torch
+
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.library.callbacks import is_transform
+from stator.library.tensor_calls import REFUSED_CALLS
+
+WORLD = frozenset({"random", "secrets", "uuid", "_random"})
+UNIFORM = (r"\b(?:(?:np|numpy)\.)?random\.(?:random|rand)\(\)", "torch.rand(())")
+
+
+def refuse_call(function: object) -> None:
+    """Raise where a call of `function` cannot be part of a program."""
+    found = REFUSED_CALLS.get(function) if is_hashable(function) else None
+    name = getattr(function, "__name__", "")
+    owner = getattr(function, "__self__", None)
+    if found is None and isinstance(owner, torch.Tensor):
+        found = REFUSED_CALLS.get(name)
+    if found is None and name in ("manual_seed", "seed") and is_from_torch(function):
+        found = ("the random seed is set inside a program", "set it before the call")
+    if found is None and is_transform(function):
+        found = ("a function transform of `torch.func` inside a program", "call it outside")
+    if found is None and _reads_the_world(function):
+        found = (f"`{name}` gives another value each time, and a program would keep this one",
+                 "call it outside and pass the value, or use torch's functions")  # fmt: skip
+    if found is not None:
+        raise UnsupportedCall(
+            found[0],
+            at=current_place(),
+            fix=found[1],
+            edit=UNIFORM if name in ("random", "rand") else None,
+        )
+
+
+def _reads_the_world(function: object) -> bool:
+    """Random numbers and clocks."""
+    if isinstance(getattr(function, "__self__", None), random.Random):
+        return True
+    module = getattr(function, "__module__", None)
+    if module == "time":
+        return getattr(function, "__name__", "") != "sleep"
+    owner = getattr(function, "__self__", None)
+    return module in WORLD or (isinstance(owner, type) and owner.__module__ == "datetime")
+
+
+def is_from_torch(function: object) -> bool:
+    """Is `function` one of torch?"""
+    return str(getattr(function, "__module__", "")).split(".")[0] == "torch"
+
+
+def is_hashable(function: object) -> bool:
+    """Can `function` be looked up in a table? A module is not, though it could be."""
+    return type(function).__hash__ is not None and not isinstance(function, torch.nn.Module)

@@ -1,0 +1,234 @@
+"""fstring, format, print: text that is made when the program runs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, get_args
+
+import torch
+
+from stator.capture.recorder import Recorder
+from stator.containers.lists import is_captured
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.program.ir import Arg
+from stator.program.types import TextType
+from stator.state.session import Session
+from stator.values.annotations import Staged
+from stator.values.containers import is_plain_object
+from stator.values.staged import is_table, python_name
+from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError, Number
+from stator.values.union import Symbolic, Union
+
+PERCENT_FIELD = re.compile(
+    r"%(?P<name>\(\w*\))?(?P<flags>[-+ #0]*)(?P<width>\d*|\*)(?P<precision>(?:\.(?:\d*|\*))?)"
+    r"(?P<type>.)"
+)
+LEAVES = (torch.Tensor, *get_args(Number), CapturedText, CapturedComplex)  # have an op's text
+CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
+
+
+def is_text_symbolic(value: object) -> bool:
+    """Does the text of `value` depend on the run?"""
+    if is_table(value):
+        return True
+    if isinstance(value, list | tuple | set) and not is_captured(value):
+        return any(is_text_symbolic(item) for item in value)
+    if isinstance(value, dict):
+        return any(is_text_symbolic(item) for item in value.values())
+    if is_plain_object(value):
+        return any(is_text_symbolic(item) for item in vars(value).values())
+    return isinstance(value, Symbolic | CaughtError) or is_captured(value)
+
+
+def format_value(session: Session, value: Staged, conversion: str | None, spec: Staged) -> Staged:
+    """`{value!conversion:spec}` of an f-string."""
+    recorder = session.recorder
+    if isinstance(value, CaughtError):
+        if conversion in ("r", "a"):
+            raise value.refused()
+        value = value.text(recorder.sees_value)
+    if isinstance(value, Union):
+        return recorder.apply(value, lambda one: format_value(session, one, conversion, spec))
+    if not is_text_symbolic(value) and not isinstance(spec, CapturedText):
+        converted = CONVERSIONS[conversion](value) if conversion else value
+        return format(converted, spec or "")
+    if isinstance(value, CapturedText) and not conversion and not spec:
+        return value
+    if is_text_symbolic(value) and not isinstance(value, LEAVES):
+        _check_format(value, conversion, spec)
+        value, conversion = _container_text(recorder, value), None
+        if not spec:
+            return value
+    spec_arg = spec.value if isinstance(spec, CapturedText) else spec
+    return _text_op(recorder, "stator::format", (text_arg(recorder, value), conversion, spec_arg))
+
+
+def _check_format(container: object, conversion: str | None, spec: object) -> None:
+    """Raise where Python, or Stator, has no text of `container` for this format."""
+    if conversion == "a":
+        raise UnsupportedCall(
+            f"`!a` of a {python_name(container)} with captured values in it", at=current_place(),
+            fix="use `!r`",
+        )  # fmt: skip
+    if conversion is None and spec:
+        name = python_name(container)
+        raise TypeError(f"unsupported format string passed to {name}.__format__")
+
+
+def fstring(session: Session, *parts: Staged) -> Staged:
+    """The parts of an f-string put together."""
+    at = _first_variant(parts)
+    if at is not None:
+        before, after = parts[:at], parts[at + 1 :]
+        return session.recorder.apply(parts[at], lambda one: fstring(session, *before, one, *after))
+    if not any(isinstance(part, CapturedText) for part in parts):
+        return "".join(parts)
+    args = tuple(text_arg(session.recorder, part) for part in parts)
+    return _text_op(session.recorder, "stator::join", args)
+
+
+def percent_format(session: Session, text: str, values: object) -> Staged:
+    """`text % values`, field by field."""
+    given = iter(values if isinstance(values, tuple) else (values,))
+    parts: list[object] = []
+    end = 0
+    for found in PERCENT_FIELD.finditer(text):
+        parts.append(text[end : found.start()])
+        end = found.end()
+        parts.append("%" if found["type"] == "%" else _percent_field(session, found, next(given)))
+    return fstring(session, *parts, text[end:])
+
+
+def _percent_field(session: Session, found: re.Match[str], value: object) -> Staged:
+    """One field of `text % values`: its flags and type as a format spec writes them."""
+    flags, width, precision, kind = (
+        found["flags"],
+        found["width"],
+        found["precision"],
+        found["type"],
+    )
+    if found["name"] or "*" in (width + precision) or kind not in "diufFeEgGxXosra":
+        raise UnsupportedCall(f"`{found[0]}` formats captured values", at=current_place(),
+                              fix="use an f-string")  # fmt: skip
+    if kind in "sra":
+        value, kind = format_value(session, value, kind, None), ""
+    elif kind in "diuxXo":
+        value, kind = session.interpreter.call(int, value), "d" if kind in "iu" else kind
+    align = "<" if "-" in flags else ">" if not kind else ""
+    sign = "+" if "+" in flags else " " if " " in flags else ""
+    zeros = "0" if "0" in flags and not align else ""
+    spec = align + sign + ("#" if "#" in flags else "") + zeros + width + precision + kind
+    return format_value(session, value, None, spec)
+
+
+TEXT_SIGNS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+
+
+def compare_texts(session: Session, left: object, sign: str, right: object) -> Staged:
+    """`left SIGN right`, one of them a text made by the program."""
+    if not all(isinstance(one, str | CapturedText) for one in (left, right)):
+        if sign in ("==", "!="):
+            return sign == "!="
+        names = ["str" if isinstance(o, CapturedText) else type(o).__name__ for o in (left, right)]
+        raise TypeError(
+            f"'{sign}' not supported between instances of '{names[0]}' and '{names[1]}'"
+        )
+    recorder = session.recorder
+    args = (text_arg(recorder, left), text_arg(recorder, right))
+    value = recorder.emit_number(f"stator::{TEXT_SIGNS[sign]}", args, "bool")
+    return recorder.number("bool", value)
+
+
+def text_length(session: Session, text: CapturedText) -> Staged:
+    """`len(text)`."""
+    recorder = session.recorder
+    value = recorder.emit_number("stator::text_length", (text.value,), "int")
+    return recorder.number("int", value)
+
+
+def _first_variant(values: tuple[object, ...]) -> int | None:
+    """The position of the first Union; None where there is none."""
+    return next((k for k, value in enumerate(values) if isinstance(value, Union)), None)
+
+
+def _text_op(recorder: Recorder, name: str, args: tuple[Arg, ...]) -> CapturedText:
+    value = recorder.new_value(TextType())
+    recorder.emit(name, args, [value])
+    return CapturedText(value)
+
+
+def text_arg(recorder: Recorder, value: object) -> Arg:
+    """What a text op is given for `value`."""
+    if isinstance(value, CaughtError):
+        value = value.text(recorder.sees_value)
+    if isinstance(value, CapturedText):
+        return value.value
+    if isinstance(value, torch.Tensor | Number | CapturedComplex):
+        return recorder.arg(value)
+    if is_text_symbolic(value):
+        return _container_text(recorder, value).value
+    return value if isinstance(value, str) else str(value)
+
+
+def _container_text(recorder: Recorder, value: object) -> CapturedText:
+    """The text of a list or tuple with captured items, as `repr` writes it."""
+    if isinstance(value, dict):
+        return _dict_text(recorder, value)
+    if is_captured(value) or not isinstance(value, list | tuple):
+        raise UnsupportedCall(
+            f"the text of a {type(value).__name__} with captured values in it is not supported",
+            at=current_place(), fix="print its items one by one",
+        )  # fmt: skip
+    if hasattr(value, "_fields"):
+        raise UnsupportedCall("the text of a named tuple with captured values in it",
+                              at=current_place(), fix="print its fields one by one")  # fmt: skip
+    start, end = "[]" if isinstance(value, list) else "()"
+    if isinstance(value, torch.Size):
+        start, end = "torch.Size([", "])"
+    parts: list[Arg] = [start]
+    for index, item in enumerate(value):
+        parts += [", "] if index else []
+        parts.append(_repr_arg(recorder, item))
+    ending = ",)" if type(value) is tuple and len(value) == 1 else end
+    return _text_op(recorder, "stator::join", (*parts, ending))
+
+
+def _dict_text(recorder: Recorder, table: dict[object, object]) -> CapturedText:
+    """The text of a dict with captured values, as `repr` writes it."""
+    parts: list[Arg] = ["{"]
+    for index, (key, item) in enumerate(table.items()):
+        parts += [", "] if index else []
+        parts += [f"{key!r}: ", _repr_arg(recorder, item)]
+    return _text_op(recorder, "stator::join", (*parts, "}"))
+
+
+def _repr_arg(recorder: Recorder, item: object) -> Arg:
+    if isinstance(item, list | tuple | dict) and is_text_symbolic(item):
+        return _container_text(recorder, item).value
+    if is_text_symbolic(item):
+        return _text_op(recorder, "stator::format", (text_arg(recorder, item), "r", None)).value
+    return repr(item)
+
+
+def print_values(session: Session, *values: Staged, **options: Staged) -> None:
+    """`print`: at every run, where eager code prints."""
+    if options.get("file") is not None:
+        raise UnsupportedCall("`print` to a file is not supported", at=current_place(),
+                              fix="print to the standard output")  # fmt: skip
+    at = _first_variant(values)
+    if at is not None:
+        before, after = values[:at], values[at + 1 :]
+        session.recorder.apply_all(
+            values[at], lambda one: print_values(session, *before, one, *after, **options)
+        )
+        return
+    recorder = session.recorder
+    parts = tuple(text_arg(recorder, value) for value in values)
+    attributes: dict[str, Arg] = {
+        name: text_arg(recorder, options[name])
+        for name in ("sep", "end")
+        if options.get(name) is not None
+    }
+    recorder.emit("stator::print", parts, attributes=attributes)

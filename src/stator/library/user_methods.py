@@ -1,0 +1,58 @@
+"""Methods behind Python's own syntax (`a[k]`, `len`, `==`, `with`) that users write."""
+
+from __future__ import annotations
+
+import functools
+import linecache
+import types
+
+from stator.frames import is_library_file
+from stator.values.annotations import Staged
+
+
+def user_method(obj: object, name: str) -> types.FunctionType | None:
+    """The method `name` of the class of `obj`, if a user wrote it in Python."""
+    for cls in type(obj).__mro__:
+        if name in vars(cls):
+            return _users(vars(cls)[name])
+    return None
+
+
+def user_property(obj: object, name: str) -> Staged:
+    """The function behind the property or descriptor `name` of `obj`, if a user wrote it."""
+    for cls in type(obj).__mro__:
+        if name in vars(cls):
+            found = vars(cls)[name]
+            if isinstance(found, property):
+                return _users(found.fget)
+            getter = user_method(found, "__get__")
+            if getter is None or (name in getattr(obj, "__dict__", ()) and not _is_data(found)):
+                return None
+            return functools.partial(getter, found)
+    return None
+
+
+def _is_data(descriptor: object) -> bool:
+    return hasattr(type(descriptor), "__set__") or hasattr(type(descriptor), "__delete__")
+
+
+def user_setter(obj: object, name: str) -> Staged:
+    """The setter of a property, or the `__set__` of a descriptor, if a user wrote it."""
+    for cls in type(obj).__mro__:
+        if name in vars(cls):
+            found = vars(cls)[name]
+            if isinstance(found, property):
+                return _users(found.fset)
+            setter = user_method(found, "__set__")
+            return None if setter is None else types.MethodType(setter, found)
+    return None
+
+
+def _users(function: object) -> types.FunctionType | None:
+    """`function` if it is user code; methods that `dataclass` and others generate have no text."""
+    if not isinstance(function, types.FunctionType):
+        return None
+    file = function.__code__.co_filename
+    if is_library_file(file) or (file.startswith("<") and not linecache.getlines(file)):
+        return None
+    return function

@@ -1,0 +1,1 @@
+"""The native runtime (`runtime/`) from Python: where it was built, and the backend `native`."""

@@ -1,0 +1,134 @@
+"""The backend `native`: programs run in C++ (`runtime/`), with the GIL released.
+
+A program is handed over once, as the JSON of `docs/format.md`; its tensors are the live ones. What
+the runtime raises comes back as data and becomes a `Raised`. A program that it cannot run is run
+by the interpreter: one that calls back into Python (backward hooks of modules, observers), one with
+a constant that the format cannot hold, and one that may catch an error of a custom op, which may be
+written in Python.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stator.errors import DemandViolated, FormatError, InputError, IntegerOverflow
+from stator.execute.backend import (
+    DEFAULT_OPTIONS,
+    Capability,
+    EffectsDone,
+    Outcome,
+    Raised,
+    Run,
+    RunOptions,
+)
+from stator.execute.selection import PROVIDERS, Provider
+from stator.export.encoding import encode_program
+from stator.location import Location
+from stator.native.library import extension
+from stator.program.ir import ops_in
+from stator.program.program import Program
+
+NAME = "native"
+NOTE = "  in the program"
+OWN_SPACES = ("aten", "stator", "host", "prims")
+
+
+@dataclass(frozen=True)
+class NativeExecutable:
+    """A program that the runtime has planned."""
+
+    program: Program
+    plan: Any
+
+    def bind(self, stored: Mapping[str, torch.Tensor]) -> Run:
+        """The program over these tensors."""
+        for item in self.program.stored:
+            if item.name not in stored:
+                raise InputError(f"program {self.program.name} needs the {item.kind} `{item.name}`")
+        run = self.plan.bind([stored[item.name] for item in self.program.stored])
+        return functools.partial(_run, run, self.program)
+
+
+def _run(run: Any, program: Program, inputs: Sequence[object]) -> Outcome:
+    if len(inputs) != len(program.inputs):
+        raise InputError(
+            f"program {program.name} takes {len(program.inputs)} inputs, not {len(inputs)}"
+        )
+    outcome: Outcome = run(inputs)
+    return outcome
+
+
+@dataclass(frozen=True)
+class NativeBackend:
+    """Runs programs in C++."""
+
+    module: Any  # the extension
+    name: str = NAME
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.PENDING_EFFECTS, Capability.GRADIENTS}
+    )
+
+    def refusal(self, program: Program) -> str:
+        """Why the interpreter must run `program`; empty if nothing speaks against this backend."""
+        blocks = (program.body, *program.functions.values())
+        names = {op.name for block in blocks for op in ops_in(block)}
+        custom = sorted(name for name in names if name.partition("::")[0] not in OWN_SPACES)
+        if custom and "stator::try" in names:
+            return f"it cannot catch what {custom[0]} may raise in Python"
+        try:
+            _text(program)
+        except FormatError as error:
+            return error.problem
+        return ""
+
+    def prepare(self, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> NativeExecutable:
+        """`program`, planned."""
+        del options  # what they ask for beside the default is no capability of this backend
+        return NativeExecutable(program, self.module.prepare(_text(program), _raised))
+
+
+def _text(program: Program) -> str:
+    return json.dumps(encode_program(program, whole_paths=True))
+
+
+def _raised(error: dict[str, Any]) -> Raised:
+    """What the runtime says of an error, as the rest of Stator knows it."""
+    place = Location(*error["place"]) if error["place"] else None
+    notes = (f"{NOTE} at {place}" if place else NOTE, *error["notes"][1:])
+    original, name = error["error"], error["class_name"]
+    if original is not None:
+        name = type(original).__name__
+        for note in notes:
+            original.add_note(note)
+    if error["code"] == IntegerOverflow.code:
+        name, original = IntegerOverflow.__name__, IntegerOverflow(error["message"], at=place)
+    return Raised(
+        DemandViolated.__name__ if error["code"] == DemandViolated.code else name,
+        error["args"],
+        classes=error["classes"],
+        fields=error["fields"],
+        place=place,
+        notes=notes if error["notes"] else (),
+        involved=error["involved"],
+        effects=EffectsDone(*error["noted"]) if "noted" in error else None,
+        before_running=error["before_running"],
+        error=original,
+    )
+
+
+@functools.cache
+def native() -> NativeBackend | None:
+    """The backend; None if it is not built."""
+    module = extension()
+    return None if module is None else NativeBackend(module)
+
+
+def install_native() -> None:
+    """From now on `backend="native"` is known."""
+    PROVIDERS[NAME] = Provider(native, build="run `make native`")

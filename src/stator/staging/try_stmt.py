@@ -1,0 +1,219 @@
+"""try_stmt: Python as long as Python knows what is raised; recorded where only a run does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stator.capture.blocks import TryNeeded, untraceable
+from stator.capture.errors.capture_artifacts import is_capture_artifact
+from stator.capture.journal import Journal
+from stator.capture.scope import Attempt, may_be_seen
+from stator.capture.try_block import capture_try, error_names
+from stator.errors import StatorError
+from stator.program.ir import Block
+from stator.program.opset.queries import may_raise
+from stator.staging.control_flow import LoopVariables, if_stmt
+from stator.state.session import Session
+from stator.values.annotations import Code, Names, Read, Staged, Write
+from stator.values.contents import same_state, state_of
+from stator.values.symbolic import Diverged
+
+Clause = tuple[Callable[[], Staged], Callable[[Staged], Staged]]  # the classes, and the handler
+
+
+def try_stmt(
+    session: Session,
+    body: Code,
+    clauses: tuple[Clause, ...],
+    orelse: Code,
+    read: Read,
+    write: Write,
+    names: Names,
+    *,
+    is_finally: bool = False,
+) -> None:
+    """`try` with handlers.
+
+    `is_finally`: `orelse` is what the one handler does too, before it raises again. Where nobody
+    would notice that it was left out, an op that may fail by itself needs no recording.
+    """
+    recorder = session.recorder
+    attempt = Attempt(lambda error: _handler_for(clauses, error) is not None, read)
+    mark, before = recorder.mark(), read()
+    noted = len(session.effect_log.effects) if session.effect_log is not None else 0
+    outer, recorder.journal = recorder.journal, Journal(recorder.journal)
+    recorder.attempts.append(attempt)
+    error: Exception | None = None
+    needed = False
+    try:
+        body()
+    except TryNeeded as found:
+        if found.attempt is not attempt:
+            recorder.journal.keep()
+            raise
+        needed = True
+    except StatorError:
+        raise
+    except Exception as raised:
+        if is_capture_artifact(raised):
+            raise untraceable(raised) from raised
+        error = raised  # a handler of the user's decides below
+    finally:
+        recorder.attempts.pop()
+        journal, recorder.journal = recorder.journal, outer
+    fails = error is None and not needed and _may_raise(mark.scope.block, mark.ops)
+    if fails and is_finally:
+        if not _finally_is_observable(session, journal, orelse, read, noted):
+            journal.keep()
+            return
+        journal = Journal(None)  # all is undone
+    if needed or fails:
+        journal.undo()
+        recorder.rewind(mark)
+        write(before)
+        _record(
+            session, attempt, body, clauses, orelse, LoopVariables(names, read, write, counts=False)
+        )
+        return
+    journal.keep()
+    if error is None:
+        orelse()
+        return
+    _handle(clauses, error)
+
+
+def _finally_is_observable(
+    session: Session, body: Journal, final: Code, read: Read, noted: int
+) -> bool:
+    """Run the `finally` body. If its effects are observable, undo everything and return True.
+
+    They are observable if it prints, raises or changes objects, or if an enclosing `try` may read
+    its names. Restoring an object to its state before the call does not count as a change; the
+    effects logged since `noted` no longer mention that object.
+    """
+    recorder = session.recorder
+    outer, recorder.journal = recorder.journal, Journal(body)
+    start, held = len(recorder.scope.block.ops), read()
+    try:
+        final()
+    except BaseException:
+        recorder.journal.keep()
+        body.keep()
+        raise
+    finally:
+        journal, recorder.journal = recorder.journal, outer
+    ops = recorder.scope.block.ops[start:]
+    names = bool(recorder.attempts) and not same_state(held, read())
+    pairs = [(obj, _restored(session, journal, obj, old)) for obj, old in journal.changed()]
+    restored = [(obj, keys) for obj, keys in pairs if keys is not None]
+    others = len(restored) < len(pairs)
+    if not (names or others or may_be_seen(Block((), ops))):
+        if session.effect_log is not None:
+            session.effect_log.forget(noted, restored)
+        journal.keep()
+        return False
+    journal.undo()
+    body.undo()
+    return True
+
+
+def _restored(
+    session: Session, journal: Journal, obj: object, old: object
+) -> tuple[object, ...] | None:
+    """The keys of `obj`, which is the caller's, that were put back as they were before the call.
+
+    `old` is what it was before the code that puts back. None if anything else was changed.
+    """
+    first, now = journal.first_state(obj), state_of(obj)
+    if (
+        session.is_local(obj)
+        or session.state_inputs.finder_of(obj) is not None
+        or not session.provenance.is_external(obj)
+    ):
+        return None
+    if not (isinstance(first, dict) and isinstance(old, dict) and isinstance(now, dict)):
+        return () if same_state(first, now) else None
+    keys = [key for key in {**old, **now} if not _same_item(old, now, key)]
+    return tuple(keys) if all(_same_item(first, now, key) for key in keys) else None
+
+
+def _same_item(one: dict[object, object], other: dict[object, object], key: object) -> bool:
+    if key not in one or key not in other:
+        return key not in one and key not in other
+    return same_state((one[key],), (other[key],))
+
+
+def _handle(clauses: tuple[Clause, ...], error: Exception) -> None:
+    """Run the handler that catches `error`, as Python would."""
+    handler = _handler_for(clauses, error)
+    if handler is None:
+        raise error
+    try:
+        raise error  # so that a bare `raise` in the handler finds it
+    except type(error):
+        handler(error)
+
+
+def _handler_for(
+    clauses: tuple[Clause, ...], error: Exception
+) -> Callable[[object], object] | None:
+    for classes, handler in clauses:
+        caught = classes()
+        if caught is None or isinstance(error, caught):
+            return handler
+    return None
+
+
+def _may_raise(block: Block, start: int) -> bool:
+    return any(
+        may_raise(op) or any(_may_raise(inner, 0) for inner in op.blocks)
+        for op in block.ops[start:]
+    )
+
+
+def _record(
+    session: Session,
+    attempt: Attempt,
+    body: Code,
+    clauses: tuple[Clause, ...],
+    orelse: Code,
+    variables: LoopVariables,
+) -> None:
+    session.decisions.add("try", "recorded", "only a run knows whether it raises")
+    handlers = [
+        (error_names(classes()), _in_handler(session, handler)) for classes, handler in clauses
+    ]
+    through = capture_try(session.recorder, variables, attempt, body, handlers)
+    if_stmt(session, through, orelse, _nothing, variables.read, variables.write, variables.names)
+
+
+def _in_handler(
+    session: Session, handler: Callable[[object], object]
+) -> Callable[[object], object]:
+    """`handler`, inside of which a bare `raise` has something to raise."""
+
+    def run(error: object) -> Staged:
+        session.handlers += 1
+        try:
+            return handler(error)
+        finally:
+            session.handlers -= 1
+
+    return run
+
+
+def _nothing() -> None:
+    return None
+
+
+def reraise(session: Session) -> None:
+    """A bare `raise` in a recorded handler."""
+    if not session.handlers:
+        raise RuntimeError("No active exception to reraise")
+    waiting = next(
+        (one for one in reversed(session.recorder.attempts) if not one.is_recorded), None
+    )
+    if waiting is not None:
+        raise TryNeeded(waiting)
+    session.recorder.emit("stator::reraise", ())
+    raise Diverged

@@ -1,0 +1,137 @@
+"""with_stmt: a manager that users write is entered and left through staging.
+
+Torch's own managers, and others of libraries, run as they are: they look at no exception. A
+generator behind `@contextmanager` is converted, and runs the body of the `with` at its `yield`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from stator.capture.branches import capture_if
+from stator.frames import is_library_file
+from stator.library.host_rules import HostMethod
+from stator.library.user_methods import user_method
+from stator.staging.control_flow import for_stmt
+from stator.staging.truth import truth
+from stator.staging.try_stmt import reraise, try_stmt
+from stator.state.session import Session
+from stator.values.annotations import Names, Read, Staged, Write
+from stator.values.symbolic import CaughtError, CaughtType, HostObject
+
+Body = Callable[[Staged], Staged]
+
+
+def with_stmt(
+    session: Session, manager: Staged, body: Body, read: Read, write: Write, names: Names
+) -> None:
+    """`with manager as value: body(value)`."""
+    if isinstance(manager, contextlib._GeneratorContextManager) and _is_users(manager.func):
+        generator = session.interpreter.call(manager.func, *manager.args, **manager.kwds)
+        for_stmt(session, generator, body, None, read, write, names)
+    elif isinstance(manager, contextlib.suppress):
+        classes: Any = manager._exceptions  # type: ignore[attr-defined]
+        clause = (lambda: classes, _swallow)
+        try_stmt(session, lambda: body(None), (clause,), _nothing, read, write, names)
+    elif isinstance(manager, HostObject):
+        _with_host(session, manager, body, read, write, names)
+    elif user_method(manager, "__exit__") is not None:
+        _with_users(session, manager, body, read, write, names)
+    else:
+        with manager as value:
+            body(value)
+
+
+def _with_host(
+    session: Session, manager: HostObject, body: Body, read: Read, write: Write, names: Names
+) -> None:
+    """A file that each run opens: it is closed however the body ends."""
+    value = session.interpreter.call(HostMethod(manager, "__enter__"))
+    leave = HostMethod(manager, "__exit__")
+    finally_stmt(
+        session, lambda: body(value), lambda: session.interpreter.call(leave, None, None, None),
+        read, write, names,
+    )  # fmt: skip
+
+
+def _with_users(
+    session: Session, manager: Staged, body: Body, read: Read, write: Write, names: Names
+) -> None:
+    """A manager whose `__exit__` a user wrote."""
+    enter = user_method(manager, "__enter__")
+    value = (
+        manager.__enter__() if enter is None else session.interpreter.call_method(enter, manager)
+    )
+    leave = functools.partial(_leave, session, manager)
+    try_stmt(
+        session, lambda: body(value), ((_everything, leave),), lambda: leave(None),
+        read, write, names,
+    )  # fmt: skip
+
+
+def _leave(session: Session, manager: object, error: object) -> None:
+    """Call `__exit__`; an exception that it does not swallow goes on."""
+    swallowed = session.interpreter.call_method(
+        user_method(manager, "__exit__"), manager, *_exit_arguments(error)
+    )
+    if error is None:
+        return
+    condition = truth(session, swallowed)
+    if condition is False:
+        raise_again(session, error)
+    if condition is not True:
+        capture_if(session.recorder, condition, _nothing, lambda: raise_again(session, error))
+
+
+def _exit_arguments(error: Staged) -> tuple[Staged, Staged, Staged]:
+    """The (type, value, traceback) passed to `__exit__`."""
+    if error is None:
+        return (None, None, None)
+    if isinstance(error, CaughtError):
+        return (CaughtType(error), error, None)
+    return (type(error), error, error.__traceback__)
+
+
+def finally_stmt(
+    session: Session,
+    body: Callable[[], Staged],
+    final: Callable[[], Staged],
+    read: Read,
+    write: Write,
+    names: Names,
+) -> None:
+    """`try: body finally: final`."""
+
+    def handle(error: object) -> None:
+        final()
+        raise_again(session, error)
+
+    clause = (_everything, handle)
+    try_stmt(session, body, (clause,), final, read, write, names, is_finally=True)
+
+
+def raise_again(session: Session, error: Staged) -> None:
+    """Let an exception that was caught go on."""
+    if isinstance(error, CaughtError):
+        reraise(session)
+    raise error
+
+
+def _is_users(function: Staged) -> bool:
+    return not is_library_file(function.__code__.co_filename)
+
+
+def _everything() -> None:
+    """The classes of an `except:`."""
+    return
+
+
+def _swallow(_error: object) -> None:
+    return None
+
+
+def _nothing() -> None:
+    return None

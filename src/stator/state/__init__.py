@@ -1,0 +1,1 @@
+"""State: what a capture reads and changes outside itself: guards, state inputs, effects."""

@@ -1,0 +1,291 @@
+"""Effects: what a call does to Python objects, which every run of its program does again.
+
+After a run that ends well, all of it is done; after one that raises, what was done until then.
+So before each op that may raise, a note says what has been changed so far.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
+
+import torch
+
+from stator.capture.inputs import Argument, Inputs
+from stator.capture.listeners import Listener
+from stator.capture.results import Results, maybe_absent
+from stator.errors import StatorError, UnsupportedCall
+from stator.location import Location
+from stator.program.ir import Arg, Block, Op
+from stator.program.structure import Choice, Mapping, Structure, positions_in
+from stator.state.live_lists import ListSlot
+from stator.state.live_state import AnySlot
+from stator.state.live_trees import Held
+from stator.state.session import Session
+from stator.state.slots import Slot
+from stator.values.contents import same_state, state_of
+from stator.values.staged import Columns, StagedList
+from stator.values.union import Symbolic
+
+Given = Argument | Held
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a call does to a Python object: its contents become `state`."""
+
+    target: Any  # the object; or where each call finds its own
+    state: Structure
+    deleted: tuple[Any, ...] = ()
+    place: Location | None = None  # the line that first wrote to it
+
+
+def new_results(session: Session) -> Results:
+    """An empty table of what the program gives back."""
+    return Results(session.recorder, session.provenance.is_external, session.stand_ins.original)
+
+
+def effects_of(
+    session: Session, inputs: Inputs, results: Results, live: tuple[AnySlot, ...]
+) -> tuple[Effect, ...]:
+    """What the call has changed outside: attributes, cells, globals, lists and dicts it has."""
+    effects = []
+    for obj, before in session.journal.changed_so_far():
+        target = session.stand_ins.original(obj)
+        if id(obj) in inputs.containers:
+            target = Argument(inputs.containers[id(obj)][1])
+        elif (finder := session.state_inputs.finder_of(obj)) is not None:
+            target = finder
+        elif session.is_local(obj):
+            continue
+        else:
+            anew = [slot.key for slot in live if slot.owner is obj]
+            _watch_kept(session, obj, before, anew)
+        place = session.journal.place_of(obj)
+        before = _with_installed(session, obj, before)
+        effect = _effect(obj, target, before, results, place)
+        if effect is not None:
+            effects.append(replace(effect, place=place))
+    return tuple(effects)
+
+
+def given_back(
+    session: Session, inputs: Inputs, results: Results
+) -> tuple[tuple[Structure, Given], ...]:
+    """The containers in the results that are the caller's: the very ones are given back."""
+    found: list[tuple[Structure, Given]] = []
+    for obj, structure in results.containers.values():
+        if id(obj) in inputs.containers:
+            found.append((structure, Argument(inputs.containers[id(obj)][1])))
+        elif (finder := session.state_inputs.finder_of(obj)) is not None:
+            found.append((structure, finder))
+    return tuple(found)
+
+
+def _with_installed(session: Session, obj: object, before: object) -> Any:
+    """What `obj` was when user code began: with the symbolic values that stand for live state."""
+    if not isinstance(before, dict):
+        return before
+    return before | session.state_inputs.values_in(obj)
+
+
+def _watch_kept(session: Session, obj: object, before: Any, anew: Sequence[object]) -> None:
+    """What some paths leave as it was is read: the program gives it back on those paths.
+
+    What every run reads `anew` needs no watching.
+    """
+    state = state_of(obj)
+    if not isinstance(state, dict):
+        return
+    for key, value in state.items():
+        if key not in before and maybe_absent(value):
+            session.reads.watch_absent(obj, key)
+        old = before.get(key, value)
+        changed = key not in anew and not same_state((value,), (old,))
+        if changed and _is_joined(session, value):
+            session.reads.read_slot(obj, key, old)
+
+
+def _is_joined(session: Session, value: object) -> bool:
+    """Does `value` come out of a branch or a loop, so that it may be what it was before?"""
+    if not isinstance(value, torch.Tensor):
+        return isinstance(value, Symbolic)
+    found = session.recorder.find(value)
+    return any(
+        op.blocks and any(result is found for result in op.results)
+        for scope in session.recorder.scope.chain()
+        for op in scope.block.ops
+    )
+
+
+def written_slots(session: Session) -> tuple[AnySlot, ...]:
+    """The places whose contents the run has read and replaced."""
+    slots: list[AnySlot] = []
+    for obj, before in session.journal.changed():
+        state, plain = state_of(obj), session.stand_ins.original(obj)
+        if plain is not obj:
+            slots.append(ListSlot(plain))
+        if isinstance(state, dict) and not session.is_local(obj):
+            slots += [
+                Slot(obj, key)
+                for key, value in state.items()
+                if key in before
+                and not same_state((value,), (before[key],))
+                and session.reads.has_read(obj, key, before[key])
+            ]
+    return tuple(slots)
+
+
+def _effect(
+    obj: object,
+    target: object,
+    before: Any,
+    results: Results,
+    place: Location | None,
+) -> Effect | None:
+    state = state_of(obj)
+    if isinstance(state, Columns):
+        new = StagedList()
+        new.columns = state
+        return Effect(target, results.structure_of(new))
+    if isinstance(state, frozenset):
+        raise UnsupportedCall("a set of the caller's is changed", at=place,
+                              fix="return the set instead")  # fmt: skip
+    if not isinstance(state, dict):
+        return Effect(target, results.structure_of(list(state)))
+    changed = {
+        key: value
+        for key, value in state.items()
+        if key not in before or not same_state((value,), (before[key],))
+    }
+    _refuse_maybe_deleted(changed, before, place)
+    deleted = tuple(key for key in before if key not in state)
+    if not changed and not deleted:
+        return None
+    return Effect(target, results.structure_of(changed), deleted)
+
+
+def _refuse_maybe_deleted(
+    changed: dict[Any, Any], before: dict[Any, Any], place: Location | None
+) -> None:
+    for key, value in changed.items():
+        if key in before and maybe_absent(value):
+            raise UnsupportedCall(
+                f"`{key}` of an object of the caller's is deleted on some paths only",
+                at=place, fix="delete it on every path, or set it to None",
+            )  # fmt: skip
+
+
+class KeptEffects(NamedTuple):
+    """What a call had changed when it raised, and the classes of what it holds."""
+
+    effects: tuple[Effect, ...]
+    classes: dict[str, type]
+
+
+@dataclass
+class EffectRecorder(Listener):
+    """Records, before each op that may raise, the external effects of the call so far."""
+
+    session: Session
+    inputs: Inputs
+    live: tuple[AnySlot, ...]
+    effects: list[tuple[Effect, ...]] = field(default_factory=list)
+    classes: dict[str, type] = field(default_factory=dict)
+    kept: KeptEffects | None = None  # where the capture ends with the user's own error
+    _busy: bool = False
+
+    def __post_init__(self) -> None:
+        self.top = self.session.recorder.scope
+
+    def before(self, _op: Op, *, may_raise: bool) -> None:
+        """Record the pending external effects, unless one of them has no program form."""
+        recorder = self.session.recorder
+        if not may_raise or self._busy or recorder.scope.root is not self.top:
+            return
+        self._busy = True
+        mark = recorder.mark()
+        try:
+            found, results = self.so_far()
+            if found or self.effects:  # no effects: the previous entry has to be replaced too
+                number: dict[str, Arg] = {"effects": len(self.effects)}
+                recorder.emit("host::note", tuple(results.leaves), attributes=number)
+                self.effects.append(found)
+                self.classes |= results.classes
+        except StatorError:
+            recorder.rewind(mark)
+        finally:
+            self._busy = False
+
+    def forget(self, start: int, restored: Sequence[tuple[object, Sequence[object]]]) -> None:
+        """Drop `restored` objects from the entries from number `start` on.
+
+        Each comes with the keys that are restored; no keys mean the whole object.
+        """
+        for number in range(start, len(self.effects)):
+            for obj, keys in restored:
+                target = self.session.stand_ins.original(obj)
+                left = [
+                    effect if effect.target is not target else _without(effect, keys)
+                    for effect in self.effects[number]
+                    if effect.target is not target or keys
+                ]
+                self.effects[number] = tuple(effect for effect in left if not _is_empty(effect))
+
+    def so_far(self) -> tuple[tuple[Effect, ...], Results]:
+        """The external effects of the call so far."""
+        session = self.session
+        results = new_results(session)
+        return effects_of(session, self.inputs, results, self.live), results
+
+    def keep(self) -> None:
+        """The capture ends with the user's own error: keep the effects so far.
+
+        Only those whose values are known without a run are kept.
+        """
+        with contextlib.suppress(StatorError):
+            found, results = self.so_far()
+            kept = tuple(filter(None, map(_known, found)))
+            self.kept = KeptEffects(kept, results.classes)
+
+
+def drop_notes(block: Block) -> None:
+    """Take the notes out of `block`, and of those inside."""
+    block.ops[:] = [op for op in block.ops if op.name != "host::note"]
+    for op in block.ops:
+        for inner in op.blocks:
+            drop_notes(inner)
+
+
+def _is_empty(effect: Effect) -> bool:
+    return effect.state == Mapping((), ()) and not effect.deleted
+
+
+def _without(effect: Effect, keys: Sequence[object]) -> Effect:
+    deleted = tuple(key for key in effect.deleted if key not in keys)
+    return replace(effect, state=_without_keys(effect.state, keys), deleted=deleted)
+
+
+def _without_keys(state: Structure, keys: Sequence[object]) -> Structure:
+    """The state of an object but for `keys`; where some are set on some paths only, in each way."""
+    if isinstance(state, Choice):
+        ways = tuple(_without_keys(one, keys) for one in state.alternatives)
+        return Choice(state.tag, ways)
+    assert isinstance(state, Mapping)
+    left = {k: v for k, v in zip(state.keys, state.items, strict=True) if k not in keys}
+    return Mapping(tuple(left), tuple(left.values()))
+
+
+def _known(effect: Effect) -> Effect | None:
+    """The part of an effect that needs no value of a run."""
+    if not list(positions_in(effect.state)):
+        return effect
+    if not isinstance(effect.state, Mapping):
+        return None
+    pairs = zip(effect.state.keys, effect.state.items, strict=True)
+    left = {key: item for key, item in pairs if not list(positions_in(item))}
+    if not left and not effect.deleted:
+        return None
+    return replace(effect, state=Mapping(tuple(left), tuple(left.values())))

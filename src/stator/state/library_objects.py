@@ -1,0 +1,159 @@
+"""Objects of libraries with a state of their own: a recorded block cannot follow what they change.
+
+Both sides of a recorded branch run while capturing, so a write to such an object would be seen on
+the other side too. A method of one is called in a recorded block only if nothing can come of it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import datetime
+import enum
+import functools
+import logging
+import os
+import pathlib
+import re
+import sys
+import types
+from collections.abc import Mapping
+from typing import Any
+
+import numpy
+import torch
+
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.state.session import Session
+from stator.torch_private.modules import tables
+from stator.values.containers import is_plain_object
+from stator.values.contents import state_of
+from stator.values.staged import StagedList
+from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError
+from stator.values.union import Union
+
+UNCHANGING: tuple[type, ...] = (
+    str, bytes, int, float, complex, tuple, frozenset, range, slice, type(None), type, enum.Enum,
+    types.ModuleType, types.FunctionType, types.MethodType, types.BuiltinFunctionType,
+    types.MappingProxyType, functools.partial, re.Pattern, re.Match, pathlib.PurePath,
+    datetime.datetime, datetime.date, datetime.timedelta, type({}.keys()), type({}.values()),
+    type({}.items()), BaseException, property, super, contextlib.ContextDecorator,
+)  # fmt: skip
+FOLLOWED = (
+    torch.Tensor, torch.nn.Module, torch.SymInt, torch.SymFloat, torch.SymBool, numpy.ndarray,
+    numpy.generic, Union, CapturedText, CapturedComplex, CaughtError,
+)  # fmt: skip
+OF_EVERY_OBJECT = frozenset(dir(object)) - {"__setattr__", "__delattr__", "__init__"}
+READS_OF_A_MAPPING = frozenset({"get", "keys", "values", "items", "__getitem__", "__contains__"})
+TELLS_OF_THE_PROCESS = frozenset({
+    os.getenv, os.getcwd, os.getpid, os.cpu_count, sys.getrecursionlimit, torch.get_num_threads,
+    torch.get_num_interop_threads, torch.get_float32_matmul_precision,
+})  # fmt: skip
+LIBRARIES = ("torch", "numpy", "stator")
+
+
+def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
+    """Raise where a method of `owner` may change it unseen: in a recorded block, or from outside.
+
+    A program calls no method again: on an object of the caller's, only the capture would.
+    """
+    if name in OF_EVERY_OBJECT or isinstance(owner, (*UNCHANGING, *FOLLOWED, logging.Logger)):
+        return
+    if isinstance(owner, Mapping) and name in READS_OF_A_MAPPING:
+        return
+    if type(owner).__module__.split(".")[0] in LIBRARIES:
+        return
+    if session.provenance.is_external(owner):
+        raise UnsupportedCall(
+            f"a method of a {type(owner).__name__} of the caller's is called, which only the "
+            "capture would do, and no later call",
+            at=current_place(), fix="call it outside, and pass what it gives",
+        )  # fmt: skip
+    if not session.recorder.depth or session.provenance.created_since(session.recorder.scope)(
+        owner
+    ):
+        return
+    raise UnsupportedCall(
+        f"a method of a {type(owner).__name__} is called inside a branch or a loop of the program, "
+        "which cannot follow what it changes",
+        at=current_place(), fix="make the object inside, or use a list, a dict or a tensor",
+    )  # fmt: skip
+
+
+def note_object(session: Session, obj: object) -> None:
+    """Everything that setting an attribute of `obj` can change."""
+    if isinstance(obj, torch.Tensor):
+        raise UnsupportedCall("an attribute of a tensor is set", at=current_place(),
+                              fix="keep the value in a variable of its own")  # fmt: skip
+    if hasattr(obj, "__dict__") and not isinstance(obj, type):
+        session.note(obj)
+    else:
+        raise UnsupportedCall(
+            f"an attribute of {obj!r} is set, which cannot be followed", at=current_place(),
+            fix="keep the value in a local variable or on an ordinary object",
+        )  # fmt: skip
+    if isinstance(obj, torch.nn.Module):
+        for table in tables(obj):
+            if session.provenance.is_external(obj):
+                session.provenance.add_external(table)
+            session.note(table)
+
+
+# ---- what the process holds
+
+
+def watch_the_world(
+    session: Session, function: object, args: tuple[object, ...], result: object
+) -> None:
+    """A function that tells how the process stands: asked again before every run."""
+    if isinstance(function, types.FunctionType | types.BuiltinFunctionType) and (
+        function in TELLS_OF_THE_PROCESS
+    ):
+        session.reads.watch_call(function, args, result)
+
+
+def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
+    """Library code is given `obj`, and may look at all that an object of the caller's has."""
+    if type(obj) in (list, tuple, StagedList) and id(obj) not in seen:
+        seen.add(id(obj))
+        for item in list.__iter__(obj) if isinstance(obj, list) else obj:
+            watch_object(session, item, seen)
+    if id(obj) in seen or not (session.provenance.is_external(obj) and is_plain_object(obj)):
+        return
+    seen.add(id(obj))
+    for name, value in list(vars(obj).items()):
+        session.reads.read_attribute(obj, name, value)
+        session.staged(value)
+        watch_object(session, value, seen)
+
+
+def call_variable(
+    session: Session, variable: contextvars.ContextVar[Any], name: str, args: tuple[Any, ...]
+) -> Any:
+    """`get`, `set` or `reset` of a context variable; a capture has a context of its own."""
+    if name == "get":
+        value = variable.get(*args)
+        if not session.journal.has_noted(variable):
+            session.reads.watch_call(variable.get, args, value)
+        return value
+    if session.recorder.depth and not state_of(variable):
+        raise UnsupportedCall(
+            f"the context variable `{variable.name}`, which has no value, is set inside a branch "
+            "or a loop of the program",
+            at=current_place(), fix="give it a default",
+        )  # fmt: skip
+    session.note(variable)
+    return variable.set(*args) if name == "set" else _reset(variable, *args)
+
+
+def _reset(variable: contextvars.ContextVar[Any], token: contextvars.Token[Any]) -> None:
+    """`variable.reset(token)`, which Python allows once: a `finally` is recorded for each end."""
+    old = token.old_value
+    if old is contextvars.Token.MISSING:
+        try:
+            old = contextvars.Context().run(variable.get)  # its default
+        except LookupError:
+            variable.reset(token)
+            return
+    variable.set(old)

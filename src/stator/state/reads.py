@@ -1,0 +1,467 @@
+"""ReadLog: what a capture read from outside, each read with a way to repeat it.
+
+The reads become the guards of the program: see `state.guards`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextvars
+import functools
+import operator
+import types
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from stator.capture.provenance import Provenance
+from stator.frames import current_place
+from stator.location import Location
+from stator.state.snapshot import FUNCTION_PARTS, class_dicts
+from stator.torch_private import modules
+from stator.torch_private.fake import FakeTensor
+from stator.values.contents import state_of
+from stator.values.staged import Columns, StagedList
+from stator.values.union import Union
+
+SCALARS = (bool, int, float, complex, str, bytes, type(None))
+SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool, Union)
+_MISSING = object()
+_ANY = object()  # in place of what the program reads again on every run
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """One thing that was read: what it is in words, how to read it again, what it gave."""
+
+    what: str
+    again: Callable[[], Any]
+    expected: Any
+    dicts: tuple[dict[Any, Any], ...] | None  # unwritten, they give the same; None: read again
+    owner: Any = None  # its class matters as well
+    tensor: torch.Tensor | None = None  # a stored one, whose dtype and the like were read
+    function: types.FunctionType | None = None  # whose code and defaults were used
+    names: tuple[str, ...] = ()  # of the parts, where it has several
+    is_kind: bool = False  # it says whether a place still holds what it held, in kind
+    place: Location | None = None  # the line that read it first
+
+    def is_unchanged(self) -> bool:
+        """Does it give the same now?"""
+        return unchanged(self.again(), self.expected)
+
+    def in_words(self) -> str:
+        """What it is; the part that has changed, where parts have names."""
+        if not self.names:
+            return self.what
+        now = self.again().items
+        pairs = zip(self.names, now, self.expected.items, strict=False)
+        return self.what + next((name for name, new, old in pairs if not unchanged(new, old)), "")
+
+
+class ReadLog:
+    """What one capture reads of external objects: globals, cells, attributes, items.
+
+    `first_state` gives what an object was before the capture changed it; None where it did not.
+    """
+
+    def __init__(
+        self, provenance: Provenance, first_state: Callable[[object], Any] = lambda _: None
+    ) -> None:
+        self.provenance, self._first_state = provenance, first_state
+        self._reads: dict[tuple[Any, ...], Read] = {}
+        self._live: dict[int, Any] = {}  # what stands for places that every run reads anew
+        self._live_contents: dict[int, Any] = {}
+
+    def live(self, value: object, what: str, again: Callable[[], object], kind: object) -> None:
+        """`value` stands for a place that every run reads anew; `kind` of it must stay the same."""
+        self._live[id(value)] = value
+        self._reads[(id(value), "live")] = Read(what, again, kind, None, is_kind=True)
+
+    def live_contents(self, obj: list[object], what: str, fit: Callable[[], bool]) -> None:
+        """Every run reads anew what `obj` holds; its items must `fit`."""
+        self._live_contents[id(obj)] = obj
+        self._reads[(id(obj), "live contents")] = Read(what, fit, True, None, is_kind=True)
+
+    def read_attribute(self, obj: object, name: str, value: object) -> None:
+        """`obj.name` was read and gave `value`."""
+        if not self.provenance.is_external(obj) or self._is_new(obj, name, value):
+            return
+        self._read_class(obj)
+        if isinstance(obj, torch.nn.Module) or _is_plain_attribute(obj, name):
+            what = f"{obj.__name__ if isinstance(obj, type) else type(obj).__name__}.{name}"
+            self._watch((id(obj), "attribute", name), lambda: getattr(obj, name, _MISSING), value,
+                        what, _attribute_dicts(obj, name), obj)  # fmt: skip
+            self.provenance.add_external(value)
+        else:
+            self._read_descriptor(obj, name)
+
+    def read_method(self, obj: object, function: types.FunctionType) -> None:
+        """`function` was called as the method or property of that name that `obj` has."""
+        found = _on_class(type(obj), function.__name__)
+        if found is function or (isinstance(found, property) and found.fget is function):
+            self._read_descriptor(obj, function.__name__)
+
+    def _read_descriptor(self, obj: object, name: str) -> None:
+        """The class of `obj` says what `obj.name` is: a method, a property, a descriptor."""
+        cls = obj if isinstance(obj, type) else type(obj)
+        found = _on_class(cls, name)
+        if self.provenance.is_external(obj) and found is not _MISSING:
+            self._read_class(obj)
+            self._watch((id(obj), "descriptor", name), lambda: _descriptor(obj, name), found,
+                        f"{cls.__name__}.{name}", _attribute_dicts(obj, name), obj)  # fmt: skip
+
+    def _read_class(self, obj: object) -> None:
+        """The class of `obj` decides what its attributes are."""
+        if not isinstance(obj, type | types.ModuleType):
+            self._watch((id(obj), "class"), lambda: type(obj), type(obj),
+                        f"the class of a {type(obj).__name__}", (), obj)  # fmt: skip
+
+    def read_target(self, method: types.MethodType) -> None:
+        """The captured function is this method, as the class of its object has it."""
+        owner, name = method.__self__, method.__name__
+        if self.provenance.is_external(owner) and not isinstance(owner, type):
+            cls = type(owner)
+            self._watch((id(owner), "target", name), lambda: _on_class(type(owner), name),
+                        _on_class(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
+                        owner)  # fmt: skip
+
+    def read_absent_attribute(self, obj: object, name: str) -> None:
+        """`obj` has no attribute `name`."""
+        if self.provenance.is_external(obj):
+            self._watch((id(obj), "attribute", name), lambda: hasattr(obj, name), False,
+                        f"the absence of `{name}`")  # fmt: skip
+
+    def read_tensor_method(self, name: str) -> None:
+        """The method `name` of tensors is used as torch, or whoever has replaced it, defines it."""
+        found = _on_class(torch.Tensor, name)
+        if found is not _MISSING:
+            self._watch((id(torch.Tensor), "descriptor", name),
+                        lambda: _on_class(torch.Tensor, name), found, f"Tensor.{name}",
+                        class_dicts(torch.Tensor))  # fmt: skip
+
+    def read_function(self, function: types.FunctionType) -> None:
+        """`function` was called: its code and its defaults count."""
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.provenance.add_external(value)
+        if function.__kwdefaults__:
+            self.provenance.add_external(function.__kwdefaults__)
+            self.read_contents(function.__kwdefaults__)
+        self._reads.setdefault(
+            (id(function), "function"),
+            Read(f"function {function.__name__}", functools.partial(function_parts, function),
+                 function_parts(function), None, function=function),
+        )  # fmt: skip
+
+    def read_item(self, obj: object, key: object, value: object) -> None:
+        """`obj[key]` was read and gave `value`."""
+        owner = self.provenance.owner_of(obj)
+        if owner is not obj:
+            self.read_attribute(owner, str(key), value)
+        elif (
+            self.provenance.is_external(obj)
+            and isinstance(key, SCALARS)
+            and not self._is_new(obj, key, value)
+        ):
+            dicts = (obj,) if type(obj) is dict else None
+            self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]", dicts)
+            self.provenance.add_external(value)
+
+    def watch(self, obj: Any, key: Any, read: Callable[[], Any], value: Any, what: str) -> None:
+        """`read()`, about an object of the caller's, gave `value`."""
+        if self.provenance.is_external(obj):
+            self._watch((id(obj), *key), read, value, what)
+
+    def watch_absent(self, obj: object, key: object) -> None:
+        """`obj` has nothing under `key`, and some paths of the program leave it so."""
+        self.watch(obj, ("absent", key), lambda: key in state_of(obj), False, f"`{key}`")
+
+    def watch_call(
+        self, function: Callable[..., object], args: tuple[object, ...], value: object
+    ) -> None:
+        """`function(*args)`, which tells how the process stands, gave `value`."""
+        owner = getattr(function, "__self__", None)
+        named = getattr(owner, "name", None)  # of a context variable
+        what = f"context variable {named}" if named else f"{function.__name__}()"
+        key = (id(owner) if named else id(function), "call", *map(repr, args))
+        self._watch(key, lambda: function(*args), value, what)
+        self.provenance.add_external(value)
+
+    def read_hooks(self, module: torch.nn.Module) -> None:
+        """`module` was called, with the hooks that it has."""
+        if self.provenance.is_external(module):
+            tables = modules.hook_tables(module)
+            self._reads.setdefault((id(module), "hooks"), Read(
+                f"hooks of {type(module).__name__}",
+                lambda: _hooks(module), _hooks(module), (vars(module), *tables),
+            ))  # fmt: skip
+
+    def read_all_attributes(self, module: torch.nn.Module) -> None:
+        """Whatever `module` has was read, by code that is not followed."""
+        own = vars(module)
+        if self.provenance.is_external(module) and own:
+            pick = operator.itemgetter(*own)
+            self._reads.setdefault((id(module), "attributes"), Read(
+                f"{type(module).__name__}.", lambda: _picked(own, pick), _picked(own, pick),
+                (own,), module, names=tuple(own),
+            ))  # fmt: skip
+
+    def read_global_hooks(self) -> None:
+        """A module was called, with the hooks that all modules have."""
+        tables = modules.global_hook_tables()
+        self._reads.setdefault((0, "hooks of all"), Read(
+            "hooks of all modules", lambda: _values(tables), _values(tables), tables
+        ))  # fmt: skip
+
+    def read_contents(self, obj: object) -> None:
+        """A list, dict or set of the caller's was looked at as a whole."""
+        if isinstance(obj, torch.nn.Module):
+            obj = modules.tables(obj).modules
+            self.provenance.add_external(obj)
+        owner = self.provenance.owner_of(obj)
+        if owner is not obj:
+            self._read_attributes(owner)
+        if isinstance(obj, StagedList) and obj.columns is not None:
+            return  # it stands for one whose contents were read when it was first seen
+        if self.provenance.is_external(obj) and id(obj) not in self._live_contents:
+            dicts = (obj,) if type(obj) is dict else None
+            items = contents(obj).items
+            expected = Contents(tuple(_ANY if id(item) in self._live else item for item in items))
+            for item in items:
+                if not self._is_new(obj, None, item):
+                    self.provenance.add_external(item)
+            what = f"what a {type(obj).__name__} holds"
+            self._watch((id(obj), "contents"), lambda: contents(obj), expected, what, dicts)
+
+    def _read_attributes(self, obj: object) -> None:
+        """All attributes of `obj` were looked at, by its `__dict__`."""
+        before = self._first_state(obj)
+        names = tuple(vars(obj) if before is None else before)
+        self.watch(obj, ("names",), lambda: Contents(tuple(vars(obj))), Contents(names),
+                   f"the attributes of a {type(obj).__name__}")  # fmt: skip
+        for name, value in tuple(vars(obj).items()):
+            self.read_attribute(obj, name, value)
+
+    def read_global(self, names: dict[str, Any], name: str, place: Location | None = None) -> None:
+        """The global `name` of a module with these globals is read, by the function at `place`.
+
+        A name that is no global is a builtin, or is missing: it may become a global later.
+        """
+        value = names.get(name, vars(builtins).get(name, _MISSING))
+        if not self._is_new(names, name, value):
+            self._watch((id(names), "global", name),
+                        lambda: names.get(name, vars(builtins).get(name, _MISSING)), value,
+                        f"global {name}", (names, vars(builtins)), place=place)  # fmt: skip
+            if name in names:
+                self.provenance.add_external(value)
+
+    def read_cell(self, cell: types.CellType, name: str) -> None:
+        """The variable `name` of an enclosing function, kept in `cell`, is read."""
+        value = cell_contents(cell)
+        if value is not _MISSING and not self._is_new(cell, "cell", value):
+            self._watch(
+                (id(cell), "cell", name), lambda: cell_contents(cell), value, f"variable {name}"
+            )
+            self.provenance.add_external(value)
+
+    def read_slot(self, obj: Any, key: Any, value: Any) -> None:
+        """What `obj`, of whatever kind, has under `key`."""
+        if isinstance(obj, types.CellType):
+            self.read_cell(obj, str(key))
+        elif isinstance(obj, contextvars.ContextVar):
+            self.watch_call(obj.get, (), value)
+        elif isinstance(obj, dict):
+            self.read_item(obj, key, value)
+        else:
+            self.read_attribute(obj, key, value)
+
+    def read_tensors(self, tensors: Mapping[str, torch.Tensor]) -> None:
+        """The program keeps these, and was recorded for their dtypes, sizes and so on."""
+        for name, tensor in tensors.items():
+            known = tensor if tensor.layout is torch.strided else None
+            self._reads[(id(tensor), "tensor")] = Read(
+                f"dtype, device, sizes or requires_grad of {name}",
+                functools.partial(tensor_facts, tensor), tensor_facts(tensor), None, tensor=known,
+            )  # fmt: skip
+
+    def _watch(
+        self,
+        key: tuple[Any, ...],
+        again: Callable[[], Any],
+        value: object,
+        what: str,
+        dicts: tuple[dict[Any, Any], ...] | None = None,
+        owner: object = None,
+        place: Location | None = None,
+    ) -> None:
+        """Keep a first read, unless it gave what this very capture has put there."""
+        if key not in self._reads and not self._is_of_the_capture(value):
+            at = place or current_place()
+            self._reads[key] = Read(what, again, value, dicts, owner, place=at)
+
+    def _is_new(self, obj: object, key: object, value: object) -> bool:
+        """Has this capture put `value` into `obj`, under `key` or, as with None, anywhere?"""
+        tables = modules.tables(obj) if isinstance(obj, torch.nn.Module) else ()
+        for holder in (obj, *tables):
+            before = self._first_state(holder)
+            if isinstance(before, dict) and key is not None:
+                now = state_of(holder)
+                if key in now and now[key] is value and before.get(key, _MISSING) is not value:
+                    return True
+            elif before is not None:
+                held = before.values() if isinstance(before, dict) else before
+                return not isinstance(before, Columns) and all(item is not value for item in held)
+        return False
+
+    def _is_of_the_capture(self, value: object) -> bool:
+        if id(value) in self._live or isinstance(value, SYMBOLIC):
+            return True
+        if isinstance(value, StagedList):
+            return not self.provenance.is_external(value)
+        return isinstance(value, FakeTensor)
+
+    def has_read(self, obj: object, key: object, value: object) -> bool:
+        """Was what `obj` has under `key`, which was `value`, read as well as written?"""
+        kinds = ("attribute", "item", "global")
+        if any((id(obj), kind, key) in self._reads for kind in kinds):
+            return True
+        if isinstance(obj, types.CellType):
+            return any(read[:2] == (id(obj), "cell") for read in self._reads)
+        return (id(obj), "contents") in self._reads or any(
+            read.expected is value
+            for (_, kind, *name), read in self._reads.items()
+            if kind == "attribute" and name == [key]
+        )
+
+    def all(self) -> tuple[Read, ...]:
+        """Everything that was read, in order."""
+        return tuple(self._reads.values())
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What a container holds: the very objects, in order."""
+
+    items: tuple[Any, ...]
+
+
+def contents(obj: Any) -> Contents:
+    """The items of a list, the keys and values of a dict, the members of a set."""
+    if isinstance(obj, Mapping):
+        return Contents((*obj, *obj.values()))
+    return Contents(tuple(sorted(obj, key=repr)) if isinstance(obj, set) else tuple(obj))
+
+
+def unchanged(now: Any, expected: Any) -> bool:
+    """Would the captured run have gone the same way with `now`?"""
+    if now is expected or expected is _ANY:
+        return True
+    if isinstance(expected, Contents):
+        new, old = now.items, expected.items
+        same = len(new) == len(old) and all(map(operator.is_, new, old))  # most often, and fast
+        return same or (len(new) == len(old) and all(map(unchanged, new, old)))
+    if isinstance(expected, float | complex):
+        return type(now) is type(expected) and repr(now) == repr(expected)  # 0.0 is not -0.0
+    if isinstance(expected, SCALARS):
+        return type(now) is type(expected) and bool(now == expected)
+    if isinstance(expected, torch.device):
+        return bool(now == expected)
+    if type(expected) is tuple:
+        return type(now) is tuple and unchanged(Contents(now), Contents(expected))
+    return isinstance(expected, types.MethodType) and now == expected
+
+
+def tensor_facts(tensor: torch.Tensor) -> Contents:
+    """What a capture knows of a stored tensor."""
+    facts = (type(tensor), tensor.dtype, tensor.device, tensor.requires_grad, tensor.layout)
+    return Contents((*facts, *tensor.shape, *_strides(tensor)))
+
+
+def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
+    return tensor.stride() if tensor.layout is torch.strided else ()
+
+
+def cell_contents(cell: types.CellType) -> Any:
+    """What `cell` holds; a mark where it is empty."""
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return _MISSING
+
+
+def _hooks(module: torch.nn.Module) -> Contents:
+    return _values(modules.hook_tables(module))
+
+
+def _values(tables: Sequence[Mapping[Any, Any]]) -> Contents:
+    return Contents(tuple(value for table in tables for value in table.values()))
+
+
+def _picked(own: dict[str, Any], pick: Callable[[dict[str, Any]], Any]) -> Contents:
+    try:
+        return Contents(pick(own))
+    except KeyError:  # one is gone
+        return Contents(())
+
+
+def function_parts(function: types.FunctionType) -> Contents:
+    """What of a function may be replaced in place, as a reload does."""
+    return Contents(FUNCTION_PARTS(function))
+
+
+def _on_class(cls: type, name: str) -> Any:
+    for base in cls.__mro__:
+        if name in vars(base):
+            return vars(base)[name]
+    return _MISSING
+
+
+def _descriptor(obj: object, name: str) -> Any:
+    """What the class has under `name`; a mark where the object hides it."""
+    if isinstance(obj, type):
+        return _on_class(obj, name)
+    found = _on_class(type(obj), name)
+    is_hidden = name in getattr(obj, "__dict__", ()) and not hasattr(type(found), "__set__")
+    return _MISSING if is_hidden else found
+
+
+def _is_plain_attribute(obj: object, name: str) -> bool:
+    """Stored on the object, its class or a slot of it, not made by a descriptor."""
+    if name in getattr(obj, "__dict__", ()):
+        return True
+    found = _on_class(obj if isinstance(obj, type) else type(obj), name)
+    is_slot = isinstance(found, types.MemberDescriptorType)
+    return is_slot or (found is not _MISSING and not hasattr(type(found), "__get__"))
+
+
+def _attribute_dicts(obj: object, name: str) -> tuple[dict[object, object], ...] | None:
+    """The dicts that decide what `obj.name` is; None where others may."""
+    if isinstance(obj, type):
+        return class_dicts(obj)
+    own = getattr(obj, "__dict__", None)
+    if type(own) is not dict:
+        return None
+    found = _on_class(type(obj), name)
+    if isinstance(found, types.MemberDescriptorType):
+        return None
+    if isinstance(obj, torch.nn.Module) and name not in own and found is _MISSING:
+        return (own, *_tables(obj, name), *class_dicts(type(obj)))
+    return (own, *class_dicts(type(obj)))
+
+
+def _tables(module: torch.nn.Module, name: str) -> Sequence[dict[object, object]]:
+    """The tables that are searched for `name`, up to the one that has it."""
+    tables: list[dict[Any, Any]] = []
+    for table in modules.tables(module):
+        tables.append(table)
+        if name in table:
+            break
+    return tables
+
+
+def _item(obj: Any, key: Any) -> Any:
+    try:
+        return obj[key]
+    except (KeyError, IndexError, TypeError):
+        return _MISSING

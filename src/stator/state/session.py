@@ -1,0 +1,131 @@
+"""Session: what the parts of one capture share."""
+
+from __future__ import annotations
+
+import array
+import collections
+import collections.abc
+import gc
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import torch
+
+from stator.capture.branches import apply_to_all, apply_variant
+from stator.capture.interpreter import PythonInterpreter
+from stator.capture.journal import Journal
+from stator.capture.recorder import ApplyVariant, Recorder
+from stator.capture.results import maybe_absent
+from stator.capture.try_names import TryNames
+from stator.state.decisions import Decisions
+from stator.state.reads import ReadLog
+from stator.state.stand_ins import StandIns
+from stator.state.state_inputs import StateInputs
+from stator.values.freezing import refuse_frozen
+from stator.values.staged import StagedList, is_table
+
+CONTAINERS = (
+    list, dict, set, bytearray, array.array, collections.deque, collections.abc.Mapping,
+    torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential,
+)  # fmt: skip
+VIEW_TYPES = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
+VIEWS = tuple(VIEW_TYPES.values())
+
+
+class EffectLog(Protocol):
+    """What is recorded of external effects before each op that may raise."""
+
+    @property
+    def effects(self) -> Sequence[object]:
+        """One entry for each such op so far."""
+
+    def forget(self, start: int, restored: Sequence[tuple[object, Sequence[object]]]) -> None:
+        """The entries from number `start` on say nothing of what is put back in any case."""
+
+
+class Session:
+    """One capture: its recorder, its interpreter, and what it knows of the world outside."""
+
+    def __init__(self, make_interpreter: Callable[[Session], PythonInterpreter]) -> None:
+        self.recorder = Recorder(
+            self._with_stand_ins(apply_variant), self._with_stand_ins(apply_to_all)
+        )
+        self.recorder.listeners.append(TryNames(self.recorder))
+        self.provenance = self.recorder.provenance
+        self.reads = ReadLog(self.provenance, lambda obj: self.journal.first_state(obj))
+        self.decisions = Decisions()
+        self.stand_ins = StandIns(self.provenance)
+        self.state_inputs = StateInputs()
+        self.effect_log: EffectLog | None = None
+        self.host_calls: list[Any] = []  # `state.host_calls.HostCall`, by number
+        self.host_classes: dict[str, type] = {}  # of records among their arguments
+        self.hooked_modules: dict[str, torch.nn.Module] = {}  # those with backward hooks
+        self.library_modules: dict[int, tuple[torch.nn.Module, bool]] = {}
+        self.spent_iterators: dict[int, object] = {}  # whose position only a run knows
+        self.mapped: dict[int, object] = {}  # what `map` has given: lists that can be used once
+        self.handlers = 0  # how many recorded handlers of a `try` run now
+        self.interpreter = make_interpreter(self)
+
+    @property
+    def journal(self) -> Journal:
+        """What Python code has changed in the current block."""
+        return self.recorder.journal
+
+    def note(self, obj: object) -> None:
+        """`obj` is about to be changed by user code."""
+        refuse_frozen(obj)
+        self.journal.note(self.provenance.owner_of(obj))
+
+    def is_local(self, obj: object) -> bool:
+        """Was `obj` created by this capture, so that no one outside can see it change?"""
+        return self.provenance.is_local(obj, self.recorder.scope)
+
+    def add_module(self, module: torch.nn.Module) -> None:
+        """`module` is external, unless this capture has created it; however it was reached."""
+        if not self.is_local(module):
+            self.provenance.add_external(module)
+
+    def staged(self, value: object) -> Any:
+        """The stand-in of an external list; the items of a view that only a run knows, as a list.
+
+        Any other value unchanged.
+        """
+        if isinstance(value, VIEWS):
+            return self._seen_view(value)
+        if isinstance(value, CONTAINERS) and self.provenance.is_external(value):
+            self.reads.read_contents(value)
+        return self.stand_in(value) if type(value) is list else value
+
+    def stand_in(self, external: list[object]) -> StagedList:
+        """The staged list that stands for `external`; its changes are written back."""
+        found = self.stand_ins.find(external)
+        if found is None:
+            self.reads.read_contents(external)
+            found = StagedList(external)
+            self.stand_ins.add(external, found)
+        return found
+
+    def _seen_view(self, view: object) -> Any:
+        """`view`, if Python knows what its dict holds by now; else what the dict gives now."""
+        name = next(name for name, cls in VIEW_TYPES.items() if isinstance(view, cls))
+        (table,) = gc.get_referents(view)
+        if is_table(table) or any(map(maybe_absent, dict.values(table))):
+            return self.interpreter.call(getattr(table, name))
+        return view
+
+    def _with_stand_ins(self, apply: ApplyVariant) -> ApplyVariant:
+        """`apply`, such that an external list among the alternatives is seen as its stand-in."""
+
+        def seen(value: object) -> object:
+            return self.stand_in(value) if type(value) is list else value
+
+        return lambda recorder, variant, function: apply(
+            recorder, variant, lambda value: function(seen(value))
+        )
+
+    def hooked_name(self, module: torch.nn.Module) -> str:
+        """The program's name for a module whose backward hooks run with it."""
+        names = (name for name, one in self.hooked_modules.items() if one is module)
+        name = next(names, f"module_{len(self.hooked_modules)}")
+        self.hooked_modules[name] = module
+        return name

@@ -1,0 +1,55 @@
+"""Slots: the places outside that hold what a program reads anew before each run."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from typing import Any
+
+from stator.values.containers import update_dict
+
+EMPTY = object()
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A place that holds a value: an attribute, an item of a dict, a variable in a cell."""
+
+    owner: Any
+    key: Any
+    shape: tuple[int | None, ...] | None = None  # of a tensor; None in it is any size
+
+    def read(self) -> Any:
+        """What it holds now; EMPTY if nothing."""
+        if isinstance(self.owner, types.CellType):
+            try:
+                return self.owner.cell_contents
+            except ValueError:
+                return EMPTY
+        return dict.get(self._contents(), self.key, EMPTY)
+
+    def leaves(self) -> tuple[Any, ...]:
+        """What the program takes of it."""
+        return (self.read(),)
+
+    def write(self, value: object) -> None:
+        """Put `value` there, as plainly as can be."""
+        if isinstance(self.owner, types.CellType):
+            self.owner.cell_contents = value
+        else:
+            update_dict(self._contents(), {self.key: value})
+
+    def _contents(self) -> dict[object, object]:
+        return self.owner if isinstance(self.owner, dict) else vars(self.owner)
+
+    def is_same_place(self, other: Any) -> bool:
+        """Is `other` this place, whatever is known of what it holds?"""
+        return self.owner is other.owner and self.key == other.key
+
+    def in_words(self) -> str:
+        """How an error or a reason calls it."""
+        if isinstance(self.owner, types.CellType):
+            return "an enclosing function's variable"
+        if isinstance(self.owner, dict):
+            return f"[{self.key!r}]"
+        return f"{type(self.owner).__name__}.{self.key}"

@@ -1,0 +1,37 @@
+"""Modes that see every op, the Python dispatcher, and transforms around a call."""
+
+from __future__ import annotations
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher, no_python_dispatcher
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.fx.experimental.proxy_tensor import (
+    ProxyTorchDispatchMode,
+    PythonKeyTracer,
+    disable_proxy_modes_tracing,
+)
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import _disable_current_modes as disable_current_modes
+
+__all__ = [
+    "ProxyTorchDispatchMode",
+    "PythonKeyTracer",
+    "TorchDispatchMode",
+    "disable_current_modes",
+    "disable_proxy_modes_tracing",
+    "enable_python_dispatcher",
+    "has_saved_tensor_hooks",
+    "no_python_dispatcher",
+    "set_grad_mode",
+    "temporarily_clear_interpreter_stack",
+]
+
+
+def set_grad_mode(enabled: bool) -> None:
+    """Grad mode, set where no mode sees it: `torch.set_grad_enabled` can be recorded."""
+    torch._C._set_grad_enabled(enabled)
+
+
+def has_saved_tensor_hooks() -> bool:
+    """Are there hooks on saved tensors around here, by `saved_tensors_hooks`?"""
+    return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None

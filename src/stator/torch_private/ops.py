@@ -1,0 +1,61 @@
+"""Ops of torch's dispatcher: overloads, schemas, kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import torch
+from torch._C import FunctionSchema
+from torch._ops import OpOverload
+
+__all__ = [
+    "FunctionSchema",
+    "OpOverload",
+    "find_overload",
+    "has_composite_kernel",
+    "is_registered",
+    "pad_packed",
+    "parse_schema",
+    "schema",
+]
+
+pad_packed = torch._VF._pad_packed_sequence  # the op behind `pad_packed_sequence`
+
+
+def schema(op: OpOverload) -> FunctionSchema:
+    """The schema of an op."""
+    return op._schema
+
+
+def parse_schema(text: str) -> FunctionSchema:
+    """The schema that `text` describes; RuntimeError if it describes none."""
+    return torch._C.parse_schema(text)
+
+
+def is_registered(name: str, overload: str) -> bool:
+    """Has the dispatcher an op of this name and overload?"""
+    try:
+        torch._C._dispatch_find_schema_or_throw(name, overload)
+    except RuntimeError:
+        return False
+    return True
+
+
+def has_composite_kernel(name: str) -> bool:
+    """Is the op `name` made of other ops?"""
+    return torch._C._dispatch_has_kernel_for_dispatch_key(name, "CompositeImplicitAutograd")
+
+
+def find_overload(
+    name: str, args: Sequence[object], kwargs: Mapping[str, object]
+) -> OpOverload | None:
+    """The overload of ATen's `name` that takes these arguments; None if there is none."""
+    packet = getattr(torch.ops.aten, name, None)
+    if packet is None:
+        return None
+    try:
+        overload = torch._C._jit_resolve_packet(f"aten::{name}", *args, **kwargs)
+    except RuntimeError:  # no schema takes them
+        return None
+    found: OpOverload = getattr(packet, overload or "default")
+    return found

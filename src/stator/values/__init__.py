@@ -1,0 +1,1 @@
+"""What Python values consist of: containers, and what a capture knows about a value."""

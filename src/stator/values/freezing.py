@@ -1,0 +1,83 @@
+"""Freezing: a runtime list holds copies, so what is stored in it, or loaded from it, is frozen.
+
+A change of the original after it was stored, or of an item after it was loaded, would be lost;
+it is refused instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.values.containers import LIST, TUPLE, Containers, is_plain_class
+from stator.values.staged import (
+    STAGED_DICT,
+    STAGED_LIST,
+    Staged,
+    StagedDict,
+    is_copied,
+    python_name,
+)
+from stator.values.union import Union
+
+T = TypeVar("T")
+STORED = "it was put into a list of the program, which holds a copy"
+LOADED = "it is an item of a list of the program, which would not see the change"
+COPIED = Containers(TUPLE, STAGED_LIST, LIST, STAGED_DICT)
+
+
+def freeze_stored_copy(item: object) -> None:
+    """`item` was put into a runtime list: it must not be changed any more."""
+    _freeze(item, STORED)
+
+
+def freeze_loaded_copy(item: T) -> T:
+    """`item`, which was read from a runtime list: it must not be changed."""
+    _freeze(item, LOADED)
+    return item
+
+
+def _freeze(item: object, reason: str) -> None:
+    for one in _all_in(item):
+        if isinstance(one, Staged):
+            one.frozen = reason
+
+
+def refuse_stored_objects(item: object) -> None:
+    """An error for objects that others may change, and that a copy would not see."""
+    for one in _all_in(item):
+        if isinstance(one, StagedDict):
+            len(one)  # raises if only a run knows its keys
+        elif isinstance(one, dict | set) or (
+            is_plain_class(type(one)) and not isinstance(one, tuple | list)
+        ):
+            raise stored_object(one)
+
+
+def stored_object(item: object) -> UnsupportedCall:
+    """The error for an object that is put into a runtime list."""
+    return UnsupportedCall(
+        f"a {python_name(item)} is put into a list whose length only a run knows",
+        at=current_place(), fix="put tensors, numbers, tuples or lists into it",
+    )  # fmt: skip
+
+
+def refuse_frozen(obj: object) -> None:
+    """An error where `obj` must not be changed any more."""
+    if isinstance(obj, Staged) and obj.frozen:
+        raise UnsupportedCall(
+            f"a {python_name(obj)} cannot be changed here: {obj.frozen}",
+            at=current_place(), fix="finish it before putting it into the list",
+        )  # fmt: skip
+
+
+def _all_in(item: object) -> Iterator[object]:
+    """`item`, and all that is in it, but for lists of the caller's, which are not copied."""
+    if not is_copied(item):
+        return
+    yield item
+    parts = item.alternatives if isinstance(item, Union) else (COPIED.parts(item) or ((), ()))[1]
+    for part in parts:
+        yield from _all_in(part)

@@ -1,0 +1,233 @@
+"""merge(): the least kind that covers two others.
+
+Kinds form a lattice, from BOTTOM upwards. Alternatives of a union differ in `signature`, so a value
+always finds its one alternative.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from stator.errors import BranchMismatch
+from stator.frames import current_place
+from stator.program.layout import map_parts
+from stator.values.containers import is_plain_class
+from stator.values.describe import generalise, widen
+from stator.values.freezing import freeze_stored_copy, stored_object
+from stator.values.kinds import (
+    BOTTOM,
+    SCALARS,
+    Bottom,
+    ContainerKind,
+    Exact,
+    Kind,
+    ListKind,
+    NumberKind,
+    TensorKind,
+    UnionKind,
+    is_map,
+)
+from stator.values.staged import StagedDict, StagedList, is_copied
+from stator.values.symbolic import Undefined
+from stator.values.union import Union
+
+Key = tuple[Any, ...]
+TUPLE_LENGTHS = 3  # a loop that has made tuples of so many lengths will make others
+
+
+def signature(kind: Kind) -> Key:
+    """Two kinds with one signature join into one kind without a choice."""
+    wide = widen(kind)
+    match wide:
+        case TensorKind():
+            return ("tensor", wide.dtype, wide.device, len(wide.sizes))
+        case NumberKind():
+            return ("number", wide.name)
+        case ListKind():
+            return ("sequence", wide.form, None)
+        case ContainerKind(keys=None):
+            any_length = wide.type in (list, set, dict)
+            return ("sequence", wide.type, None if any_length else len(wide.items))
+        case ContainerKind():
+            return ("map", wide.type, wide.keys)
+        case Exact(value) if isinstance(value, Undefined):
+            return ("undefined",)
+        case Exact(value) if isinstance(value, SCALARS):
+            return ("constant", type(value), value)
+        case Exact(value):
+            return ("object", id(value))
+    return ("other", type(wide))
+
+
+def merge(a: Kind, b: Kind) -> Kind:
+    """The least kind that covers `a` and `b`."""
+    if isinstance(a, Bottom) or a == b:
+        return b
+    if isinstance(b, Bottom):
+        return a
+    found: dict[Key, Kind] = {}
+    for alternative in (*_alternatives(a), *_alternatives(b)):
+        key = signature(alternative)
+        found[key] = _merge_alike(found[key], alternative) if key in found else alternative
+    for form in (tuple, dict):
+        _absorb(found, form)
+    if len(found) == 1:
+        return next(iter(found.values()))
+    return UnionKind(tuple(generalise(kind) for kind in found.values()))
+
+
+def merge_all(kinds: Iterable[Kind]) -> Kind:
+    """The least kind that covers all of them."""
+    every: list[Kind] = [BOTTOM, *kinds]
+    return functools.reduce(merge, every)
+
+
+def _absorb(found: dict[Key, Kind], form: type) -> None:
+    """A tuple, or a dict, of unknown length covers those whose length is known."""
+    whole = ("sequence", form, None)
+    if whole not in found:
+        return
+    for key in [key for key in found if key != whole and _is_one_of(key, form)]:
+        found[whole] = _merge_lists(found[whole], as_pairs(widen(found.pop(key))))
+
+
+def _is_one_of(key: Key, form: type) -> bool:
+    if form is tuple:
+        return key[0] == "sequence" and key[1] is tuple
+    return key[0] == "map" and key[1] in (dict, StagedDict)
+
+
+def widen_tuple_lengths(kind: Kind) -> Kind:
+    """A union of three tuple lengths becomes one tuple of any length, so that loops converge."""
+    if isinstance(kind, ContainerKind):
+        return map_parts(widen_tuple_lengths, kind)
+    if not isinstance(kind, UnionKind):
+        return kind
+    tuples = [one for one in kind.alternatives if _is_one_of(signature(one), tuple)]
+    if len(tuples) < TUPLE_LENGTHS:
+        return kind
+    return merge_all([ListKind(BOTTOM, tuple), *kind.alternatives])
+
+
+def as_pairs(kind: Kind) -> Kind:
+    """A dict with known keys as the sequence of its pairs; any other kind as it is."""
+    if not is_map(kind):
+        return kind
+    pairs = [(key, _present(item)) for key, item in kind.named.items()]
+    items = tuple(ContainerKind(tuple, (Exact(k), item)) for k, item in pairs if item is not BOTTOM)
+    return ContainerKind(dict, items)
+
+
+def _present(kind: Kind) -> Kind:
+    """`kind` of a value that is there: a key that is absent has no pair."""
+    return merge_all(one for one in _alternatives(kind) if signature(one) != ("undefined",))
+
+
+def _alternatives(kind: Kind) -> tuple[Kind, ...]:
+    wide = widen(kind) if isinstance(kind, Exact) and isinstance(kind.value, Union) else kind
+    return wide.alternatives if isinstance(wide, UnionKind) else (wide,)
+
+
+def _merge_alike(a: Kind, b: Kind) -> Kind:
+    """The join of two kinds with one signature."""
+    if a == b:
+        return a
+    a, b = widen(a), widen(b)
+    match a, b:
+        case TensorKind(), TensorKind():
+            return replace(
+                a, sizes=common_sizes(a, b), requires_grad=a.requires_grad or b.requires_grad
+            )
+        case (ListKind(), _) | (_, ListKind()):
+            return _merge_lists(a, b)
+        case ContainerKind(), ContainerKind() if len(a.items) != len(b.items) or a.type is set:
+            return _merge_lists(a, b)
+        case ContainerKind(), ContainerKind():
+            items = tuple(map(merge, a.items, b.items))
+            return replace(a, items=items, frozen=a.frozen or b.frozen)
+    return a
+
+
+def common_sizes(a: TensorKind, b: TensorKind) -> tuple[object, ...]:
+    """The sizes of both; None where they differ."""
+    return tuple(x if x == y else None for x, y in zip(a.sizes, b.sizes, strict=True))
+
+
+def _merge_lists(a: Kind, b: Kind) -> ListKind:
+    assert isinstance(a, ListKind | ContainerKind)
+    assert isinstance(b, ListKind | ContainerKind)
+    item: Kind = BOTTOM
+    for part in (a, b):
+        for kind in (part.item,) if isinstance(part, ListKind) else part.items:
+            item = generalise(merge(item, _stored(kind)))
+    whole = a if isinstance(a, ListKind) else b
+    form = whole.form if isinstance(whole, ListKind) else whole.type
+    return ListKind(as_list_item(item), form, a.frozen or b.frozen)
+
+
+def as_list_item(kind: Kind) -> Kind:
+    """The kind of a list's items: a number in a list is any number."""
+    if isinstance(kind, Exact) and isinstance(kind.value, bool | int | float):
+        return widen(kind)
+    if isinstance(kind, ContainerKind | UnionKind):
+        kind = map_parts(as_list_item, kind)
+    if isinstance(kind, ContainerKind | ListKind):  # reading an item freezes what is read
+        return replace(kind, frozen=None)
+    return kind
+
+
+def _stored(kind: Kind) -> Kind:
+    """`kind` for an item of a runtime list, which holds a copy of any list or dict."""
+    if isinstance(kind, UnionKind) or (
+        isinstance(kind, ContainerKind) and (kind.keys is None or is_map(kind))
+    ):
+        return map_parts(_stored, kind)
+    if not isinstance(kind, Exact):
+        return kind
+    freeze_stored_copy(kind.value)
+    before = kind.fresh
+    if is_plain_class(type(kind.value)) and before(kind.value):
+        raise stored_object(kind.value)
+    return Exact(
+        kind.value,
+        lambda value: (
+            is_copied(value) and (isinstance(value, StagedList | StagedDict) or before(value))
+        ),
+    )
+
+
+def merge_maps(kinds: Sequence[ContainerKind]) -> tuple[ContainerKind, ...]:
+    """The same maps with one set of keys; a key that one of them lacks is Undefined there."""
+    merged: list[object] = []
+    for kind in kinds:
+        merged = _merge_order(merged, list(kind.named))
+    keys = tuple(merged)
+    for kind in kinds:
+        own = list(kind.named)
+        if [key for key in keys if key in own] != own:
+            raise BranchMismatch(
+                "the paths set the keys of a dict, or attributes, in different orders: "
+                f"{', '.join(map(str, own))}",
+                at=current_place(), fix="set them in one order, or before the branch",
+            )  # fmt: skip
+    return tuple(_with_keys(kind, keys) for kind in kinds)
+
+
+def _merge_order(first: list[object], second: list[object]) -> list[object]:
+    """The keys of both: what only `second` has comes after what it follows there."""
+    merged = list(first)
+    for position, key in enumerate(second):
+        if key not in merged:
+            before = [other for other in second[:position] if other in merged]
+            after = [other for other in second[position:] if other in merged]
+            place = merged.index(before[-1]) + 1 if before else len(merged)
+            merged.insert(merged.index(after[0]) if after and not before else place, key)
+    return merged
+
+
+def _with_keys(kind: ContainerKind, keys: tuple[object, ...]) -> ContainerKind:
+    items = tuple(kind.named.get(key, Exact(Undefined(str(key)))) for key in keys)
+    return replace(kind, keys=keys, items=items)

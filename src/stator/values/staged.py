@@ -1,0 +1,242 @@
+"""Staged containers: the lists, dicts and sets of converted code.
+
+As long as `columns` is None, each is a plain Python container. Once a recorded block changes its
+length, or it gets a key that only a run knows, its items live in the program, one list for each
+leaf of an item, and only staging knows how to use it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from stator.program.ir import Value
+from stator.values.containers import DICT, LIST, TUPLE, Containers, ContainerType
+from stator.values.kinds import Kind
+from stator.values.symbolic import Undefined, needs_a_value
+
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+_ticks = itertools.count(1)
+
+
+def tick() -> int:
+    """A number greater than any given before: when a container or a block was created."""
+    return next(_ticks)
+
+
+class Columns:
+    """A runtime list: one list value for each leaf of an item.
+
+    It may stand for a tuple, a set (its items, each once) or a dict (its pairs, in order).
+    """
+
+    def __init__(self, item: Kind, values: tuple[Value, ...], form: type = list) -> None:
+        self.item, self.values, self.form = item, values, form
+
+
+class Staged:
+    """What the containers of converted code have in common."""
+
+    plain: ClassVar[type]
+    unknown: ClassVar[str]  # what Python code cannot have once the items live in the program
+    columns: Columns | None = None
+    frozen: str | None = None  # why it must not be changed any more
+
+    def __init__(self, items: object = ()) -> None:
+        super().__init__(items)  # type: ignore[call-arg]  # of the plain container
+        self.created_at = tick()
+
+    def _check(self) -> None:
+        if self.columns is not None:
+            raise needs_a_value(self.unknown)
+
+    def __repr__(self) -> str:
+        if self.columns is not None:
+            return f"<{self.plain.__name__} of the program>"
+        shown: str = self.plain.__repr__(self)  # type: ignore[call-arg]  # not of `object`
+        return shown
+
+    def __reduce_ex__(self, protocol: object) -> Any:
+        self._check()
+        return self.plain, (self.plain(self),)
+
+
+class StagedList(Staged, list[Any]):
+    """A list in converted code."""
+
+    plain = list
+    unknown = "the items of a list whose length only a run knows"
+    is_stand_in = False  # stands for a list of the caller's, and is known as that object
+    is_live = False  # such a one that every run reads again
+
+    @property
+    def is_tuple(self) -> bool:
+        """Does it stand for a tuple of unknown length?"""
+        return self.columns is not None and self.columns.form is tuple
+
+    def __bool__(self) -> bool:
+        return len(self) > 0
+
+
+class StagedSet(Staged, set[Any]):
+    """A set made by converted code."""
+
+    plain = set
+    unknown = "the items of a set that only a run knows"
+
+    def __repr__(self) -> str:
+        """Without the name of this class, which `set` would add."""
+        return super().__repr__() if self.columns is not None else repr(set(self))
+
+
+class StagedDict(Staged, dict[Any, Any]):
+    """A dict made by converted code."""
+
+    plain = dict
+    unknown = "the items of a dict whose keys only a run knows"
+
+
+class StagedDeque(StagedList):
+    """A `collections.deque` made by converted code; it stays the object it is."""
+
+    def __init__(self, items: object = (), maxlen: int | None = None) -> None:
+        super().__init__(items)
+        self.maxlen = maxlen
+
+
+def _deque_method(name: str) -> Callable[..., object]:
+    """A method that only deques have: staging runs it."""
+
+    def method(*_: object) -> Any:
+        raise needs_a_value("the methods of a deque")
+
+    method.__name__ = name
+    return method
+
+
+class StagedDefaultDict(StagedDict):
+    """A `collections.defaultdict` made by converted code; it stays the object it is."""
+
+    def __init__(self, default_factory: object = None, items: object = ()) -> None:
+        super().__init__(items)
+        self.default_factory = default_factory
+
+
+def _checked(cls: Any, name: str) -> Callable[..., Any]:
+    """The method `name` of the plain container, which works as long as the items are known."""
+    plain = getattr(cls.plain, name)
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        for one in (self, *args):
+            if one is self or isinstance(one, StagedDict | StagedSet):
+                one._check()
+        return plain(self, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+CHECKED: dict[type[Staged], tuple[str, ...]] = {
+    StagedList: ("__iter__", "__len__", "__getitem__", "__contains__"),
+    StagedDict: ("__iter__", "__len__", "__contains__", "__eq__", "__ne__", "__getitem__", "keys",
+                 "values", "items", "get", "__or__", "__ror__"),
+    StagedSet: ("__iter__", "__len__", "__contains__", "__eq__", "__ne__", "__or__", "__and__",
+                "__sub__", "__xor__", "__le__", "__lt__", "__ge__", "__gt__"),
+}  # fmt: skip
+for _cls, _names in CHECKED.items():
+    for _name in _names:
+        setattr(_cls, _name, _checked(_cls, _name))
+for _name in ("appendleft", "extendleft", "popleft", "rotate"):
+    setattr(StagedDeque, _name, _deque_method(_name))
+
+
+class Locals:
+    """The names of a running function that code elsewhere changes: a loop over a generator."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        read: Callable[[], tuple[Any, ...]],
+        write: Callable[[tuple[Any, ...]], object],
+    ) -> None:
+        self.names, self.read, self.write = names, read, write
+
+    def state(self) -> dict[str, Any]:
+        """The values of the names now."""
+        return dict(zip(self.names, self.read(), strict=True))
+
+    def restore(self, state: dict[str, object]) -> None:
+        """Give the names the values of `state`; one that it lacks is unbound."""
+        self.write(tuple(state.get(name, Undefined(name)) for name in self.names))
+
+
+def is_copied(value: object) -> bool:
+    """Does a list of the program hold a copy of `value`, where that is a container?"""
+    return not (isinstance(value, StagedList) and value.is_stand_in)
+
+
+def is_table(value: object) -> bool:
+    """Is `value` a dict or a set whose items only a run knows?"""
+    return isinstance(value, StagedDict | StagedSet) and value.columns is not None
+
+
+def _is_known(value: Staged) -> bool:
+    return value.columns is None
+
+
+# ---- as containers of walks
+
+STAGED_LIST = replace(
+    LIST, covers=lambda cls: issubclass(cls, StagedList), is_known=_is_known,
+    new=lambda _, contents: StagedList(contents.items), like=lambda _, items: StagedList(items),
+)  # fmt: skip
+STAGED_DICT = replace(
+    DICT, covers=lambda cls: issubclass(cls, StagedDict), is_known=_is_known,
+    like=lambda value, items: StagedDict(zip(value, items, strict=True)),
+)  # fmt: skip
+
+
+def exactly(entry: ContainerType, *types: type) -> ContainerType:
+    """`entry` for instances of these very classes, not of subclasses."""
+    return replace(entry, covers=lambda cls: cls in types)
+
+
+# what library code is given: a union anywhere in it is looked for
+ARGUMENTS = Containers(
+    exactly(TUPLE, tuple), exactly(LIST, list), exactly(STAGED_LIST, StagedList),
+    exactly(DICT, dict), exactly(STAGED_DICT, StagedDict),
+)  # fmt: skip
+
+
+def plain_containers(tree: object) -> Any:
+    """`tree` with plain lists and dicts for staged ones."""
+    return PLAIN.map(lambda leaf: leaf, tree)
+
+
+PLAIN = Containers(
+    exactly(TUPLE, tuple),
+    replace(exactly(LIST, list, StagedList), like=lambda _, items: list(items)),
+    replace(exactly(DICT, dict, StagedDict),
+            like=lambda value, items: dict(zip(value, items, strict=True))),
+)  # fmt: skip
+
+
+# ---- for messages
+
+
+def shown(value: object) -> str:
+    """`repr(value)`; where that has an address, or captured tensors, what it is."""
+    text = repr(value)
+    if isinstance(value, list | tuple | dict | set) and "<" in text:
+        known = getattr(value, "columns", None) is None
+        return f"{python_name(value)} of {len(value)}" if known else f"a {python_name(value)}"
+    return f"a {python_name(value)}" if ADDRESS.search(text) else text
+
+
+def python_name(obj: object) -> str:
+    """`list` for a staged list, and so on: the name that the user knows."""
+    name = type(obj).__name__
+    return name.removeprefix("Staged").lower() if name.startswith("Staged") else name

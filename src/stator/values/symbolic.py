@@ -1,0 +1,194 @@
+"""Symbolic values: what a program computes, where neither a tensor nor a torch number can say it.
+
+Undefined        a name that is not bound
+CapturedText     a string made when the program runs
+CapturedComplex  a complex number that the program computes: torch has no symbolic one
+CaughtError      the exception that a recorded handler has caught
+Diverged         raised through a recorded block that always raises
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import torch
+
+from stator.errors import DataDependent, UnsupportedCall
+from stator.frames import current_place
+from stator.program.ir import Value
+from stator.program.types import NumberKind as NumberName
+
+Number = torch.SymInt | torch.SymFloat | torch.SymBool
+
+
+def kind_of_number(number: object) -> NumberName:
+    """`bool`, `int`, `float` or `complex`: what Python would call it."""
+    if isinstance(number, bool | torch.SymBool):
+        return "bool"
+    if isinstance(number, int | torch.SymInt):
+        return "int"
+    if isinstance(number, float | torch.SymFloat):
+        return "float"
+    return "complex"
+
+
+class Diverged(BaseException):
+    """This block raises at run time: nothing after this point in it is ever reached."""
+
+
+def raise_for_user(error: Exception) -> None:
+    """Raise what the user's own code would have raised here."""
+    raise error
+
+
+class StandIn:
+    """What user code has in the place of a Python object, during a capture only.
+
+    An error that names a subclass of it is one that eager code does not raise.
+    """
+
+
+class CannotLeave(StandIn):
+    """A value of user code that no program can give back; `what` names it."""
+
+    what: ClassVar[str]
+
+
+class Undefined:
+    """The value of a name that is not bound."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def error(self) -> UnboundLocalError:
+        """What Python raises where the name is read."""
+        return UnboundLocalError(
+            f"cannot access local variable '{self.name}' where it is not associated with a value"
+        )
+
+    def __repr__(self) -> str:
+        return f"<undefined {self.name}>"
+
+
+class CapturedText:
+    """A string that only a run of the program makes."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __str__(self) -> str:
+        raise needs_a_value("a string made from captured values")
+
+    def __repr__(self) -> str:
+        return "<captured text>"
+
+    def __eq__(self, other: object) -> bool:
+        raise needs_a_value("to compare a string made from captured values")
+
+    __bool__ = __hash__ = __str__  # type: ignore[assignment]
+
+
+class HostObject(StandIn):
+    """An object that a host call of the run gives: only other host calls can use it."""
+
+    def __init__(self, value: Value, name: str) -> None:
+        self.value = value
+        self.name = name  # of the call that gives it
+
+    def __repr__(self) -> str:
+        return f"<what {self.name} gives>"
+
+    def refused(self) -> UnsupportedCall:
+        """The error for a use that needs the object itself."""
+        return UnsupportedCall(
+            f"what `{self.name}` gives is used, and only a run has it", at=current_place(),
+            fix="call its methods only, in the block that made it",
+        )  # fmt: skip
+
+    def __bool__(self) -> bool:
+        raise self.refused()
+
+    def __eq__(self, other: object) -> bool:
+        raise self.refused()
+
+    __hash__ = __bool__
+
+
+class CapturedComplex:
+    """A complex number that only a run of the program computes."""
+
+    def __init__(self, value: Value) -> None:
+        self.value = value
+
+    def __repr__(self) -> str:
+        return "<captured complex>"
+
+    def __complex__(self) -> complex:
+        raise needs_a_value("a captured complex number")
+
+    def __eq__(self, other: object) -> bool:
+        raise needs_a_value("to compare a captured complex number")
+
+    __bool__ = __hash__ = __complex__  # type: ignore[assignment]
+
+
+class CaughtError(StandIn):
+    """The exception that a recorded handler has caught: only a run has it."""
+
+    def __init__(self, name: CapturedText, text: CapturedText, ask: Callable[[Any], Any]) -> None:
+        self.__dict__.update(_name=name, _text=text, _ask=ask)
+
+    def __repr__(self) -> str:
+        return "<the caught exception>"
+
+    def text(self, is_seen: Callable[[Value], bool]) -> CapturedText:
+        """`str(error)`."""
+        if not is_seen(self._text.value):
+            raise self.refused()
+        found: CapturedText = self._text
+        return found
+
+    def is_a(self, names: tuple[str, ...]) -> Any:
+        """Is it of one of these classes?"""
+        return self._ask(names)
+
+    def class_name(self) -> CapturedText:
+        """`type(error).__name__`."""
+        found: CapturedText = self._name
+        return found
+
+    def __getattr__(self, name: str) -> Any:
+        raise self.refused()
+
+    def refused(self) -> UnsupportedCall:
+        """The error for any other use."""
+        return UnsupportedCall(
+            "the caught exception is looked at, and only a run has it", at=current_place(),
+            fix="use its text (`str(error)`) or its class (`isinstance`) inside the handler",
+        )  # fmt: skip
+
+
+class CaughtType:
+    """`type(error)` of an exception that only a run has: its name is known then."""
+
+    def __init__(self, error: CaughtError) -> None:
+        self.error = error
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("__name__", "__qualname__"):
+            return self.error.class_name()
+        raise self.error.refused()
+
+    def __eq__(self, other: object) -> bool:
+        raise self.error.refused()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def needs_a_value(what: str) -> DataDependent:
+    """The error for Python code that needs `what`, which only a run has."""
+    return DataDependent(
+        f"Python code needs {what}", at=current_place(),
+        fix="let converted code use it (an `if`, a loop, a comparison), or use tensors",
+    )  # fmt: skip

@@ -1,0 +1,116 @@
+"""Unions: one of several Python values; a run decides which."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from stator.errors import BranchMismatch
+from stator.frames import current_place
+from stator.values.staged import ARGUMENTS, python_name, shown
+from stator.values.symbolic import CapturedComplex, CapturedText
+
+Apply = Callable[["Union", Callable[[Any], Any]], Any]
+
+
+class Union:
+    """One of `alternatives`: number `tag` says which. A use of it uses each in a branch."""
+
+    def __init__(self, tag: object, alternatives: tuple[Any, ...], apply: Apply) -> None:
+        self.__dict__.update(tag=tag, alternatives=alternatives, apply=apply)
+
+    def __getattr__(self, name: str) -> Any:
+        return self.apply(self, lambda value: getattr(value, name))
+
+    def __setattr__(self, name: str, new: object) -> None:
+        self.apply(self, lambda value: setattr(value, name, new))
+
+    def __call__(self, *args: object, **kwargs: object) -> Any:
+        """A method of a union, called by code that is not converted."""
+        return self.apply(self, lambda value: value(*args, **kwargs))
+
+    def __repr__(self) -> str:
+        return f"<one of {', '.join(repr(value) for value in self.alternatives)}>"
+
+    def __bool__(self) -> bool:
+        raise self._mismatch("the truth")
+
+    def __hash__(self) -> int:
+        raise self._mismatch("the hash")
+
+    def __iter__(self) -> Iterator[Any]:
+        raise self._mismatch("the items")
+
+    def _mismatch(self, what: str) -> BranchMismatch:
+        return BranchMismatch(
+            f"library code needs {what} of a variable that is, depending on the path taken, "
+            + " or ".join(_in_words(value) for value in self.alternatives),
+            at=current_place(), fix="give the variable one form on every path",
+        )  # fmt: skip
+
+    @classmethod
+    def __torch_function__(
+        cls, func: Any, types: object, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        return distribute(func, args, kwargs or {})
+
+
+def _in_words(value: object) -> str:
+    if isinstance(value, torch.Tensor):
+        return f"a {str(value.dtype).removeprefix('torch.')} tensor of rank {value.dim()}"
+    return shown(value) if not isinstance(value, list | dict) else f"a {python_name(value)}"
+
+
+def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """`func(*args, **kwargs)`, for each alternative of the first Union among the arguments."""
+    union = first_union((args, kwargs))
+    if union is None:
+        return func(*args, **kwargs)
+
+    def with_alternative(value: object) -> Any:
+        new_args, new_kwargs = replace_union(union, value, (args, kwargs))
+        return distribute(func, new_args, new_kwargs)
+
+    return union.apply(union, with_alternative)
+
+
+def first_union(tree: object) -> Union | None:
+    """The first union in `tree`, containers opened; None where there is none."""
+    return next((leaf for leaf in ARGUMENTS.leaves(tree) if isinstance(leaf, Union)), None)
+
+
+def replace_union(old: Union, new: object, tree: object) -> Any:
+    """`tree` with `new` wherever it has `old`; a part without it stays the object it is."""
+    return ARGUMENTS.map(lambda leaf: new if leaf is old else leaf, tree, keep=True)
+
+
+def _binary(function: Callable[[object, object], object]) -> Callable[[object, object], object]:
+    return lambda self, other: distribute(function, (self, other), {})
+
+
+def _reflected(function: Callable[[object, object], object]) -> Callable[[object, object], object]:
+    return lambda self, other: distribute(function, (other, self), {})
+
+
+def _unary(function: Callable[[object], object]) -> Callable[[object], object]:
+    return lambda self: distribute(function, (self,), {})
+
+
+_BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and_", "or_", "xor",
+           "lshift", "rshift")  # fmt: skip
+for _name in _BINARY:
+    _bare = _name.rstrip("_")
+    setattr(Union, f"__{_bare}__", _binary(getattr(operator, _name)))
+    setattr(Union, f"__r{_bare}__", _reflected(getattr(operator, _name)))
+for _name in ("eq", "ne", "lt", "le", "gt", "ge", "getitem"):
+    setattr(Union, f"__{_name}__", _binary(getattr(operator, _name)))
+for _name in ("neg", "pos", "invert", "abs"):
+    setattr(Union, f"__{_name}__", _unary(getattr(operator, _name)))
+
+Symbolic = (
+    torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool | Union | CapturedText
+    | CapturedComplex
+)  # fmt: skip

@@ -1,0 +1,32 @@
+"""Indexing a tensor by captured numbers."""
+
+import pytest
+import torch
+
+from stator.containers.tensor_index import read_tensor
+from tests.capture.oracle import check
+
+X = torch.arange(24.0).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("key", [0, (1, 2), (slice(1), 0), (..., 1), None, (0, None), [0, 1]])
+def test_without_captured_numbers_it_is_torchs_own_index(key):
+    assert torch.equal(read_tensor(X, key), X[key])
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda x, n: x[n], lambda x, n: x[n, n], lambda x, n: x[:, n, 1:], lambda x, n: x[..., n],
+        lambda x, n: x[n, ..., n], lambda x, n: x[None, n, None], lambda x, n: x[0, :, n],
+        lambda x, n: x[n, [0, 1]], lambda x, n: x[..., n, None], lambda x, n: x[:, :n, n],
+        lambda x, n: x[torch.tensor([True, False]), n],
+    ],
+)  # fmt: skip
+def test_a_captured_number_indexes_as_an_int_does(read):
+    check(lambda x, i: read(x, int(i)), *((X, torch.tensor(k)) for k in (0, 1, -1)))
+
+
+@pytest.mark.xfail(strict=True, reason="the text is that of `select`, not of indexing")
+def test_an_index_out_of_range_has_the_text_of_eager():
+    check(lambda x, i: x[int(i)], (X, torch.tensor(5)))

@@ -1,0 +1,128 @@
+"""f-strings and print: text that is made when the program runs."""
+
+import collections
+import dataclasses
+
+import pytest
+import torch
+
+from stator import InputSpec
+from stator.errors import UnsupportedCall
+from tests.capture.oracle import check, refusal
+
+CALLS = ((torch.tensor(1.5),), (torch.tensor(-20.25),))
+Pair = collections.namedtuple("Pair", "a b")
+
+
+@dataclasses.dataclass
+class Point:
+    x: object
+
+
+class Named:
+    def __init__(self, x):
+        self.x = x
+
+    def __str__(self):
+        return f"named {self.x}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda x, n: f"{x}", lambda x, n: f"{n}", lambda x, n: f"{n:.3f}", lambda x, n: f"{n:>12}",
+        lambda x, n: f"{n!r}", lambda x, n: f"{n:+.1e}|{x.item():08.3f}", lambda x, n: str(n),
+        lambda x, n: repr(x), lambda x, n: f"{n:{8}.{2}f}", lambda x, n: f"{n=}",
+        lambda x, n: f"{[n, 1]}", lambda x, n: f"{(n,)}", lambda x, n: f"{'a'!r:>5}{n}",
+        lambda x, n: f"{n > 0}", lambda x, n: f"{int(n)}", lambda x, n: f"{x.dtype} {x.dim()}",
+        lambda x, n: format(n, ".2f"), lambda x, n: f"{x:.2f}", lambda x, n: f"{{}}{n}",
+    ],
+)  # fmt: skip
+def test_text_is_that_of_the_run(text):
+    check(lambda x: text(x, x.item()), *CALLS)
+
+
+def test_text_made_in_a_branch_leaves_it():
+    check(lambda x: f"{x.item() if x > 0 else 'minus'}", *CALLS)
+
+
+def test_prints_come_in_order_at_every_run():
+    def f(x):
+        print("first", x, sep=": ")
+        if x.sum() > 0:
+            print("positive", end="!\n")
+        else:
+            print("negative", x.item())
+        while x.sum() > 0:
+            x = x - 1
+            print(f"step {x.item():.1f}")
+        print()
+        print("last", 1, [x.item()], (2,))
+        return x
+
+    check(f, *CALLS)
+
+
+def test_an_error_message_is_made_by_the_run():
+    def f(x):
+        if x.sum() > 0:
+            raise ValueError(f"got {x.item():.2f}")
+        return x
+
+    check(f, *CALLS)
+
+
+def test_text_grows_with_augmented_assignment():
+    def f(x):
+        text = "a"
+        text += f"{x.item()}"
+        return text
+
+    check(f, *CALLS)
+
+
+def test_print_to_a_file_is_refused():
+    import_free = open
+    error = refusal(UnsupportedCall, lambda x: print(x, file=import_free), torch.ones(1))
+    assert error.problem == "`print` to a file is not supported"
+
+
+def test_the_text_of_a_shape_is_that_of_a_size():
+    calls = ((torch.ones(2),), (torch.ones(3),))
+    check(lambda x: f"{x.shape} {x.size()!r}", *calls, spec=[InputSpec([None])])
+
+
+@pytest.mark.xfail(strict=True, reason="a named tuple is written as a tuple")
+def test_the_text_of_a_named_tuple_names_its_fields():
+    check(lambda x: f"{Pair(x.item(), 1)}", *CALLS)
+
+
+@pytest.mark.xfail(strict=True, reason="the text of an object is made while capturing: `zuf0`")
+@pytest.mark.parametrize("make", [Point, Named])
+def test_the_text_of_an_object_with_captured_values_is_that_of_the_run(make):
+    check(lambda x: f"{make(x.item())}", *CALLS)
+
+
+def test_percent_formatting_is_that_of_the_run_or_refused():
+    try:
+        check(lambda x: "%s" % x.item(), *CALLS)  # noqa: UP031
+    except UnsupportedCall:
+        return
+
+
+@pytest.mark.parametrize("join", [lambda s: "a" + s, lambda s: s + "a"])
+def test_captured_text_is_added_to_text(join):
+    check(lambda x: join(str(x.item())), *CALLS)
+
+
+def test_captured_texts_are_joined_or_refused_by_stator():
+    try:
+        check(lambda x: "-".join([str(x.item())]), *CALLS)
+    except UnsupportedCall:
+        return
+
+
+@pytest.mark.xfail(strict=True, reason="an AttributeError or TypeError that names our class")
+@pytest.mark.parametrize("use", [lambda s: s.upper(), len])
+def test_other_uses_of_captured_text_are_refused_by_stator(use):
+    refusal(UnsupportedCall, lambda x: use(str(x.item())), torch.tensor(1.5))

@@ -1,0 +1,223 @@
+"""The backend `native` does what the interpreter does, in the same process."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import signal
+import threading
+import time
+
+import pytest
+import torch
+
+import stator
+from stator.native.library import extension
+
+pytestmark = pytest.mark.skipif(extension() is None, reason="the native runtime is not built")
+
+
+def both(function, *calls):
+    """What both backends give for each call."""
+    answers = []
+    for backend in ("interpreter", "native"):
+        static = stator.to_static(function, backend=backend)
+        answers.append([outcome(static, call) for call in calls])
+    return answers
+
+
+def outcome(function, call):
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        try:
+            result = function(*call)
+        except Exception as error:  # noqa: BLE001  # whatever is raised is the answer
+            notes = getattr(error, "__notes__", [])
+            return type(error), str(error), notes, printed.getvalue()
+    return repr(result), printed.getvalue()
+
+
+def test_a_program_is_run_by_it():
+    static = stator.to_static(lambda x: x * 2 + 1, backend="native")
+    assert torch.equal(static(torch.ones(2)), torch.full((2,), 3.0))
+    assert "native (backend=)" in str(stator.explain(static))
+
+
+def settle(x, limit):
+    steps = 0
+    history = []
+    while x.abs().max() > limit:
+        x = torch.tanh(x) * 0.9
+        steps += 1
+        history.append(x.sum())
+    if steps > 3:
+        print(f"{steps} steps to {x.sum():.3f}", x)
+    return x, steps, torch.stack(history)
+
+
+def test_loops_lists_and_prints():
+    calls = [(torch.tensor([3.0, -1.0]), limit) for limit in (2.0, 0.5, 0.1)]
+    interpreted, native = both(settle, *calls)
+    assert interpreted == native
+
+
+def guarded(x, index):
+    if x.sum() < 0:
+        raise ValueError(f"negative: {x.sum():.1f}")
+    try:
+        value = x[index] / 2
+    except IndexError as error:
+        value = x.sum()
+        print("caught", type(error).__name__)
+    assert value < 10, "too large"
+    return value
+
+
+def test_errors_have_their_class_message_and_notes():
+    x = torch.tensor([1.0, 2.0])
+    calls = [(x, 0), (-x, 0), (x, 5), (x * 100, 0)]
+    interpreted, native = both(guarded, *calls)
+    assert interpreted == native
+
+
+def test_an_error_of_torch_is_that_of_torch():
+    def inverse(x):
+        return torch.linalg.inv(x)
+
+    interpreted, native = both(inverse, (torch.zeros(2, 2),), (torch.ones(2, 3),))
+    assert interpreted == native
+    assert native[0][0] is torch.linalg.LinAlgError
+
+
+def test_gradients_flow_through_it():
+    def halve(x):
+        while x.sum() > 1:
+            x = x / 2
+        return (x * x).sum()
+
+    def gradient(backend):
+        x = torch.tensor([3.0, 4.0], requires_grad=True)
+        stator.to_static(halve, backend=backend)(x).backward()
+        return x.grad
+
+    assert torch.equal(gradient("native"), gradient("interpreter"))
+
+
+def test_what_was_done_before_an_error_is_kept():
+    class Counter(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.calls = torch.zeros(())
+
+        def forward(self, x):
+            self.calls = self.calls + 1
+            if x.sum() < 0:
+                raise ValueError("negative")
+            return x
+
+    counter = Counter()
+    static = stator.to_static(counter, backend="native")
+    static(torch.ones(1))
+    with pytest.raises(ValueError, match="negative"):
+        static(-torch.ones(1))
+    assert counter.calls == 2
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda n: n**50,
+        lambda n: n**99,
+        lambda n: (-n) ** 41,
+        lambda n: (n << 40) * (n << 40),
+        lambda n: n << 62,
+        lambda n: n << 64,
+        lambda n: int(n * 1e19),
+        lambda n: int(n * 1e300),
+        lambda n: 2**62 + n * 2**61 * 2,
+        lambda n: round(n * 25 * 10**17, -19),
+    ],
+)
+def test_integers_beyond_64_bits_are_refused_in_the_same_words(compute):
+    def program(n):
+        return compute(int(n))
+
+    interpreted, native = both(program, (torch.tensor(3),))
+    assert interpreted == native
+
+
+def rounded(x):
+    number = float(x)
+    return [round(number, digits) for digits in (-3, -2, -1, 0, 1, 2)]
+
+
+def test_floats_are_rounded_as_python_does():
+    values = (1234.5, 15.0, 25.0, 250.0, 149.99999, 1e22, 0.15, 2.675, -55.0, 5.0, 500.0, 999.5)
+    interpreted, native = both(rounded, *[(torch.tensor(v, dtype=torch.float64),) for v in values])
+    assert interpreted == native
+
+
+def endless(x):
+    while x.sum() > 0:
+        x = x + 1 - 1
+    return x
+
+
+def test_a_signal_stops_a_loop_within_a_second():
+    static = stator.to_static(endless, backend="native")
+    static(torch.zeros(1))
+
+    def stop(signum, frame):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    began = time.monotonic()
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            static(torch.ones(1))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert time.monotonic() - began < 1.3
+
+
+def count(x, n):
+    i = 0
+    while i < n:
+        x = x + 1
+        i += 1
+    return x
+
+
+def test_other_threads_run_meanwhile():
+    static = stator.to_static(count, backend="native")
+    static(torch.zeros(1), torch.tensor(1))
+    answers = []
+
+    def work(start):
+        answers.append((start, static(torch.full((1,), float(start)), torch.tensor(2000)).item()))
+
+    threads = [threading.Thread(target=work, args=(start,)) for start in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(answers) == [(start, start + 2000.0) for start in range(4)]
+
+
+def test_a_program_with_backward_hooks_of_modules_runs_in_the_interpreter():
+    module = torch.nn.Sequential(torch.nn.Linear(2, 2))
+    module[0].register_full_backward_hook(lambda module, given, got: None)
+    static = stator.to_static(module, backend="native")
+    static(torch.ones(1, 2, requires_grad=True))
+    assert "instead of native: it cannot call back into Python" in str(stator.explain(static))
+
+
+def test_a_saved_model_is_run_by_it(tmp_path):
+    model = torch.nn.Sequential(torch.nn.Linear(3, 4), torch.nn.ReLU())
+    spec = [stator.InputSpec([None, 3], "float32")]
+    stator.save(model, tmp_path / "model", input_spec=spec)
+    x = torch.randn(2, 3)
+    loaded = stator.load(tmp_path / "model", backend="native")
+    assert torch.equal(loaded(x), model(x))

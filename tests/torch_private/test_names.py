@@ -1,0 +1,363 @@
+"""torch_private: the one place that knows torch's private API, and what Stator relies on in it."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+import sympy
+import torch
+from torch.nn.utils import parametrize
+
+from stator.capture.sizes import Sizes
+from stator.torch_private import (
+    CHECKED_ON,
+    checks,
+    dispatch,
+    distributions,
+    fake,
+    modules,
+    numpy_layer,
+    ops,
+    symbols,
+    trees,
+)
+
+SRC = Path(__file__).parents[2] / "src"
+PRIVATE_ATTRIBUTES = {
+    "_schema", "_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks",
+    "_backward_hooks", "_backward_pre_hooks", "_get_backward_hooks", "_get_backward_pre_hooks",
+    "_maybe_evaluate_static", "_cache_enabled",
+}  # fmt: skip
+
+
+def private_uses(tree):
+    """The private names of torch that a module imports or reads."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "torch":
+            for alias in node.names:
+                parts = [*node.module.split("."), alias.name]
+                if (
+                    any(p.startswith("_") and p != "__version__" for p in parts)
+                    or "experimental" in parts
+                ):
+                    yield ".".join(parts)
+        elif isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name.startswith("torch.") and "._" in alias.name:
+                    yield alias.name
+        elif isinstance(node, ast.Attribute):
+            text = ast.unparse(node)
+            of_torch = re.fullmatch(r"torch(\.\w+)*\._(?!_)\w+(\.\w+)*", text) is not None
+            of_object = node.attr in PRIVATE_ATTRIBUTES and text != f"self.{node.attr}"
+            if of_torch or of_object:
+                yield text
+
+
+def test_no_other_module_uses_private_names_of_torch():
+    found = {
+        str(file.relative_to(SRC)): uses
+        for file in sorted(SRC.rglob("*.py"))
+        if "torch_private" not in file.parts
+        and (uses := sorted(set(private_uses(ast.parse(file.read_text())))))
+    }
+    assert found == {}
+
+
+def test_the_scan_sees_each_way_to_reach_a_private_name():
+    text = (
+        "import torch._numpy\nfrom torch._ops import OpOverload\n"
+        "from torch.fx.experimental.proxy_tensor import PythonKeyTracer\n"
+        "torch._C._len_torch_function_stack()\nmodule._buffers\ntorch.__version__\n"
+    )
+    assert sorted(set(private_uses(ast.parse(text)))) == [
+        "module._buffers", "torch._C", "torch._C._len_torch_function_stack", "torch._numpy",
+        "torch._ops.OpOverload", "torch.fx.experimental.proxy_tensor.PythonKeyTracer",
+    ]  # fmt: skip
+
+
+def test_the_torch_that_runs_is_one_that_was_checked_or_newer():
+    version = tuple(map(int, torch.__version__.split(".")[:2]))
+    assert version >= tuple(map(int, CHECKED_ON[0].split(".")))
+
+
+# ---- fake
+
+
+def test_a_fake_tensor_has_sizes_and_no_data():
+    with fake.FakeTensorMode() as mode:
+        made = torch.ones(2, 3) @ torch.ones(3, 4)
+        with fake.unset_fake_temporarily():
+            real = torch.ones(2)
+    assert isinstance(made, fake.FakeTensor)
+    assert made.shape == (2, 4)
+    assert not isinstance(real, fake.FakeTensor)
+    assert mode.from_tensor(torch.ones(5), static_shapes=True).shape == (5,)
+
+
+def test_an_op_of_aten_has_a_fake_kernel_or_a_meta_one():
+    assert isinstance(fake.has_fake_kernel(torch.ops.aten.add.Tensor), bool)
+
+
+def test_torch_logs_under_the_name_of_the_fake_module():
+    assert fake.FakeTensor.__module__ == fake.LOGGER_NAME
+
+
+# ---- dispatch
+
+
+def test_a_dispatch_mode_sees_ops_unless_modes_are_disabled():
+    class Names(dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            names.append(ops.schema(func).name)
+            return func(*args, **(kwargs or {}))
+
+    names = []
+    with Names():
+        torch.ones(2) + 1
+        with dispatch.disable_current_modes():
+            torch.ones(2) * 2
+    assert names == ["aten::ones", "aten::add"]
+
+
+def test_a_proxy_mode_at_pre_dispatch_sees_composite_ops_whole():
+    class Names(dispatch.ProxyTorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            names.append(ops.schema(func).name)
+            return func(*args, **(kwargs or {}))
+
+    names = []
+    x, weight = torch.ones(2, 3), torch.ones(4, 3)
+    mode = Names(dispatch.PythonKeyTracer(), "symbolic", pre_dispatch=True)
+    with dispatch.enable_python_dispatcher(), mode:
+        torch.nn.functional.linear(x, weight)
+        with dispatch.disable_proxy_modes_tracing():
+            x.sum()
+        with dispatch.no_python_dispatcher():
+            pass
+    assert names == ["aten::linear"]
+
+
+def test_grad_mode_can_be_set_unseen():
+    dispatch.set_grad_mode(False)
+    try:
+        assert not torch.is_grad_enabled()
+    finally:
+        dispatch.set_grad_mode(True)
+
+
+def test_hooks_on_saved_tensors_are_seen():
+    assert not dispatch.has_saved_tensor_hooks()
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x):
+        assert dispatch.has_saved_tensor_hooks()
+
+
+def test_transforms_around_a_call_can_be_suspended():
+    def f(x):
+        with dispatch.temporarily_clear_interpreter_stack():
+            seen.append(torch._C._functorch.maybe_current_level())
+        return x.sum()
+
+    seen = []
+    torch.func.grad(f)(torch.ones(2))
+    assert seen == [None]
+
+
+# ---- ops
+
+
+def test_an_op_has_a_schema():
+    schema = ops.schema(torch.ops.aten.add_.Tensor)
+    assert (schema.name, schema.overload_name, schema.is_mutable) == ("aten::add_", "Tensor", True)
+    assert ops.parse_schema(str(schema)) == schema
+    assert isinstance(schema, ops.FunctionSchema)
+    assert isinstance(torch.ops.aten.add_.Tensor, ops.OpOverload)
+
+
+def test_only_ops_of_the_dispatcher_are_registered():
+    assert ops.is_registered("aten::add", "Tensor")
+    assert not ops.is_registered("aten::save", "")
+    assert ops.has_composite_kernel("aten::linear")
+    assert not ops.has_composite_kernel("aten::add.Tensor")
+
+
+def test_an_overload_is_found_by_its_arguments():
+    x = torch.ones(2)
+    assert ops.find_overload("dropout", (x, 0.5, True), {}) is torch.ops.aten.dropout.default
+    assert ops.find_overload("bernoulli_", (x, 0.5), {}) is torch.ops.aten.bernoulli_.float
+    assert ops.find_overload("dropout", (x,), {"q": 1}) is None
+    assert ops.find_overload("no_such_op", (x,), {}) is None
+
+
+def test_the_op_behind_pad_packed_sequence():
+    packed = torch.nn.utils.rnn.pack_padded_sequence(torch.ones(2, 2, 1), torch.tensor([2, 1]))
+    padded, lengths = ops.pad_packed(packed.data, packed.batch_sizes, False, 0.0, -1)
+    assert lengths.tolist() == [2, 1]
+    assert padded.shape == (2, 2, 1)
+
+
+# ---- symbols
+
+
+def test_a_size_is_never_negative():
+    env = symbols.ShapeEnv()
+    size = env.create_unbacked_symint().node.expr
+    symbols.mark_as_size(env, size)
+    assert symbols.evaluate(env, sympy.Ge(size, 0)) == sympy.true
+
+
+def test_the_sizes_of_a_capture_override_methods_that_torch_calls():
+    for name in ("evaluate_expr", "guard_or_defer_runtime_assert", "_maybe_guard_rel"):
+        assert callable(getattr(symbols.ShapeEnv, name))
+    assert "_constrain_range_for_size" in vars(Sizes)
+
+
+def test_expressions_are_interpreted_with_torchs_own_functions():
+    class Words:
+        def __getattr__(self, name):
+            return lambda *args: (name, *args)
+
+        def constant(self, value, dtype):
+            return int(value)
+
+    s = sympy.Symbol("s", integer=True)
+    expression = symbols.functions.FloorDiv(s, 2)
+    assert symbols.sympy_interp(Words(), {s: "s"}, expression) == ("floordiv", "s", 2)
+
+
+def test_torch_says_which_question_it_cannot_answer():
+    assert issubclass(symbols.GuardOnDataDependentSymNode, Exception)
+
+
+# ---- trees
+
+
+def test_tensors_in_nested_containers_are_found():
+    tree = {"a": [1, torch.ones(1)], "b": (2,)}
+    assert trees.tree_leaves(tree) == [1, torch.ones(1), 2]
+    assert trees.tree_map_only(int, lambda n: n + 1, tree)["b"] == (3,)
+    assert trees.pytree.__name__ == trees.MODULE_NAME
+
+
+def test_a_table_by_tensor_goes_by_identity():
+    table = trees.WeakTensorKeyDictionary()
+    x, y = torch.ones(1), torch.ones(1)
+    table[x] = 1
+    assert x in table
+    assert y not in table
+
+
+# ---- modules
+
+
+def test_the_tables_of_a_module_are_its_own():
+    linear = torch.nn.Linear(2, 2)
+    assert list(modules.tables(linear).parameters) == ["weight", "bias"]
+    modules.tables(linear).buffers["extra"] = torch.ones(1)
+    assert torch.equal(linear.extra, torch.ones(1))
+    assert modules.tables(torch.nn.Sequential(linear)).modules == {"0": linear}
+
+
+def test_hooks_are_found_in_the_order_in_which_torch_runs_them():
+    linear = torch.nn.Linear(2, 2)
+    assert not any(modules.hook_tables(linear))
+    assert not any(modules.global_hook_tables())
+    linear.register_forward_hook(print)
+    linear.register_forward_hook(repr, with_kwargs=True)
+    linear.register_forward_pre_hook(print)
+    linear.register_full_backward_hook(print)
+    assert modules.forward_hooks(linear) == [(print, False), (repr, True)]
+    assert modules.forward_pre_hooks(linear) == [(print, False)]
+    assert modules.backward_hooks(linear) == ([print], [], [])
+    assert len([table for table in modules.hook_tables(linear) if table]) == 3
+
+
+def test_a_backward_hook_sees_the_gradients_of_a_module():
+    seen = []
+    identity = torch.nn.Identity()
+    identity.register_full_backward_hook(lambda module, grads, _: seen.append(grads))
+    hook = modules.new_backward_hook(identity)
+    x = torch.ones(2, requires_grad=True)
+    hook.setup_output_hook(hook.setup_input_hook((x,))[0] * 2).sum().backward()
+    assert len(seen) == 1
+
+
+def test_parametrizations_are_not_cached_inside():
+    with parametrize.cached(), modules.no_parametrization_cache():
+        assert not parametrize._cache_enabled
+
+
+# ---- checks
+
+
+def test_a_tensor_guard_knows_a_tensor_like_the_first():
+    x = torch.ones(2, 3)
+    guard = checks.TensorGuards(
+        x, dynamic_dims_sizes=[[None, 3]], dynamic_dims_strides=[[None] * 2]
+    )
+    assert guard.check(torch.ones(5, 3))
+    assert not guard.check(torch.ones(5, 4))
+    assert not guard.check(torch.ones(2, 3, dtype=torch.float64))
+
+
+def test_the_state_of_torch_is_compared():
+    guard = checks.GlobalStateGuard()
+    assert guard.check()
+    with torch.no_grad():
+        assert not guard.check()
+
+
+def test_a_write_to_a_dict_changes_its_version():
+    table = {"a": 1}
+    before = checks.dict_version(table)
+    table["b"] = 2
+    assert checks.dict_version(table) != before
+
+
+def test_one_guard_checks_the_versions_of_several_dicts():
+    tables = ({"a": 1}, {"b": 2})
+    root = checks.RootGuardManager()
+    for place, one in enumerate(tables):
+        item = root.tuple_getitem_manager(
+            key=place, source="", example_value=one, guard_manager_enum=checks.plain_guard_manager()
+        )
+        assert isinstance(item, checks.GuardManager)
+        item.add_dict_version_guard(one, [""], None)
+    assert root.check(tables)
+    tables[1]["b"] = 3
+    assert not root.check(tables)
+
+
+def test_modes_are_counted():
+    assert checks.count_function_modes() == 0
+    assert checks.count_dispatch_modes() == 0
+    with torch.device("cpu"):
+        assert checks.count_function_modes() == 1
+    with fake.FakeTensorMode():
+        assert checks.count_dispatch_modes() == 1
+
+
+def test_dispatch_keys_are_a_word():
+    assert checks.dispatch_keys(torch.ones(1)) != checks.dispatch_keys(torch.ones(1, device="meta"))
+
+
+# ---- distributions
+
+
+def test_a_sample_is_checked_by_a_method_that_can_be_replaced():
+    assert distributions.validate_sample is torch.distributions.Distribution._validate_sample
+    with pytest.raises(ValueError, match="within the support"):
+        distributions.validate_sample(torch.distributions.Exponential(1.0), torch.tensor(-1.0))
+
+
+# ---- numpy_layer
+
+
+@pytest.mark.parametrize("name", ["array", "concatenate", "where"])
+def test_numpys_functions_take_tensors(name):
+    assert callable(getattr(numpy_layer.functions, name))
+
+
+def test_an_array_of_the_numpy_layer_has_a_tensor():
+    array = numpy_layer.ndarray(torch.ones(2))
+    assert torch.equal((array + 1).tensor, torch.full((2,), 2.0))
