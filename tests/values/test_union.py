@@ -3,13 +3,21 @@
 import pytest
 
 from stator.errors import BranchMismatch
-from stator.values.union import Union, distribute, first_union, replace_union
+from stator.values.union import Union, distribute, first_union, over_unions, replace_union
+
+
+class EachOne:
+    """Takes every branch, and gives the list of their results."""
+
+    def apply(self, union, function):
+        return [function(one) for one in union.alternatives if one is not None]
+
+    def apply_all(self, union, function):
+        return [function(one) for one in union.alternatives]
 
 
 def choice(*alternatives):
-    return Union(
-        0, alternatives, lambda variant, function: list(map(function, variant.alternatives))
-    )
+    return Union(0, alternatives, EachOne())
 
 
 @pytest.mark.parametrize(("use", "what"), [(bool, "truth"), (hash, "hash"), (iter, "items")])
@@ -39,3 +47,44 @@ def test_the_first_choice_is_found_in_nested_containers():
     assert first_union((0, [{"a": one}], choice(3, 4))) is one
     assert first_union((0, [1])) is None
     assert replace_union(one, 5, (0, {"a": one})) == (0, {"a": 5})
+
+
+def test_a_decorated_function_is_called_for_each_alternative():
+    @over_unions("left", "right")
+    def pair(left, sign, right=0):
+        return (left, sign, right)
+
+    assert pair(1, "+", 2) == (1, "+", 2)
+    assert pair(choice(1, 2), "+") == [(1, "+", 0), (2, "+", 0)]
+    assert pair(choice(1, 2), "+", choice(3, 4)) == [
+        [(1, "+", 3), (1, "+", 4)],
+        [(2, "+", 3), (2, "+", 4)],
+    ]
+
+
+def test_a_decorated_function_is_called_for_each_alternative_of_a_starred_parameter():
+    @over_unions("items")
+    def listed(first, *items):
+        return (first, *items)
+
+    union = choice(1, 2)
+    assert listed(union, 3) == (union, 3)
+    assert listed(0, 3, choice(1, 2)) == [(0, 3, 1), (0, 3, 2)]
+
+
+def test_an_undefined_alternative_reaches_only_a_function_that_asks_for_it():
+    @over_unions("value")
+    def used(value):
+        return value
+
+    @over_unions("value", undefined=True)
+    def asked(value):
+        return value is None
+
+    assert used(choice(None, 1)) == [1]
+    assert asked(choice(None, 1)) == [True, False]
+
+
+def test_a_decorator_names_parameters_of_its_function():
+    with pytest.raises(AssertionError, match="has no parameter of that name"):
+        over_unions("other")(lambda value: value)

@@ -71,4 +71,4 @@ def select(recorder: Recorder, condition: Condition, yes: Result, no: Result) ->
 
 def as_union(recorder: Recorder, condition: torch.SymBool) -> Union:
     """A symbolic bool as one of False and True."""
-    return Union(to_int(recorder, condition), (False, True), recorder.apply)
+    return Union(to_int(recorder, condition), (False, True), recorder)

@@ -325,7 +325,7 @@ class ValueBuilder:
                 return CapturedText(next(self.leaves))
             case UnionKind():
                 tag = self.recorder.number("int", next(self.leaves))
-                return Union(tag, tuple(map(self.build, kind.alternatives)), self.recorder.apply)
+                return Union(tag, tuple(map(self.build, kind.alternatives)), self.recorder)
             case Bottom():
                 return NOTHING
         new = self._list(kind) if isinstance(kind, ListKind) else self._container(kind, path)

@@ -98,7 +98,7 @@ def lookup(session: Session, table: Staged, key: Staged, default: Staged = MISSI
         raise_if(session.recorder, position == len(keys), KeyError(key))
     values = (*(table[one] for one in keys), *(() if default is MISSING else (default,)))
     recorder = session.recorder
-    return recorder.apply_all(Union(position, values, recorder.apply), lambda one: one)
+    return recorder.apply_all(Union(position, values, recorder), lambda one: one)
 
 
 def get(session: Session, owner: Table, key: object, default: object = None) -> Staged:

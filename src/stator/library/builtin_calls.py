@@ -47,7 +47,7 @@ from stator.values.symbolic import (
     Number,
     Undefined,
 )
-from stator.values.union import Union, distribute
+from stator.values.union import Union, over_unions
 
 PYTHON_TYPES = {
     torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
@@ -118,11 +118,10 @@ class BuiltinCalls:
 
     # ---- casts
 
+    @over_unions("value")
     def _cast(
         self, function: Callable[[Staged], Staged], value: object, number: Callable[..., Staged]
     ) -> Staged:
-        if isinstance(value, Union):
-            return self.recorder.apply(value, lambda one: self._cast(function, one, number))
         if isinstance(value, CapturedArray):
             value = value.tensor
         if isinstance(value, torch.Tensor):
@@ -156,14 +155,13 @@ class BuiltinCalls:
 
     # ---- sizes and iteration
 
+    @over_unions("value")
     def _len(self, value: Staged) -> Staged:
         method = user_method(value, "__len__")
         if method is not None:
             return self.session.interpreter.call(method, value)
         if isinstance(value, CapturedArray):
             value = value.tensor
-        if isinstance(value, Union):
-            return self.recorder.apply(value, self._len)
         if isinstance(value, torch.Tensor):
             if value.dim() == 0:
                 raise TypeError("len() of a 0-d tensor")
@@ -176,9 +174,8 @@ class BuiltinCalls:
             return lists.list_length(self.recorder, value)
         return len(value)
 
+    @over_unions("args")
     def _range(self, *args: object) -> Staged:
-        if any(isinstance(arg, Union) for arg in args):
-            return distribute(lambda *a: self._range(*a), args, {})
         bounds = [index(self.recorder, arg) for arg in args]
         known = range(*(2 if isinstance(bound, Number) else bound for bound in bounds))
         if not any(isinstance(bound, Number) for bound in bounds):
@@ -204,10 +201,9 @@ class BuiltinCalls:
             self.recorder, value
         )
 
+    @over_unions("values")
     def _enumerate(self, values: Staged, start: Staged = 0) -> Staged:
         start = index(self.recorder, start)
-        if isinstance(values, Union):
-            return self.recorder.apply(values, lambda one: self._enumerate(one, start))
         if isinstance(values, StagedGenerator):
             return self._run(definitions.enumerated, values, start)
         found = self._indexed((values,))
@@ -291,9 +287,8 @@ class BuiltinCalls:
 
     # ---- questions about types and attributes
 
+    @over_unions("value", undefined=True)
     def _isinstance(self, value: Staged, classes: Staged) -> Staged:
-        if isinstance(value, Union):
-            return self.recorder.apply_all(value, lambda one: self._isinstance(one, classes))
         if isinstance(value, Undefined):
             raise value.error()
         if lists.is_captured(value) and value.is_tuple:
@@ -315,12 +310,11 @@ class BuiltinCalls:
             return cls.error.is_a(error_names(flat_classes(classes)))
         return issubclass(cls, classes)
 
+    @over_unions("args")
     def _type(self, *args: Staged, **kwargs: Staged) -> Staged:
         if len(args) != 1:
             return type(*args, **kwargs)
         value = args[0]
-        if isinstance(value, Union):
-            return self.recorder.apply(value, self._type)
         if isinstance(value, CaughtError):
             return CaughtType(value)
         if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
@@ -329,9 +323,8 @@ class BuiltinCalls:
             return tuple
         return next((p for c, p in PYTHON_TYPES.items() if isinstance(value, c)), type(value))
 
+    @over_unions("name")
     def _getattr(self, obj: Staged, name: Staged, *default: object) -> Staged:
-        if isinstance(name, Union):
-            return self.recorder.apply(name, lambda one: self._getattr(obj, one, *default))
         if not default:
             return self.session.interpreter.get(obj, name)
         has = self._hasattr(obj, name)
@@ -342,9 +335,8 @@ class BuiltinCalls:
             lambda: default[0],
         )
 
+    @over_unions("obj", undefined=True)
     def _hasattr(self, obj: object, name: str) -> Staged:
-        if isinstance(obj, Union):
-            return self.recorder.apply_all(obj, lambda one: self._hasattr(one, name))
         held: Any = getattr(obj, "__dict__", {}).get(name)
         if maybe_absent(held):
             return self.recorder.apply_all(held, lambda one: not isinstance(one, Undefined))
@@ -357,9 +349,8 @@ class BuiltinCalls:
     def _setattr(self, obj: object, name: str, value: object) -> None:
         self.session.interpreter.set(obj, name, value)
 
+    @over_unions("value", undefined=True)
     def _callable(self, value: object) -> Staged:
-        if isinstance(value, Union):
-            return self.recorder.apply_all(value, callable)
         return callable(value)
 
     def _refuse_identity(self, value: object) -> int:
@@ -397,10 +388,9 @@ class BuiltinCalls:
             return self._run(definition, items, **options)
         return python(*args, **options)
 
+    @over_unions("items")
     def _sorted(self, items: object, **options: object) -> Staged:
         """`sorted`: by exchanges that the program makes, where it compares captured values."""
-        if isinstance(items, Union):
-            return self.recorder.apply(items, lambda one: self._sorted(one, **options))
         key, reverse = (
             options.get("key"),
             self.session.interpreter.truth(options.get("reverse", False)),

@@ -22,7 +22,7 @@ from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
 from stator.values.symbolic import CapturedComplex, Number
-from stator.values.union import Union, distribute, first_union
+from stator.values.union import distribute, first_union, over_unions
 
 PYTHON_TYPES: dict[type, type] = {
     torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
@@ -249,11 +249,10 @@ def absolute(session: Session, number: Staged) -> Staged:
     return abs(number)
 
 
+@over_unions("value")
 def rounded(session: Session, value: Staged, digits: Staged = None) -> Staged:
     """`round(value, digits)`."""
     recorder = session.recorder
-    if isinstance(value, Union):
-        return recorder.apply(value, lambda one: rounded(session, one, digits))
     if isinstance(value, torch.SymBool):
         value = index(recorder, value)
     if isinstance(value, torch.SymFloat) and digits is None:

@@ -23,7 +23,7 @@ from stator.values.arrays import CapturedArray
 from stator.values.kinds import Kind, ListKind, NumberKind, TensorKind, column_types
 from stator.values.staged import Columns, StagedList
 from stator.values.symbolic import Number, kind_of_number
-from stator.values.union import Union, distribute, first_union
+from stator.values.union import Union, distribute, first_union, over_unions
 
 
 def tensor_item(session: Session, tensor: torch.Tensor) -> Staged:
@@ -87,10 +87,9 @@ def _list_op(
     return list_of(Columns(kind, (value,), tuple))
 
 
+@over_unions("tensor")
 def squeeze(session: Session, tensor: torch.Tensor, dim: Staged = None) -> Staged:
     """`tensor.squeeze(dim)`: where only a run knows whether a size is 1, either rank comes out."""
-    if isinstance(tensor, Union):
-        return session.recorder.apply(tensor, lambda one: squeeze(session, one, dim))
     rank = tensor.dim()
     dims = range(rank) if dim is None else (dim,) if isinstance(dim, int) else dim
     chosen = sorted({one % rank for one in dims} if rank else ())
@@ -172,12 +171,11 @@ def new_tensor(session: Session, data: Staged, *args: Staged, **kwargs: Staged) 
     return made.requires_grad_() if kwargs.get("requires_grad") else made
 
 
+@over_unions("data")
 def as_tensor(session: Session, data: Staged, *args: Staged, **kwargs: Staged) -> torch.Tensor:
     """`torch.as_tensor(data)`."""
     if isinstance(data, CapturedArray):
         data = data.tensor
-    if isinstance(data, Union):
-        return distribute(lambda d: as_tensor(session, d, *args, **kwargs), (data,), {})
     if isinstance(data, torch.Tensor):  # the tensor itself: no copy, and with its gradient
         return _converted(data, *args, **kwargs)
     if lists.is_captured(data) or _has_number(data):

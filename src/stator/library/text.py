@@ -19,7 +19,7 @@ from stator.values.annotations import Staged
 from stator.values.containers import is_plain_object
 from stator.values.staged import is_table, python_name
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError, Number
-from stator.values.union import Symbolic, Union
+from stator.values.union import Symbolic, Union, over_unions
 
 PERCENT_FIELD = re.compile(
     r"%(?P<name>\(\w*\))?(?P<flags>[-+ #0]*)(?P<width>\d*|\*)(?P<precision>(?:\.(?:\d*|\*))?)"
@@ -42,6 +42,7 @@ def is_text_symbolic(value: object) -> bool:
     return isinstance(value, Symbolic | CaughtError) or is_captured(value)
 
 
+@over_unions("value")
 def format_value(session: Session, value: Staged, conversion: str | None, spec: Staged) -> Staged:
     """`{value!conversion:spec}` of an f-string."""
     recorder = session.recorder
@@ -49,8 +50,6 @@ def format_value(session: Session, value: Staged, conversion: str | None, spec: 
         if conversion in ("r", "a"):
             raise value.refused()
         value = value.text(recorder.sees_value)
-    if isinstance(value, Union):
-        return recorder.apply(value, lambda one: format_value(session, one, conversion, spec))
     if not is_text_symbolic(value) and not isinstance(spec, CapturedText):
         converted = CONVERSIONS[conversion](value) if conversion else value
         return format(converted, spec or "")

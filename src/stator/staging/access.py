@@ -45,7 +45,7 @@ from stator.values.staged import (
     python_name,
 )
 from stator.values.symbolic import CapturedComplex, HostObject, Number, Undefined
-from stator.values.union import Union, distribute
+from stator.values.union import Union, distribute, over_unions
 
 MAX_CHOICES = 64  # a sequence longer than this is not chosen from item by item
 LIST_LIKE = (
@@ -66,10 +66,9 @@ REFUSED_ATTRIBUTES = {
 }
 
 
+@over_unions("obj")
 def get(session: Session, obj: Staged, name: str) -> Staged:
     """`obj.name`."""
-    if isinstance(obj, Union):
-        return session.recorder.apply(obj, lambda one: get(session, one, name))
     if isinstance(obj, torch.Tensor) and (
         name in REFUSED_ATTRIBUTES or (name == "is_leaf" and obj.requires_grad)
     ):
@@ -142,11 +141,9 @@ def shadowed(session: Session, value: object) -> Staged:
     return session.stand_in(value) if type(value) is list else value
 
 
+@over_unions("obj")
 def set_attribute(session: Session, obj: object, name: str, value: object) -> None:
     """`obj.name = value`."""
-    if isinstance(obj, Union):
-        session.recorder.apply(obj, lambda one: set_attribute(session, one, name, value))
-        return
     own = user_method(obj, "__setattr__")
     if own is not None:
         session.interpreter.call_method(own, obj, name, value)
@@ -281,7 +278,7 @@ def _for_each_bound(session: Session, bound: Staged, length: int, function: Stag
     """`function(bound)`, for each bound of a slice that makes a difference."""
     at = torch.sym_max(0, select(session.recorder, bound < 0, bound + length, bound))
     position = torch.sym_min(at, length)
-    choices = Union(position, tuple(range(length + 1)), session.recorder.apply)
+    choices = Union(position, tuple(range(length + 1)), session.recorder)
     return session.recorder.apply_all(choices, function)
 
 
@@ -293,7 +290,7 @@ def _choose_item(session: Session, items: list[object], key: torch.SymInt, what:
     if not items:
         return None
     position = key % count  # negative numbers count from the end
-    return recorder.apply_all(Union(position, tuple(items), recorder.apply), lambda one: one)
+    return recorder.apply_all(Union(position, tuple(items), recorder), lambda one: one)
 
 
 def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:

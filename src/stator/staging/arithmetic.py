@@ -28,7 +28,7 @@ from stator.state.session import VIEWS, Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedList
 from stator.values.symbolic import CapturedComplex, CapturedText, Number, kind_of_number
-from stator.values.union import Union, distribute
+from stator.values.union import over_unions
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
@@ -45,12 +45,11 @@ CAPTURED = (Number, CapturedComplex)
 PLAIN = (torch.Tensor, int, float, complex)
 
 
+@over_unions("left", "right")
 def arithmetic(session: Session, left: object, sign: str, right: object) -> Staged:
     """`left SIGN right`."""
     if isinstance(left, PLAIN) and isinstance(right, PLAIN):
         return PYTHON[sign](left, right)
-    if isinstance(left, Union) or isinstance(right, Union):
-        return distribute(lambda a, b: arithmetic(session, a, sign, b), (left, right), {})
     if isinstance(left, VIEWS) or isinstance(right, VIEWS):
         refuse_open_views(session, left, right)
     if sign == "|" and isinstance(left, dict) and isinstance(right, dict):
@@ -154,10 +153,9 @@ def _is_bitwise(left: object, sign: str, right: object) -> bool:
     return not (sign in ("<<", ">>") and isinstance(right, int) and right >= 0)
 
 
+@over_unions("value")
 def unary(session: Session, sign: str, value: object) -> Staged:
     """`-value`, `+value` or `~value`."""
-    if isinstance(value, Union):
-        return session.recorder.apply(value, lambda one: unary(session, sign, one))
     if isinstance(value, torch.SymBool):
         value = to_int(session.recorder, value)
     if sign == "~" and isinstance(value, torch.SymInt):

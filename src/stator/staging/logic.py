@@ -33,7 +33,7 @@ from stator.state.session import VIEWS, Session
 from stator.values.annotations import Code, Staged
 from stator.values.staged import StagedList, StagedSet, is_table
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtType, Number, Undefined
-from stator.values.union import Symbolic, Union, distribute
+from stator.values.union import Symbolic, Union, over_unions
 
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -120,6 +120,11 @@ def compare(session: Session, left: object, sign: str, right: object) -> Staged:
     if sign in ("in", "not in"):
         found = _contains(session, right, left)
         return not_(session, found) if sign == "not in" else found
+    return _compare(session, left, sign, right)
+
+
+@over_unions("left", "right")
+def _compare(session: Session, left: object, sign: str, right: object) -> Staged:
     if isinstance(left, CaughtType) or isinstance(right, CaughtType):
         return _is_class(session, left, sign, right)
     if isinstance(left, VIEWS) or isinstance(right, VIEWS):
@@ -127,8 +132,6 @@ def compare(session: Session, left: object, sign: str, right: object) -> Staged:
     left, right = session.staged(left), session.staged(right)
     refuse_identity(left)
     refuse_identity(right)
-    if isinstance(left, Union) or isinstance(right, Union):
-        return distribute(lambda a, b: compare(session, a, sign, b), (left, right), {})
     if any(isinstance(one, Number | CapturedText | CapturedComplex) for one in (left, right)):
         return _compare_captured(session, plain_number(left), sign, plain_number(right))
     if sign in ORDER and _is_symbolic_sequence(left, right):
@@ -195,11 +198,8 @@ def test_chain(session: Session, left: object, *links: tuple[str, Code]) -> Cond
     return test_and(session, result, lambda: test_chain(session, right, *rest))
 
 
+@over_unions("left", "right", undefined=True)
 def _is(session: Session, left: object, right: object) -> Staged:
-    if isinstance(left, Union):
-        return session.recorder.apply_all(left, lambda one: _is(session, one, right))
-    if isinstance(right, Union):
-        return _is(session, right, left)
     if isinstance(left, Undefined):
         raise left.error()
     if isinstance(left, torch.SymBool) and isinstance(right, bool):
@@ -317,13 +317,12 @@ def same(session: Session, left: object, right: object) -> Staged:
     return truth(session, compare(session, left, "==", right))
 
 
+@over_unions("container", "item")
 def _contains(session: Session, container: Staged, item: Staged) -> Staged:
     """`item in container`."""
     container = session.staged(container)
     refuse_outside_iterator(session, container)
     refuse_identity(container)
-    if isinstance(container, Union) or isinstance(item, Union):
-        return distribute(lambda c, i: _contains(session, c, i), (container, item), {})
     if isinstance(container, torch.Tensor):
         return truth(session, (container == item).any())
     if is_table(container) or (

@@ -15,15 +15,14 @@ from stator.staging.logic import and_, compare
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedList
-from stator.values.union import Union
+from stator.values.union import over_unions
 
 SELF_MATCHING = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 
 
+@over_unions("value", undefined=True)
 def is_sequence(session: Session, value: object, size: int, starred: bool) -> Staged:
     """Is `value` a list or tuple with `size` items (or more, with a star)?"""
-    if isinstance(value, Union):
-        return session.recorder.apply_all(value, lambda v: is_sequence(session, v, size, starred))
     if not isinstance(value, list | tuple | range | collections.deque) or isinstance(
         value, torch.Size
     ):
@@ -42,10 +41,9 @@ def rest_of_sequence(session: Session, value: Staged, before: int, after: int) -
     return StagedList(taken)
 
 
+@over_unions("value", undefined=True)
 def has_keys(session: Session, value: object, keys: tuple[object, ...]) -> Staged:
     """Is `value` a mapping with all of `keys`?"""
-    if isinstance(value, Union):
-        return session.recorder.apply_all(value, lambda v: has_keys(session, v, keys))
     if not isinstance(value, Mapping):
         return False
     tests = [lambda key=key: compare(session, key, "in", value) for key in keys]

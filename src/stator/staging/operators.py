@@ -38,7 +38,7 @@ from stator.state.session import Session
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
 from stator.values.staged import StagedList, is_table
 from stator.values.symbolic import CaughtError, Undefined
-from stator.values.union import Union
+from stator.values.union import Union, over_unions
 
 IN_PLACE = {
     "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv,
@@ -279,17 +279,10 @@ class Staging:
         """`del obj[key]`."""
         access.delitem(self.session, obj, key)
 
+    @over_unions("left", "right")
     def augmented(self, sign: str, left: Staged, right: Staged) -> Staged:
         """`left SIGN= right`: in place where the object can."""
         left = self.session.staged(left)
-        if isinstance(left, Union) or isinstance(right, Union):
-            chosen = left if isinstance(left, Union) else right
-            return self.recorder.apply(
-                chosen,
-                lambda one: self.augmented(
-                    sign, one if chosen is left else left, one if chosen is right else right
-                ),
-            )
         if isinstance(left, StagedList):
             return self._augmented_list(sign, left, right)
         method = user_method(left, f"__i{IN_PLACE[sign].__name__[1:].rstrip('_')}__")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import inspect
 import operator
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import torch
 
@@ -13,24 +15,34 @@ from stator.frames import current_place
 from stator.values.staged import ARGUMENTS, python_name, shown
 from stator.values.symbolic import CapturedComplex, CapturedText
 
-Apply = Callable[["Union", Callable[[Any], Any]], Any]
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Branches(Protocol):
+    """Records a branch for each alternative of a union. The recorder does."""
+
+    def apply(self, union: Union, function: Callable[[Any], Any], /) -> Any:
+        """`function` of the alternative that a run has; an undefined one raises."""
+
+    def apply_all(self, union: Union, function: Callable[[Any], Any], /) -> Any:
+        """The same, and an undefined alternative is given to `function` as it is."""
 
 
 class Union:
     """One of `alternatives`: number `tag` says which. A use of it uses each in a branch."""
 
-    def __init__(self, tag: object, alternatives: tuple[Any, ...], apply: Apply) -> None:
-        self.__dict__.update(tag=tag, alternatives=alternatives, apply=apply)
+    def __init__(self, tag: object, alternatives: tuple[Any, ...], branches: Branches) -> None:
+        self.__dict__.update(tag=tag, alternatives=alternatives, branches=branches)
 
     def __getattr__(self, name: str) -> Any:
-        return self.apply(self, lambda value: getattr(value, name))
+        return self.branches.apply(self, lambda value: getattr(value, name))
 
     def __setattr__(self, name: str, new: object) -> None:
-        self.apply(self, lambda value: setattr(value, name, new))
+        self.branches.apply(self, lambda value: setattr(value, name, new))
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
         """A method of a union, called by code that is not converted."""
-        return self.apply(self, lambda value: value(*args, **kwargs))
+        return self.branches.apply(self, lambda value: value(*args, **kwargs))
 
     def __repr__(self) -> str:
         return f"<one of {', '.join(repr(value) for value in self.alternatives)}>"
@@ -74,7 +86,36 @@ def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> A
         new_args, new_kwargs = replace_union(union, value, (args, kwargs))
         return distribute(func, new_args, new_kwargs)
 
-    return union.apply(union, with_alternative)
+    return union.branches.apply(union, with_alternative)
+
+
+def over_unions(*names: str, undefined: bool = False) -> Callable[[Function], Function]:
+    """Make a function take unions for its parameters `names`: it is called for each alternative.
+
+    With `undefined`, an alternative that is undefined is given to the function too; otherwise a run
+    that has it raises.
+    """
+
+    def decorate(function: Function) -> Function:
+        parameters = inspect.signature(function).parameters
+        where = {name: at for at, name in enumerate(parameters) if name in names}
+        assert len(where) == len(names), f"{function.__qualname__} has no parameter of that name"
+        starred = any(parameters[name].kind is inspect.Parameter.VAR_POSITIONAL for name in names)
+        positions = tuple(where.values())
+
+        @functools.wraps(function)
+        def for_each(*args: Any, **kwargs: Any) -> Any:
+            asked = range(positions[-1], len(args)) if starred else positions
+            at = next((k for k in asked if k < len(args) and isinstance(args[k], Union)), None)
+            if at is None:
+                return function(*args, **kwargs)
+            union, before, after = args[at], args[:at], args[at + 1 :]
+            apply = union.branches.apply_all if undefined else union.branches.apply
+            return apply(union, lambda one: for_each(*before, one, *after, **kwargs))
+
+        return for_each  # type: ignore[return-value]
+
+    return decorate
 
 
 def first_union(tree: object) -> Union | None:
