@@ -15,7 +15,7 @@ from typing import ParamSpec, TypeVar
 from stator import logs
 from stator.location import Location
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 STAGING = "stator__"  # the name under which rewritten code finds what it calls
@@ -145,11 +145,11 @@ def hide_library_frames(error: BaseException) -> None:
         chain = chain.__cause__ or chain.__context__
 
 
-def user_facing(function: Callable[Given, Result]) -> Callable[Given, Result]:
+def user_facing(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """`function`, whose errors come without library frames: for what users call."""
 
     @functools.wraps(function)
-    def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
         except Exception as error:

@@ -45,7 +45,7 @@ def _position(structure: shape.Structure, keys: list[object]) -> int | None:
         return structure.tag
     if isinstance(structure, shape.RuntimeList):
         return _position(structure.item, keys[1:])
-    if isinstance(structure, shape.Fixed) or not keys:
+    if isinstance(structure, shape.ConstantValue) or not keys:
         return None
     names: tuple[object, ...] = tuple(structure.keys)
     if keys[0] not in names:

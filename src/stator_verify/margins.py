@@ -79,15 +79,15 @@ def _tensor(value: Any) -> torch.Tensor | None:
     return None
 
 
-Given = list[Any]
+Arguments = list[Any]
 Known = list[Margin | None]
-Rule = Callable[[Given, Known], Margin | None]
+Rule = Callable[[Arguments, Known], Margin | None]
 
 
 def _ordered(sign: int) -> Rule:
     """A > b (1), a < b (-1)."""
 
-    def rule(given: Given, _: Known) -> Margin | None:
+    def rule(given: Arguments, _: Known) -> Margin | None:
         first, second = map(_tensor, given[:2])
         return None if first is None or second is None else sign * (first - second)
 
@@ -97,7 +97,7 @@ def _ordered(sign: int) -> Rule:
 def _equal(sign: int) -> Rule:
     """A == b (1), a != b (-1); of a condition and a truth value, what that says."""
 
-    def rule(given: Given, known: Known) -> Margin | None:
+    def rule(given: Arguments, known: Known) -> Margin | None:
         if known[0] is not None and _is_truth(given[0]) and isinstance(given[1], bool | int):
             return known[0] * (sign if given[1] else -sign)
         first, second = map(_tensor, given[:2])
@@ -112,11 +112,11 @@ def _is_truth(value: Any) -> bool:
     )
 
 
-def _negated(_: Given, known: Known) -> Margin | None:
+def _negated(_: Arguments, known: Known) -> Margin | None:
     return None if known[0] is None else -known[0]
 
 
-def _passed_on(given: Given, known: Known) -> Margin | None:
+def _passed_on(given: Arguments, known: Known) -> Margin | None:
     margin, value = known[0], given[0]
     if margin is None:
         return _of_number(value)
@@ -131,28 +131,28 @@ def _of_number(value: Any) -> Margin | None:
     return found.abs().reshape(()) if found is not None and found.numel() == 1 else None
 
 
-def _any(given: Given, known: Known) -> Margin | None:
+def _any(given: Arguments, known: Known) -> Margin | None:
     margin = _elements(given, known)
     return margin.amax() if margin is not None else None
 
 
-def _all(given: Given, known: Known) -> Margin | None:
+def _all(given: Arguments, known: Known) -> Margin | None:
     margin = _elements(given, known)
     return margin.amin() if margin is not None else None
 
 
-def _elements(given: Given, known: Known) -> Margin | None:
+def _elements(given: Arguments, known: Known) -> Margin | None:
     if known[0] is None and isinstance(given[0], torch.Tensor) and given[0].dtype == torch.bool:
         known = [given[0].to(torch.float64) * 2 - 1]
     return known[0] if known[0] is not None and known[0].numel() else None
 
 
-def _both(_: Given, known: Known) -> Margin | None:
+def _both(_: Arguments, known: Known) -> Margin | None:
     first, second = known[:2]
     return first if second is None else second if first is None else torch.minimum(first, second)
 
 
-def _either(_: Given, known: Known) -> Margin | None:
+def _either(_: Arguments, known: Known) -> Margin | None:
     first, second = known[:2]
     return first if second is None else second if first is None else torch.maximum(first, second)
 

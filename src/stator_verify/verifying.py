@@ -149,7 +149,7 @@ class ObservedRuns:
 
 
 @dataclasses.dataclass(frozen=True)
-class Verified:
+class VerificationTarget:
     """A function or a module that is being verified, and its static form."""
 
     call: Callable[..., Any]
@@ -252,14 +252,14 @@ def _objects(examples: Sequence[Example]) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def _verified(function: Any) -> Iterator[Verified]:
+def _verified(function: Any) -> Iterator[VerificationTarget]:
     """`function` with a static form that can be observed; afterwards it is what it was."""
     if isinstance(function, torch.nn.Module):
         static, cache = _static_form(function.forward)
         before = vars(function).get("forward")
         vars(function)["forward"] = static
         try:
-            yield Verified(function, static, cache, function, function)
+            yield VerificationTarget(function, static, cache, function, function)
         finally:
             if before is None:
                 del vars(function)["forward"]
@@ -276,7 +276,7 @@ def _verified(function: Any) -> Iterator[Verified]:
     owner = getattr(original, "__self__", None)
     module = owner if isinstance(owner, torch.nn.Module) else None
     root = owner if isinstance(original, types.MethodType) else original
-    yield Verified(static, static, cache, module, root)
+    yield VerificationTarget(static, static, cache, module, root)
 
 
 def _static_form(function: Any) -> tuple[StaticFunction, VerifiedPrograms]:
@@ -289,12 +289,12 @@ def _static_form(function: Any) -> tuple[StaticFunction, VerifiedPrograms]:
 # ---- the backends: add one here
 
 
-def _program_backend(one: Verified, _: Path) -> Backend:
+def _program_backend(one: VerificationTarget, _: Path) -> Backend:
     """The captured program in the interpreter."""
     return lambda _: one.program()
 
 
-def _saved_backend(one: Verified, folder: Path) -> Backend:
+def _saved_backend(one: VerificationTarget, folder: Path) -> Backend:
     """The program saved, loaded, and run in the interpreter."""
     loaded: dict[int, TranslatedLayer] = {}
     kept: list[ConcreteProgram] = []  # so that an id stays its own
@@ -320,7 +320,7 @@ def _saved_backend(one: Verified, folder: Path) -> Backend:
     return target
 
 
-def _saved(one: Verified, concrete: ConcreteProgram, path: Path) -> TranslatedLayer:
+def _saved(one: VerificationTarget, concrete: ConcreteProgram, path: Path) -> TranslatedLayer:
     args, kwargs = concrete.specs
     request = Request("forward", one.static, args, kwargs, None)
     write_capture(path, capture_all([request], one.owner), one.owner, {})
@@ -329,6 +329,6 @@ def _saved(one: Verified, concrete: ConcreteProgram, path: Path) -> TranslatedLa
     return copy.deepcopy(load(path))
 
 
-BACKENDS: Mapping[str, Callable[[Verified, Path], Backend]] = MappingProxyType(
+BACKENDS: Mapping[str, Callable[[VerificationTarget, Path], Backend]] = MappingProxyType(
     {"program": _program_backend, "saved": _saved_backend}
 )

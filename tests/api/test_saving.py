@@ -433,14 +433,14 @@ def test_the_program_of_a_loaded_model_can_be_read(tmp_path):
     assert again(Net(), tmp_path, ANY).program().name == "forward"
 
 
-class Kept:
+class KeptState:
     def __init__(self, keys, kind):
         self.keys, self.kind, self.place = keys, kind, torch.device("cpu")
 
 
 def test_an_object_in_the_result_comes_back_as_a_record_of_its_attributes(tmp_path):
     def f(x):
-        return Kept([x * 2, x.shape[0]], x.dtype), x.sum()
+        return KeptState([x * 2, x.shape[0]], x.dtype), x.sum()
 
     stator.save(f, tmp_path / "model", [InputSpec([None])])
     kept, total = stator.load(tmp_path / "model")(torch.ones(3))

@@ -630,7 +630,7 @@ def test_a_global_that_a_thread_changes_is_followed_by_the_other():
     assert static(torch.ones(1)).item() == 11
 
 
-class Kept(torch.nn.Module):
+class KeptState(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.linear = torch.nn.Linear(2, 2)
@@ -648,7 +648,7 @@ def plus_one(x):
 @pytest.mark.parametrize(
     "copied", [copy.deepcopy, copy.copy, lambda model: pickle.loads(pickle.dumps(model))]
 )
-@pytest.mark.parametrize("make", [Kept, lambda: stator.to_static(torch.nn.Linear(2, 2))])
+@pytest.mark.parametrize("make", [KeptState, lambda: stator.to_static(torch.nn.Linear(2, 2))])
 def test_a_module_with_a_static_forward_is_copied_with_it(make, copied):
     model, x = make(), torch.randn(3, 2)
     want = model(x)
@@ -659,7 +659,7 @@ def test_a_module_with_a_static_forward_is_copied_with_it(make, copied):
 
 
 def test_a_copy_of_a_module_runs_on_weights_of_its_own():
-    for model in (Kept(), stator.to_static(torch.nn.Linear(2, 2))):
+    for model in (KeptState(), stator.to_static(torch.nn.Linear(2, 2))):
         x = torch.randn(3, 2)
         want = model(x)
         for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):

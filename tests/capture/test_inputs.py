@@ -8,7 +8,7 @@ import torch
 from stator.capture.branches import apply_to_all, apply_variant
 from stator.capture.inputs import InputReader, TensorSpec
 from stator.capture.recorder import Recorder
-from stator.program.structure import Fixed, Leaf, Sequence
+from stator.program.structure import ConstantValue, Leaf, Sequence
 from stator.values.staged import StagedList
 
 Pair = collections.namedtuple("Pair", "a b")
@@ -36,7 +36,11 @@ def test_a_size_of_none_is_symbolic(reader):
 
 def test_python_values_are_fixed(reader):
     inputs = reader.read((1, "a", None), {})
-    assert inputs.structure.items[0].items == (Fixed(1), Fixed("a"), Fixed(None))
+    assert inputs.structure.items[0].items == (
+        ConstantValue(1),
+        ConstantValue("a"),
+        ConstantValue(None),
+    )
     assert inputs.values == []
 
 

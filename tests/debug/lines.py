@@ -14,7 +14,7 @@ import torch
 import stator
 from stator.debug.stepping.frame import Way
 from stator.debug.stepping.history import copied, is_same
-from stator.debug.stepping.variables import Unknown
+from stator.debug.stepping.variables import ForeignValue
 
 EVERY_LINE = Way("next_line", sys.maxsize)
 COMPREHENSIONS = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")
@@ -97,7 +97,7 @@ def _differs(eager: list[Event], at: int, event: Event) -> str:
     then = next(after, now)
     for name, value in event.variables.items():
         known = [held[name] for held in (now, then) if name in held]
-        if isinstance(value, Unknown) or not known or not all(map(_is_plain, known)):
+        if isinstance(value, ForeignValue) or not known or not all(map(_is_plain, known)):
             continue
         if not any(is_same(one, value) for one in known):
             return f"{name} is {value!r}, in eager {known[0]!r}"

@@ -12,7 +12,7 @@ from stator.debug.difference import program_changes
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.sizes import Symbol
-from stator.program.structure import Fixed, Leaf, Mapping, Sequence
+from stator.program.structure import ConstantValue, Leaf, Mapping, Sequence
 from stator.program.types import TensorType
 from stator.program.verifier import verify
 from tests.zoo.whole import PROGRAMS
@@ -241,7 +241,7 @@ def test_a_size_that_stands_for_two_is_a_difference():
     def given(*sizes):
         pairs = zip("ab", sizes, strict=True)
         values = tuple(Value(name, TensorType("float32", (size,))) for name, size in pairs)
-        return Program("p", values, (), Block(), Fixed(None), Fixed(None))
+        return Program("p", values, (), Block(), ConstantValue(None), ConstantValue(None))
 
     s0, s1 = Symbol("s0"), Symbol("s1")
     one, other = given(s0, s0), given(s0, s1)

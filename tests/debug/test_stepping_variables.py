@@ -6,7 +6,7 @@ import torch
 
 import stator
 from stator.capture.inputs import TensorSpec
-from stator.debug.stepping.variables import Computed, Unknown, VariableListener
+from stator.debug.stepping.variables import ComputedNumber, ForeignValue, VariableListener
 from stator.program.ir import Value, ops_in
 from stator.staging.trace import trace
 
@@ -81,7 +81,7 @@ def test_a_number_without_a_value_is_an_expression_of_those_that_have_one():
     program, scenes = scenes_of(f)
     *_, last = program.body.ops
     (rows,) = shown(scenes, last)["rows"]
-    assert isinstance(rows, Value | Computed)
+    assert isinstance(rows, Value | ComputedNumber)
 
 
 def test_what_is_not_of_the_program_is_named():
@@ -91,7 +91,7 @@ def test_what_is_not_of_the_program_is_named():
 
     program, scenes = scenes_of(f)
     held = shown(scenes, program.body.ops[0])["layer"]
-    assert held == Unknown("function relu")
+    assert held == ForeignValue("function relu")
     assert repr(held) == "<function relu>"
 
 

@@ -18,7 +18,7 @@ from stator.library import modules
 from stator.library.float_arguments import record_with_floats
 from stator.program.ir import Block, Value
 from stator.program.program import Program
-from stator.program.structure import Fixed, Leaf, Mapping, Sequence
+from stator.program.structure import ConstantValue, Leaf, Mapping, Sequence
 from stator.program.structure import RuntimeList as ColumnsOf
 from stator.program.types import NumberType
 from stator.source.fence import check
@@ -209,7 +209,7 @@ def test_an_op_that_torch_cannot_trace_with_open_sizes():
 
 def test_an_input_that_is_used_and_not_fed():
     value = Value("x", NumberType("int"))
-    program = Program("p", (value,), (), Block(), Fixed(None), Fixed(None))
+    program = Program("p", (value,), (), Block(), ConstantValue(None), ConstantValue(None))
     error = _not_fed(program, value, [], [], lambda _: False)
     assert error.problem == "the program uses the input `x`, which is not among the feeds (none)"
     assert error.fix == "add `x` to the feeds"
@@ -279,7 +279,7 @@ def test_a_model_without_forward_is_no_inference_model(tmp_path):
 
 
 def test_structures_that_no_program_has():
-    assert said(flatten_inputs, Fixed(None), (), {}, types=())[0] == (
+    assert said(flatten_inputs, ConstantValue(None), (), {}, types=())[0] == (
         "an input structure is a pair: a tuple of arguments and a dict of them"
     )
     listed = Sequence("tuple", (Sequence("tuple", (ColumnsOf(Leaf(0)),)), Mapping((), ())))

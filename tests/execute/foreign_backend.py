@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import torch
 
-from stator.execute.backend import Capability, Outcome, Raised, Run, RunOptions
+from stator.execute.backend import Capability, Outcome, RaisedError, Run, RunOptions
 from stator.execute.interpreter import INTERPRETER, Runner
 from stator.execute.selection import Provider
 from stator.program.program import Program
@@ -50,7 +50,7 @@ class ForeignBackend:
 
 def without_error(outcome: Outcome) -> Outcome:
     """The outcome with plain data in the place of the exception."""
-    if not isinstance(outcome, Raised) or outcome.error is None:
+    if not isinstance(outcome, RaisedError) or outcome.error is None:
         return outcome
     error = outcome.error
     return replace(

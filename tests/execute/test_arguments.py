@@ -11,7 +11,7 @@ from stator.execute.arguments import describe, flatten_inputs
 from stator.program.ir import InputFacts
 from stator.program.structure import (
     Choice,
-    Fixed,
+    ConstantValue,
     Leaf,
     Mapping,
     Record,
@@ -54,7 +54,9 @@ def refusal(structure, *args, types=(), **kwargs):
 
 def test_leaves_come_in_the_order_of_the_inputs():
     structure = call(
-        Leaf(2), Sequence("list", (Leaf(0), Fixed("mode"))), mask=Mapping(("a",), (Leaf(1),))
+        Leaf(2),
+        Sequence("list", (Leaf(0), ConstantValue("mode"))),
+        mask=Mapping(("a",), (Leaf(1),)),
     )
     given = [torch.ones(2), torch.ones(3), torch.ones(4)]
     leaves = flat(
@@ -146,16 +148,16 @@ def test_one_symbol_is_one_size_in_all_arguments():
 @pytest.mark.parametrize(
     ("structure", "args", "kwargs", "problem"),
     [
-        (call(Fixed(3)), (4,), {}, f"args[0] must be 3, {CAPTURED}, not 4"),
-        (call(Fixed(1)), (True,), {}, f"args[0] must be 1, {CAPTURED}, not True"),
-        (call(Fixed(float("inf"))), (-float("inf"),), {},
+        (call(ConstantValue(3)), (4,), {}, f"args[0] must be 3, {CAPTURED}, not 4"),
+        (call(ConstantValue(1)), (True,), {}, f"args[0] must be 1, {CAPTURED}, not True"),
+        (call(ConstantValue(float("inf"))), (-float("inf"),), {},
          f"args[0] must be inf, {CAPTURED}, not -inf"),
-        (call(Fixed(1)), (), {}, "args must have 1 items, not 0"),
-        (call(mask=Fixed(1)), (), {}, "kwargs['mask'] is missing"),
+        (call(ConstantValue(1)), (), {}, "args must have 1 items, not 0"),
+        (call(mask=ConstantValue(1)), (), {}, "kwargs['mask'] is missing"),
         (call(), (), {"mask": 1}, "kwargs['mask'] is not an input of the program"),
         (call(Sequence("list", ())), ((),), {}, "args[0] must be a list, not a tuple"),
         (call(Mapping((), ())), ([torch.ones(1)],), {}, "args[0] must be a dict, not [f32[1]]"),
-        (call(Mapping(("x",), (Sequence("list", (Fixed(1),)),))), ({"x": [2]},), {},
+        (call(Mapping(("x",), (Sequence("list", (ConstantValue(1),)),))), ({"x": [2]},), {},
          f"args[0]['x'][0] must be 1, {CAPTURED}, not 2"),
     ],
 )  # fmt: skip
@@ -164,7 +166,7 @@ def test_another_structure_is_refused(structure, args, kwargs, problem):
 
 
 def test_a_fixed_nan_is_itself():
-    assert flat(call(Fixed(float("nan"))), float("nan"), types=[]) == ()
+    assert flat(call(ConstantValue(float("nan"))), float("nan"), types=[]) == ()
 
 
 def test_keywords_may_come_in_any_order():

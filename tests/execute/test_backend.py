@@ -12,7 +12,7 @@ from stator.errors import DemandViolated
 from stator.execute.backend import (
     Capability,
     EffectsDone,
-    Raised,
+    RaisedError,
     RunOptions,
     builtin_exception,
     needs_of,
@@ -58,7 +58,7 @@ def test_a_run_that_ends_well_gives_its_flat_outputs():
 
 def test_an_error_of_a_users_class_comes_as_data():
     outcome = outcome_of(refused_if_large, torch.ones(4))
-    assert isinstance(outcome, Raised)
+    assert isinstance(outcome, RaisedError)
     assert (outcome.class_name, outcome.args) == ("ValueError", ("more than 3",))
     assert outcome.classes[0].endswith("TooLarge")
     assert outcome.fields == {"limit": 3}
@@ -144,7 +144,7 @@ def test_values_of_raises_what_was_raised_and_keeps_nothing_alive():
 
     def fail(_kept):
         with contextlib.suppress(ValueError):
-            values_of(Raised("ValueError", ("no",), error=ValueError("no")))
+            values_of(RaisedError("ValueError", ("no",), error=ValueError("no")))
 
     gc.disable()
     try:
@@ -159,14 +159,14 @@ def test_values_of_raises_what_was_raised_and_keeps_nothing_alive():
 
 
 def test_an_exception_is_made_from_data():
-    raised = Raised("KeyError", ("a", 1), notes=("  in the program at f.py:3",))
+    raised = RaisedError("KeyError", ("a", 1), notes=("  in the program at f.py:3",))
     error = raised.exception()
     assert (type(error), error.args) == (KeyError, ("a", 1))
     assert error.__notes__ == ["  in the program at f.py:3"]
 
 
 def test_the_users_own_class_is_made_from_data():
-    raised = Raised("ValueError", ("more than 3",), ("m.TooLarge", "m.Base"), {"limit": 3})
+    raised = RaisedError("ValueError", ("more than 3",), ("m.TooLarge", "m.Base"), {"limit": 3})
     error = raised.exception({"m.TooLarge": TooLarge})
     assert (type(error), error.args, error.limit) == (TooLarge, ("more than 3",), 3)
     assert type(raised.exception()) is ValueError
@@ -174,7 +174,7 @@ def test_the_users_own_class_is_made_from_data():
 
 def test_a_violated_demand_is_made_from_data():
     place = Location("f.py", 3, 4, "f")
-    raised = Raised("DemandViolated", ("sizes differ",), place=place, involved={"x": "f32[2]"},
+    raised = RaisedError("DemandViolated", ("sizes differ",), place=place, involved={"x": "f32[2]"},
                     before_running=True)  # fmt: skip
     error = raised.exception()
     assert isinstance(error, DemandViolated)

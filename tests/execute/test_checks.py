@@ -4,7 +4,7 @@ from stator.execute.checks import split_checks
 from stator.program.ir import Block, Op, Value
 from stator.program.program import Program
 from stator.program.sizes import Symbol
-from stator.program.structure import Fixed
+from stator.program.structure import ConstantValue
 from stator.program.types import NumberType, TensorType
 
 
@@ -23,7 +23,7 @@ def made(*ops):
         "raise": Op("stator::assert", (flag, "users"), {}, ()),
     }
     body = Block((), [every[name] for name in ops], ())
-    program = Program("p", (x,), (), body, Fixed(None), Fixed(None), {})
+    program = Program("p", (x,), (), body, ConstantValue(None), ConstantValue(None), {})
     names = {id(op): name for name, op in every.items()}
     return [[names[id(op)] for op in block.ops] for block in split_checks(program)]
 

@@ -10,7 +10,7 @@ from stator.errors import ProgramError
 from stator.execute.structure import find_record_class, unflatten
 from stator.program.structure import (
     Choice,
-    Fixed,
+    ConstantValue,
     Leaf,
     Mapping,
     Record,
@@ -48,8 +48,8 @@ def record(kind, cls, *fields):
     ("structure", "expected"),
     [
         (Leaf(1), "b"),
-        (Fixed(None), None),
-        (Sequence("list", (Leaf(0), Fixed(3))), ["a", 3]),
+        (ConstantValue(None), None),
+        (Sequence("list", (Leaf(0), ConstantValue(3))), ["a", 3]),
         (Sequence("tuple", ()), ()),
         (Mapping(("k", 1), (Leaf(1), Sequence("tuple", (Leaf(0),)))), {"k": "b", 1: ("a",)}),
     ],
@@ -60,12 +60,12 @@ def test_sequences_and_mappings_are_put_together(structure, expected):
 
 @pytest.mark.parametrize(("tag", "expected"), [(0, None), (1, ["b"]), (True, ["b"])])
 def test_a_variant_is_chosen_by_its_tag(tag, expected):
-    structure = Choice(0, (Fixed(None), Sequence("list", (Leaf(1),))))
+    structure = Choice(0, (ConstantValue(None), Sequence("list", (Leaf(1),))))
     assert unflatten(structure, (tag, "b")) == expected
 
 
 def test_columns_are_zipped_into_rows():
-    structure = RuntimeList(Sequence("tuple", (Leaf(0), Leaf(1), Fixed("c"))))
+    structure = RuntimeList(Sequence("tuple", (Leaf(0), Leaf(1), ConstantValue("c"))))
     assert unflatten(structure, ([1, 2], ["a", "b"])) == [(1, "a", "c"), (2, "b", "c")]
     assert unflatten(structure, ([], [])) == []
 
@@ -73,7 +73,7 @@ def test_columns_are_zipped_into_rows():
 def test_columns_may_stand_in_columns_and_hold_choices():
     nested = RuntimeList(Sequence("list", (Leaf(0), RuntimeList(Leaf(1)))))
     assert unflatten(nested, ([1, 2], [[3], [4, 5]])) == [[1, [3]], [2, [4, 5]]]
-    choices = RuntimeList(Choice(0, (Fixed("none"), Leaf(1))))
+    choices = RuntimeList(Choice(0, (ConstantValue("none"), Leaf(1))))
     assert unflatten(choices, ([0, 1], ["x", "y"])) == ["none", "y"]
 
 
@@ -84,7 +84,7 @@ def test_columns_of_different_lengths_are_a_broken_program():
 
 
 def test_positions_include_tags():
-    structure = Sequence("list", (RuntimeList(Leaf(2)), Choice(0, (Leaf(1), Fixed(1)))))
+    structure = Sequence("list", (RuntimeList(Leaf(2)), Choice(0, (Leaf(1), ConstantValue(1)))))
     assert tuple(positions_in(structure)) == (2, 0, 1)
 
 
@@ -113,7 +113,7 @@ def test_a_dataclass_with_an_init_of_its_own_is_filled_field_by_field():
 def test_a_class_is_found_in_a_module_that_is_already_imported():
     structure = Record("namedtuple", "tokenize:TokenInfo", ("a",), (Leaf(0),))
     assert find_record_class(structure).__module__ != "tokenize"  # other fields: not this class
-    found = Record("dataclass", "stator.location:Location", LOCATION, (Fixed(0),) * 4)
+    found = Record("dataclass", "stator.location:Location", LOCATION, (ConstantValue(0),) * 4)
     assert type(unflatten(found, ())).__name__ == "Location"
     assert type(unflatten(found, ())).__module__ == "stator.location"
 

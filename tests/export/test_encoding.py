@@ -17,7 +17,7 @@ from stator.export.encoding import (
 )
 from stator.program.ir import Block, InputFacts, Op
 from stator.program.sizes import AnySize, SizeExpr, Symbol
-from stator.program.structure import Fixed, Sequence
+from stator.program.structure import ConstantValue, Sequence
 from stator.program.types import ListType, NumberType, OptionalType, Presence, Tag
 from stator.program.verifier import verify
 from tests.program.builder import INT, Builder
@@ -123,7 +123,7 @@ def deep_blocks(depth):
 
 
 def deep_structure(depth):
-    structure = Fixed(1)
+    structure = ConstantValue(1)
     for _ in range(depth):
         structure = Sequence("list", (structure,))
     return Builder().program(structure=structure)

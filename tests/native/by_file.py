@@ -25,7 +25,7 @@ from safetensors.torch import save_file
 
 from stator.errors import SpecMismatch, StatorError
 from stator.execute.arguments import flatten_inputs
-from stator.execute.backend import Raised
+from stator.execute.backend import RaisedError
 from stator.execute.interpreter import INTERPRETER
 from stator.export.encoding import encode_constant
 from stator.export.saved_model import SavedModel, read_model
@@ -115,12 +115,12 @@ def _interpreted(
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         outcome = INTERPRETER.prepare(program).bind(stored)([_copy(leaf) for leaf in leaves])
-    if isinstance(outcome, Raised):
+    if isinstance(outcome, RaisedError):
         return Result(None, _error(outcome), printed.getvalue())
     return Result(tuple(map(_copy, outcome)), None, printed.getvalue())  # a later call may write
 
 
-def _error(raised: Raised) -> tuple[str, str]:
+def _error(raised: RaisedError) -> tuple[str, str]:
     """The class, or the code of an error of Stator's own, and the message."""
     error = raised.exception()
     if isinstance(error, StatorError):

@@ -3,7 +3,7 @@
 from contextlib import contextmanager
 
 from stator.location import Location
-from stator.program.ir import Block, Op, Stored, Value
+from stator.program.ir import Block, Op, StoredTensor, Value
 from stator.program.program import Program
 from stator.program.sizes import Symbol
 from stator.program.structure import Leaf, Sequence
@@ -35,7 +35,7 @@ class Builder:
         return self.inputs[-1]
 
     def store(self, name, kind, role="parameter"):
-        self.stored.append(Stored(self.value(kind, name.replace(".", "_")), name, role))
+        self.stored.append(StoredTensor(self.value(kind, name.replace(".", "_")), name, role))
         return self.stored[-1].value
 
     def op(self, name, *args, gives=(), blocks=(), line=None, **attributes):

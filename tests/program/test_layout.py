@@ -13,7 +13,7 @@ from stator.program.layout import (
     with_parts,
     zip_layouts,
 )
-from stator.program.structure import Choice, Fixed, Leaf, Mapping, RuntimeList, Sequence
+from stator.program.structure import Choice, ConstantValue, Leaf, Mapping, RuntimeList, Sequence
 
 
 def layouts_of(items):
@@ -26,7 +26,7 @@ def layouts_of(items):
     )
 
 
-ends = st.builds(Leaf, st.integers(0, 9)) | st.builds(Fixed, st.text(max_size=2))
+ends = st.builds(Leaf, st.integers(0, 9)) | st.builds(ConstantValue, st.text(max_size=2))
 layouts = st.recursive(ends, layouts_of, max_leaves=10)
 
 
@@ -68,7 +68,7 @@ def test_one_layout_in_two_places_stays_one():
 
 
 def test_forms_differ_in_class_keys_and_length():
-    assert same_form(Sequence("list", (Leaf(0),)), Sequence("list", (Fixed(1),)))
+    assert same_form(Sequence("list", (Leaf(0),)), Sequence("list", (ConstantValue(1),)))
     assert not same_form(Sequence("list", (Leaf(0),)), Sequence("tuple", (Leaf(0),)))
     assert not same_form(Sequence("list", ()), Sequence("list", (Leaf(0),)))
     assert not same_form(Mapping(("a",), (Leaf(0),)), Mapping(("b",), (Leaf(0),)))

@@ -1,7 +1,15 @@
 """Programs that use every part of the format, for tests of several stages."""
 
 from stator.program.ir import Literal
-from stator.program.structure import Choice, Fixed, Leaf, Mapping, Record, RuntimeList, Sequence
+from stator.program.structure import (
+    Choice,
+    ConstantValue,
+    Leaf,
+    Mapping,
+    Record,
+    RuntimeList,
+    Sequence,
+)
 from stator.program.types import ListType, NumberType, OptionalType, TextType
 from tests.program.builder import BOOL, FLOAT, INT, Builder, tensor
 
@@ -79,9 +87,9 @@ def everything():
     structure = Mapping(
         ("chosen", 1, None, False, 0.5),
         (
-            Sequence("list", (Leaf(0), Fixed(float("nan")))),
+            Sequence("list", (Leaf(0), ConstantValue(float("nan")))),
             Record("namedtuple", "model:Pair", ("text", "turned"), (Leaf(1), Leaf(2))),
-            Choice(5, (Fixed(None), Leaf(3), Fixed(2j))),
+            Choice(5, (ConstantValue(None), Leaf(3), ConstantValue(2j))),
             RuntimeList(Leaf(4)),
             Record("dataclass", "model:Output", ("maybe",), (Leaf(6),)),
         ),

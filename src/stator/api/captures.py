@@ -24,10 +24,10 @@ from stator.location import Location
 from stator.logs import LOGGER
 from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
-from stator.program.ir import Arg, Op, Stored, Value
+from stator.program.ir import Arg, Op, StoredTensor, Value
 from stator.program.program import Program
 from stator.program.structure import positions_in
-from stator.staging.trace import Captured, trace
+from stator.staging.trace import CaptureResult, trace
 from stator.state.effects import Effect, drop_notes
 from stator.state.host_calls import HostCall, drop_host_calls, host_calls_in, needed_host_calls
 from stator.torch_private.modules import tables
@@ -65,7 +65,7 @@ class Capture:
         self.programs[name] = program
         return name
 
-    def _stored_name(self, stored: Stored, tensor: torch.Tensor) -> str:
+    def _stored_name(self, stored: StoredTensor, tensor: torch.Tensor) -> str:
         """A name for a tensor: its own, or for a constant that of one with the same bytes."""
         if stored.kind != "constant":
             self.tensors[stored.name] = tensor
@@ -163,7 +163,9 @@ def _captured(
     return optimize(program), captured.tensors
 
 
-def _without_effects(captured: Captured, owner: torch.nn.Module | None, function: Any) -> Program:
+def _without_effects(
+    captured: CaptureResult, owner: torch.nn.Module | None, function: Any
+) -> Program:
     """The program alone: what it does to buffers is written into it, other effects are refused."""
     program = captured.program
     if captured.hooked:
@@ -191,7 +193,7 @@ def _without_effects(captured: Captured, owner: torch.nn.Module | None, function
     return program
 
 
-def _drop_host_calls(captured: Captured, *, refuse: bool) -> None:
+def _drop_host_calls(captured: CaptureResult, *, refuse: bool) -> None:
     """A saved model makes no calls of Python: those whose results it does not need are left out."""
     needed = needed_host_calls(captured.program)
     made = list(host_calls_in(captured.program))
@@ -269,7 +271,7 @@ def _target(effect: Effect) -> str:
     return f"`{keys[0]}` of a {owner}" if keys else f"a {owner}"
 
 
-def _stored(program: Program, name: str, effect: Effect) -> Stored:
+def _stored(program: Program, name: str, effect: Effect) -> StoredTensor:
     for stored in program.stored:
         if stored.name == name:
             return stored

@@ -12,19 +12,19 @@ from stator.api.signature import Sizes, tensor_specs
 from stator.capture.inputs import Argument
 from stator.debug.stepping.targets import Watcher
 from stator.debug.stepping.variables import Scenes
-from stator.execute.backend import Executable, HostCallbacks, Raised, Run, RunOptions
+from stator.execute.backend import Executable, HostCallbacks, RaisedError, Run, RunOptions
 from stator.execute.gradients import module_hooks
 from stator.execute.interpreter import INTERPRETER
-from stator.execute.observing import Stopped
+from stator.execute.observing import RunStop
 from stator.execute.selection import Selection, select
 from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
 from stator.program.program import Program
 from stator.program.structure import Leaf
-from stator.staging.trace import Captured, read_state
+from stator.staging.trace import CaptureResult, read_state
 from stator.state.effects import Effect
 from stator.state.host_calls import HOST_CALL
-from stator.state.live_trees import Held
+from stator.state.live_trees import HeldContainer
 from stator.static.plan import Plan
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
 from stator.values.contents import change
@@ -35,7 +35,7 @@ class ConcreteProgram:
     """One capture: the program, for which calls it holds, and why it was made."""
 
     program: Program
-    captured: Captured
+    captured: CaptureResult
     sizes: Sizes
     run: Run
     reason: str
@@ -64,7 +64,7 @@ class ConcreteProgram:
         targets = [_found(effect.target, call) for effect in captured.effects]
         made = {id(structure): _found(target, call) for structure, target in captured.given}
         outputs = self.run(leaves)
-        if isinstance(outputs, Raised):
+        if isinstance(outputs, RaisedError):
             if outputs.effects is not None:
                 number, values = outputs.effects
                 do_effects(captured.noted[number], values, call, captured.classes)
@@ -90,7 +90,7 @@ class ConcreteProgram:
 
 
 def concrete_program(
-    captured: Captured,
+    captured: CaptureResult,
     specs: Any,
     reason: str,
     key: tuple[Any, ...],
@@ -114,7 +114,7 @@ def concrete_program(
     )
 
 
-def host_callbacks(captured: Captured) -> Callable[[], HostCallbacks] | None:
+def host_callbacks(captured: CaptureResult) -> Callable[[], HostCallbacks] | None:
     """Makes what one run of a captured program calls in Python; None if it calls nothing."""
     hooks = module_hooks(captured.hooked)
     if not captured.host_calls:
@@ -129,7 +129,7 @@ def host_callbacks(captured: Captured) -> Callable[[], HostCallbacks] | None:
 
 
 def observed_program(
-    concrete: ConcreteProgram, captured: Captured, scenes: Scenes, watcher: Watcher
+    concrete: ConcreteProgram, captured: CaptureResult, scenes: Scenes, watcher: Watcher
 ) -> ConcreteProgram:
     """`concrete` as `captured` again, as it is and not optimized, with `watcher` at its runs."""
     program = captured.program
@@ -157,7 +157,7 @@ def stoppable(run: Any) -> Any:
     def called(*args: Any) -> Any:
         try:
             return run(*args)
-        except Stopped as stopped:
+        except RunStop as stopped:
             raise stopped.error from None
 
     return called
@@ -178,7 +178,7 @@ def do_effects(
 
 def _found(target: Any, call: tuple[Any, ...]) -> Any:
     """An object that a call changes or gives back."""
-    return target.find(call) if isinstance(target, Argument | Held) else target
+    return target.find(call) if isinstance(target, Argument | HeldContainer) else target
 
 
 def _do(

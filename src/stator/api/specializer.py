@@ -16,7 +16,7 @@ from stator.api.reasons import reason_for, sizes_reason
 from stator.api.signature import Signature, Sizes
 from stator.api.source_function import SourceFunction, Specs
 from stator.errors import DemandViolated
-from stator.staging.trace import Captured, FailedCapture, attempt
+from stator.staging.trace import CaptureResult, FailedCapture, attempt
 from stator.state.live_lists import makes_demands
 from stator.state.live_state import AnySlot, has_open_list, slot_for
 from stator.state.slots import Slot
@@ -102,7 +102,7 @@ class Specializer:
 
     def _captured(
         self, specs: Specs, earlier: tuple[ConcreteProgram, ...], call: tuple[Any, ...]
-    ) -> Captured:
+    ) -> CaptureResult:
         """A capture; if it ends with the user's error, its changes until then are kept."""
         captured = self._with_state_inputs(specs, earlier)
         if isinstance(captured, FailedCapture):
@@ -115,7 +115,7 @@ class Specializer:
 
     def _with_state_inputs(
         self, specs: Specs, earlier: tuple[ConcreteProgram, ...]
-    ) -> Captured | FailedCapture:
+    ) -> CaptureResult | FailedCapture:
         """A capture; what an earlier program has changed is an input, if it can be."""
         live = self._state_inputs(earlier)
         source = self._source
@@ -125,15 +125,15 @@ class Specializer:
         if not live:
             return run()
         doubtful = tuple(slot for slot in live if not isinstance(slot, Slot))
-        captured: Captured | FailedCapture | None = None
+        captured: CaptureResult | FailedCapture | None = None
         with contextlib.suppress(Exception):  # Python needs the very value somewhere; if it was
             captured = run(live=live)  # something else, the next attempt raises it again
-        if isinstance(captured, Captured):
+        if isinstance(captured, CaptureResult):
             if not (any(map(has_open_list, live)) and makes_demands(captured.program)):
                 return captured
         elif not doubtful:
             captured = run()
-            if isinstance(captured, Captured):
+            if isinstance(captured, CaptureResult):
                 self._fixed += live
             return captured
         self._fixed += doubtful

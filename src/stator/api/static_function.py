@@ -44,7 +44,7 @@ from stator.logs import LOGGER
 from stator.program.program import Program
 from stator.rewrite.convert import convert
 from stator.staging.operators import Staging
-from stator.staging.trace import Captured, trace
+from stator.staging.trace import CaptureResult, trace
 from stator.state.session import Session
 from stator.static.strategy import BuildStrategy
 
@@ -374,7 +374,7 @@ class StaticFunction:
         return StaticFunction(self._function, input_spec, **self._options)
 
     @user_facing
-    def capture(self, input_spec: Any) -> Captured:
+    def capture(self, input_spec: Any) -> CaptureResult:
         """A capture for `input_spec`, kept nowhere."""
         source = self._source
         specs = source.specs_for(input_spec)

@@ -6,7 +6,7 @@ import torch
 
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer
-from stator.debug.view.subject import PageSubject, Shown, subject_of, subject_of_methods
+from stator.debug.view.subject import PageProgram, PageSubject, subject_of, subject_of_methods
 from stator.errors import InputError, SpecMismatch
 
 
@@ -26,7 +26,7 @@ def _static_subject(source: StaticFunction) -> PageSubject:
         )
     numbered = len(captured) > 1
     shown = tuple(
-        Shown(f"{number}. because {one.reason}" if numbered else source.__name__, one.program)
+        PageProgram(f"{number}. because {one.reason}" if numbered else source.__name__, one.program)
         for number, one in enumerate(captured, 1)
     )
     return PageSubject(source.__qualname__, shown, report=source.explain(), start=len(shown) - 1)

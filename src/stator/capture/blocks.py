@@ -31,7 +31,7 @@ from stator.values.union import Symbolic, Union
 
 
 @dataclass
-class Recorded:
+class BlockRecord:
     """One block: what it gave, and the objects it changed with their states after it."""
 
     scope: Scope
@@ -51,7 +51,7 @@ def record_block(
     *,
     is_function: bool = False,
     repeats: bool = False,
-) -> Recorded:
+) -> BlockRecord:
     """Run `code` into a new block; every object it changed is put back as it was."""
     recorder.journal = Journal(recorder.journal)
     try:
@@ -67,7 +67,7 @@ def record_block(
         recorder.journal.undo()
         assert recorder.journal.parent is not None
         recorder.journal = recorder.journal.parent
-    return Recorded(scope, value, changed)
+    return BlockRecord(scope, value, changed)
 
 
 def _run(recorder: Recorder, code: Callable[[], object]) -> Any:
@@ -159,7 +159,7 @@ def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
     return "Exception", tuple(written)
 
 
-def changed_objects(blocks: Iterable[Recorded]) -> list[object]:
+def changed_objects(blocks: Iterable[BlockRecord]) -> list[object]:
     """Every object that one of `blocks` changed, in order, once."""
     found: dict[int, object] = {}
     for block in blocks:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from stator.capture.blocks import (
-    Recorded,
+    BlockRecord,
     changed_objects,
     describe_states,
     describe_value,
@@ -50,7 +50,7 @@ def capture_if(
 
 
 @internal
-def join_sides(recorder: Recorder, sides: list[Recorded], emit: Emit) -> Any:
+def join_sides(recorder: Recorder, sides: list[BlockRecord], emit: Emit) -> Any:
     """One value for what the sides gave; `emit` records the op that chooses between them."""
     objects = changed_objects(sides)
     states = [[side.state_after(obj) for side in sides] for obj in objects]
@@ -78,7 +78,7 @@ def _join(recorder: Recorder, kinds: Sequence[Kind]) -> Kind:
 
 def _emit_sides(
     recorder: Recorder,
-    sides: list[Recorded],
+    sides: list[BlockRecord],
     values: list[list[object]],
     kinds: list[Kind],
     emit: Emit,

@@ -23,7 +23,7 @@ from stator.values.symbolic import Diverged
 ROUNDS = 16
 
 
-class Widened(BaseException):
+class WiderArguments(BaseException):
     """The function is called with arguments that its kinds do not cover yet: record it again."""
 
 
@@ -44,7 +44,7 @@ class CapturedFunction:
         """Record a call; while the function is being captured, new kinds of arguments widen it."""
         if not self.covers(args):
             self.takes = generalise(merge(self.takes, describe(args)))
-            raise Widened
+            raise WiderArguments
         if self.gives == BOTTOM:
             raise Diverged
         results = new_leaves(self.recorder, self.gives)
@@ -58,7 +58,7 @@ class CapturedFunction:
             before = (self.takes, self.gives)
             try:
                 self._record(body)
-            except Widened:
+            except WiderArguments:
                 continue
             if (self.takes, self.gives) == before and self.gives != BOTTOM:
                 self.is_done = True

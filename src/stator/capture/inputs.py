@@ -96,7 +96,7 @@ class InputReader:
             return self._container(entry, value, path)
         if value is not None and not isinstance(value, bool | int | float | complex | str):
             self.objects.append(value)  # an object of the caller's: the cache key watches it
-        return shape.Fixed(value), value
+        return shape.ConstantValue(value), value
 
     def _container(self, entry: ContainerType, value: object, path: Path) -> tuple[Structure, Any]:
         keys, items = entry.parts(value)

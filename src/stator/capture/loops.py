@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from stator.capture.blocks import (
-    Recorded,
+    BlockRecord,
     changed_objects,
     describe_value,
     outputs,
@@ -52,7 +52,7 @@ class Variables(Protocol):
 class Round:
     """One recording of the body: what it was entered with, and what it left."""
 
-    body: Recorded
+    body: BlockRecord
     inputs: list[Value]
     condition: Any
     after: list[Any]  # names, then the states of the objects carried

@@ -40,7 +40,7 @@ from stator.errors import (
 )
 from stator.frames import current_place
 from stator.location import Location
-from stator.program.ir import Arg, Block, InputFacts, Stored, Value
+from stator.program.ir import Arg, Block, InputFacts, StoredTensor, Value
 from stator.program.types import NumberKind, NumberType, TensorType
 from stator.torch_private import ops
 from stator.torch_private.dispatch import (
@@ -75,7 +75,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.sizes.recorder = self
         self.fake = FakeTensorMode(shape_env=self.sizes, allow_non_fake_inputs=True)
         self.journal = Journal(None)
-        self.stored: list[Stored] = []
+        self.stored: list[StoredTensor] = []
         self.input_facts: dict[Value, InputFacts] = {}
         self.relies_on_layout = False  # has Python code been given strides?
         self.functions: dict[str, Block] = {}
@@ -147,7 +147,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         """A real tensor met on the way is stored beside the program, once."""
         kind, name = self.known_names.get(id(tensor), ("constant", f"constant_{len(self.stored)}"))
         value = self.new_value(self.tensor_type(tensor))
-        self.stored.append(Stored(value, name, kind))  # type: ignore[arg-type]
+        self.stored.append(StoredTensor(value, name, kind))  # type: ignore[arg-type]
         self.stored_tensors[name] = tensor
         self._lifted[tensor] = value
         return value

@@ -111,23 +111,25 @@ class Results:
         if isinstance(value, CaughtError):
             raise value.refused()
         if isinstance(value, SCALARS):
-            return shape.Fixed(value)
+            return shape.ConstantValue(value)
         if isinstance(value, StagedDeque):
             raise CaptureError("a deque leaves the program, which can give lists and dicts",
                                at=current_place(), fix="return `list(...)` of it")  # fmt: skip
         if isinstance(value, StagedList) and (
             value.is_live or (value.is_stand_in and self.is_outside(value))
         ):
-            return shape.Fixed(self.plain(value))
+            return shape.ConstantValue(self.plain(value))
         if isinstance(value, Staged) and value.columns is not None:
             return self._runtime_list(value.columns.form, self._item(value.columns))
         if isinstance(value, REFERENCES) or self.is_outside(value):
-            return shape.Fixed(self.plain(value))  # the very object; a file cannot hold it
+            return shape.ConstantValue(self.plain(value))  # the very object; a file cannot hold it
         return self._container(value)
 
     def _alternative(self, value: object) -> Structure:
         """An alternative that is undefined is never taken: reading it has raised before."""
-        return shape.Fixed(None) if isinstance(value, Undefined) else self.structure_of(value)
+        return (
+            shape.ConstantValue(None) if isinstance(value, Undefined) else self.structure_of(value)
+        )
 
     def _container(self, value: Any) -> Structure:
         if isinstance(value, CapturedArray):
@@ -198,7 +200,9 @@ class Results:
             return self._kind_node(kind, items)
         if isinstance(kind, ListKind):
             return self._runtime_list(kind.form, items[0])
-        return shape.Choice(tag, items) if isinstance(kind, UnionKind) else shape.Fixed(None)
+        return (
+            shape.Choice(tag, items) if isinstance(kind, UnionKind) else shape.ConstantValue(None)
+        )
 
     def _kind_node(self, kind: ContainerKind, items: tuple[Structure, ...]) -> Structure:
         entry = RETURNED.of_type(kind.type)

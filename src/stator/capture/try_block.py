@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stator.capture.blocks import (
-    Recorded,
+    BlockRecord,
     class_names,
     describe_states,
     put_state,
@@ -40,7 +40,7 @@ Handler = tuple[tuple[str, ...], Callable[[CaughtError], Any]]  # what it catche
 
 
 @dataclass(frozen=True)
-class Kept:
+class KeptState:
     """What the body keeps: names (None: as before the `try`), and objects that it changes."""
 
     recorder: Recorder
@@ -126,7 +126,7 @@ def _capture_try(
     return went_through
 
 
-def _keep(recorder: Recorder, kept: Kept, attempt: Attempt, number: int) -> None:
+def _keep(recorder: Recorder, kept: KeptState, attempt: Attempt, number: int) -> None:
     recorder.emit("stator::keep", kept.leaves(attempt.read()), attributes={"number": number})
 
 
@@ -138,7 +138,7 @@ class _Handler:
         recorder: Recorder,
         variables: Variables,
         before: tuple[Any, ...],
-        kept: Kept,
+        kept: KeptState,
         code: Callable[[CaughtError], Any],
     ) -> None:
         self.recorder, self.variables, self.code = recorder, variables, code
@@ -177,7 +177,7 @@ class _Handler:
         return number
 
 
-def _record_body(recorder: Recorder, attempt: Attempt, code: Callable[[], object]) -> Recorded:
+def _record_body(recorder: Recorder, attempt: Attempt, code: Callable[[], object]) -> BlockRecord:
     attempt.is_recorded, attempt.seen = True, []
     attempt.root = recorder.scope.root
     attempt.journal = recorder.journal
@@ -188,7 +188,7 @@ def _record_body(recorder: Recorder, attempt: Attempt, code: Callable[[], object
         recorder.attempts.pop()
 
 
-def _kept(recorder: Recorder, before: tuple[object, ...], attempt: Attempt) -> Kept:
+def _kept(recorder: Recorder, before: tuple[object, ...], attempt: Attempt) -> KeptState:
     """The kinds that cover what names and objects hold wherever the body may raise."""
     assert attempt.scope is not None
     fresh = recorder.provenance.created_since(attempt.scope)
@@ -204,7 +204,7 @@ def _kept(recorder: Recorder, before: tuple[object, ...], attempt: Attempt) -> K
         if not all(same_state(old, state) for state in states):
             kinds = map(generalise, describe_states([old, *states], fresh))
             objects.append((obj, functools.reduce(merge, kinds)))
-    return Kept(recorder, names, tuple(objects))
+    return KeptState(recorder, names, tuple(objects))
 
 
 def _name_kind(old: object, seen: Sequence[object], fresh: Fresh) -> Kind | None:

@@ -46,7 +46,7 @@ class CheckedLine:
 
 
 @dataclass(frozen=True)
-class Checked:
+class FunctionCheck:
     """One function: why it is looked at, what of it is converted, what is refused."""
 
     file: str
@@ -71,7 +71,7 @@ class Unreadable:
 def check(targets: Sequence[str], everything: bool) -> CommandOutcome:
     """Every function of the targets that would be converted."""
     files = [pair for target in targets for pair in _files(target)]
-    checked: list[Checked] = []
+    checked: list[FunctionCheck] = []
     unreadable: list[Unreadable] = []
     with working("checking", len(files)) as step:
         for file, name in files:
@@ -114,7 +114,7 @@ def _neighbours(path: Path) -> list[str]:
     return [file.name for file in path.parent.glob("*.py")] if path.parent.is_dir() else []
 
 
-def _check_file(file: str, name: str, everything: bool) -> list[Checked]:
+def _check_file(file: str, name: str, everything: bool) -> list[FunctionCheck]:
     try:
         with tokenize.open(file) as stream:
             text = stream.read()
@@ -126,7 +126,7 @@ def _check_file(file: str, name: str, everything: bool) -> list[Checked]:
     return list(_deduplicated(_checked(found, why, lines) for found, why in chosen))
 
 
-def _deduplicated(checked: Iterable[Checked]) -> Iterator[Checked]:
+def _deduplicated(checked: Iterable[FunctionCheck]) -> Iterator[FunctionCheck]:
     """Drop repeated refusals (of a nested `async def`) and lambdas without findings."""
     reported: set[tuple[str, Location | None]] = set()
     for one in checked:
@@ -220,10 +220,10 @@ def _called_by(found: FoundFunction) -> Iterator[str]:
             yield f"{owner if function.value.id == own else function.value.id}.{function.attr}"
 
 
-def _checked(found: FoundFunction, why: str, lines: Sequence[str]) -> Checked:
+def _checked(found: FoundFunction, why: str, lines: Sequence[str]) -> FunctionCheck:
     refused = tuple(_refused(found))
     constructs = sorted(_constructs(found, lines), key=lambda one: (one.line, one.column))
-    return Checked(
+    return FunctionCheck(
         found.source.file, found.name, found.node.lineno, why, tuple(constructs), refused
     )
 
@@ -289,7 +289,7 @@ def _holds(node: ast.stmt, place: tuple[int, int]) -> bool:
 # ---- the report
 
 
-def _data(checked: Sequence[Checked], unreadable: Sequence[Unreadable]) -> dict[str, Any]:
+def _data(checked: Sequence[FunctionCheck], unreadable: Sequence[Unreadable]) -> dict[str, Any]:
     functions = [
         {
             "file": one.file,
@@ -317,7 +317,7 @@ def _refusal_data(error: UnsupportedSyntax) -> dict[str, Any]:
 
 
 def _show(
-    screen: Console, checked: Sequence[Checked], unreadable: Sequence[Unreadable], files: int
+    screen: Console, checked: Sequence[FunctionCheck], unreadable: Sequence[Unreadable], files: int
 ) -> None:
     for broken in unreadable:
         _show_unreadable(screen, broken)
@@ -338,7 +338,7 @@ def _show_unreadable(screen: Console, broken: Unreadable) -> None:
     screen.print()
 
 
-def _show_function(screen: Console, one: Checked) -> None:
+def _show_function(screen: Console, one: FunctionCheck) -> None:
     heading = Text(f"{one.file}:{one.line}  ")
     heading.append(one.name, style="bold").append(f"  ({one.why})", style="dim")
     screen.print(heading)

@@ -33,7 +33,7 @@ INTEGERS = (0, 9)  # what is drawn for integers without a range
 
 
 @dataclass(frozen=True)
-class Given:
+class CommandInput:
     """One argument: what may come (`spec`), and a value that does."""
 
     name: str | None
@@ -45,8 +45,8 @@ class Given:
 class Arguments:
     """A call: its positional arguments, and those that can be given by name alone."""
 
-    positional: tuple[Given, ...]
-    named: Mapping[str, Given]
+    positional: tuple[CommandInput, ...]
+    named: Mapping[str, CommandInput]
 
     @property
     def specs(self) -> list[Any]:
@@ -74,7 +74,7 @@ class Arguments:
         return [f"{name}: {describe(one.value)}" for name, one in pairs]
 
 
-class Drawn:
+class RandomInputs:
     """Random tensors from a seed; open sizes of one name are one size."""
 
     def __init__(self, seed: int, sizes: Sequence[str]) -> None:
@@ -126,26 +126,28 @@ def _check_range(text: TensorText, dtype: torch.dtype) -> None:
         )
 
 
-def read_inputs(texts: Sequence[str], seed: int = 0, sizes: Sequence[str] = ()) -> list[Given]:
+def read_inputs(
+    texts: Sequence[str], seed: int = 0, sizes: Sequence[str] = ()
+) -> list[CommandInput]:
     """What every `--input` gives, in order; a file may give several."""
-    drawn = Drawn(seed, sizes)
+    drawn = RandomInputs(seed, sizes)
     return [given for text in texts for given in _given(parse_input(text), drawn)]
 
 
-def _given(text: InputText, drawn: Drawn) -> Iterator[Given]:
+def _given(text: InputText, drawn: RandomInputs) -> Iterator[CommandInput]:
     if isinstance(text, ConstantText):
-        yield Given(text.name, text.value, text.value)
+        yield CommandInput(text.name, text.value, text.value)
     elif isinstance(text, TensorText):
         shape = [size if isinstance(size, int) else None for size in text.sizes]
         spec = InputSpec(shape, text.dtype, text.name)
-        yield Given(text.name, spec, drawn.tensor(text))
+        yield CommandInput(text.name, spec, drawn.tensor(text))
     else:
         yield from _from_file(text)
 
 
-def _from_file(text: FileText) -> Iterator[Given]:
+def _from_file(text: FileText) -> Iterator[CommandInput]:
     for name, tensor in _read(text):
-        yield Given(name, InputSpec.from_tensor(tensor, name), tensor)
+        yield CommandInput(name, InputSpec.from_tensor(tensor, name), tensor)
 
 
 def _read(text: FileText) -> list[tuple[str | None, torch.Tensor]]:
@@ -247,25 +249,27 @@ def arguments_for(
     given = read_inputs(texts, seed, sizes)
     if given or subject.own_spec is None:
         return _bind(subject, given)
-    drawn = Drawn(seed, sizes)
+    drawn = RandomInputs(seed, sizes)
     return _bind(subject, [_of_own_spec(spec, drawn) for spec in subject.own_spec])
 
 
-def _of_own_spec(spec: Any, drawn: Drawn) -> Given:
+def _of_own_spec(spec: Any, drawn: RandomInputs) -> CommandInput:
     if isinstance(spec, InputSpec):
         text = TensorText(spec.name, str(spec.dtype).removeprefix("torch."), spec.shape)
-        return Given(None, spec, drawn.tensor(text))  # by position: it may be called otherwise
+        return CommandInput(
+            None, spec, drawn.tensor(text)
+        )  # by position: it may be called otherwise
     if isinstance(spec, torch.Tensor):
-        return Given(None, InputSpec.from_tensor(spec), spec)
+        return CommandInput(None, InputSpec.from_tensor(spec), spec)
     if isinstance(spec, list | tuple | dict):
         raise CommandFailure(
             "the object's own input_spec has tensors in a list or dict",
             fix="call it from Python: `stator.explain`, `stator.save`",
         )
-    return Given(None, spec, spec)
+    return CommandInput(None, spec, spec)
 
 
-def _bind(subject: CommandSubject, given: Sequence[Given]) -> Arguments:
+def _bind(subject: CommandSubject, given: Sequence[CommandInput]) -> Arguments:
     signature = _signature(subject.function)
     positional = [one for one in given if one.name is None]
     named = {one.name: one for one in given if one.name is not None}
@@ -288,9 +292,9 @@ def _in_order(bound: inspect.BoundArguments) -> Arguments:
     """By position as far as that goes: what is left out before a given one has its default."""
     asked = {*bound.arguments}
     bound.apply_defaults()
-    positional: list[Given] = []
+    positional: list[CommandInput] = []
     last = 0
-    named: dict[str, Given] = {}
+    named: dict[str, CommandInput] = {}
     for name, parameter in bound.signature.parameters.items():
         found = bound.arguments[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
@@ -301,8 +305,8 @@ def _in_order(bound: inspect.BoundArguments) -> Arguments:
         elif parameter.kind is parameter.KEYWORD_ONLY:
             named |= {name: found} if name in asked else {}
         else:
-            one = found if name in asked else Given(None, found, found)
-            positional.append(Given(name, one.spec, one.value))
+            one = found if name in asked else CommandInput(None, found, found)
+            positional.append(CommandInput(name, one.spec, one.value))
             last = len(positional) if name in asked else last
     return Arguments(tuple(positional[:last]), named)
 

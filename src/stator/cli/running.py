@@ -16,7 +16,7 @@ from rich.text import Text
 
 from stator.api.translated import TranslatedLayer, run_method
 from stator.cli.failures import CommandFailure, user_code
-from stator.cli.inputs import Given, describe, read_inputs, tensor_of
+from stator.cli.inputs import CommandInput, describe, read_inputs, tensor_of
 from stator.cli.looking import saved_program
 from stator.cli.screen import CommandOutcome, columns, show_table, working
 from stator.execute.structure import unflatten
@@ -76,7 +76,7 @@ def run(
 
 
 def prepared_call(
-    saved: SavedModel, method: str, mode: str | None, device: str, given: Sequence[Given]
+    saved: SavedModel, method: str, mode: str | None, device: str, given: Sequence[CommandInput]
 ) -> tuple[TranslatedLayer, tuple[Any, ...], dict[str, Any]]:
     """The loaded model in its mode and on its device, and the arguments of a call of `method`."""
     program = saved_program(saved, method, mode)
@@ -95,7 +95,7 @@ def prepared_call(
     return layer, args, kwargs
 
 
-def _leaves(program: Program, given: Sequence[Given]) -> list[Any]:
+def _leaves(program: Program, given: Sequence[CommandInput]) -> list[Any]:
     """The value of each input of the program, by its name or in order."""
     named = {one.name: one.value for one in given if one.name is not None}
     unnamed = [one.value for one in given if one.name is None]

@@ -14,7 +14,7 @@ from typing import Literal as OneOf
 
 from stator.debug.signatures import input_text, output_text
 from stator.location import Location
-from stator.program.ir import Arg, Block, Op, Stored, Value
+from stator.program.ir import Arg, Block, Op, StoredTensor, Value
 from stator.program.printer import print_call
 from stator.program.program import Program
 from stator.program.sizes import Dim, Symbol, substitute, symbols_in
@@ -327,7 +327,7 @@ def _side(op: Op, index: int) -> str:
     return ("", " (else)")[index] if op.name == "stator::if" else (f" ({index})" if index else "")
 
 
-def _stored_text(stored: Stored) -> str:
+def _stored_text(stored: StoredTensor) -> str:
     return f"{stored.kind} {stored.name}: {stored.value.type}"
 
 

@@ -17,11 +17,11 @@ from stator.program.opset.stator_ops import STATOR_ROWS
 from stator.program.program import Program
 from stator.program.structure import Mapping
 from stator.program.types import TensorType
-from stator.staging.trace import Captured
+from stator.staging.trace import CaptureResult
 from stator.state.decisions import Decision
 from stator.state.effects import Effect
 from stator.state.guards import NUMBERS
-from stator.state.live_trees import Held
+from stator.state.live_trees import HeldContainer
 from stator.state.reads import Read
 
 WORDS = {
@@ -41,7 +41,7 @@ WORDS = {
 
 
 def capture_report(
-    captured: Captured, program: Program, because: str, selection: Selection | None = None
+    captured: CaptureResult, program: Program, because: str, selection: Selection | None = None
 ) -> CaptureReport:
     """What one capture did, what its program is made of, and what runs it."""
     blocks = (program.body, *program.functions.values())
@@ -140,7 +140,7 @@ def _effect(effect: Effect) -> Fact:
     names = ", ".join(f"`{key}`" for key in (*keys, *effect.deleted))
     if isinstance(effect.target, Argument):
         what = "changes an argument" + (f": {names}" if names else "")
-    elif isinstance(effect.target, Held):
+    elif isinstance(effect.target, HeldContainer):
         what = f"changes what {effect.target.slot.in_words()} holds" + (
             f": {names}" if names else ""
         )

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 
 from stator.program.ir import Value
 from stator.program.program import Program
-from stator.program.structure import Choice, Fixed, Leaf, Mapping, Record, RuntimeList, Structure
+from stator.program.structure import (
+    Choice,
+    ConstantValue,
+    Leaf,
+    Mapping,
+    Record,
+    RuntimeList,
+    Structure,
+)
 
 
 def output_text(program: Program) -> str:
@@ -26,7 +34,7 @@ def structure_text(structure: Structure, types: Sequence[str]) -> str:
     """`structure` with the type of each leaf in its place."""
     if isinstance(structure, Leaf):
         return types[structure.position]
-    if isinstance(structure, Fixed):
+    if isinstance(structure, ConstantValue):
         return repr(structure.value)
     if isinstance(structure, RuntimeList):
         return f"{structure.kind} of {structure_text(structure.item, types)}"

@@ -17,7 +17,7 @@ from stator.program.ir import InputFacts
 from stator.program.sizes import Symbol, evaluate
 from stator.program.structure import (
     Choice,
-    Fixed,
+    ConstantValue,
     Leaf,
     Mapping,
     Record,
@@ -40,7 +40,7 @@ RECORDS = Containers(NAMED_TUPLE, DATACLASS)
 
 
 @dataclass(slots=True)
-class Taken:
+class InputMatch:
     """What has been found so far: the leaves, and the size that each symbol stands for."""
 
     types: SequenceOf[Type]
@@ -64,17 +64,17 @@ def flatten_inputs(
     """
     if not isinstance(structure, Sequence) or len(structure.items) != 2:
         raise ProgramError("an input structure is a pair: a tuple of arguments and a dict of them")
-    taken = Taken(types, facts)
+    taken = InputMatch(types, facts)
     _take(structure.items[0], tuple(args), "args", taken)
     _take(structure.items[1], dict(kwargs), "kwargs", taken)
     return tuple(taken.leaves[position] for position in range(len(types)))
 
 
-def _take(structure: Structure, given: Any, path: str, taken: Taken) -> None:
+def _take(structure: Structure, given: Any, path: str, taken: InputMatch) -> None:
     TAKERS[type(structure)](structure, given, path, taken)
 
 
-def _take_leaf(structure: Leaf, given: Any, path: str, taken: Taken) -> None:
+def _take_leaf(structure: Leaf, given: Any, path: str, taken: InputMatch) -> None:
     check_type(taken.types[structure.position], given, path, taken.sizes)
     facts = taken.facts[structure.position] if taken.facts else None
     if facts is not None and isinstance(given, torch.Tensor):
@@ -93,14 +93,14 @@ def _check_layout(facts: InputFacts, given: torch.Tensor, path: str) -> None:
         )
 
 
-def _take_fixed(structure: Fixed, given: Any, path: str, _: Taken) -> None:
+def _take_fixed(structure: ConstantValue, given: Any, path: str, _: InputMatch) -> None:
     value = structure.value
     both_nan = isinstance(value, float) and math.isnan(value) and given != given
     if type(given) is not type(value) or not (given == value or both_nan):
         _refuse(path, f"must be {value!r}, as it was when the program was captured", given)
 
 
-def _take_sequence(structure: Sequence, given: Any, path: str, taken: Taken) -> None:
+def _take_sequence(structure: Sequence, given: Any, path: str, taken: InputMatch) -> None:
     if not isinstance(given, list if structure.kind == "list" else tuple):
         _refuse(path, f"must be a {structure.kind}", given)
     if len(given) != len(structure.items):
@@ -109,7 +109,7 @@ def _take_sequence(structure: Sequence, given: Any, path: str, taken: Taken) -> 
         _take(item, part, f"{path}[{index}]", taken)
 
 
-def _take_mapping(structure: Mapping, given: Any, path: str, taken: Taken) -> None:
+def _take_mapping(structure: Mapping, given: Any, path: str, taken: InputMatch) -> None:
     if not isinstance(given, dict):
         _refuse(path, "must be a dict", given)
     for key in given:
@@ -121,7 +121,7 @@ def _take_mapping(structure: Mapping, given: Any, path: str, taken: Taken) -> No
         _take(item, given[key], f"{path}[{key!r}]", taken)
 
 
-def _take_record(structure: Record, given: Any, path: str, taken: Taken) -> None:
+def _take_record(structure: Record, given: Any, path: str, taken: InputMatch) -> None:
     parts = RECORDS.parts(given)
     if parts is None or parts.keys != structure.fields:
         name, fields = structure.type_name.rpartition(":")[2], ", ".join(structure.fields)
@@ -130,14 +130,14 @@ def _take_record(structure: Record, given: Any, path: str, taken: Taken) -> None
         _take(item, part, f"{path}.{name}", taken)
 
 
-def _take_list(structure: RuntimeList, given: Any, path: str, taken: Taken) -> None:
+def _take_list(structure: RuntimeList, given: Any, path: str, taken: InputMatch) -> None:
     if not isinstance(given, list):
         _refuse(path, "must be a list", given)
     positions = tuple(positions_in(structure.item))
     element = {position: _element(taken.types[position]) for position in positions}
     columns: dict[int, list[Any]] = {position: [] for position in positions}
     for index, part in enumerate(given):
-        row = Taken([element.get(place, kind) for place, kind in enumerate(taken.types)])
+        row = InputMatch([element.get(place, kind) for place, kind in enumerate(taken.types)])
         _take(structure.item, part, f"{path}[{index}]", row)
         for position in positions:
             columns[position].append(row.leaves[position])
@@ -150,14 +150,14 @@ def _element(kind: Type) -> Type:
     return kind.element
 
 
-def _take_choice(_: Choice, __: Any, path: str, ___: Taken) -> None:
+def _take_choice(_: Choice, __: Any, path: str, ___: InputMatch) -> None:
     raise ProgramError(f"{path} is a choice, which an input cannot be")
 
 
-TAKERS: MappingOf[type, Callable[[Any, Any, str, Taken], None]] = MappingProxyType(
+TAKERS: MappingOf[type, Callable[[Any, Any, str, InputMatch], None]] = MappingProxyType(
     {
         Leaf: _take_leaf,
-        Fixed: _take_fixed,
+        ConstantValue: _take_fixed,
         Sequence: _take_sequence,
         Mapping: _take_mapping,
         Record: _take_record,

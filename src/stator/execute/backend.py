@@ -4,10 +4,10 @@
       .bind(stored)                     the program over its live parameters, buffers, constants
         (inputs)                        one run of it -> an Outcome
 
-An `Outcome` is data: the flat outputs, or a `Raised` that says what the program raised and what
-had happened by then. A backend that is not written in Python fills in a `Raised` from what it
-knows; it never has to touch a Python exception. What is not an `Exception` (Ctrl-C, the `Stopped`
-of an observer) ends a run by being raised.
+An `Outcome` is data: the flat outputs, or a `RaisedError` that says what the program raised and
+what had happened by then. A backend that is not written in Python fills in a `RaisedError` from
+what it knows; it never has to touch a Python exception. What is not an `Exception` (Ctrl-C, the
+`RunStop` of an observer) ends a run by being raised.
 
 `Capability` names what only some backends can do. `needs_of` says what a program needs.
 `execute/selection.py` chooses between backends by the two.
@@ -52,7 +52,7 @@ class EffectsDone(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Raised:
+class RaisedError:
     """What a program raised, and what had happened by then."""
 
     class_name: str  # of a builtin exception, or "DemandViolated"
@@ -94,13 +94,15 @@ class Raised:
         return own.with_traceback(error.__traceback__)
 
 
-Outcome = tuple[object, ...] | Raised  # the flat outputs: tensors, numbers, lists, strings, None
+Outcome = (
+    tuple[object, ...] | RaisedError
+)  # the flat outputs: tensors, numbers, lists, strings, None
 Run = Callable[[Sequence[object]], Outcome]
 
 
 def values_of(outcome: Outcome) -> tuple[object, ...]:
     """The outputs; an exception for what was raised."""
-    if isinstance(outcome, Raised):
+    if isinstance(outcome, RaisedError):
         try:
             raise outcome.exception()
         finally:

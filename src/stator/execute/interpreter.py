@@ -24,7 +24,7 @@ from stator.execute.backend import (
     EffectsDone,
     HostCallbacks,
     Outcome,
-    Raised,
+    RaisedError,
     Run,
     RunOptions,
     values_of,
@@ -101,7 +101,7 @@ class Runner:
             return tuple(run_block(self.body, (), frame))
 
 
-def _raised(error: Exception, state: RunState, *, before_running: bool = False) -> Raised:
+def _raised(error: Exception, state: RunState, *, before_running: bool = False) -> RaisedError:
     """`error` as data, with what the run had done by then."""
     classes: tuple[str, ...] = ()
     fields: Mapping[str, object] = NOTHING
@@ -111,7 +111,7 @@ def _raised(error: Exception, state: RunState, *, before_running: bool = False) 
     if isinstance(plain, DemandViolated):
         plain.before_running = before_running
     place = plain.at if isinstance(plain, StatorError) else state.place
-    return Raised(
+    return RaisedError(
         type(plain).__name__, plain.args, classes, fields,
         place=place, effects=state.effects, before_running=before_running, error=plain,
     )  # fmt: skip

@@ -23,7 +23,7 @@ from stator.program.ir import Block, Op, Value
 Seen = Mapping[Value, Any]  # what the values of one activation are at that moment
 
 
-class Stopped(BaseException):
+class RunStop(BaseException):
     """Ends a run from an observer, because of `error`.
 
     NOTE: no `Exception`: a `try` of the program would catch it.
@@ -34,7 +34,7 @@ class Stopped(BaseException):
 
 
 class Observer(Protocol):
-    """Give one to `prepare`; it raises `Stopped` to end a run."""
+    """Give one to `prepare`; it raises `RunStop` to end a run."""
 
     def begin(self, op: Op, values: Seen) -> None:
         """`op` is about to run on these values."""

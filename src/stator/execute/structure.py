@@ -14,7 +14,7 @@ from typing import Any
 from stator.errors import ProgramError
 from stator.program.structure import (
     Choice,
-    Fixed,
+    ConstantValue,
     Leaf,
     Mapping,
     Record,
@@ -51,7 +51,7 @@ def unflatten(
     return made[id(structure)]
 
 
-def _build_fixed(structure: Fixed, _: Leaves, __: Classes, ___: Made) -> Any:
+def _build_fixed(structure: ConstantValue, _: Leaves, __: Classes, ___: Made) -> Any:
     return structure.value
 
 
@@ -94,7 +94,7 @@ def _build_list(structure: RuntimeList, leaves: Leaves, classes: Classes, _: Mad
 
 BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes, Made], Any]] = MappingProxyType(
     {
-        Fixed: _build_fixed,
+        ConstantValue: _build_fixed,
         Sequence: _build_sequence,
         Mapping: _build_mapping,
         Record: _build_record,

@@ -28,7 +28,7 @@ from stator.export.op_calls import check_operands, known_op
 from stator.export.size_text import parse_size
 from stator.location import Location
 from stator.program import structure as shape
-from stator.program.ir import Arg, Block, InputFacts, Literal, Op, Stored, Value
+from stator.program.ir import Arg, Block, InputFacts, Literal, Op, StoredTensor, Value
 from stator.program.program import Program
 from stator.program.registry import constant_of
 from stator.program.sizes import OPS, AnySize, Dim, SizeArg, SizeExpr, SizeOp, Symbol
@@ -102,12 +102,12 @@ class ProgramReader:
         self.values[name] = Value(name, decode_type(kind, f"{at}.type", self.size))
         return self.values[name]
 
-    def stored(self, data: Json, at: str) -> Stored:
+    def stored(self, data: Json, at: str) -> StoredTensor:
         """A tensor beside the program."""
         kinds = ("parameter", "buffer", "constant")
         kind = one_of(field(data, "kind", str, at), kinds, f"{at}.kind")
         value = self.definition(field(data, "value", dict, at), f"{at}.value")
-        return Stored(value, field(data, "name", str, at), kind)  # type: ignore[arg-type] # checked
+        return StoredTensor(value, field(data, "name", str, at), kind)  # type: ignore[arg-type] # checked
 
     def block(self, data: Json, at: str, depth: int = 0) -> Block:
         """A block and those inside it."""
@@ -351,8 +351,10 @@ def _leaf(_: str, data: Json, at: str, __: int) -> shape.Structure:
 
 def _fixed(_: str, data: Json, at: str, __: int) -> shape.Structure:
     if isinstance(data, dict) and len(data) == 1 and (kind := next(iter(data))) in LITERALS:
-        return shape.Fixed(constant_of(decode_literal(kind, checked(data[kind], str, at), at)))
-    return shape.Fixed(decode_constant(data, at))
+        return shape.ConstantValue(
+            constant_of(decode_literal(kind, checked(data[kind], str, at), at))
+        )
+    return shape.ConstantValue(decode_constant(data, at))
 
 
 def _sequence(kind: str, data: Json, at: str, depth: int) -> shape.Structure:

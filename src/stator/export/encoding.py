@@ -16,7 +16,7 @@ import torch
 from stator.errors import FormatError
 from stator.location import Location
 from stator.program import structure as shape
-from stator.program.ir import Arg, Block, Literal, Op, Stored, Value
+from stator.program.ir import Arg, Block, Literal, Op, StoredTensor, Value
 from stator.program.program import Program
 from stator.program.sizes import AnySize, Dim, SizeArg, SizeExpr, Symbol
 from stator.program.types import (
@@ -78,7 +78,7 @@ def encode_program(program: Program, *, whole_paths: bool = False) -> Json:
     }
 
 
-def encode_stored(stored: Stored) -> Json:
+def encode_stored(stored: StoredTensor) -> Json:
     """A tensor that stands beside the program."""
     return {"value": encode_value(stored.value), "name": stored.name, "kind": stored.kind}
 
@@ -238,7 +238,7 @@ def _variant(variant: shape.Choice, depth: int) -> Json:
 STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
     {
         shape.Leaf: lambda leaf, _: {"leaf": leaf.position},
-        shape.Fixed: lambda fixed, _: {"fixed": _fixed(fixed.value)},
+        shape.ConstantValue: lambda fixed, _: {"fixed": _fixed(fixed.value)},
         shape.Sequence: lambda items, depth: {items.kind: _items(items.items, depth)},
         shape.Mapping: _mapping,
         shape.Record: _record,

@@ -46,7 +46,7 @@ class Paths:
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenFiles:
     """A model's files, open: the weights are among `weights`, each with the name it has."""
 
     text: int
@@ -54,7 +54,7 @@ class Opened:
 
 
 @contextlib.contextmanager
-def opened(paths: Paths) -> Iterator[Opened]:
+def opened(paths: Paths) -> Iterator[OpenFiles]:
     """The files of one model, never of two."""
     for _ in range(TRIES):
         with contextlib.ExitStack() as stack:
@@ -65,7 +65,7 @@ def opened(paths: Paths) -> Iterator[Opened]:
                 if (descriptor := _open_if_there(file, stack)) is not None
             ]
             if _is_at(text, paths.text):
-                yield Opened(text, tuple(weights))
+                yield OpenFiles(text, tuple(weights))
                 return
     raise FormatError(f"{paths.text} was replaced {TRIES} times while it was read",
                       fix="load it when nobody writes it")  # fmt: skip

@@ -25,7 +25,7 @@ from stator.export.decoding import decode_plain, decode_program, decode_size, de
 from stator.export.digests import Digests, decode_digests, digests_of, encode_digests
 from stator.export.encoding import Json, encode_plain, encode_program
 from stator.export.files import (
-    Opened,
+    OpenFiles,
     Paths,
     locked,
     opened,
@@ -185,7 +185,7 @@ def _read_text(file: Path, descriptor: int) -> bytes:
         ) from None
 
 
-def _parse(file: Path, files: Opened) -> tuple[int, dict[str, Json]]:
+def _parse(file: Path, files: OpenFiles) -> tuple[int, dict[str, Json]]:
     """The version and the JSON of a file of ours, whose bytes are those that were written."""
     text = _read_text(file, files.text)
     version = _check_head(file, text)
@@ -211,7 +211,7 @@ def _check_head(file: Path, text: bytes) -> int:
 
 
 def _decode(
-    data: dict[str, Json], version: int, paths: Paths, files: Opened, verify_weights: bool
+    data: dict[str, Json], version: int, paths: Paths, files: OpenFiles, verify_weights: bool
 ) -> SavedModel:
     at = "the model"
     if version > 1:
@@ -270,7 +270,7 @@ def _decode_plain(data: Json, key: str) -> dict[str, object]:
     return checked(decode_plain(field(data, key, dict, "the model"), key), dict, key)
 
 
-def _read_weights(paths: Paths, files: Opened, digests: Digests) -> dict[str, torch.Tensor]:
+def _read_weights(paths: Paths, files: OpenFiles, digests: Digests) -> dict[str, torch.Tensor]:
     """The weights that belong to the text, under either of their names."""
     if not files.weights:
         raise FormatError(f"{paths.weights} does not exist", fix="keep it beside the .stator file")

@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass
 
 from stator.location import Location
-from stator.rewrite.convert import Converted, convert
+from stator.rewrite.convert import ConvertedFunction, convert
 from stator.state.session import Session
 
 
@@ -64,7 +64,7 @@ class ConvertedFunctions:
         self._local_codes.update((id(code), code) for code in _nested_codes(done.function.__code__))
         return StagedForm(done.function, written, bool(done.globals_written))
 
-    def _guard_cells(self, function: types.FunctionType, done: Converted) -> None:
+    def _guard_cells(self, function: types.FunctionType, done: ConvertedFunction) -> None:
         """The variables of an enclosing function that ran before the capture."""
         for cell in _cells(function, done.nonlocals).values():
             self._session.provenance.add_external(cell)

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from stator.capture.blocks import Recorded, record_block
+from stator.capture.blocks import BlockRecord, record_block
 from stator.capture.flatten import NOTHING
 from stator.capture.recorder import Recorder
 from stator.errors import UnsupportedCall
@@ -180,7 +180,7 @@ def _gradients(
 
 def _backward_block(
     session: Session, results: Sequence[torch.Tensor], code: Callable[[list[Staged]], Staged]
-) -> Recorded:
+) -> BlockRecord:
     """A block that is given a gradient for each of `results` and yields what `code` makes."""
     recorder, inputs = session.recorder, []
 

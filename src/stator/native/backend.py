@@ -1,10 +1,10 @@
 """The backend `native`: programs run in C++ (`runtime/`), with the GIL released.
 
 A program is handed over once, as the JSON of `docs/format.md`; its tensors are the live ones. What
-the runtime raises comes back as data and becomes a `Raised`. A program that it cannot run is run
-by the interpreter: one that calls back into Python (backward hooks of modules, observers), one with
-a constant that the format cannot hold, and one that may catch an error of a custom op, which may be
-written in Python.
+the runtime raises comes back as data and becomes a `RaisedError`. A program that it cannot run is
+run by the interpreter: one that calls back into Python (backward hooks of modules, observers), one
+with a constant that the format cannot hold, and one that may catch an error of a custom op, which
+may be written in Python.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stator.execute.backend import (
     Capability,
     EffectsDone,
     Outcome,
-    Raised,
+    RaisedError,
     Run,
     RunOptions,
 )
@@ -97,7 +97,7 @@ def _text(program: Program) -> str:
     return json.dumps(encode_program(program, whole_paths=True))
 
 
-def _raised(error: dict[str, Any]) -> Raised:
+def _raised(error: dict[str, Any]) -> RaisedError:
     """What the runtime says of an error, as the rest of Stator knows it."""
     place = Location(*error["place"]) if error["place"] else None
     notes = (f"{NOTE} at {place}" if place else NOTE, *error["notes"][1:])
@@ -108,7 +108,7 @@ def _raised(error: dict[str, Any]) -> Raised:
             original.add_note(note)
     if error["code"] == IntegerOverflow.code:
         name, original = IntegerOverflow.__name__, IntegerOverflow(error["message"], at=place)
-    return Raised(
+    return RaisedError(
         DemandViolated.__name__ if error["code"] == DemandViolated.code else name,
         error["args"],
         classes=error["classes"],

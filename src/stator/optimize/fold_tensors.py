@@ -17,7 +17,7 @@ import torch
 
 from stator.optimize.alias import Aliases
 from stator.optimize.substitution import substituted_all
-from stator.program.ir import Block, Op, Stored, Value
+from stator.program.ir import Block, Op, StoredTensor, Value
 from stator.program.opset.queries import is_pure
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
@@ -33,7 +33,7 @@ class _Folding:
     aliases: Aliases
     tensors: dict[str, torch.Tensor]
     known: dict[Value, torch.Tensor]
-    new: list[Stored] = field(default_factory=list)
+    new: list[StoredTensor] = field(default_factory=list)
 
 
 def fold_tensors(
@@ -71,7 +71,7 @@ def _keep(value: Value, tensor: torch.Tensor, folding: _Folding) -> None:
         name += "_"
     folding.known[value] = tensor
     folding.tensors[name] = tensor
-    folding.new.append(Stored(value, name, "constant"))
+    folding.new.append(StoredTensor(value, name, "constant"))
 
 
 def _result(op: Op, folding: _Folding) -> torch.Tensor | None:

@@ -60,7 +60,7 @@ class Block:
 
 
 @dataclass(eq=False, slots=True)
-class Stored:
+class StoredTensor:
     """A tensor that the program finds beside itself: a parameter, a buffer or a constant."""
 
     value: Value

@@ -32,13 +32,13 @@ class Alternatives:
     alternatives: tuple[Any, ...]
 
 
-class Repeated:
+class Repetition:
     """Any number of values of one layout: a dataclass with the field `item`."""
 
     item: Any
 
 
-INNER = (Node, Alternatives, Repeated)
+INNER = (Node, Alternatives, Repetition)
 
 
 def parts(layout: T) -> tuple[T, ...]:
@@ -47,7 +47,7 @@ def parts(layout: T) -> tuple[T, ...]:
         return layout.items
     if isinstance(layout, Alternatives):
         return layout.alternatives
-    return (layout.item,) if isinstance(layout, Repeated) else ()
+    return (layout.item,) if isinstance(layout, Repetition) else ()
 
 
 def with_parts(layout: T, new: Sequence[Any]) -> T:
@@ -56,7 +56,7 @@ def with_parts(layout: T, new: Sequence[Any]) -> T:
     if len(old) == len(new) and all(a is b for a, b in zip(old, new, strict=True)):
         return layout
     name = "items" if isinstance(layout, Node) else "alternatives"
-    field = {"item": new[0]} if isinstance(layout, Repeated) else {name: tuple(new)}
+    field = {"item": new[0]} if isinstance(layout, Repetition) else {name: tuple(new)}
     data: Any = layout
     changed: T = dataclasses.replace(data, **field)
     return changed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from stator.program.ir import Arg, Block, InputFacts, Literal, Op, Stored, Value
+from stator.program.ir import Arg, Block, InputFacts, Literal, Op, StoredTensor, Value
 
 
 class Printable(Protocol):
@@ -13,7 +13,7 @@ class Printable(Protocol):
 
     name: str
     inputs: tuple[Value, ...]
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredTensor, ...]
     body: Block
     functions: dict[str, Block]
     input_facts: dict[Value, InputFacts]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from stator.program.ir import Block, InputFacts, Stored, Value
+from stator.program.ir import Block, InputFacts, StoredTensor, Value
 from stator.program.printer import print_program
 from stator.program.structure import Structure
 
@@ -15,7 +15,7 @@ class Program:
 
     name: str
     inputs: tuple[Value, ...]
-    stored: tuple[Stored, ...]
+    stored: tuple[StoredTensor, ...]
     body: Block
     input_structure: Structure
     output_structure: Structure  # its leaves are positions in `body.outputs`

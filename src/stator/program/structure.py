@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
 
-from stator.program.layout import Alternatives, Node, Repeated, nodes
+from stator.program.layout import Alternatives, Node, Repetition, nodes
 
 ListName = OneOf["list", "tuple", "dict"]
 
@@ -26,7 +26,7 @@ class Leaf:
 
 
 @dataclass(frozen=True)
-class Fixed:
+class ConstantValue:
     """A Python constant that the structure itself carries.
 
     None, a number or a string; in the process that captured it, also an object of the caller's,
@@ -81,14 +81,14 @@ class Choice(Alternatives):
 
 
 @dataclass(frozen=True)
-class RuntimeList(Repeated):
+class RuntimeList(Repetition):
     """A list whose length is known only when the program runs; or a tuple, or a dict's pairs."""
 
     item: Structure
     kind: ListName = "list"
 
 
-Structure = Leaf | Fixed | Sequence | Mapping | Record | Choice | RuntimeList
+Structure = Leaf | ConstantValue | Sequence | Mapping | Record | Choice | RuntimeList
 
 
 def size_fields(rank: int) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import ast
 
 from stator.rewrite.branches import rewrite_if
 from stator.rewrite.contexts import rewrite_with
-from stator.rewrite.exceptions import Assigned, rewrite_finally, rewrite_try
+from stator.rewrite.exceptions import AssignedNames, rewrite_finally, rewrite_try
 from stator.rewrite.job import Job
 from stator.rewrite.loops import rewrite_for, rewrite_while
 from stator.rewrite.walk import Walk
@@ -47,7 +47,7 @@ class _Control(Walk):
             self.generic_visit(node)
             return node
         number = self.job.fresh.number("block")
-        assigned = Assigned.by(node)
+        assigned = AssignedNames.by(node)
         self.generic_visit(node)
         rewrite = rewrite_try if node.handlers else rewrite_finally
         return rewrite(node, self.job, number, assigned)

@@ -39,11 +39,11 @@ from stator.source.private import mangle
 from stator.source.scopes import Outside, free_names, outside_of, scope_of
 from stator.source.text import Source, read_source
 
-Shown = Callable[[str, ast.FunctionDef], None]
+PassListener = Callable[[str, ast.FunctionDef], None]
 
 
 @dataclass(frozen=True)
-class Converted:
+class ConvertedFunction:
     """A function that stands in for another, and what that other one does to its surroundings."""
 
     function: types.FunctionType
@@ -64,13 +64,13 @@ class Pass:
     then_study: bool = False  # the facts of the tree are taken after this pass
 
 
-def convert(function: types.FunctionType, staging: object) -> Converted:
+def convert(function: types.FunctionType, staging: object) -> ConvertedFunction:
     """The converted form of `function`, whose work goes through `staging`."""
     work = _CACHE.work_for(function)
     if Settings.code and _CACHE.is_to_be_shown(function.__code__):
         _show_passes(function)
     new = load(work.code, function, staging)
-    return Converted(
+    return ConvertedFunction(
         new, work.text, work.outside.nonlocals_written, work.outside.globals_written,
         work.free_reads, work.global_reads, work.is_generator,
     )  # fmt: skip
@@ -159,7 +159,7 @@ def _show_passes(function: types.FunctionType) -> None:
 
 
 def rewrite(
-    source: Source, *, is_generator: bool = False, shown: Shown | None = None
+    source: Source, *, is_generator: bool = False, shown: PassListener | None = None
 ) -> ast.FunctionDef:
     """The rewritten tree of `source`; raises UnsupportedSyntax for what has no staged form.
 
@@ -193,7 +193,9 @@ def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:
     return tree
 
 
-def _run_passes(tree: ast.FunctionDef, job: Job, shown: Shown | None = None) -> ast.FunctionDef:
+def _run_passes(
+    tree: ast.FunctionDef, job: Job, shown: PassListener | None = None
+) -> ast.FunctionDef:
     for step in PASSES:
         tree = step.run(tree, job)
         if shown is not None:

@@ -58,7 +58,7 @@ def HANDLER_FN(ERROR):
 """
 
 
-def rewrite_try(node: ast.Try, job: Job, number: int, assigned: Assigned) -> list[ast.stmt]:
+def rewrite_try(node: ast.Try, job: Job, number: int, assigned: AssignedNames) -> list[ast.stmt]:
     """The staged form of `node`, which has handlers; a `finally` stays around it."""
     state = State(job, node, number)
     handlers = [f"handler_{number}_{k}__" for k in range(1, len(node.handlers) + 1)]
@@ -89,7 +89,9 @@ stator__.finally_stmt(BODY_FN, FINAL_FN, READ, WRITE, NAMES)
 """
 
 
-def rewrite_finally(node: ast.Try, job: Job, number: int, assigned: Assigned) -> list[ast.stmt]:
+def rewrite_finally(
+    node: ast.Try, job: Job, number: int, assigned: AssignedNames
+) -> list[ast.stmt]:
     """The staged form of `node`, which has a `finally` and no handlers."""
     state = State(job, node, number)
     return quote(
@@ -101,7 +103,7 @@ def rewrite_finally(node: ast.Try, job: Job, number: int, assigned: Assigned) ->
 
 
 @dataclass(frozen=True)
-class Assigned:
+class AssignedNames:
     """The names that the parts of a `try` assign, taken before they are rewritten."""
 
     body: tuple[str, ...]
@@ -110,7 +112,7 @@ class Assigned:
     final: tuple[str, ...]
 
     @classmethod
-    def by(cls, node: ast.Try) -> Assigned:
+    def by(cls, node: ast.Try) -> AssignedNames:
         """What `node` assigns, part by part."""
         handlers = tuple(bound_names(handler.body) for handler in node.handlers)
         parts = (node.body, node.orelse, node.finalbody)

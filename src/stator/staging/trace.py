@@ -30,15 +30,15 @@ from stator.logs import frames_are_shown
 from stator.program.ir import Block
 from stator.program.naming import renumber
 from stator.program.program import Program
-from stator.program.structure import Fixed, Structure
+from stator.program.structure import ConstantValue, Structure
 from stator.program.verifier import verify
 from stator.staging.operators import Staging
 from stator.state.decisions import Decision
 from stator.state.effects import (
     Effect,
     EffectRecorder,
-    Given,
     KeptEffects,
+    Origin,
     drop_notes,
     effects_of,
     given_back,
@@ -65,7 +65,7 @@ ONE_AT_A_TIME = ForkSafeLock()  # torch's pre-dispatch slot is shared between th
 
 
 @dataclass(frozen=True)
-class Captured:
+class CaptureResult:
     """A program, and what it needs of this process to run as the function did."""
 
     program: Program
@@ -77,7 +77,7 @@ class Captured:
     errors: dict[str, type]  # the classes of exceptions that users wrote
     live: tuple[AnySlot, ...] = ()  # Python state that every run reads anew: the last inputs
     written: tuple[AnySlot, ...] = ()  # Python state that a run has read and changed
-    given: tuple[tuple[Structure, Given], ...] = ()  # what is in the results as it was given
+    given: tuple[tuple[Structure, Origin], ...] = ()  # what is in the results as it was given
     hooked: Mapping[str, torch.nn.Module] = field(default_factory=dict)  # by name, for their hooks
     noted: tuple[tuple[Effect, ...], ...] = ()  # what is changed before the program may raise
     host_calls: tuple[HostCall, ...] = ()  # by number
@@ -96,7 +96,7 @@ def trace(
     args: Args,
     kwargs: Keywords,
     **options: Staged,
-) -> Captured:
+) -> CaptureResult:
     """`attempt`, for callers that only want a program: the user's own error is raised."""
     captured = attempt(function, args, kwargs, **options)
     if isinstance(captured, FailedCapture):
@@ -116,7 +116,7 @@ def attempt(
     owner: torch.nn.Module | None = None,
     live: tuple[AnySlot, ...] = (),
     listening: Listening | None = None,
-) -> Captured | FailedCapture:
+) -> CaptureResult | FailedCapture:
     """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s.
 
     What the slots `live` hold become further inputs, after those of the arguments. User code
@@ -127,7 +127,7 @@ def attempt(
         return context.run(_attempt, function, args, kwargs, name, owner, live, listening)
 
 
-def _attempt(function: Staged, *given: Staged) -> Captured | FailedCapture:
+def _attempt(function: Staged, *given: Staged) -> CaptureResult | FailedCapture:
     session = Session(Staging)
     try:
         return _trace(session, function, *given)
@@ -149,7 +149,7 @@ def _trace(
     owner: torch.nn.Module | None,
     live: tuple[AnySlot, ...],
     listening: Listening | None,
-) -> Captured:
+) -> CaptureResult:
     recorder = session.recorder
     if owner is not None:
         name_tensors(session, owner)
@@ -162,7 +162,7 @@ def _trace(
     if isinstance(function, types.MethodType):
         session.reads.read_target(function)
     written: tuple[AnySlot, ...] = ()
-    given: tuple[tuple[Structure, Given], ...] = ()
+    given: tuple[tuple[Structure, Origin], ...] = ()
     notes = session.effect_log = EffectRecorder(session, inputs, live)
     recorder.listeners.append(notes)
     with _recording(session):
@@ -183,10 +183,10 @@ def _trace(
                 notes.keep()
                 raise  # nothing of the program comes before it
             record_raise(recorder, error)
-            results, structure = new_results(session), Fixed(None)
+            results, structure = new_results(session), ConstantValue(None)
             effects = ()
         except Diverged:
-            results, structure = new_results(session), Fixed(None)
+            results, structure = new_results(session), ConstantValue(None)
             effects = ()
         finally:
             recorder.journal.undo()
@@ -195,7 +195,7 @@ def _trace(
         drop_notes(recorder.scope.block)
     program = _program(session, name, inputs, structure)
     session.reads.read_tensors(recorder.stored_tensors)
-    return Captured(
+    return CaptureResult(
         program, recorder.stored_tensors, effects,
         results.classes | notes.classes | session.host_classes,
         Guards(session.reads.all()),

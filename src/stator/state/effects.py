@@ -22,14 +22,14 @@ from stator.program.ir import Arg, Block, Op
 from stator.program.structure import Choice, Mapping, Structure, positions_in
 from stator.state.live_lists import ListSlot
 from stator.state.live_state import AnySlot
-from stator.state.live_trees import Held
+from stator.state.live_trees import HeldContainer
 from stator.state.session import Session
 from stator.state.slots import Slot
 from stator.values.contents import same_state, state_of
 from stator.values.staged import Columns, StagedList
 from stator.values.union import Symbolic
 
-Given = Argument | Held
+Origin = Argument | HeldContainer
 
 
 @dataclass(frozen=True)
@@ -73,9 +73,9 @@ def effects_of(
 
 def given_back(
     session: Session, inputs: Inputs, results: Results
-) -> tuple[tuple[Structure, Given], ...]:
+) -> tuple[tuple[Structure, Origin], ...]:
     """The containers in the results that are the caller's: the very ones are given back."""
-    found: list[tuple[Structure, Given]] = []
+    found: list[tuple[Structure, Origin]] = []
     for obj, structure in results.containers.values():
         if id(obj) in inputs.containers:
             found.append((structure, Argument(inputs.containers[id(obj)][1])))

@@ -22,7 +22,7 @@ from stator.frames import current_place
 from stator.location import Location
 from stator.program.ir import Block, ops_in, values_in
 from stator.program.program import Program
-from stator.program.structure import Fixed, Structure
+from stator.program.structure import ConstantValue, Structure
 from stator.program.types import NumberType, ObjectType, TextType, Type
 from stator.state.library_objects import UNCHANGING
 from stator.state.session import Session
@@ -63,7 +63,7 @@ class HostArguments(Results):
 
     def _container(self, value: Any) -> Structure:
         if isinstance(value, UNCHANGING) and not isinstance(value, tuple):
-            return Fixed(value)
+            return ConstantValue(value)
         return super()._container(value)
 
 

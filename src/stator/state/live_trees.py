@@ -85,7 +85,7 @@ class TreeSlot:
 
 
 @dataclass(frozen=True)
-class Held:
+class HeldContainer:
     """A container in a tree: every call has one of its own there."""
 
     slot: TreeSlot
@@ -119,7 +119,7 @@ def install_tree(session: Session, slot: TreeSlot, values: list[Value]) -> None:
         values.append(value)
 
     def hold(container: object, path: tuple[object, ...]) -> None:
-        session.state_inputs.add_container(container, Held(slot, path))
+        session.state_inputs.add_container(container, HeldContainer(slot, path))
 
     copy = ValueBuilder(session.recorder, iter(inputs), hold, is_joined=False).build(slot.kind)
     session.reads.live(copy, slot.in_words(), lambda: _fits(slot.kind, slot.read()), True)

@@ -15,7 +15,7 @@ from stator.frames import user_facing
 from stator.optimize.dataflow import needed_for
 from stator.optimize.pipeline import optimize
 from stator.optimize.restrict import used_inputs, with_inputs, with_outputs
-from stator.program.ir import Arg, Block, Op, Stored, Value
+from stator.program.ir import Arg, Block, Op, StoredTensor, Value
 from stator.program.program import Program as RecordedProgram
 from stator.program.types import NumberType
 from stator.program.verifier import verify
@@ -163,7 +163,7 @@ def load_inference_model(
     return program, [value.name for value in recorded.inputs], fetches
 
 
-def _live(item: Stored, saved: SavedModel) -> torch.Tensor:
+def _live(item: StoredTensor, saved: SavedModel) -> torch.Tensor:
     tensor = saved.tensors[item.name]
     if item.kind != "parameter":
         return tensor

@@ -16,7 +16,7 @@ from stator.optimize.for_test import for_test as turned_to_test
 from stator.program import structure as shape
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.printer import print_program
-from stator.program.program import Program as Recorded
+from stator.program.program import Program as BlockRecord
 from stator.program.verifier import verify
 from stator.staging.trace import ONE_AT_A_TIME
 from stator.static.builder import Builder, modules_named
@@ -35,17 +35,17 @@ class Program:
     def __init__(self, name: str = "main") -> None:
         self.name = name
         self._builder: Builder | None = Builder()
-        self._recorded: Recorded | None = None
+        self._recorded: BlockRecord | None = None
         self._tensors: Mapping[str, torch.Tensor] = self._builder.stored_tensors
         self._private: frozenset[str] = frozenset()
         self._origin: Program | None = None
         self._fetches: tuple[Value, ...] = ()
-        self._snapshot: tuple[int, Recorded] | None = None
+        self._snapshot: tuple[int, BlockRecord] | None = None
         self._modes = Modes.current()
 
     @classmethod
     def of(
-        cls, recorded: Recorded, tensors: Mapping[str, torch.Tensor], *, private: frozenset[str],
+        cls, recorded: BlockRecord, tensors: Mapping[str, torch.Tensor], *, private: frozenset[str],
         origin: Program | None = None, fetches: Sequence[Value] = (),
     ) -> Program:  # fmt: skip
         """A finished program around its data."""
@@ -67,7 +67,7 @@ class Program:
         return list(self._fetches)
 
     @property
-    def recorded(self) -> Recorded:
+    def recorded(self) -> BlockRecord:
         """The program as data, as it stands now; its outputs are those it was loaded with."""
         builder = self._builder
         if builder is None:
@@ -77,11 +77,11 @@ class Program:
             self._snapshot = (builder.written, self._taken(builder))
         return self._snapshot[1]
 
-    def _taken(self, builder: Builder) -> Recorded:
+    def _taken(self, builder: Builder) -> BlockRecord:
         leaves = tuple(shape.Leaf(index) for index in range(len(builder.inputs)))
         given = shape.Sequence("tuple", (shape.Sequence("tuple", leaves), shape.Mapping((), ())))
         body = Block((), list(self._top_block(builder).ops), ())
-        recorded = Recorded(
+        recorded = BlockRecord(
             self.name, tuple(builder.inputs), tuple(builder.stored), body, given,
             shape.Sequence("list", ()), dict(builder.functions),
         )  # fmt: skip

@@ -15,13 +15,13 @@ from stator.execute.backend import values_of
 from stator.execute.selection import check_backend
 from stator.frames import user_facing
 from stator.optimize.pipeline import optimize
-from stator.program.ir import Op, Stored
+from stator.program.ir import Op, StoredTensor
 from stator.program.program import Program
 from stator.static.executor import check_strategy
 from stator.static.inference_model import select, write_inference_model
 from stator.static.plan import Plan
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
-from stator.static.tracing import Traced, tensors_in, trace_layer
+from stator.static.tracing import RecordedCall, tensors_in, trace_layer
 
 
 class TracedLayer:
@@ -53,7 +53,7 @@ class TracedLayer:
         made._set_up(layer, traced, backend)
         return traced.outputs, made
 
-    def _set_up(self, layer: torch.nn.Module, traced: Traced, backend: str | None) -> None:
+    def _set_up(self, layer: torch.nn.Module, traced: RecordedCall, backend: str | None) -> None:
         self._backend = backend
         self._layer, self._recorded, self._modes = layer, traced.program, traced.modes
         self._tensors, self._literals = traced.tensors, traced.literals
@@ -109,7 +109,7 @@ class TracedLayer:
                     fix="give one tensor for both, or trace it with two",
                 )
 
-    def _tensor(self, stored: Stored) -> torch.Tensor:
+    def _tensor(self, stored: StoredTensor) -> torch.Tensor:
         """The tensor that the layer has under this name now."""
         if stored.kind == "constant":
             return self._tensors[stored.name]

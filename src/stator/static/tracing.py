@@ -36,7 +36,7 @@ from stator.values.symbolic import Number
 
 
 @dataclass(frozen=True)
-class Traced:
+class RecordedCall:
     """A recorded call: what it gave, and the program that gives it again."""
 
     outputs: Any
@@ -48,7 +48,7 @@ class Traced:
     modes: Modes
 
 
-def trace_layer(layer: torch.nn.Module, args: tuple[Any, ...]) -> Traced:
+def trace_layer(layer: torch.nn.Module, args: tuple[Any, ...]) -> RecordedCall:
     """Call `layer(*args)` once, and record it."""
     with ONE_AT_A_TIME:
         before = _attributes(layer)
@@ -61,7 +61,7 @@ def trace_layer(layer: torch.nn.Module, args: tuple[Any, ...]) -> Traced:
             raise
 
 
-def _trace(layer: torch.nn.Module, args: tuple[Any, ...], before: list[Any]) -> Traced:
+def _trace(layer: torch.nn.Module, args: tuple[Any, ...], before: list[Any]) -> RecordedCall:
     run, modes = ExampleRun(), Modes.current()
     _name_tensors(run, layer)
     inputs = _inputs(run, layer, args)
@@ -78,7 +78,7 @@ def _trace(layer: torch.nn.Module, args: tuple[Any, ...], before: list[Any]) -> 
     program = _program(run, type(layer).__name__, inputs, results.leaves, structure)
     del value, inputs, given, results
     _refuse_kept(run, program)
-    return Traced(
+    return RecordedCall(
         outputs, verify(renumber(program)), run.stored_tensors, frozenset(run.literals),
         tuple(run.path_checks), repeats_in(tensors_in(args)), modes,
     )  # fmt: skip

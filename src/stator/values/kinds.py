@@ -22,7 +22,7 @@ from typing import Any, TypeAlias, TypeGuard
 import sympy
 import torch
 
-from stator.program.layout import Alternatives, Node, Repeated
+from stator.program.layout import Alternatives, Node, Repetition
 from stator.program.sizes import AnySize, Dim
 from stator.program.types import (
     ListType,
@@ -110,7 +110,7 @@ class ContainerKind(Node):
 
 
 @dataclass(frozen=True)
-class ListKind(Repeated):
+class ListKind(Repetition):
     """A list of unknown length; or a tuple, a set (its items), a dict (its pairs)."""
 
     item: Kind

@@ -13,7 +13,7 @@ from stator.debug.report import Report
 from stator.debug.report_contents import CaptureReport, Fact, Line
 from stator.debug.view import page
 from stator.location import Location
-from stator.program.ir import Block, Op, Stored, Value
+from stator.program.ir import Block, Op, StoredTensor, Value
 from stator.program.printer import print_program
 from stator.program.program import Program
 from stator.program.sizes import Symbol
@@ -330,7 +330,7 @@ def hostile_program():
     inner = Op(f"aten::{HOSTILE}", (x, HOSTILE), {HOSTILE: HOSTILE}, (z,), place=place)
     block = Block((), [inner], (z,))
     op = Op("stator::if", (x, w), {}, (y,), (block, Block((), [], (x,))), place)
-    stored = Stored(w, f"{HOSTILE}.weight", "parameter")
+    stored = StoredTensor(w, f"{HOSTILE}.weight", "parameter")
     structure = Sequence("tuple", (Leaf(0),))
     return Program(HOSTILE, (x,), (stored,), Block((), [op], (y,)), structure, structure)
 
@@ -374,7 +374,9 @@ def long_block(x):
             place = Location(__file__, FIRST_OF_LONG + (name == "mm"), 4, "long_block")
             ops.append(Op(f"aten::{name}", args, {}, (result,), (), place))
         last = here[-1]
-    stored = tuple(Stored(one, f"layers.{k}.weight", "parameter") for k, one in enumerate(weights))
+    stored = tuple(
+        StoredTensor(one, f"layers.{k}.weight", "parameter") for k, one in enumerate(weights)
+    )
     return ops, last, stored
 
 

@@ -13,15 +13,15 @@ from typing import ParamSpec, TypeVar
 
 from stator.errors import ProgramError, StatorError
 
-Given = ParamSpec("Given")
+Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
 
-def internal(function: Callable[Given, Result]) -> Callable[Given, Result]:
+def internal(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """`function`, whose exceptions are refusals of Stator's or bugs."""
 
     @functools.wraps(function)
-    def called(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+    def called(*args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         try:
             return function(*args, **kwargs)
         except StatorError:

@@ -7,7 +7,7 @@ from typing import Any
 
 import sympy
 
-from stator.debug.stepping.variables import UNBOUND, Computed, Variable
+from stator.debug.stepping.variables import UNBOUND, ComputedNumber, Variable
 from stator.execute.observing import Seen
 from stator.execute.structure import unflatten
 from stator.program.ir import Value
@@ -30,13 +30,13 @@ def read_variables(
 _GONE = object()  # a value that the run does not have there
 
 
-def _leaf(leaf: Value | Computed | None, values: Seen) -> Any:
-    if isinstance(leaf, Computed):
+def _leaf(leaf: Value | ComputedNumber | None, values: Seen) -> Any:
+    if isinstance(leaf, ComputedNumber):
         return _computed(leaf, values)
     return values.get(leaf, _GONE) if leaf is not None else None
 
 
-def _computed(number: Computed, values: Seen) -> Any:
+def _computed(number: ComputedNumber, values: Seen) -> Any:
     known = {}
     for symbol, value, dimension in number.symbols:
         held = values.get(value, _GONE)

@@ -19,7 +19,7 @@ from stator.debug.stepping.variables import Scene, Scenes
 from stator.errors import UnknownOption
 from stator.execute import observing
 from stator.execute.checks import split_checks
-from stator.execute.observing import Observer, Stopped
+from stator.execute.observing import Observer, RunStop
 from stator.frames import user_facing
 from stator.location import Location
 from stator.program.ir import Block, Op, ops_in
@@ -182,7 +182,7 @@ class Stepper:
             try:
                 self._on_stop(frame)
             except BaseException as error:  # noqa: BLE001  # not for handlers of the program
-                raise Stopped(error) from None
+                raise RunStop(error) from None
 
 
 class _ProgramObserver:
@@ -316,7 +316,7 @@ class _ProgramObserver:
         try:
             return one.holds(frame)
         except Exception as error:  # noqa: BLE001  # not for handlers of the program
-            raise Stopped(error) from None
+            raise RunStop(error) from None
 
     def _stop(
         self,

@@ -42,7 +42,7 @@ LONGEST = 200
 
 
 @dataclass(frozen=True)
-class Computed:
+class ComputedNumber:
     """A number that the program has no value for: an expression of numbers and sizes."""
 
     expression: sympy.Basic
@@ -51,7 +51,7 @@ class Computed:
 
 
 @dataclass(frozen=True)
-class Unknown:
+class ForeignValue:
     """Something that is not of the program: a module, a function, an object of a library."""
 
     kind: str
@@ -60,7 +60,7 @@ class Unknown:
         return f"<{self.kind}>"
 
 
-UNBOUND = Unknown("not bound")  # what a name holds on the paths that do not bind it
+UNBOUND = ForeignValue("not bound")  # what a name holds on the paths that do not bind it
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Variable:
     """How the value of a name is put together from values of the program."""
 
     structure: Structure
-    leaves: tuple[Value | Computed | None, ...]
+    leaves: tuple[Value | ComputedNumber | None, ...]
 
 
 @dataclass(frozen=True)
@@ -319,7 +319,7 @@ class _Finder:
             if expression in scope.numbers:
                 return scope.numbers[expression]
         symbols = tuple(self._symbol(one) for one in expression.free_symbols)
-        return Computed(expression, kind_of_number(number), symbols)
+        return ComputedNumber(expression, kind_of_number(number), symbols)
 
     def _symbol(self, symbol: sympy.Symbol) -> tuple[sympy.Symbol, Value, int | None]:
         for scope in self.recorder.scope.chain():
@@ -338,22 +338,24 @@ class _Parts(Results):
     def structure_of(self, value: Any) -> Structure:
         """The structure of `value`; its leaves are values and expressions."""
         if self._depth > DEEPEST or _is_long(value):
-            return shape.Fixed(Unknown(f"{type(value).__name__}, too large to show"))
+            return shape.ConstantValue(ForeignValue(f"{type(value).__name__}, too large to show"))
         if isinstance(value, torch.Tensor) and not isinstance(value, FakeTensor):
             return self._real(value)
         if isinstance(value, REFERENCES) and not isinstance(value, SCALARS):
-            return shape.Fixed(Unknown(_reference(value)))
+            return shape.ConstantValue(ForeignValue(_reference(value)))
         self._depth += 1
         try:
             return super().structure_of(value)
         except (StatorError, AttributeError):  # an object whose `__init__` is not done lacks some
-            return shape.Fixed(Unknown(type(value).__name__.removeprefix("Staged").lower()))
+            return shape.ConstantValue(
+                ForeignValue(type(value).__name__.removeprefix("Staged").lower())
+            )
         finally:
             self._depth -= 1
 
     def _alternative(self, value: Any) -> Structure:
         if isinstance(value, Undefined):
-            return shape.Fixed(UNBOUND)
+            return shape.ConstantValue(UNBOUND)
         return super()._alternative(value)
 
     def _real(self, tensor: torch.Tensor) -> Structure:
@@ -361,7 +363,9 @@ class _Parts(Results):
             return self._leaf(self.recorder.arg(tensor))
         except _OutOfSight:  # a tensor of the user's that no op has used so far
             kind = str(tensor.dtype).removeprefix("torch.")
-            return shape.Fixed(Unknown(f"{kind} tensor of {tuple(tensor.shape)}, not used yet"))
+            return shape.ConstantValue(
+                ForeignValue(f"{kind} tensor of {tuple(tensor.shape)}, not used yet")
+            )
 
 
 def _is_long(value: Any) -> bool:

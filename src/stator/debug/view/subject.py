@@ -24,7 +24,7 @@ NO_TEXT = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class PageProgram:
     """One program of the page, and what the reader chooses it by."""
 
     label: str
@@ -36,7 +36,7 @@ class PageSubject:
     """What a page is about."""
 
     title: str
-    programs: tuple[Shown, ...]
+    programs: tuple[PageProgram, ...]
     tensors: Mapping[str, torch.Tensor] = field(default_factory=dict)  # of the model that it is
     report: Report | None = None
     is_saved: bool = False  # places then name files by their last part alone
@@ -56,7 +56,7 @@ def subject_of(source: Any) -> PageSubject:
 
 @subject_of.register
 def _(source: Program) -> PageSubject:
-    return PageSubject(source.name, (Shown(source.name, source),))
+    return PageSubject(source.name, (PageProgram(source.name, source),))
 
 
 @subject_of.register
@@ -92,7 +92,7 @@ def subject_of_methods(
             remarks.append(f"{method} could not be captured in {mode} mode: {reason}")
     for name in programs:
         labels.setdefault(name, [name])
-    shown = tuple(Shown(_joined(labels[name]), programs[name]) for name in labels)
+    shown = tuple(PageProgram(_joined(labels[name]), programs[name]) for name in labels)
     return PageSubject(title, shown, tensors, is_saved=True, remarks=tuple(remarks))
 
 
