@@ -116,6 +116,14 @@ std::string Error::shown_type() const {
   return name.substr(name.rfind('.') + 1);  // npos + 1 is 0: the whole name
 }
 
+std::string Error::text() const {
+  std::string made = code.empty() ? shown_type() + ": " + message : "[" + code + "] " + message;
+  if (!code.empty() && place) made += "\n  at " + to_text(*place);
+  for (const std::string& note : notes) made += "\n" + note;
+  if (!fix.empty()) made += "\n  fix: " + fix;
+  return made;
+}
+
 bool Error::is_a(std::string_view name) const {
   if (std::ranges::find(names, name) != names.end()) return true;
   for (std::string_view mine = type; !mine.empty();) {

@@ -1,29 +1,17 @@
-// Value: what a run computes with, and what it means to Python.
-//
-// A value is a tensor, a number (bool, int, float, complex), a string, a list of values, or nothing
-// (Python's None). Lists are values: an op that changes a list gives a new one.
+// What a value (`stator/value.h`) means to Python.
 #pragma once
 
-#include <ATen/core/Tensor.h>
-#include <ATen/core/ivalue.h>
-
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <vector>
+#include <string_view>
+
+#include "stator/value.h"
 
 namespace stator {
 
-using Value = c10::IValue;
-using Complex = c10::complex<double>;
-
 /// Python's `bool(value)`.
 bool is_true(const Value& value);
-
-/// A list of these items.
-Value make_list(std::vector<Value> items);
-
-/// The items of a list.
-inline at::ArrayRef<Value> items_of(const Value& list) { return list.toListRef(); }
 
 inline bool is_integer(const Value& value) { return value.isInt() || value.isBool(); }
 inline bool is_real(const Value& value) { return value.isDouble() || is_integer(value); }
@@ -53,8 +41,5 @@ std::string dtype_name(at::ScalarType dtype);
 
 /// `f32` for float32.
 std::string short_dtype_name(at::ScalarType dtype);
-
-/// What an error message says of a value: `f32[2, 3]`, `1.5`, `'text'`.
-std::string describe(const Value& value);
 
 }  // namespace stator

@@ -39,6 +39,13 @@ std::int64_t number_of(const std::string& name, const std::string& text) {
   throw std::invalid_argument(name + " takes a number, not `" + text + "`");
 }
 
+int count_of(const std::string& name, const std::string& text) {
+  const std::int64_t number = number_of(name, text);
+  if (number < 1 || number > INT32_MAX)
+    throw std::invalid_argument(name + " takes a number from 1, not `" + text + "`");
+  return static_cast<int>(number);
+}
+
 }  // namespace
 
 Arguments parse_arguments(int count, char** given) {
@@ -54,14 +61,8 @@ Arguments parse_arguments(int count, char** given) {
       {"--method", [&](const std::string& name) { made.method = next(name); }},
       {"--mode", [&](const std::string& name) { made.mode = next(name); }},
       {"--batch", [&](const std::string& name) { made.batch = next(name); }},
-      {"--threads",
-       [&](const std::string& name) {
-         made.threads = static_cast<int>(number_of(name, next(name)));
-       }},
-      {"--repeat",
-       [&](const std::string& name) {
-         made.repeat = static_cast<int>(number_of(name, next(name)));
-       }},
+      {"--threads", [&](const std::string& name) { made.threads = count_of(name, next(name)); }},
+      {"--repeat", [&](const std::string& name) { made.repeat = count_of(name, next(name)); }},
       {"--seed", [&](const std::string& name) { made.seed = number_of(name, next(name)); }},
       {"--describe", [&](const std::string&) { made.describe = true; }},
       {"--help", [&](const std::string&) { made.help = true; }},

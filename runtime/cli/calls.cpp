@@ -110,33 +110,6 @@ Json encode(const Value& value, const std::string& path, Tensors& tensors) {
   return items;
 }
 
-/// For each output, the path that its first leaf has in the result: `output.loss`, `output.0`.
-void find_paths(const Structure& structure, const std::string& path,
-                std::vector<std::string>& paths) {
-  if (structure.kind == "leaf" || structure.kind == "variant") {
-    std::string& mine = paths[static_cast<std::size_t>(structure.position)];
-    if (mine.empty()) mine = structure.kind == "leaf" ? path : path + ".choice";
-  }
-  for (std::size_t k = 0; k < structure.items.size(); ++k) {
-    std::string part = std::to_string(k);
-    if (!structure.fields.empty()) part = structure.fields[k];
-    if (!structure.keys.empty()) {
-      const Value& key = structure.keys[k].value;
-      part = key.isString() ? key.toStringRef() : describe(key);
-    }
-    find_paths(structure.items[k], path + "." + part, paths);
-  }
-}
-
-std::vector<std::string> output_paths(const Program& program) {
-  std::vector<std::string> paths(program.body.outputs.size());
-  find_paths(program.output_structure, "output", paths);
-  for (std::size_t k = 0; k < paths.size(); ++k) {
-    if (paths[k].empty()) paths[k] = "hidden." + std::to_string(k);
-  }
-  return paths;
-}
-
 Json encode_error(const Error& error, Tensors& tensors) {
   Json args = Json::array();
   for (const Value& arg : error.args)
@@ -149,27 +122,24 @@ Json encode_error(const Error& error, Tensors& tensors) {
 
 }  // namespace
 
-std::vector<Value> read_inputs(const std::vector<std::string>& files, const Program& program) {
+std::vector<Value> read_inputs(const std::vector<std::string>& files, const Signature& signature) {
   const Given given = read_files(files);
   std::vector<Value> inputs;
-  for (const ValueId input : program.inputs) {
-    const Definition& wanted = program.values[input];
+  for (const Signature::Input& wanted : signature.inputs)
     inputs.push_back(input_named(wanted.name, wanted.type, given));
-  }
   return inputs;
 }
 
-void write_result(const std::string& path, const CallResult& result, const Program& program) {
+void write_result(const std::string& path, const CallResult& result, const Signature& signature) {
   Tensors tensors;
   std::map<std::string, std::string> metadata;
   const auto dumped = [](const Json& data) { return data.dump(-1, ' ', true); };
   if (result.error) {
     metadata["error"] = dumped(encode_error(*result.error, tensors));
   } else {
-    const std::vector<std::string> paths = output_paths(program);
     Json outputs = Json::array();
     for (std::size_t k = 0; k < result.outputs.size(); ++k)
-      outputs.push_back(encode(result.outputs[k], paths[k], tensors));
+      outputs.push_back(encode(result.outputs[k], signature.outputs.at(k).name, tensors));
     metadata["outputs"] = dumped(outputs);
   }
   if (!result.printed.empty()) metadata["printed"] = result.printed;
@@ -185,12 +155,13 @@ std::string describe_model(const Model& model) {
       options.mode = mode;
       text += method + " (" + mode + (mode == model.mode() ? ", as saved)\n" : ")\n");
       try {
-        const Program& program = model.program(options);
-        for (const ValueId input : program.inputs) {
-          text += "  input   " + program.values[input].name + ": " +
-                  to_text(program.values[input].type) + "\n";
+        const Signature& signature = model.signature(options);
+        for (const Signature::Input& input : signature.inputs)
+          text += "  input   " + input.name + ": " + to_text(input.type) + "\n";
+        for (const Signature::Output& output : signature.outputs) {
+          text += "  output  " + output.name +
+                  (output.type ? ": " + to_text(*output.type) : " (a constant)") + "\n";
         }
-        for (const std::string& path : output_paths(program)) text += "  output  " + path + "\n";
       } catch (const Error& error) {
         text += "  " + error.message + "\n";
       }

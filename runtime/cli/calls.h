@@ -8,8 +8,8 @@
 
 namespace stator {
 
-/// The inputs of a program, in its order, from safetensors files and NumPy arrays.
-std::vector<Value> read_inputs(const std::vector<std::string>& files, const Program& program);
+/// The inputs of a method, in its order, from safetensors files and NumPy arrays.
+std::vector<Value> read_inputs(const std::vector<std::string>& files, const Signature& signature);
 
 /// What a call gave: its outputs or its error, and what it printed.
 struct CallResult {
@@ -21,7 +21,7 @@ struct CallResult {
 /// Writes the tensors of the outputs, by their path in the result, and all the rest as metadata:
 /// `outputs` is a JSON list of the flat outputs, in which `{"tensor": name}` is a tensor of the
 /// file.
-void write_result(const std::string& path, const CallResult& result, const Program& program);
+void write_result(const std::string& path, const CallResult& result, const Signature& signature);
 
 /// The methods of a model, with the names and types of their inputs and outputs.
 std::string describe_model(const Model& model);

@@ -10,6 +10,7 @@
 
 #include "cli/arguments.h"
 #include "cli/calls.h"
+#include "errors.h"
 #include "format/json.h"
 
 namespace stator {
@@ -21,15 +22,6 @@ class Recorder : public Host {
   void print(const std::string& text) override { printed += text; }
   std::string printed;
 };
-
-std::string error_text(const Error& error) {
-  std::string text = error.code.empty() ? error.shown_type() + ": " + error.message
-                                        : "[" + error.code + "] " + error.message;
-  if (!error.code.empty() && error.place) text += "\n  at " + to_text(*error.place);
-  for (const std::string& note : error.notes) text += "\n" + note;
-  if (!error.fix.empty()) text += "\n  fix: " + error.fix;
-  return text;
-}
 
 Model::Options options_of(const Arguments& arguments) {
   Model::Options options;
@@ -45,8 +37,8 @@ void run_once(const Arguments& arguments) {
     return;
   }
   const Model::Options options = options_of(arguments);
-  const Program& program = model.program(options);
-  const std::vector<Value> inputs = read_inputs(arguments.inputs, program);
+  const Signature& signature = model.signature(options);
+  const std::vector<Value> inputs = read_inputs(arguments.inputs, signature);
   if (arguments.seed) at::manual_seed(static_cast<std::uint64_t>(*arguments.seed));
   CallResult result;
   for (int k = 0; k < arguments.repeat; ++k) {
@@ -55,7 +47,7 @@ void run_once(const Arguments& arguments) {
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
     if (arguments.repeat > 1) std::fprintf(stderr, "call %d: %.1f us\n", k + 1, took.count());
   }
-  if (!arguments.outputs.empty()) write_result(arguments.outputs, result, program);
+  if (!arguments.outputs.empty()) write_result(arguments.outputs, result, signature);
 }
 
 /// One job of a batch: an error of the call is part of its result.
@@ -71,20 +63,20 @@ void run_job(const Json& job, std::map<std::string, Model>& models) {
   Model::Options options = options_of(arguments);
   options.host = &recorder;
   CallResult result;
-  Program none;
-  const Program* program = &none;
+  const Signature none;
+  const Signature* signature = &none;
   try {
     auto model = models.find(arguments.model);
     if (model == models.end())
       model = models.emplace(arguments.model, Model::load(arguments.model)).first;
-    program = &model->second.program(options);
+    signature = &model->second.signature(options);
     if (job.contains("seed")) at::manual_seed(integer_at(job["seed"], "seed"));
-    result.outputs = model->second.run(read_inputs(arguments.inputs, *program), options);
+    result.outputs = model->second.run(read_inputs(arguments.inputs, *signature), options);
   } catch (const Error& error) {
     result.error = error;
   }
   result.printed = recorder.printed;
-  write_result(arguments.outputs, result, *program);
+  write_result(arguments.outputs, result, *signature);
 }
 
 void run_batch(const std::string& path) {
@@ -117,7 +109,7 @@ int main(int count, char** given) {
     std::cerr << "stator-run: " << error.what() << "\n\n" << stator::kUsage;
     return 2;
   } catch (const stator::Error& error) {
-    std::cerr << stator::error_text(error) << "\n";
+    std::cerr << error.text() << "\n";
     return 1;
   } catch (const std::exception& error) {
     std::cerr << "stator-run: " << error.what() << "\n";

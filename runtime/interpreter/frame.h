@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "interpreter/host.h"
 #include "interpreter/plan.h"
+#include "stator/host.h"
 
 namespace stator {
 

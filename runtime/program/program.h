@@ -8,31 +8,12 @@
 #include <vector>
 
 #include "errors.h"
+#include "stator/type.h"
 #include "value.h"
 
 namespace stator {
 
 using ValueId = std::uint32_t;  // the place in Program::values
-
-/// What a reader may rely on before a value is computed.
-struct Type {
-  enum class Kind : std::uint8_t { kTensor, kNumber, kText, kList, kOptional };
-  /// A size of a tensor: a number, the name of one, or (neither) one that only a run knows.
-  struct Size {
-    std::optional<std::int64_t> number;
-    std::string name;
-  };
-
-  Kind kind = Kind::kTensor;
-  at::ScalarType dtype = at::kFloat;  // of a tensor
-  std::vector<Size> shape;            // of a tensor
-  std::string device;                 // of a tensor
-  std::string number;                 // `int`, `float`, `bool` or `complex`
-  std::vector<Type> element;          // one, of a list or an optional
-};
-
-/// `f32[4, n]`.
-std::string to_text(const Type& type);
 
 /// Is this a list, or a list that may be absent?
 bool is_list(const Type& type);

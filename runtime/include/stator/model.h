@@ -2,37 +2,59 @@
 //
 //     const stator::Model model = stator::Model::load("out/model");
 //     std::vector<stator::Value> outputs = model.run({x});
+//     at::Tensor y = outputs.at(0).toTensor();
 //
-// A model is immutable: any number of threads may run it at once. (A program that writes into
-// buffers of the model writes into memory that all runs share, as a module in Python does.)
+// A model is immutable: any number of threads may run it at once, and a copy of a Model is another
+// handle of the same one. (A program that writes into buffers of the model writes into memory that
+// all runs share, as a module in Python does.)
+//
+// Every function throws a stator::Error and nothing else, but for std::bad_alloc.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "errors.h"
-#include "interpreter/host.h"
-#include "program/program.h"
-#include "value.h"
+#include "stator/error.h"
+#include "stator/export.h"
+#include "stator/host.h"
+#include "stator/type.h"
+#include "stator/value.h"
 
 namespace stator {
 
-class Model {
+/// What a method takes and gives.
+struct Signature {
+  struct Input {
+    std::string name;
+    Type type;
+  };
+  struct Output {
+    std::string name;          // its path in the result: `output`, `output.loss`, `output.0`
+    std::optional<Type> type;  // none for a constant
+  };
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+};
+
+class STATOR_API Model {
  public:
   /// What a run can be told.
   struct Options {
     std::string method = "forward";
-    std::string mode;      // `train` or `eval`; empty: the mode that the model was saved in
-    Host* host = nullptr;  // null: print to the standard output
+    std::string mode;        // `train` or `eval`; empty: the mode that the model was saved in
+    Host* host = nullptr;    // lent; null: print to the standard output
+    bool gradients = false;  // record gradients, so that `backward` reaches inputs and parameters
   };
 
   /// The model at `path` (`out/model`, or `out/model.stator`). Throws an Error with the code ST400
-  /// if its files are damaged, and names the place.
+  /// if its files are damaged, and names the place. Weights stay in the file, which is mapped: they
+  /// are read when they are first used, and shared by all processes that load the model.
   static Model load(const std::string& path);
 
-  /// The outputs of a method, in the order of the program. Throws an Error: one with a code is
-  /// Stator's own, one without is an exception of the program.
+  /// The outputs of a method, in the order of the signature. The inputs are checked: an Error with
+  /// the code ST301 says which one does not fit. One without a code is an exception of the program.
   std::vector<Value> run(std::vector<Value> inputs, const Options& options) const;
   std::vector<Value> run(std::vector<Value> inputs) const;
 
@@ -41,14 +63,21 @@ class Model {
   /// The mode that the model was saved in.
   std::string mode() const;
 
-  /// The program that a method runs: the names and types of its inputs, how its result is put
-  /// together.
-  const Program& program(const Options& options) const;
+  const Signature& signature(const Options& options) const;
+  const Signature& signature() const;
+
+  /// The tensors of the model by their names in the file: parameters, buffers and constants. They
+  /// are the live ones.
+  std::vector<std::pair<std::string, at::Tensor>> tensors() const;
 
  private:
   struct Data;
   explicit Model(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
   std::shared_ptr<const Data> data_;
 };
+
+/// The version of the runtime, and the version of torch that it was built for.
+STATOR_API std::string version();
+STATOR_API std::string torch_version();
 
 }  // namespace stator

@@ -1,18 +1,21 @@
 // Host: what a run needs of the process around it.
 #pragma once
 
+#include <cstdint>
 #include <string>
+
+#include "stator/export.h"
 
 namespace stator {
 
-class Host {
+class STATOR_API Host {
  public:
   virtual ~Host() = default;
 
   /// Writes what the program prints.
   virtual void print(const std::string& text) = 0;
 
-  /// Called from time to time in loops; throws to end the run.
+  /// Called about every 20 ms in loops; throws to end the run.
   virtual void poll_interrupt() {}
 
   /// How deep functions of the program may call each other.

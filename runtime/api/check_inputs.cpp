@@ -1,0 +1,78 @@
+#include "api/check_inputs.h"
+
+namespace stator {
+namespace {
+
+void check_tensor(const Value& given, const Type& type, const std::string& name,
+                  std::map<std::string, std::int64_t>& sizes) {
+  const auto refuse = [&](const std::string& reason) {
+    throw mismatch_error(name + " must be a tensor " + to_text(type) + ", not " + describe(given) +
+                         reason);
+  };
+  if (!given.isTensor()) return refuse("");
+  const at::Tensor& tensor = given.toTensor();
+  if (tensor.scalar_type() != type.dtype)
+    refuse(": its dtype is " + dtype_name(tensor.scalar_type()) + ", not " +
+           dtype_name(type.dtype));
+  if (static_cast<std::size_t>(tensor.dim()) != type.shape.size()) {
+    refuse(": it has " + std::to_string(tensor.dim()) + " dimensions, not " +
+           std::to_string(type.shape.size()));
+  }
+  for (std::size_t k = 0; k < type.shape.size(); ++k) {
+    const std::int64_t size = tensor.size(static_cast<std::int64_t>(k));
+    const auto& [number, symbol] = type.shape[k];
+    const std::string which = ": its size " + std::to_string(k) + " is " + std::to_string(size);
+    if (number && *number != size) refuse(which + ", not " + std::to_string(*number));
+    const bool is_name =
+        !symbol.empty() &&
+        symbol.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == std::string::npos;
+    if (is_name && sizes.try_emplace(symbol, size).first->second != size) {
+      refuse(which + ", and " + symbol + " is " + std::to_string(sizes[symbol]) + " elsewhere");
+    }
+  }
+}
+
+void check_input(const Value& given, const Type& type, const std::string& name,
+                 std::map<std::string, std::int64_t>& sizes) {
+  switch (type.kind) {
+    case Type::Kind::kTensor:
+      return check_tensor(given, type, name, sizes);
+    case Type::Kind::kNumber:
+      if (class_name(given) != type.number)
+        throw mismatch_error(name + " must be " + (type.number == "int" ? "an " : "a ") +
+                             type.number + ", not " + describe(given));
+      return;
+    case Type::Kind::kText:
+      if (!given.isString()) throw mismatch_error(name + " must be a str, not " + describe(given));
+      return;
+    case Type::Kind::kOptional:
+      if (!given.isNone()) check_input(given, type.element.at(0), name, sizes);
+      return;
+    case Type::Kind::kList:
+      break;
+  }
+  if (!given.isList()) throw mismatch_error(name + " must be a list, not " + describe(given));
+  std::size_t k = 0;
+  for (const Value& item : items_of(given)) {
+    auto own_sizes = sizes;
+    check_input(item, type.element.at(0), name + "[" + std::to_string(k++) + "]", own_sizes);
+  }
+}
+
+}  // namespace
+
+void check_inputs(const Program& program, const std::vector<Value>& inputs) {
+  if (inputs.size() != program.inputs.size()) {
+    throw input_error("program " + program.name + " takes " +
+                      std::to_string(program.inputs.size()) + " inputs, not " +
+                      std::to_string(inputs.size()));
+  }
+  std::map<std::string, std::int64_t> sizes;
+  for (std::size_t k = 0; k < inputs.size(); ++k) {
+    const Definition& expected = program.values[program.inputs[k]];
+    check_input(inputs[k], expected.type, expected.name, sizes);
+  }
+}
+
+}  // namespace stator

@@ -1,0 +1,2 @@
+// libstator.so consists of the whole runtime: all that this file adds is a file, which a target
+// needs.
