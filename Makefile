@@ -16,7 +16,7 @@ help:
 	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
 	@echo "make native   the native runtime and stator-run, for the torch and the Python of .venv"
 	@echo "make bench    capture, calls, loading and looking inside, next to torch's own tools and safetensors"
-	@echo "make corpus CORPUS=folder [ARGS='--groups if_else']   score the conformance programs"
+	@echo "make corpus [ARGS='--groups if_else']   score Stator on the conformance programs of conformance/"
 	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs next to eager, mutated model files"
 	@echo "make clean    remove .venv and the caches"
 
@@ -45,8 +45,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bench.looking
 
 corpus: $(INSTALLED)
-	@test -n "$(CORPUS)" || { echo "say where the programs are: make corpus CORPUS=folder"; exit 2; }
-	$(BIN)/python scripts/corpus.py "$(CORPUS)" $(ARGS)
+	$(BIN)/python scripts/corpus.py $(CORPUS) $(ARGS)
 
 fuzz: $(INSTALLED)
 	@failed=0; \

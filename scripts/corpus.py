@@ -1,10 +1,10 @@
 """Scores Stator on a folder of conformance programs: right, silently wrong, or refused and why.
 
-    python scripts/corpus.py FOLDER [--groups g,h] [--cases n,m] [--peers static,saved] [--out FILE]
+    python scripts/corpus.py [FOLDER] [--groups g,h] [--cases n,m] [--peers p,q] [--out FILE]
 
-The folder holds the programs (`corpuslib.py`, `cases/`), the machinery that runs one of them in a
-forked child with a time limit (`run_peers.py`), and a plugin that says how Stator captures it
-(`stator_plugin.py`). Eager PyTorch is the oracle.
+The folder, `conformance/` by default, has the programs (`corpuslib.py`, `cases/`), the machinery
+that runs one of them in a forked child with a time limit (`run_peers.py`), and a plugin that says
+how Stator captures it (`stator_plugin.py`). Eager PyTorch is the oracle.
 
     right    every input gives eager's values, dtypes, shapes, structure, errors and gradients
     wrong    no error, another answer
@@ -36,6 +36,7 @@ from typing import Any, Literal
 
 Verdict = Literal["right", "wrong", "refused", "failed"]
 VERDICTS: tuple[Verdict, ...] = ("right", "wrong", "refused", "failed")
+CONFORMANCE = Path(__file__).parents[1] / "conformance"
 REFUSAL = re.compile(r"\[ST(?!900)\d{3}\]")  # ST900 is a bug in Stator, not a refusal
 
 
@@ -64,7 +65,7 @@ class Score:
 @cache
 def load_machinery(folder: Path, plugin: Path, groups: tuple[str, ...]) -> Machinery:
     """Import the corpus; cached, so that forked workers find it already there."""
-    sys.dont_write_bytecode = True  # the folder may be read-only, and is not ours
+    sys.dont_write_bytecode = True  # the folder may be read-only
     sys.path.insert(0, str(folder))
     corpuslib = importlib.import_module("corpuslib")
     # NOTE: why not run_peers.main(): it imports the ONNX tools that other peers need.
@@ -169,7 +170,7 @@ def names(text: str) -> tuple[str, ...]:
 def parse_arguments() -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("folder", type=Path, help="a checkout of the conformance programs")
+    parser.add_argument("folder", type=Path, nargs="?", default=CONFORMANCE)
     parser.add_argument("--peers", type=names, default=("static", "saved"))
     parser.add_argument("--groups", type=names, default=())
     parser.add_argument("--cases", type=names, default=())
@@ -193,7 +194,7 @@ def main() -> int:
     order = {job: k for k, job in enumerate(jobs)}
     started = time.monotonic()
     scores: list[Score] = []
-    # run_one writes a file where it stands for each program that prints
+    # run_one writes a file to the current folder for each program that prints
     with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
         for score in score_all(folder, plugin, arguments.groups, jobs, arguments.limit):
             scores.append(score)

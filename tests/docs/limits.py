@@ -1,4 +1,4 @@
-"""The limits that the README lists: what meets each, and the code it is refused with."""
+"""The limits that the README lists: code that meets each, and the error code that it raises."""
 
 import random
 from collections.abc import Callable, Mapping
@@ -83,25 +83,25 @@ def another_backend() -> Any:
 
 
 LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
-    "`backward()` and `.grad` inside the function (`torch.autograd.grad` works)": (
+    "`backward()` and `.grad` inside the function; use `torch.autograd.grad`": (
         "ST204", convert_and_call(inner_backward, ONES.clone().requires_grad_())),
-    "backward hooks of the deprecated kind (`register_backward_hook`) of modules inside": (
+    "the deprecated `register_backward_hook` on modules inside": (
         "ST204", lambda: with_backward_hook(ONES)),
-    "numpy functions that torch's own numpy layer lacks, such as `numpy.interp`": (
+    "numpy functions that torch's numpy layer does not have, such as `numpy.interp`": (
         "ST204", convert_and_call(numpy_interpolation, ONES)),
     "numpy arrays as results": (
         "ST200", convert_and_call(numpy_result, ONES)),
-    "random numbers of Python and numpy, clocks": (
+    "random numbers from Python or numpy": (
         "ST204", convert_and_call(python_random, ONES)),
     "`async`": (
         "ST102", convert_and_call(coroutine, ONES)),
-    "the order of a set whose items only a run knows": (
+    "the iteration order of a set with data-dependent items": (
         "ST204", convert_and_call(set_in_order, ONES)),
-    "a size that an `InputSpec` calls open, and that broadcasts as 1 against another: the two are "
-    "taken to be equal": (
+    "two dynamic sizes of an `InputSpec` that broadcast: they are assumed equal, so a 1 does not "
+    "broadcast": (
         "ST302", broadcast_any_sizes),
     "saving a model whose call changes Python objects other than registered buffers": (
         "ST200", save_a_counter),
-    'any `backend` but `"interpreter"` and `"native"`': (
+    'a `backend` other than `"interpreter"` and `"native"`': (
         "ST303", another_backend),
 }  # fmt: skip
