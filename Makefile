@@ -17,7 +17,7 @@ help:
 	@echo "make native   the native runtime and stator-run, for the torch and the Python of .venv"
 	@echo "make bench    capture, calls, loading and looking inside, next to torch's own tools and safetensors"
 	@echo "make corpus [ARGS='--groups if_else']   score Stator on the conformance programs of conformance/"
-	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs next to eager, mutated model files"
+	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs, mutated files, hostile calls"
 	@echo "make clean    remove .venv and the caches"
 
 $(INSTALLED): pyproject.toml constraints.txt
@@ -51,6 +51,7 @@ fuzz: $(INSTALLED)
 	@failed=0; \
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) || failed=1; \
 	$(BIN)/python -m tests.export.fuzz --files $(FILES) --seed $(SEED) || failed=1; \
+	$(BIN)/python -m tests.export.op_fuzz --seed $(SEED) || failed=1; \
 	exit $$failed
 
 clean:

@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "ops/conditions.h"
 #include "program/program.h"
 #include "value.h"
 
@@ -65,6 +66,7 @@ struct TorchCall {
   bool spreads_list = false;  // the results are the tensors of one list
   bool aliases = true;        // a result may share memory with an argument, or one is written
   std::uint32_t scratch = 0;  // two places in Frame::scratch
+  std::vector<Condition> conditions = {};  // checked before each call
 };
 
 struct TryClauses {

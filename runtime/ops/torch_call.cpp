@@ -113,6 +113,7 @@ void run_torch(const Step& step, Frame& frame) {
       stack.push_back(coerced(frame.read(argument.operand), argument.coercion, argument.repeat));
     }
   }
+  if (!call.conditions.empty()) check_arguments(step.op->name, call.conditions, stack);
   if (frame.run->skips_autograd && !call.aliases) {
     // views and versions are of no interest either to an op that neither gives a view nor writes
     const c10::impl::ExcludeDispatchKeyGuard below(c10::DispatchKey::ADInplaceOrView);

@@ -83,6 +83,12 @@ void check_literal(const Arg& arg, const c10::Argument& expected, const Op& op) 
                    expected.name() + "'");
 }
 
+/// Sparse tensors hold indexes, which a program could write.
+bool is_other_layout(const Arg& arg) {
+  return arg.kind == Arg::Kind::kConstant && arg.constant.kind == Constant::Kind::kLayout &&
+         arg.constant.value.toInt() != static_cast<std::int64_t>(at::kStrided);
+}
+
 c10::OperatorHandle find_op(const Op& op) {
   const std::size_t dot = op.name.find('.');
   const std::string overload = dot == std::string::npos ? "" : op.name.substr(dot + 1);
@@ -113,6 +119,8 @@ void check_names(const Op& op, const c10::FunctionSchema& schema) {
 
 TorchArgument Planner::torch_argument(const Arg& arg, const c10::Argument& expected, const Op& op) {
   check_literal(arg, expected, op);
+  if (trust_ == Trust::kFile && is_other_layout(arg))
+    refuse(op, "is given a layout that a saved model may not have");
   const c10::TypePtr type = without_optional(expected.type());
   TorchArgument made;
   made.coercion = coercion_of(type, op);
@@ -167,9 +175,10 @@ void Planner::plan_torch_op(const Op& op, Step& step) {
   }
   call.aliases = std::ranges::any_of(
       schema.arguments(), [](const auto& argument) { return argument.alias_info() != nullptr; });
+  call.conditions = conditions_of(schema, op.name);
   step.run = run_torch;
   if (const Handler fast = fast_handler(op.name, call, plan_.constants);
-      fast != nullptr && op.results.size() == 1) {
+      fast != nullptr && op.results.size() == 1 && call.conditions.empty()) {
     step.run = fast;
     call.scratch = routine_->scratch;
     routine_->scratch += 2;

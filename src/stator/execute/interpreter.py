@@ -30,6 +30,7 @@ from stator.execute.backend import (
     values_of,
 )
 from stator.execute.checks import split_checks
+from stator.execute.conditions import with_conditions
 from stator.execute.effects import (
     EFFECT_FUNCTIONS,
     UserException,
@@ -438,7 +439,7 @@ def handler_of(op: Op, ends: frozenset[Value]) -> tuple[Handler, Callable[..., A
         return run_integer, FUNCTIONS.get(op.name) or _resolve(op)
     if op.name in FUNCTIONS:
         return run_function, FUNCTIONS[op.name]
-    return run_torch, _resolve(op)
+    return run_torch, with_conditions(op.name, _resolve(op))
 
 
 def _resolve(op: Op) -> Callable[..., Any]:

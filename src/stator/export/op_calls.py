@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import torch
+
 from stator.export.checking import Damage
-from stator.program.ir import Op
+from stator.program.ir import Literal, Op
 from stator.program.opset.in_files import may_be_in_file
 from stator.program.opset.queries import STATOR_OPS, row_of
 from stator.program.verifier import operand_problem
+
+# sparse tensors hold indexes, which a program could write
+OTHER_LAYOUTS = frozenset(
+    Literal("layout", name)
+    for name, value in vars(torch).items()
+    if isinstance(value, torch.layout) and value != torch.strided
+)
 
 
 def known_op(name: str, at: str) -> str:
@@ -24,6 +33,8 @@ def known_op(name: str, at: str) -> str:
 
 def check_operands(op: Op, at: str) -> None:
     """Damage unless operands, attributes and results are as the signature of the op has them."""
+    if any(arg in OTHER_LAYOUTS for arg in (*op.args, *op.attributes.values())):
+        raise Damage(f"{at}:", f"{op.name} is given a layout that a saved model may not have")
     problem = operand_problem(op)
     if problem is not None:
         raise Damage(f"{at}:", problem)

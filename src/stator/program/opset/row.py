@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Literal
 
 from stator.program.ir import Op
+from stator.program.opset.conditions import Condition
 
 Kind = Literal[
     "number",  # Python numbers in, one out
@@ -76,4 +77,5 @@ class OpRow:
     random: bool = False
     pure: bool = False  # equal arguments give equal results, and nothing else happens
     in_file: bool = True  # may be part of a saved model
+    conditions: tuple[Condition, ...] = ()  # what torch leaves to the caller; each run checks it
     verb: str = ""  # what an explanation of a program says that it does

@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
 
-from stator.program.opset.in_files import may_be_in_file
+from stator.program.opset.conditions import CONDITIONS, Condition
+from stator.program.opset.in_files import may_be_in_file, stem_of
 from stator.program.opset.raising import (
     counted,
     dividing,
@@ -178,18 +179,12 @@ def _exceptions() -> Iterator[tuple[str, UndeclaredFacts]]:
 EXCEPTIONS: Mapping[str, UndeclaredFacts] = MappingProxyType(dict(_exceptions()))
 
 
-def base_of(name: str) -> str:
-    """`aten::add_.Tensor` -> `add`: a name without its namespace, overload and in-place mark."""
-    base = name.partition("::")[2].partition(".")[0]
-    return base if base.endswith("__") else base.removesuffix("_")
-
-
 @functools.cache
 def torch_row(name: str) -> OpRow:
     """The row of an op that is registered with torch; LookupError for any other."""
     schema = schema_of(name)
     is_aten = name.startswith("aten::")
-    facts = EXCEPTIONS.get(base_of(name), UndeclaredFacts()) if is_aten else UndeclaredFacts()
+    facts = EXCEPTIONS.get(stem_of(name), UndeclaredFacts()) if is_aten else UndeclaredFacts()
     writes = frozenset[str]() if facts.writes_nothing else _writes(schema)
     mutates = schema.is_mutable or bool(writes)
     is_random = "nondeterministic_seeded" in schema.tags
@@ -204,7 +199,16 @@ def torch_row(name: str) -> OpRow:
         random=is_random,
         pure=is_aten and not (mutates or is_random or facts.is_undefined),
         in_file=may_be_in_file(name),
+        conditions=_conditions(name, schema) if is_aten else (),
     )
+
+
+def _conditions(name: str, schema: Schema) -> tuple[Condition, ...]:
+    """Those of the op whose arguments this overload has."""
+    names = frozenset(one.name for one in schema.arguments)
+    stem, overload = stem_of(name), name.partition(".")[2]
+    found = CONDITIONS.get(stem, ()) + CONDITIONS.get(f"{stem}.{overload}", ())
+    return tuple(condition for condition in found if condition.names <= names)
 
 
 def _tagged(name: str) -> Rule:
@@ -212,7 +216,7 @@ def _tagged(name: str) -> Rule:
     schemas = [schema_of(name)]
     with contextlib.suppress(LookupError):
         schemas.append(
-            schema_of(f"aten::{base_of(name)}{name[name.find('.') :] if '.' in name else ''}")
+            schema_of(f"aten::{stem_of(name)}{name[name.find('.') :] if '.' in name else ''}")
         )
     if any("pointwise" in schema.tags for schema in schemas):
         return pointwise
