@@ -102,12 +102,28 @@ def test_the_same_call_with_a_whole_bias_gives_its_result(tmp_path):
     assert torch.equal(model(torch.ones(3))[0], torch.full((1, CHANNELS), 7.0))
 
 
-@pytest.mark.skipif(command() is None, reason="the native runtime is not built")
-def test_the_native_runtime_has_the_same_conditions(tmp_path):
-    model = stator.load(norm(tmp_path, **SHORT), backend="native")
+def error_of(stem: Path, backend: str) -> str:
+    """What a run of the file raises."""
+    model = stator.load(stem, backend=backend)
     with pytest.raises(RuntimeError) as caught:
         model(torch.ones(3))
-    assert str(caught.value) == PROBLEM
+    return str(caught.value)
+
+
+CHECKED = (
+    "native_batch_norm", "_native_batch_norm_legit", "_weight_norm_empty", "ctc_loss_public",
+    "segment_reduce_lengths", "segment_reduce_checked", "_sobol_engine_draw",
+    "_sobol_engine_draw_generated", "repeat_interleave_output_size", "div_int_min",
+)  # fmt: skip
+
+
+@pytest.mark.skipif(command() is None, reason="the native runtime is not built")
+@pytest.mark.parametrize("name", CHECKED)
+def test_the_native_runtime_has_the_same_conditions(name, tmp_path):
+    stem = written(tmp_path, name, CASES[name])
+    problem = error_of(stem, "interpreter")
+    assert " needs " in problem
+    assert error_of(stem, "native") == problem
 
 
 def test_an_op_that_is_not_in_the_list_is_refused_by_name(tmp_path):
