@@ -228,7 +228,7 @@ def test_the_captured_call_gives_the_spec(tmp_path):
     loaded = saved(model, tmp_path)
     assert torch.equal(loaded(x), model(x))
     assert problem_of(loaded, torch.ones(3, 2)) == (
-        "[ST301] args[0] must be a tensor f32[4, 2], not f32[3, 2]: its size 0 is 3, not 4"
+        "[ST301] x must be a tensor f32[4, 2], not f32[3, 2]: its size 0 is 3, not 4"
     )
 
 
@@ -561,10 +561,10 @@ def test_every_kind_of_nested_input_is_taken_and_checked(tmp_path):
     assert [str(item) for item in got] == [str(item) for item in want]
     wrong = (Batch(t, t + 1, "test"), *args[1:])
     assert problem_of(loaded, *wrong) == (
-        "[ST301] args[0].label must be 'train', as it was when the program was captured, not 'test'"
+        "[ST301] batch.label must be 'train', as it was when the program was captured, not 'test'"
     )
     assert problem_of(loaded, t, *args[1:]) == (
-        "[ST301] args[0] must be a dataclass Batch(x, mask, label), not f32[3]"
+        "[ST301] batch must be a dataclass Batch(x, mask, label), not f32[3]"
     )
 
 

@@ -343,15 +343,47 @@ def test_a_call_that_does_not_fit_its_spec_is_refused_by_its_text():
 
 
 def test_a_call_with_fewer_arguments_than_its_spec_is_refused_by_its_text():
-    def f(x, y):
+    def f(x, y=1):
         return x + y
 
     static = stator.to_static(f, [InputSpec([1]), InputSpec([1])])
     with pytest.raises(SpecMismatch) as caught:
-        static(torch.ones(1), y=torch.ones(1))
+        static(torch.ones(1))
     assert said(caught.value) == (
-        "[ST301] f is called with 1 positional arguments, its input_spec has 2\n"
-        "  fix: pass every argument of the spec by position"
+        "[ST301] `y` of f is not given, and input_spec has it\n"
+        "  fix: pass it, or leave it out of the spec"
+    )
+
+
+def test_a_spec_counts_for_arguments_by_keyword():
+    def f(x, y):
+        return x + y
+
+    static = stator.to_static(f, [InputSpec([None]), InputSpec([None])])
+    for size in (1, 2, 3):
+        assert torch.equal(static(torch.ones(size), y=torch.ones(size)), torch.full((size,), 2.0))
+    assert len(static.concrete_programs) == 1
+    with pytest.raises(SpecMismatch, match=r"y is float32\[1, 1\], its spec says float32\[any\]"):
+        static(torch.ones(1), y=torch.ones(1, 1))
+
+
+def test_a_spec_is_a_dict_by_the_names_of_parameters():
+    def f(x, mask=None, *, scale):
+        return x * scale if mask is None else x * scale * mask
+
+    static = stator.to_static(f, {"scale": InputSpec([]), "x": InputSpec([None, 2])})
+    for rows in (1, 3):
+        x, scale = torch.rand(rows, 2), torch.rand(())
+        assert torch.equal(static(x, scale=scale), x * scale)
+    assert len(static.concrete_programs) == 1
+
+
+def test_a_dict_spec_with_an_unknown_name_is_refused_by_its_text():
+    static = stator.to_static(lambda feats: feats, {"feat": InputSpec([1])})
+    with pytest.raises(SpecMismatch) as caught:
+        static(torch.ones(1))
+    assert said(caught.value) == (
+        "[ST301] <lambda> has no parameter `feat`\n  fix: name its parameters"
     )
 
 
@@ -630,7 +662,7 @@ def test_a_global_that_a_thread_changes_is_followed_by_the_other():
     assert static(torch.ones(1)).item() == 11
 
 
-class KeptState(torch.nn.Module):
+class Kept(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.linear = torch.nn.Linear(2, 2)
@@ -648,7 +680,7 @@ def plus_one(x):
 @pytest.mark.parametrize(
     "copied", [copy.deepcopy, copy.copy, lambda model: pickle.loads(pickle.dumps(model))]
 )
-@pytest.mark.parametrize("make", [KeptState, lambda: stator.to_static(torch.nn.Linear(2, 2))])
+@pytest.mark.parametrize("make", [Kept, lambda: stator.to_static(torch.nn.Linear(2, 2))])
 def test_a_module_with_a_static_forward_is_copied_with_it(make, copied):
     model, x = make(), torch.randn(3, 2)
     want = model(x)
@@ -659,7 +691,7 @@ def test_a_module_with_a_static_forward_is_copied_with_it(make, copied):
 
 
 def test_a_copy_of_a_module_runs_on_weights_of_its_own():
-    for model in (KeptState(), stator.to_static(torch.nn.Linear(2, 2))):
+    for model in (Kept(), stator.to_static(torch.nn.Linear(2, 2))):
         x = torch.randn(3, 2)
         want = model(x)
         for other in (copy.deepcopy(model), pickle.loads(pickle.dumps(model))):

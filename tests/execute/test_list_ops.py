@@ -97,7 +97,7 @@ def test_many_appends_take_time_in_proportion_to_their_number():
     assert min(seconds(20_000) for _ in range(3)) < 30 * min(seconds(2_000) for _ in range(3))
 
 
-class RandomInputs:
+class Drawn:
     """A random program of list ops, branches and loops; every list that it makes may come out."""
 
     def __init__(self, seed):
@@ -174,7 +174,7 @@ class RandomInputs:
 @settings(max_examples=300, deadline=None)
 @given(some.integers(0, 10**9), some.booleans())
 def test_changes_in_place_give_what_copies_give(seed, test):
-    program = RandomInputs(seed).program()
+    program = Drawn(seed).program()
     items = [1, 2]
     result = run(program, [3, items, test], {})
     assert items == [1, 2]

@@ -29,7 +29,7 @@ class Version:
     minor: int
 
 
-class FunctionCheck:
+class Checked:
     """Writes go through `__setattr__`."""
 
     def __init__(self):
@@ -94,7 +94,7 @@ def dicts_compared(n):
 @program(*SIDES)
 def own_setattr_on_one_path(x):
     """A write through `__setattr__`, read through `__getattr__`."""
-    box = FunctionCheck()
+    box = Checked()
     if x.sum() > 0:
         box.v = 5
     return x * box.v

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -42,6 +43,14 @@ class Request:
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     output_spec: Any
+
+    @property
+    def signature(self) -> inspect.Signature | None:
+        """The parameters of the function; None for one that Python knows none of."""
+        try:
+            return inspect.signature(self.static.dygraph_function)
+        except (TypeError, ValueError):
+            return None
 
 
 @dataclass
@@ -113,7 +122,7 @@ def capture_all(
     for request in requests:
         first = made.add(request.name, *capture(request, owner))
         if owner is None:
-            made.methods[request.name] = Method(dict.fromkeys(MODES, first))
+            made.methods[request.name] = Method(dict.fromkeys(MODES, first), {}, request.signature)
             continue
         chosen, refused = {mode_name(owner.training): first}, {}
         other = mode_name(not owner.training)
@@ -125,7 +134,7 @@ def capture_all(
             else:
                 name = other if request.name == "forward" else f"{request.name}.{other}"
                 chosen[other] = made.add(name, *program)
-        made.methods[request.name] = Method(chosen, refused)
+        made.methods[request.name] = Method(chosen, refused, request.signature)
     return made
 
 

@@ -82,6 +82,9 @@ def _method(model: Any, name: str) -> StaticFunction:
     if not isinstance(model, torch.nn.Module):
         raise SpecMismatch(f"a {type(model).__name__} has no methods to save",
                            fix="pass a module, or leave methods out")  # fmt: skip
+    if name != "forward" and hasattr(torch.nn.Module, name):
+        raise SpecMismatch(f"every module has a method {name!r}, which the loaded model could not "
+                           "tell from a saved one", fix="give the method another name")  # fmt: skip
     found = getattr(model, name, None)
     if not callable(found) or isinstance(found, torch.nn.Module):
         raise SpecMismatch(f"a {type(model).__name__} has no method {name!r} to save",
@@ -107,7 +110,7 @@ def _specs(static: StaticFunction, spec: Any) -> tuple[tuple[Any, ...], dict[str
     """The arguments to capture with: those given, those of `to_static`, or those of a call."""
     wanted = spec if spec is not None else static.input_spec
     if wanted is not None:
-        return static.specs_for(wanted), {}
+        return static.specs_for(wanted)
     calls = _calls(static)
     if not calls:
         raise SpecMismatch(f"there is no input_spec to save {static.__name__} for", fix=EXAMPLE)

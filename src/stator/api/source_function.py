@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import itertools
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
 
 from stator.api.signature import fit, signature_of, specs_from, specs_of
 from stator.capture.inputs import TensorSpec
-from stator.errors import SourceUnavailable, SpecMismatch
+from stator.errors import SourceUnavailable, SpecMismatch, nearest
 
 Specs = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments, by position and by name
 
@@ -65,28 +66,51 @@ class SourceFunction:
         names = self.parameter_names()
         if input_spec is None:
             return _with_names(specs_of(args, left), names), specs_of(kwargs, left)
-        wanted = tuple(specs_from(spec) for spec in input_spec)
-        if len(wanted) > len(args):
-            raise SpecMismatch(
-                f"{self.name} is called with {len(args)} positional arguments, "
-                f"its input_spec has {len(wanted)}",
-                fix="pass every argument of the spec by position",
-            )
-        fitted = tuple(
-            fit(spec, value, names[k] if k < len(names) else f"argument {k}")
-            for k, (spec, value) in enumerate(zip(wanted, args, strict=False))
-        )
-        rest = args[len(wanted) :]
-        whole = (*fitted, *specs_of(rest, _all_sizes(rest)))
-        return _with_names(whole, names), specs_of(kwargs, _all_sizes(kwargs))
+        wanted = self._by_parameter(input_spec)
+        positions = [_parameter(names, k) for k in range(len(args))]
+        for name in wanted:
+            if name not in positions and name not in kwargs:
+                raise SpecMismatch(f"`{name}` of {self.name} is not given, and input_spec has it",
+                                   fix="pass it, or leave it out of the spec")  # fmt: skip
 
-    def specs_for(self, input_spec: Sequence[Any]) -> tuple[Any, ...]:
-        """What `input_spec` says of the arguments; tensors are where the module's own are."""
+        def spec_of(name: str, value: object) -> Any:
+            if name in wanted:
+                return fit(specs_from(wanted[name]), value, name)
+            return specs_of((value,), _all_sizes((value,)))[0]
+
+        whole = tuple(spec_of(name, arg) for name, arg in zip(positions, args, strict=True))
+        return _with_names(whole, names), {name: spec_of(name, kwargs[name]) for name in kwargs}
+
+    def specs_for(self, input_spec: Sequence[Any] | Mapping[str, Any]) -> Specs:
+        """What `input_spec` says of the arguments; tensors are where the module's own are.
+
+        It is a list, by position, or a dict, by the names of parameters.
+        """
         owner = self.owner
         tensors = () if owner is None else (*owner.parameters(), *owner.buffers())
         device = tensors[0].device if tensors else None
-        specs = tuple(specs_from(spec, device) for spec in input_spec)
-        return _with_names(specs, self.parameter_names())
+        wanted = self._by_parameter(input_spec)
+        specs = {name: specs_from(spec, device) for name, spec in wanted.items()}
+        names = self.parameter_names()
+        if isinstance(input_spec, Mapping):
+            first = tuple(itertools.takewhile(specs.__contains__, names))
+            rest = {name: specs[name] for name in specs if name not in first}
+            return _with_names(tuple(specs[name] for name in first), names), _named(rest)
+        return _with_names(tuple(specs.values()), names), {}
+
+    def _by_parameter(self, input_spec: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
+        """The specs by the names of parameters; those of `*args` by their number."""
+        names = self.parameter_names()
+        if not isinstance(input_spec, Mapping):
+            return {_parameter(names, k): spec for k, spec in enumerate(input_spec)}
+        parameters = inspect.signature(self.function).parameters
+        if all(one.kind is not inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
+            for name in input_spec:
+                if name not in parameters:
+                    raise SpecMismatch(f"{self.name} has no parameter `{name}`",
+                                       fix="name its parameters",
+                                       edit=nearest(name, parameters))  # fmt: skip
+        return dict(input_spec)
 
 
 def is_found_on_class(function: object) -> bool:
@@ -110,6 +134,15 @@ def parameter_names(function: Any) -> list[str]:
 
 def _all_sizes(tree: Any) -> list[tuple[int | None, ...]]:
     return list(signature_of((tree,), {}).sizes)
+
+
+def _parameter(names: list[str], position: int) -> str:
+    return names[position] if position < len(names) else f"argument {position}"
+
+
+def _named(specs: dict[str, Any]) -> dict[str, Any]:
+    """Tensors of keyword arguments are called after their parameter, too."""
+    return dict(zip(specs, _with_names(tuple(specs.values()), list(specs)), strict=True))
 
 
 def _with_names(specs: tuple[Any, ...], names: list[str]) -> tuple[Any, ...]:

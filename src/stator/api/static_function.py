@@ -22,7 +22,7 @@ from stator.api.concrete import (
 from stator.api.entries import MISS
 from stator.api.program_cache import EntryTable, ProgramCache
 from stator.api.signature import Signature, signature_of
-from stator.api.source_function import SourceFunction
+from stator.api.source_function import SourceFunction, Specs
 from stator.api.specializer import Specializer
 from stator.api.static_pickling import reduced
 from stator.debug.code import Code
@@ -377,10 +377,10 @@ class StaticFunction:
     def capture(self, input_spec: Any) -> CaptureResult:
         """A capture for `input_spec`, kept nowhere."""
         source = self._source
-        specs = source.specs_for(input_spec)
-        return trace(source.function, specs, {}, name=source.name, owner=source.owner)
+        args, kwargs = source.specs_for(input_spec)
+        return trace(source.function, args, kwargs, name=source.name, owner=source.owner)
 
-    def specs_for(self, input_spec: Any) -> tuple[Any, ...]:
+    def specs_for(self, input_spec: Any) -> Specs:
         """What `input_spec` says of the arguments; tensors are where the module's own are."""
         return self._source.specs_for(input_spec)
 

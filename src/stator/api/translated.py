@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from typing import Any
 import torch
 
 from stator.api.concrete import observed_run, stoppable
+from stator.api.loaded_calls import Call, arrange_call
 from stator.api.moving import moved
 from stator.debug.stepping.targets import Watcher
 from stator.errors import SpecMismatch
@@ -28,6 +30,7 @@ from stator.export.methods import Method, mode_name
 from stator.export.saved_model import SavedModel
 from stator.export.tensor_table import Entry
 from stator.frames import user_facing
+from stator.program.ir import Value
 from stator.program.program import Program
 from stator.program.types import TensorType
 from stator.torch_private.modules import tables
@@ -42,6 +45,13 @@ class TensorSlot:
     last: str
     dtype: torch.dtype
     device: torch.device
+
+
+class ForwardMethod:
+    """The attribute `forward` of a loaded model; one that is set on the model takes its place."""
+
+    def __get__(self, layer: TranslatedLayer | None, _: type | None = None) -> Any:
+        return self if layer is None else LoadedMethod(layer, "forward")
 
 
 class TranslatedLayer(torch.nn.Module):
@@ -59,6 +69,8 @@ class TranslatedLayer(torch.nn.Module):
     _stator_runners: dict[tuple[str, str], Executable]
     _stator_backend: str | None
     _stator_watcher: Watcher | None = None  # who steps through its programs
+
+    forward = ForwardMethod()
 
     def __init__(self, saved: SavedModel, backend: str | None = None) -> None:
         super().__init__()
@@ -81,10 +93,11 @@ class TranslatedLayer(torch.nn.Module):
         }
         self.train(saved.training)
 
-    @user_facing
-    def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """Run the program of `forward`."""
-        return run_method(self, "forward", *args, **kwargs)
+    def extra_repr(self) -> str:
+        """Each method with its inputs and outputs, in the mode that the module is in."""
+        return "\n".join(
+            describe_method(self, name) for name in self._stator_methods if _is_there(self, name)
+        )
 
     def __getattr__(self, name: str) -> Any:
         try:
@@ -95,7 +108,9 @@ class TranslatedLayer(torch.nn.Module):
             if name == "properties":
                 return self._stator_properties
             if name in vars(self).get("_stator_methods", ()):
-                return functools.partial(run_method, self, name)
+                return LoadedMethod(self, name)
+            if name == "__signature__":  # of a call of the module itself
+                return inspect.signature(self.forward)
             raise
 
     def __dir__(self) -> list[str]:
@@ -104,6 +119,49 @@ class TranslatedLayer(torch.nn.Module):
     def __getstate__(self) -> dict[str, Any]:
         """Runners hold functions, which cannot be pickled: they are made again when needed."""
         return {**vars(self), "_stator_runners": {}}
+
+
+class LoadedMethod:
+    """A method of a loaded model: call it as the original method was called."""
+
+    def __init__(self, layer: TranslatedLayer, name: str) -> None:
+        self.__self__, self.__name__ = layer, name
+
+    @user_facing
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the program gives."""
+        return run_method(self.__self__, self.__name__, *args, **kwargs)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        method = self.__self__._stator_methods.get(self.__name__)
+        signature = method.signature if method is not None else None
+        return signature or inspect.signature(type(self).__call__, follow_wrapped=False)
+
+    def __repr__(self) -> str:
+        return f"<saved method {describe_method(self.__self__, self.__name__)}>"
+
+
+def describe_method(layer: TranslatedLayer, name: str) -> str:
+    """`forward(feats: f32[s0, 4]) -> (f32[s0, 4], int)`."""
+    program = program_of(layer, name)
+    inputs = ", ".join(f"{value.name}: {value.type}" for value in program.inputs)
+    outputs = unflatten(program.output_structure, [OutputType(one) for one in program.body.outputs])
+    return f"{name}({inputs}) -> {outputs!r}"
+
+
+class OutputType:
+    """Stands where an output will be, and prints its type."""
+
+    def __init__(self, output: object) -> None:
+        self.output = output
+
+    def __repr__(self) -> str:
+        return str(self.output.type) if isinstance(self.output, Value) else repr(self.output)
+
+
+def _is_there(layer: TranslatedLayer, method: str) -> bool:
+    return mode_name(layer.training) in layer._stator_methods[method].programs
 
 
 def program_of(layer: TranslatedLayer, method: str = "forward") -> Program:
@@ -116,16 +174,27 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
     """What the method gives."""
     name = _program_name(layer, method)
     program = layer._stator_programs[name]
+    signature = layer._stator_methods[method].signature
+    call: Call = (args, kwargs)
+    if signature is not None:
+        call = arrange_call(signature, program.input_structure, method, call)
     leaves = flatten_inputs(
-        program.input_structure, args, kwargs,
+        program.input_structure, *call,
         types=[value.type for value in program.inputs],
         facts=[program.input_facts.get(value) for value in program.inputs],
+        names=_positional_names(signature),
     )  # fmt: skip
     stored = {slot.name: _tensor(layer, slot) for slot in layer._stator_slots[name]}
     run = _runner(layer, name, _device(layer, name, stored, leaves)).bind(stored)
     if layer._stator_watcher is not None:
         run = stoppable(run)
     return unflatten(program.output_structure, values_of(run(leaves)))
+
+
+def _positional_names(signature: inspect.Signature | None) -> list[str]:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = signature.parameters.values() if signature is not None else ()
+    return [one.name for one in parameters if one.kind in positional]
 
 
 def _program_name(layer: TranslatedLayer, method: str) -> str:

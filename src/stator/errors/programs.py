@@ -91,20 +91,20 @@ class ProgramError(StatorError, AssertionError):
 
         from stator.program.ir import Block, Op
         from stator.program.program import Program
-        from stator.program.structure import Fixed
+        from stator.program.structure import ConstantValue
         from stator.program.verifier import verify
 
         block = Block(ops=[Op("stator::while", (), {}, ())])
-        verify(Program("broken", (), (), block, Fixed(None), Fixed(None)))
+        verify(Program("broken", (), (), block, ConstantValue(None), ConstantValue(None)))
 
     Instead::
 
         from stator.program.ir import Block
         from stator.program.program import Program
-        from stator.program.structure import Fixed
+        from stator.program.structure import ConstantValue
         from stator.program.verifier import verify
 
-        verify(Program("empty", (), (), Block(), Fixed(None), Fixed(None)))
+        verify(Program("empty", (), (), Block(), ConstantValue(None), ConstantValue(None)))
     """
 
     code = "ST900"

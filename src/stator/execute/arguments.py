@@ -56,18 +56,31 @@ def flatten_inputs(
     *,
     types: SequenceOf[Type],
     facts: SequenceOf[InputFacts | None] = (),
+    names: SequenceOf[str] = (),
 ) -> tuple[Any, ...]:
     """The leaves of a call in the order of the program's inputs, whose types are `types`.
 
     `facts` are what the capture assumed of them: the layout, if any, is checked. `structure` is
-    that of `(args, kwargs)`. SpecMismatch says which argument does not fit, and why.
+    that of `(args, kwargs)`. SpecMismatch says which argument does not fit, and why; `names` are
+    those of the positional parameters, as far as they are known.
     """
-    if not isinstance(structure, Sequence) or len(structure.items) != 2:
-        raise ProgramError("an input structure is a pair: a tuple of arguments and a dict of them")
+    positional, keywords = call_structure(structure)
     taken = InputMatch(types, facts)
-    _take(structure.items[0], tuple(args), "args", taken)
-    _take(structure.items[1], dict(kwargs), "kwargs", taken)
+    if len(args) != len(positional):
+        raise SpecMismatch(f"args must have {len(positional)} items, not {len(args)}")
+    for index, (item, given) in enumerate(zip(positional, args, strict=True)):
+        path = names[index] if index < len(names) else f"args[{index}]"
+        _take(item, given, path, taken)
+    _take(keywords, dict(kwargs), "kwargs", taken)
     return tuple(taken.leaves[position] for position in range(len(types)))
+
+
+def call_structure(structure: Structure) -> tuple[tuple[Structure, ...], Mapping]:
+    """The structures of the positional arguments of a call, and that of the keyword arguments."""
+    match structure:
+        case Sequence(items=(Sequence() as positional, Mapping() as keywords)):
+            return positional.items, keywords
+    raise ProgramError("an input structure is a pair: a tuple of arguments and a dict of them")
 
 
 def _take(structure: Structure, given: Any, path: str, taken: InputMatch) -> None:

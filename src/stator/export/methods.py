@@ -1,11 +1,12 @@
 """The methods of a saved model: which program each runs in each mode.
 
-A method that could not be captured in one mode is kept with the reason, so that whoever calls it
-in that mode is told.
+A method that could not be captured in one mode is kept with the reason, which a call in that mode
+raises.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ from typing import Any
 from stator.export.checking import Damage, checked, one_of
 from stator.export.checking import field as part
 from stator.export.encoding import Json
+from stator.export.signatures import decode_signature, encode_signature
 from stator.program.program import Program
 
 MODES = ("train", "eval")
@@ -20,10 +22,11 @@ MODES = ("train", "eval")
 
 @dataclass(frozen=True)
 class Method:
-    """A method: the names of its programs by mode, and why there is none for the other modes."""
+    """A method: its programs by mode, why a mode has none, and its signature in Python if known."""
 
     programs: Mapping[str, str]
     refused: Mapping[str, str] = field(default_factory=dict)
+    signature: inspect.Signature | None = None
 
 
 def mode_name(training: bool) -> str:
@@ -38,10 +41,14 @@ def methods_of(programs: Mapping[str, Program]) -> dict[str, Method]:
 
 def encode_methods(methods: Mapping[str, Method]) -> Json:
     """The table of methods."""
-    return {
-        name: {"programs": dict(methods[name].programs), "refused": dict(methods[name].refused)}
-        for name in sorted(methods)
-    }
+    return {name: _encode_method(methods[name]) for name in sorted(methods)}
+
+
+def _encode_method(method: Method) -> Json:
+    data: Json = {"programs": dict(method.programs), "refused": dict(method.refused)}
+    if method.signature is not None:
+        data["signature"] = encode_signature(method.signature)
+    return data
 
 
 def decode_methods(
@@ -67,7 +74,9 @@ def _method(data: Json, programs: Mapping[str, Program], at: str) -> Method:
     for mode, name in chosen.items():
         if name not in programs:
             raise Damage(f"{at}.{mode}", f"names the program {name!r}, which is not there")
-    return Method(chosen, refused)
+    if "signature" not in data:
+        return Method(chosen, refused)
+    return Method(chosen, refused, decode_signature(data["signature"], f"{at}.signature"))
 
 
 def _first_version(

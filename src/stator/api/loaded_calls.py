@@ -1,0 +1,90 @@
+"""arrange_call(): the arguments of a call by the user's signature, as a saved program takes them.
+
+def forward(self, feats, mask=None, *, scale=2.0)       saved for forward(InputSpec(...))
+
+model(feats=x)  model(x, None)  model(x, scale=2.0)     all run the program on x
+model(x, scale=3.0)                                     SpecMismatch: `scale` was saved as 2.0
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from stator.errors import SpecMismatch
+from stator.execute.arguments import call_structure, describe
+from stator.export.signatures import UNSAVED_DEFAULT
+from stator.program.structure import Structure
+
+Call = tuple[Sequence[Any], Mapping[str, Any]]
+
+
+def arrange_call(
+    signature: inspect.Signature, structure: Structure, method: str, call: Call
+) -> Call:
+    """`call` with the arguments where the call that was captured had them.
+
+    TypeError, as Python has it, for a call that does not fit the signature.
+    """
+    args, kwargs = call
+    positional, keywords = call_structure(structure)
+    if len(args) == len(positional) and kwargs.keys() == set(keywords.keys):
+        return call
+    names = tuple(map(str, keywords.keys))
+    captured = _by_name(signature, range(len(positional)), dict(zip(names, names, strict=True)))
+    try:
+        given = _by_name(signature, args, kwargs)
+    except TypeError as error:
+        raise TypeError(f"{method}{signature}: {error}") from None
+    for path, value in given.items():
+        if path not in captured:
+            _check_default(signature, path, value)
+    found = {slot: _value(signature, path, given) for path, slot in captured.items()}
+    return [found[k] for k in range(len(positional))], {name: found[name] for name in names}
+
+
+Path = tuple[str, int | str | None]  # a parameter; the item of `*args` or the key of `**kwargs`
+
+
+def _by_name(
+    signature: inspect.Signature, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[Path, Any]:
+    """What a call gives, by parameter."""
+    found: dict[Path, Any] = {}
+    for name, value in signature.bind(*args, **kwargs).arguments.items():
+        kind = signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            found |= {(name, index): item for index, item in enumerate(value)}
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            found |= {(name, key): item for key, item in value.items()}
+        else:
+            found[name, None] = value
+    return found
+
+
+def _value(signature: inspect.Signature, path: Path, given: Mapping[Path, Any]) -> Any:
+    """What the call gives for a parameter that the program takes: an argument, or the default."""
+    if path in given:
+        return given[path]
+    default = signature.parameters[path[0]].default
+    if path[1] is not None or default in (inspect.Parameter.empty, UNSAVED_DEFAULT):
+        raise SpecMismatch(f"{_words(path)} is missing, and the model was saved with it")
+    return default
+
+
+def _check_default(signature: inspect.Signature, path: Path, value: object) -> None:
+    """An argument that the program does not take may be given if it is what was captured."""
+    default = signature.parameters[path[0]].default
+    if path[1] is None and type(value) is type(default) and value == default:
+        return
+    fixed = "" if path[1] is not None else f", which has `{path[0]}={default!r}`"
+    raise SpecMismatch(
+        f"{_words(path)} is no input of the saved program{fixed}; the call gives {describe(value)}",
+        fix="leave it out, or save the model with an InputSpec or a value for it",
+    )
+
+
+def _words(path: Path) -> str:
+    name, part = path
+    return f"`{name}`" if part is None else f"`{name}[{part!r}]`"
