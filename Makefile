@@ -33,7 +33,7 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	scripts/browser
-	scripts/native
+	scripts/native --strict
 	scripts/check
 
 check: $(INSTALLED)

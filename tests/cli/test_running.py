@@ -100,7 +100,7 @@ def test_the_mode_is_eval_unless_another_is_asked_for(shell, saved):
         (["-i", "y=3"], 2, "Error: --input: the program has no input `y`\n  fix: name one of x\n"),
         (["-i", "1", "-i", "2"], 2, "Error: --input: 2 inputs for a program that takes 1\n"
          "  fix: give --input x=... (f32[s0, 4])\n"),
-        (["-i", "x:f64[2,4]"], 3, "[ST301] args[0] must be a tensor f32[s0, 4], not f64[2, 4]: "
+        (["-i", "x:f64[2,4]"], 3, "[ST301] x must be a tensor f32[s0, 4], not f64[2, 4]: "
          "its dtype is float64, not float32\n"
          "  fix: pass what the program was captured for, or capture it for this\n"),
         (["-i", "x:f32[2,4]", "-o", "r.txt"], 2,
