@@ -38,7 +38,8 @@ std::vector<std::pair<std::string, std::string>> variables(Frame& frame) {
 bool is_effect(const std::string& name) {
   static constexpr std::array kEffects = std::to_array<std::string_view>(
       {"stator::assert", "stator::raise", "stator::demand", "stator::print", "stator::set_grad",
-       "stator::set_inference", "stator::set_autocast"});
+       "stator::set_inference", "stator::set_autocast", "stator::seed",
+       "stator::set_random_state"});
   return std::ranges::find(kEffects, name) != kEffects.end();
 }
 

@@ -1,4 +1,9 @@
 // The effect and text ops.
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+
+#include <mutex>
+
 #include "ops/handlers.h"
 #include "ops/modes.h"
 #include "text/format_spec.h"
@@ -80,6 +85,27 @@ void run_set_autocast(const Step& step, Frame& frame) {
   if (!given(2).isNone()) dtype = static_cast<at::ScalarType>(given(2).toInt());
   const bool cache = given(3).isNone() || is_true(given(3));
   set_autocast(kind, is_true(given(1)), dtype, cache, given(4).isNone() ? 0 : integer_of(given(4)));
+}
+
+/// stator::seed(seed)
+/// `torch.manual_seed(seed)`: the generators of all devices.
+void run_seed(const Step& step, Frame& frame) {
+  at::manual_seed(static_cast<std::uint64_t>(integer_of(frame.read(step.args[0]))));
+}
+
+/// stator::random_state()
+/// The state of the random generator of the CPU.
+void run_random_state(const Step& step, Frame& frame) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  frame[step.results[0]] = generator.get_state();
+}
+
+/// stator::set_random_state(state)
+void run_set_random_state(const Step& step, Frame& frame) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  const std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_state(frame.read(step.args[0]).toTensor());
 }
 
 /// stator::format(value, conversion, spec)

@@ -121,6 +121,8 @@ const std::vector<OpRow>& rows() {
       {"demand", run_demand, 2, 2, 0}, {"print", run_print, 0, kAnyNumber, 0, {"sep", "end"}},
       {"set_grad", run_set_grad, 1, 1, 0}, {"set_inference", run_set_inference, 1, 1, 0},
       {"set_autocast", run_set_autocast, 2, 5, 0},
+      {"seed", run_seed, 1, 1, 0}, {"random_state", run_random_state, 0, 0, 1},
+      {"set_random_state", run_set_random_state, 1, 1, 0},
       {"format", run_format, 1, 3, 1}, {"join", run_join, 0, kAnyNumber, 1},
       {"text_length", run_text_length, 1, 1, 1},
       {"note", run_note, 0, kAnyNumber, 0, {}, false, true},

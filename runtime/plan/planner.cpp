@@ -54,12 +54,30 @@ TryClauses::Clause clause_of(const Op& op, std::size_t k) {
 }  // namespace
 
 bool is_number_op(std::string_view name) {
-  static constexpr std::string_view kOthers[] = {
-      "if",           "while",           "call",      "try",         "keep",
-      "reraise",      "custom_gradient", "gradients", "hook",        "assert",
-      "raise",        "demand",          "print",     "set_grad",    "set_inference",
-      "set_autocast", "format",          "join",      "text_length", "tensor_list",
-      "note"};
+  static constexpr std::string_view kOthers[] = {"if",
+                                                 "while",
+                                                 "call",
+                                                 "try",
+                                                 "keep",
+                                                 "reraise",
+                                                 "custom_gradient",
+                                                 "gradients",
+                                                 "hook",
+                                                 "assert",
+                                                 "raise",
+                                                 "demand",
+                                                 "print",
+                                                 "set_grad",
+                                                 "set_inference",
+                                                 "set_autocast",
+                                                 "seed",
+                                                 "random_state",
+                                                 "set_random_state",
+                                                 "format",
+                                                 "join",
+                                                 "text_length",
+                                                 "tensor_list",
+                                                 "note"};
   if (!name.starts_with("stator::")) return false;
   name.remove_prefix(8);
   return !name.starts_with("list_") && std::ranges::find(kOthers, name) == std::end(kOthers);

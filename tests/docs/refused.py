@@ -165,26 +165,12 @@ def gradient_that_may_be_absent(x, y):
     return torch.autograd.grad(x.sum(), [x, x.clone()], allow_unused=True)
 
 
-def random_state(x, y):
-    with torch.random.fork_rng():
-        return x + torch.rand(3)
-
-
 def drawn_by_python(x, y):
     return x * random.random()
 
 
 def drawn_by_numpy(x, y):
     return x * numpy.random.rand()
-
-
-def seeded_inside(x, y):
-    torch.manual_seed(0)
-    return x + torch.rand(3)
-
-
-def hidden_data(x, y):
-    return x.data * 2
 
 
 def tensor_attribute(x, y):
@@ -583,10 +569,6 @@ def set_in_a_grown_list(x, y):
 
 def private_number_function(x, y):
     return torch._sym_cos(float(x.sum()))
-
-
-def conditional_op(x, y):
-    return torch.cond(y > 1, lambda z: z + 1, lambda z: z - 1, (x,))
 
 
 def text_sliced_by_a_step(x, y):

@@ -1,6 +1,6 @@
-"""Shapes of ops that torch describes only where it knows the length of a sequence.
+"""Shapes of ops that torch does not describe, or only where it knows the length of a sequence.
 
-Torch has no rule of its own for these: it runs them step by step to see what comes out, and needs a
+Torch has no rule of its own for these. Some it runs step by step to see what comes out, and needs a
 length for that. Each function here is given what the op is given, and a maker of fresh sizes.
 """
 
@@ -100,7 +100,11 @@ def _pad(
     return _like((*sizes, *data.shape[1:]), data), torch.empty([batch], dtype=torch.int64)
 
 
-FAKE_RULES: Mapping[str, Callable[..., tuple[torch.Tensor, ...]]] = MappingProxyType(
+def _as_first(_fresh: FreshSize, first: torch.Tensor, *_rest: Any) -> torch.Tensor:
+    return torch.empty_like(first)
+
+
+FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]] = MappingProxyType(
     {
         "aten::gru.input": _recurrent,
         "aten::rnn_tanh.input": _recurrent,
@@ -112,5 +116,7 @@ FAKE_RULES: Mapping[str, Callable[..., tuple[torch.Tensor, ...]]] = MappingProxy
         "aten::lstm.data": _packed_lstm,
         "aten::_pack_padded_sequence": _pack,
         "aten::_pad_packed_sequence": _pad,
+        "aten::_sample_dirichlet": _as_first,
+        "aten::_dirichlet_grad": _as_first,
     }
 )

@@ -30,7 +30,7 @@ from stator.capture.provenance import Provenance
 from stator.capture.scope import Attempt
 from stator.capture.size_words import question_in_words, size_in_words
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
-from stator.capture.torch_ops import IN_PLACE, REFUSED_OPS, op_name
+from stator.capture.torch_ops import IN_PLACE, REFUSED_OPS, RESHAPED, op_name
 from stator.errors import (
     CaptureError,
     DataDependent,
@@ -314,11 +314,39 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         args, kwargs = examples
         if name in RANK_DEPENDS_ON_ONE:
             self._demand_no_ones(args)
+        if name in RESHAPED and self._is_made_here(args[0]):
+            return self._reshape(func, name, program_args, examples)
         result = self._run_fake(func, name, args, kwargs)
         if name == "aten::lift_fresh":  # a literal in user code: each run gets a copy of its own
             name = "aten::clone"
         result = self._unaliased(func, args, result)
         self._record(func, name, program_args, program_kwargs, result)
+        return result
+
+    def _is_made_here(self, tensor: torch.Tensor) -> bool:
+        """Is `tensor` the result of an op of the block that is being written?"""
+        value = self.scope.tensors.get(tensor)
+        return any(value is result for op in self.scope.block.ops for result in op.results)
+
+    def _reshape(self, func: Any, name: str, given: tuple[Arg, ...], examples: Arguments) -> Any:
+        """A new shape in place: from here on the tensor is another value, over the same memory.
+
+        NOTE: the value that it was keeps its shape, by which sizes of the program are defined.
+        """
+        args, kwargs = examples
+        view = RESHAPED[name]
+        was_empty = any(size == 0 for size in args[0].shape if isinstance(size, int))
+        if view is None and not was_empty:
+            raise UnsupportedCall(f"`{name}` of a tensor that is not empty", at=current_place(),
+                                  fix="make a new tensor")  # fmt: skip
+        with self.quiet():
+            result = func(*args, **kwargs)
+        value = self.new_value(self.tensor_type(result))
+        if view is None:
+            self.emit("aten::new_empty", (given[0], self.arg(list(result.shape))), [value])
+        else:
+            self.emit(view, given, [value])
+        self.bind(args[0], value)
         return result
 
     def _demand_no_ones(self, args: Any) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from stator.torch_private import ops
@@ -16,6 +18,16 @@ REFUSED_OPS = {
     "aten::set_.source_Tensor": ("`set_` cannot be recorded", "make a new tensor"),
     "aten::set_": ("`set_` cannot be recorded", "make a new tensor"),
 }
+RESHAPED: Mapping[str, str | None] = MappingProxyType(
+    {  # ops that give a tensor another shape in place, and those that give it as a view
+        "aten::unsqueeze_": "aten::unsqueeze",
+        "aten::t_": "aten::t",
+        "aten::transpose_": "aten::transpose.int",
+        "aten::swapaxes_": "aten::swapaxes",
+        "aten::swapdims_": "aten::swapdims",
+        "aten::resize_as_": None,  # new memory
+    }
+)
 
 
 def op_name(func: Any) -> str:

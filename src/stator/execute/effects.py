@@ -166,6 +166,11 @@ def modes_restored(devices: Sequence[str]) -> Iterator[None]:
             torch.clear_autocast_cache()  # copies of weights, which may change before the next run
 
 
+def run_seed(seed: int) -> None:
+    """`torch.manual_seed(seed)`."""
+    torch.manual_seed(seed)
+
+
 CONVERSIONS: Mapping[str | None, Callable[[object], object]] = MappingProxyType(
     {None: lambda value: value, "": lambda value: value, "s": str, "r": repr, "a": ascii}
 )
@@ -189,6 +194,9 @@ EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "stator::set_grad": run_set_grad,
         "stator::set_inference": run_set_inference,
         "stator::set_autocast": run_set_autocast,
+        "stator::seed": run_seed,
+        "stator::random_state": torch.get_rng_state,
+        "stator::set_random_state": torch.set_rng_state,
         "stator::format": run_format,
         "stator::join": run_join,
         "stator::text_length": len,

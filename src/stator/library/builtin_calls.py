@@ -269,7 +269,8 @@ class BuiltinCalls:
         if own is not None:
             return self.session.interpreter.call(own, iterator)
         iterator = iter(iterator) if id(iterator) in self.session.mapped else iterator
-        if self.recorder.depth and not isinstance(iterator, Indexed):
+        is_new = self.session.provenance.created_since(self.recorder.scope)(iterator)
+        if self.recorder.depth and not is_new and not isinstance(iterator, Indexed):
             raise UnsupportedCall("`next` inside a branch or a loop of the program",
                                   at=current_place(), fix="use a `for` loop")  # fmt: skip
         return next(iterator, *default)

@@ -14,7 +14,8 @@ import torch
 import torch.distributions
 import torch.utils.checkpoint
 
-from stator.library import torch_definitions
+from stator.library import control_flow_definitions, torch_definitions
+from stator.torch_private import control_flow
 from stator.torch_private.distributions import validate_sample
 from stator.values.annotations import Staged
 
@@ -37,8 +38,13 @@ WRITTEN_OUT: dict[Any, Any] = {
     torch.nn.utils.rnn.pad_packed_sequence: torch_definitions.pad_packed_sequence,
     torch.distributions.Distribution.__init__: torch_definitions.distribution_init,
     validate_sample: torch_definitions.validate_sample,
+    control_flow.cond: control_flow_definitions.cond,
+    control_flow.while_loop: control_flow_definitions.while_loop,
+    control_flow.map_rows: control_flow_definitions.map_rows,
+    control_flow.scan: control_flow_definitions.scan,
 }
 TORCH = os.path.dirname(torch.__file__) + os.sep
+COMPILER = (os.path.join(TORCH, "_compile.py"), os.path.join(TORCH, "_dynamo") + os.sep)
 TRANSFORMS = tuple(
     os.path.join(TORCH, "_functorch", file) for file in ("apis.py", "eager_transforms.py")
 )
@@ -47,6 +53,14 @@ TRANSFORMS = tuple(
 def calls_back(function: types.FunctionType) -> bool:
     """Does this library function call code that a user has written?"""
     return function in WRITTEN_OUT or function.__code__.co_qualname in CALL_BACK
+
+
+def undecorated(function: Staged) -> Staged:
+    """What torch has marked for its own compiler, without the mark; anything else as it is."""
+    code = getattr(function, "__code__", None)
+    if isinstance(code, types.CodeType) and code.co_filename.startswith(COMPILER):
+        return getattr(function, "__wrapped__", function)
+    return function
 
 
 def is_transform(function: object) -> bool:

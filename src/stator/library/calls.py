@@ -28,10 +28,10 @@ from stator.containers.generators import StagedGenerator
 from stator.containers.runtime_tables import call_set_method
 from stator.errors import DataDependent
 from stator.frames import is_library_file
-from stator.library import number_definitions, torch_definitions
+from stator.library import control_flow_definitions, number_definitions, torch_definitions
 from stator.library.autocast import FollowedAutocast
 from stator.library.builtin_calls import BuiltinCalls
-from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of
+from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.dataclass_calls import makes_dataclass, new_dataclass
 from stator.library.float_arguments import is_op_with_float, record_with_floats
@@ -39,7 +39,13 @@ from stator.library.gradients import apply_function, is_function_apply, requires
 from stator.library.host_rules import HostMethod, call_host_object, host_rule
 from stator.library.list_samples import call_with_samples
 from stator.library.markers import is_left_alone, original_function
-from stator.library.modules import call_module, may_call_user_code, watch_tree
+from stator.library.modules import (
+    call_module,
+    enumerates,
+    may_call_user_code,
+    members,
+    watch_tree,
+)
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.library.outside_iterators import refuse_in_arguments
@@ -71,7 +77,13 @@ MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 KEEPS_ARGUMENTS = frozenset({"append", "appendleft", "insert", "add", "setdefault"})
 DEFINITIONS = frozenset(  # the modules of this package that are converted like user code
-    module.__name__ for module in (definitions, number_definitions, torch_definitions)
+    module.__name__
+    for module in (
+        control_flow_definitions,
+        definitions,
+        number_definitions,
+        torch_definitions,
+    )  # fmt: skip
 )
 COMPARING: dict[str, Any] = {
     "index": definitions.index_of, "count": definitions.count_of,
@@ -229,6 +241,8 @@ class Caller:
     ) -> Staged:
         """A method of one of torch's own modules: converted where it may call user code."""
         owner = method.__self__
+        if enumerates(owner, function):
+            return members(self.session, method, args, kwargs)
         if may_call_user_code(owner):
             return self.run(function, (owner, *args), kwargs)
         return self.library(method, args, kwargs)
@@ -383,6 +397,7 @@ class Caller:
 
     def library(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """A call that is not converted; captured values are made into what it can take."""
+        function = undecorated(function)
         refuse_call(function)
         if kwargs.get("requires_grad") is True and is_from_torch(function):
             rest = {name: value for name, value in kwargs.items() if name != "requires_grad"}

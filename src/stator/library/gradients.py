@@ -32,13 +32,21 @@ class Context:
 
     def __init__(self, inputs: tuple[Staged, ...]) -> None:
         self._inputs = inputs
+        self.is_forward = True
         self.saved_tensors: tuple[Any, ...] = ()
         self._without_gradient: tuple[Any, ...] = ()
 
     @property
     def needs_input_grad(self) -> tuple[bool, ...]:
-        """Which inputs may require a gradient in some run; autograd drops what it does not need."""
-        return tuple(isinstance(x, torch.Tensor) and _is_differentiable(x) for x in self._inputs)
+        """Which inputs require a gradient; in the backward, which may do so in some run.
+
+        Autograd drops what a run does not need.
+        """
+        return tuple(
+            isinstance(x, torch.Tensor)
+            and (x.requires_grad if self.is_forward else _is_differentiable(x))
+            for x in self._inputs
+        )
 
     def save_for_backward(self, *tensors: object) -> None:
         """Keep these for the backward."""
@@ -98,6 +106,7 @@ def apply_function(
     recorder.provenance.add_created(context)
     with torch.no_grad():
         outputs = _forward(session, cls, context, args)
+    context.is_forward = False
     several = outputs if isinstance(outputs, tuple) else (outputs,)
     made = iter(_with_gradient(session, cls, context, args, several))
     replaced = tuple(next(made) if _has_gradient(out, context) else out for out in several)

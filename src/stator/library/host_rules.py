@@ -16,6 +16,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from stator.frames import is_users
 from stator.library.markers import host_mark
 from stator.state.host_calls import record_host_call
@@ -25,6 +27,7 @@ from stator.values.symbolic import HostObject
 LOG_METHODS = frozenset(
     {"debug", "info", "warning", "warn", "error", "critical", "fatal", "exception", "log"}
 )
+LOGGER_PROTOCOL = ("debug", "info", "warning", "error", "critical", "exception", "log")
 LOGGING_FUNCTIONS = frozenset(getattr(logging, name) for name in LOG_METHODS - {"fatal"})
 STREAM_METHODS: Mapping[str, type | None] = {
     "write": int, "writelines": None, "flush": None, "close": None, "__enter__": object,
@@ -70,11 +73,21 @@ def host_rule(session: Session, function: Any) -> HostRule | None:
 
 def _method_rule(method: Any, session: Session) -> HostRule | None:
     owner, name = method.__self__, method.__name__
-    if isinstance(owner, logging.Logger | logging.LoggerAdapter) and name in LOG_METHODS:
+    if name in LOG_METHODS and _is_logger(owner):
         return HostRule(method, f"{type(owner).__name__}.{name}", None)
     if _is_stream(owner, session) and name in STREAM_METHODS:
         return HostRule(method, f"{type(owner).__name__}.{name}", STREAM_METHODS[name])
     return None
+
+
+def _is_logger(owner: Any) -> bool:
+    """A logger of the standard library, or an object that has the methods of one."""
+    if isinstance(owner, logging.Logger | logging.LoggerAdapter):
+        return True
+    cls = type(owner)
+    return not isinstance(owner, torch.nn.Module) and all(
+        callable(getattr(cls, name, None)) for name in LOGGER_PROTOCOL
+    )
 
 
 def _is_stream(owner: Any, session: Session) -> bool:

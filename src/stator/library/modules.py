@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
@@ -26,6 +28,34 @@ GOES_THROUGH_ALL = (
     torch.nn.Sequential, torch.nn.ModuleList, torch.nn.ModuleDict,
     torch.nn.ParameterList, torch.nn.ParameterDict,
 )  # fmt: skip
+
+
+ENUMERATIONS = (
+    "parameters", "named_parameters", "buffers", "named_buffers", "children", "named_children",
+    "modules", "named_modules",
+)  # fmt: skip
+
+
+def enumerates(module: torch.nn.Module, function: object) -> bool:
+    """Is `function` torch's own `parameters`, `modules` or the like, also inside `module`?"""
+    return any(function is getattr(torch.nn.Module, name) for name in ENUMERATIONS) and all(
+        getattr(type(part), name) is getattr(torch.nn.Module, name)
+        for part in module.modules()
+        for name in ENUMERATIONS
+    )
+
+
+def members(session: Session, method: Staged, args: Args, kwargs: Keywords) -> Iterator[object]:
+    """`module.parameters()` and the like: an iterator over what the tables of the tree hold."""
+    for part in method.__self__.modules():
+        session.add_module(part)
+        for table in tables(part):
+            if not session.is_local(part):
+                session.provenance.add_external(table)
+            session.reads.read_contents(table)
+    iterator = iter(list(method(*args, **kwargs)))
+    session.provenance.add_created(iterator)
+    return iterator
 
 
 def is_library_module(session: Session, module: torch.nn.Module) -> bool:

@@ -12,6 +12,7 @@ from stator.library.callbacks import is_transform
 from stator.library.tensor_calls import REFUSED_CALLS
 
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
+MANUAL_SEED = torch.manual_seed  # a capture replaces it for torch's own Python
 UNIFORM = (r"\b(?:(?:np|numpy)\.)?random\.(?:random|rand)\(\)", "torch.rand(())")
 
 
@@ -22,7 +23,8 @@ def refuse_call(function: object) -> None:
     owner = getattr(function, "__self__", None)
     if found is None and isinstance(owner, torch.Tensor):
         found = REFUSED_CALLS.get(name)
-    if found is None and name in ("manual_seed", "seed") and is_from_torch(function):
+    is_seed = name in ("manual_seed", "seed") and function is not MANUAL_SEED
+    if found is None and is_seed and is_from_torch(function):
         found = ("the random seed is set inside a program", "set it before the call")
     if found is None and is_transform(function):
         found = ("a function transform of `torch.func` inside a program", "call it outside")

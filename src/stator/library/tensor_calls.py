@@ -15,6 +15,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.gradients import gradients_inside, register_hook, requires_grad
 from stator.library.numpy_calls import array_of, tensor_of
+from stator.library.random_state import random_state, seed, set_random_state
 from stator.program.ir import Literal
 from stator.program.types import ListType, NumberType
 from stator.state.session import Session
@@ -310,6 +311,9 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.chunk: chunk,
     torch.from_numpy: tensor_of,
     torch.squeeze: squeeze,
+    torch.manual_seed: seed,
+    torch.get_rng_state: random_state,
+    torch.set_rng_state: set_random_state,
     torch.equal: _truth_op("aten::equal"),
     torch.allclose: _truth_op("aten::allclose"),
     torch.is_nonzero: _truth_op("aten::is_nonzero"),
@@ -340,14 +344,10 @@ REFUSED_CALLS: dict[Any, tuple[str, str]] = {
     "register_post_accumulate_grad_hook": ("a hook on a tensor would be lost", "set it outside"),
     "data_ptr": ("the address of a tensor is not part of a program", "leave it out"),
     "untyped_storage": ("raw storage cannot be captured", "use views"),
-    torch.cond: ("`torch.cond` inside a program", "write a plain `if`"),
-    torch.manual_seed: ("the random seed is set inside a program", "set it before the call"),
     torch.autograd.graph.saved_tensors_hooks: (
         "`saved_tensors_hooks` inside a program would be lost",
         "put it around the call of the static function",
     ),
-    torch.get_rng_state: _RANDOM_STATE,
-    torch.set_rng_state: _RANDOM_STATE,
-    torch.random.fork_rng: _RANDOM_STATE,
     torch.initial_seed: _RANDOM_STATE,
+    torch.seed: _RANDOM_STATE,
 }

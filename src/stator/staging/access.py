@@ -33,7 +33,9 @@ from stator.library.number_calls import number_attribute
 from stator.library.numpy_calls import live_array
 from stator.library.user_methods import user_method, user_property, user_setter
 from stator.state.library_objects import note_object
+from stator.state.replaced import original_of
 from stator.state.session import Session
+from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
 from stator.values.staged import (
@@ -61,7 +63,6 @@ GRAPH = "the autograd graph is not part of a program"
 NO_BOUND = "slice indices must be integers or None or have an __index__ method"
 REFUSED_ATTRIBUTES = {
     "grad": "the gradient of a tensor changes from step to step",
-    "data": "`.data` hides what is read and written",
     "grad_fn": GRAPH,
 }
 
@@ -73,9 +74,10 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
         name in REFUSED_ATTRIBUTES or (name == "is_leaf" and obj.requires_grad)
     ):
         why = REFUSED_ATTRIBUTES.get(name, GRAPH)
-        edit = (r"\.data\b", ".detach()") if name == "data" else None
         raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
-                              at=current_place(), fix="use `.detach()`", edit=edit)  # fmt: skip
+                              at=current_place(), fix="use `.detach()`")  # fmt: skip
+    if isinstance(obj, torch.Tensor) and name == "data":
+        return session.interpreter.call_library(data_of, (obj,), {})
     if isinstance(obj, torch.nn.Module):
         session.add_module(obj)
     if isinstance(obj, Number | CapturedComplex | HostObject):
@@ -95,7 +97,7 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
     if isinstance(obj, torch.Tensor):
         session.reads.read_tensor_method(name)
     try:
-        value = getattr(obj, name)
+        value = original_of(getattr(obj, name))
     except AttributeError:
         session.reads.read_absent_attribute(obj, name)
         raise

@@ -25,6 +25,7 @@ from stator.capture.scope import may_be_seen
 from stator.debugger import stepping_around
 from stator.errors import CaptureError, StatorError
 from stator.frames import place_of
+from stator.library.calls_inside_torch import calls_inside_torch
 from stator.locks import ForkSafeLock
 from stator.logs import frames_are_shown
 from stator.program.ir import Block
@@ -253,6 +254,7 @@ def _recording(session: Session) -> Iterator[None]:
             recorder,
             _quiet_meta(),
             tensors_shown(recorder),
+            calls_inside_torch(session),
             stepping_around(),
         ):
             yield

@@ -11,6 +11,7 @@ import contextvars
 import datetime
 import enum
 import functools
+import inspect
 import logging
 import os
 import pathlib
@@ -28,7 +29,7 @@ from stator.frames import current_place
 from stator.state.session import Session
 from stator.torch_private.modules import tables
 from stator.values.containers import is_plain_object
-from stator.values.contents import state_of
+from stator.values.contents import slots_of, state_of
 from stator.values.staged import StagedList
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError
 from stator.values.union import Union
@@ -39,6 +40,7 @@ UNCHANGING: tuple[type, ...] = (
     types.MappingProxyType, functools.partial, re.Pattern, re.Match, pathlib.PurePath,
     datetime.datetime, datetime.date, datetime.timedelta, type({}.keys()), type({}.values()),
     type({}.items()), BaseException, property, super, contextlib.ContextDecorator,
+    inspect.Signature, inspect.Parameter,
 )  # fmt: skip
 FOLLOWED = (
     torch.Tensor, torch.nn.Module, torch.SymInt, torch.SymFloat, torch.SymBool, numpy.ndarray,
@@ -50,7 +52,8 @@ TELLS_OF_THE_PROCESS = frozenset({
     os.getenv, os.getcwd, os.getpid, os.cpu_count, sys.getrecursionlimit, torch.get_num_threads,
     torch.get_num_interop_threads, torch.get_float32_matmul_precision,
 })  # fmt: skip
-LIBRARIES = ("torch", "numpy", "stator")
+LIBRARIES = ("torch", "numpy", "stator", "pybind11_builtins")
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code has made
 
 
 def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
@@ -86,11 +89,11 @@ def note_object(session: Session, obj: object) -> None:
     if isinstance(obj, torch.Tensor):
         raise UnsupportedCall("an attribute of a tensor is set", at=current_place(),
                               fix="keep the value in a variable of its own")  # fmt: skip
-    if hasattr(obj, "__dict__") and not isinstance(obj, type):
+    if _keeps_attributes(obj):
         session.note(obj)
     else:
         raise UnsupportedCall(
-            f"an attribute of {obj!r} is set, which cannot be followed", at=current_place(),
+            f"an attribute of {_named(obj)} is set, which cannot be followed", at=current_place(),
             fix="keep the value in a local variable or on an ordinary object",
         )  # fmt: skip
     if isinstance(obj, torch.nn.Module):
@@ -98,6 +101,18 @@ def note_object(session: Session, obj: object) -> None:
             if session.provenance.is_external(obj):
                 session.provenance.add_external(table)
             session.note(table)
+
+
+def _keeps_attributes(obj: object) -> bool:
+    """Are the attributes of `obj` kept by Python, and not by a class written in C?"""
+    if isinstance(obj, type):
+        return bool(obj.__flags__ & HEAP_TYPE) and obj.__module__.split(".")[0] not in LIBRARIES
+    return hasattr(obj, "__dict__") or bool(slots_of(type(obj)))
+
+
+def _named(obj: object) -> str:
+    """What `obj` is, in words; its own `__repr__` is the user's code."""
+    return f"the class {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
 
 
 # ---- what the process holds

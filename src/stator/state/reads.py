@@ -19,6 +19,7 @@ import torch
 from stator.capture.provenance import Provenance
 from stator.frames import current_place
 from stator.location import Location
+from stator.state.replaced import original_of
 from stator.state.snapshot import FUNCTION_PARTS, class_dicts
 from stator.torch_private import modules
 from stator.torch_private.fake import FakeTensor
@@ -91,8 +92,9 @@ class ReadLog:
         self._read_class(obj)
         if isinstance(obj, torch.nn.Module) or _is_plain_attribute(obj, name):
             what = f"{obj.__name__ if isinstance(obj, type) else type(obj).__name__}.{name}"
-            self._watch((id(obj), "attribute", name), lambda: getattr(obj, name, _MISSING), value,
-                        what, _attribute_dicts(obj, name), obj)  # fmt: skip
+            self._watch((id(obj), "attribute", name),
+                        lambda: original_of(getattr(obj, name, _MISSING)), value, what,
+                        _attribute_dicts(obj, name), obj)  # fmt: skip
             self.provenance.add_external(value)
         else:
             self._read_descriptor(obj, name)
@@ -303,7 +305,8 @@ class ReadLog:
     def _is_new(self, obj: object, key: object, value: object) -> bool:
         """Has this capture put `value` into `obj`, under `key` or, as with None, anywhere?"""
         tables = modules.tables(obj) if isinstance(obj, torch.nn.Module) else ()
-        for holder in (obj, *tables):
+        classes = obj.__mro__ if isinstance(obj, type) else type(obj).__mro__
+        for holder in (obj, *tables, *(classes if key is not None else ())):
             before = self._first_state(holder)
             if isinstance(before, dict) and key is not None:
                 now = state_of(holder)
@@ -413,7 +416,7 @@ def function_parts(function: types.FunctionType) -> Contents:
 def _on_class(cls: type, name: str) -> Any:
     for base in cls.__mro__:
         if name in vars(base):
-            return vars(base)[name]
+            return original_of(vars(base)[name])
     return _MISSING
 
 

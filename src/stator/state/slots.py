@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stator.values.containers import update_dict
+from stator.values.contents import attributes_of, set_attribute
 
 EMPTY = object()
 
@@ -26,7 +27,9 @@ class Slot:
                 return self.owner.cell_contents
             except ValueError:
                 return EMPTY
-        return dict.get(self._contents(), self.key, EMPTY)
+        if isinstance(self.owner, dict):
+            return dict.get(self.owner, self.key, EMPTY)
+        return attributes_of(self.owner).get(self.key, EMPTY)
 
     def leaves(self) -> tuple[Any, ...]:
         """What the program takes of it."""
@@ -36,11 +39,10 @@ class Slot:
         """Put `value` there, as plainly as can be."""
         if isinstance(self.owner, types.CellType):
             self.owner.cell_contents = value
+        elif isinstance(self.owner, dict):
+            update_dict(self.owner, {self.key: value})
         else:
-            update_dict(self._contents(), {self.key: value})
-
-    def _contents(self) -> dict[object, object]:
-        return self.owner if isinstance(self.owner, dict) else vars(self.owner)
+            set_attribute(self.owner, self.key, value)
 
     def is_same_place(self, other: Any) -> bool:
         """Is `other` this place, whatever is known of what it holds?"""
@@ -52,4 +54,5 @@ class Slot:
             return "an enclosing function's variable"
         if isinstance(self.owner, dict):
             return f"[{self.key!r}]"
-        return f"{type(self.owner).__name__}.{self.key}"
+        cls = self.owner if isinstance(self.owner, type) else type(self.owner)
+        return f"{cls.__name__}.{self.key}"

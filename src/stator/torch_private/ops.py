@@ -11,6 +11,7 @@ from torch._ops import OpOverload
 __all__ = [
     "FunctionSchema",
     "OpOverload",
+    "data_of",
     "find_overload",
     "has_composite_kernel",
     "is_registered",
@@ -19,6 +20,7 @@ __all__ = [
     "schema",
 ]
 
+data_of = torch.ops.aten.data.default  # `tensor.data`, as an op
 pad_packed = torch._VF._pad_packed_sequence  # the op behind `pad_packed_sequence`
 
 

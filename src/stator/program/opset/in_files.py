@@ -15,7 +15,7 @@ from __future__ import annotations
 ATEN_NAMES = """
 __and__ __iand__ __ilshift__ __ior__ __irshift__ __ixor__ __lshift__ __or__ __rshift__ __xor__
 _adaptive_avg_pool2d _adaptive_avg_pool3d _addmm_activation _assert_async _assert_scalar
-_assert_tensor_metadata _conj _conj_physical _convolution _embedding_bag _fused_rms_norm
+_assert_tensor_metadata _conj _conj_physical _convolution _dirichlet_grad _embedding_bag _fused_rms_norm
 _grouped_mm _int_mm _is_all_true _is_any_true _local_scalar_dense _log_softmax _lu_with_info
 _masked_softmax _native_batch_norm_legit _native_multi_head_attention _pack_padded_sequence
 _pad_packed_sequence _safe_softmax _sample_dirichlet _scaled_dot_product_attention_math _scaled_mm
@@ -36,7 +36,7 @@ clamp_min clip clone col2im column_stack combinations complex concat concatenate
 conj_physical constant_pad_nd contiguous conv1d conv2d conv3d conv_tbc conv_transpose1d
 conv_transpose2d conv_transpose3d convolution copy copysign corrcoef cos cosh
 cosine_embedding_loss cosine_similarity count_nonzero cov cross cross_entropy_loss ctc_loss cummax
-cummin cumprod cumsum cumulative_trapezoid deg2rad det detach detach_copy diag diag_embed diagflat
+cummin cumprod cumsum cumulative_trapezoid data deg2rad det detach detach_copy diag diag_embed diagflat
 diagonal diagonal_copy diagonal_scatter diff digamma dim dist div divide dot dropout dsplit dstack
 einsum elu embedding embedding_bag embedding_renorm empty empty_like empty_permuted empty_strided
 eq equal erf erfc erfinv exp exp2 expand expand_as expand_copy expm1 exponential eye

@@ -219,6 +219,11 @@ EFFECT_ROWS = (
           "(device: any, enabled: bool, dtype?: any, cache?: bool, deeper?: int)",
           "torch's automatic casts, in the same way; `deeper` is the change in the number of open "
           "contexts", "sets autocast"),
+    _mode("seed", "(seed: int)", "`torch.manual_seed(seed)`", "sets the random seed"),
+    _mode("random_state", "() -> tensor",
+          "the state of torch's random generator: a tensor of bytes that the program owns",
+          "reads the random state"),
+    _mode("set_random_state", "(state: tensor)", "puts such a state back", "sets the random state"),
 )  # fmt: skip
 
 TEXT_ROWS = (

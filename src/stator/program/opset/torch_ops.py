@@ -153,6 +153,7 @@ FAMILIES: tuple[tuple[str, UndeclaredFacts], ...] = (
      UndeclaredFacts(joining)),
     ("softshrink celu rrelu nextafter",
      UndeclaredFacts(by_value)),
+    ("data", UndeclaredFacts(reading, hides_alias=True)),
     ("lift _unsafe_view",
      UndeclaredFacts(settled, hides_alias=True)),
     ("linspace logspace as_strided", UndeclaredFacts(by_value)),

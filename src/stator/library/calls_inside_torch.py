@@ -1,0 +1,54 @@
+"""What Python code of torch calls while it runs in a capture, though it is not converted.
+
+An `autograd.Function` that it applies keeps its gradient, seeds that it sets become ops, and code
+that would compile a function (`torch.cond`) is converted instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+import torch
+
+from stator.errors import DataDependent
+from stator.frames import current_place
+from stator.library.gradients import apply_function
+from stator.library.random_state import random_state, seed, set_random_state
+from stator.state.replaced import replaced
+from stator.state.session import Session
+from stator.torch_private import control_flow
+
+
+@contextlib.contextmanager
+def calls_inside_torch(session: Session) -> Iterator[None]:
+    """Inside, the capture sees these calls of torch's own Python."""
+
+    def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        return apply_function(session, cls.apply, args, kwargs)
+
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(replaced(torch.autograd.Function, "apply", apply))
+        for owner, name in control_flow.COMPILING:
+            stack.enter_context(replaced(owner, name, _refuse_to_compile))
+        for owner in (torch, torch.random):
+            for name, handler in (
+                ("manual_seed", seed),
+                ("get_rng_state", random_state),
+                ("set_rng_state", set_random_state),
+            ):
+                call = _given(session, handler)
+                stack.enter_context(replaced(owner, name, call))
+        yield
+
+
+def _given(session: Session, handler: Any) -> Any:
+    return lambda *args, **kwargs: handler(session, *args, **kwargs)
+
+
+def _refuse_to_compile(*_args: Any, **_kwargs: Any) -> NoReturn:
+    raise DataDependent(
+        "torch compiles a function that it is given, inside a program",
+        at=current_place(), fix="write plain `if` and `while`",
+    )  # fmt: skip

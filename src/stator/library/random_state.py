@@ -1,0 +1,44 @@
+"""Seeds and states of torch's random generator inside a program: each run sets and reads its own.
+
+torch.manual_seed(3)               stator::seed(3)
+with torch.random.fork_rng():      %1 = stator::random_state()
+    y = torch.rand(2)              %2 = aten::rand([2])
+                                   stator::set_random_state(%1)
+"""
+
+from __future__ import annotations
+
+import torch
+
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.state.session import Session
+from stator.values.annotations import Staged
+from stator.values.symbolic import Number
+
+
+def seed(session: Session, seed: Staged) -> torch.Generator:
+    """`torch.manual_seed(seed)`."""
+    number = seed if isinstance(seed, Number) else int(session.interpreter.call(int, seed))
+    session.recorder.emit("stator::seed", (session.recorder.arg(number),))
+    return torch.default_generator
+
+
+def random_state(session: Session) -> torch.Tensor:
+    """`torch.get_rng_state()`."""
+    recorder = session.recorder
+    with recorder.real():
+        size = torch.default_generator.get_state().numel()
+    state = recorder.new_tensor(torch.uint8, (size,), torch.device("cpu"), False)
+    value = recorder.new_value(recorder.tensor_type(state))
+    recorder.emit("stator::random_state", (), [value])
+    recorder.bind(state, value)
+    return state
+
+
+def set_random_state(session: Session, new_state: Staged) -> None:
+    """`torch.set_rng_state(new_state)`."""
+    if not isinstance(new_state, torch.Tensor):
+        raise UnsupportedCall("the state of the random generator is chosen by the path taken",
+                              at=current_place(), fix="set it on each path")  # fmt: skip
+    session.recorder.emit("stator::set_random_state", (session.recorder.tensor_arg(new_state),))

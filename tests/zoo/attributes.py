@@ -1,0 +1,96 @@
+"""Attributes in other places than a `__dict__`: slots, and those of classes."""
+
+from __future__ import annotations
+
+from tests.zoo.programs import f, program
+
+
+class Slotted:
+    """Two slots; its text cannot be made before both are set."""
+
+    __slots__ = ("low", "value")
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return f"Slotted({self.low}, {self.value})"
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def slots_made_inside(x):
+    """An object with slots, whose `repr` raises, changed on one path."""
+    box = Slotted(x)
+    try:
+        box.low = 1
+        if x.sum() > 0:
+            box.low = 2
+            box.value = x * 2
+        return box.value * box.low
+    except AttributeError:
+        return x * 0
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def slots_in_a_loop(x):
+    """A slot that a recorded loop changes, and one that is deleted."""
+    box = Slotted(x.sum())
+    box.low = 3
+    while box.value < 10:
+        box.value = box.value + 4
+    del box.low
+    return box.value, hasattr(box, "low")
+
+
+KEPT = Slotted(1)
+KEPT.low = 0
+
+
+@program((f(1.0, 2.0),), (f(3.0, 2.0),), (f(3.0, 5.0),), refused_saved="ST200",
+         watch=lambda: (KEPT.low, KEPT.value), reset=lambda: KEPT.__init__(1))  # fmt: skip
+def slots_of_the_caller(x):
+    """A slot of an object from outside counts the calls."""
+    KEPT.value += 1
+    return x * KEPT.value
+
+
+class Setting:
+    """A setting that a context manager sets and sets back."""
+
+    on = False
+
+    def __enter__(self):
+        self.before = Setting.on
+        Setting.on = True
+
+    def __exit__(self, *_):
+        Setting.on = self.before
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),), watch=lambda: Setting.on)
+def class_attribute_set_and_set_back(x):
+    """A class attribute decides, inside and after the `with`."""
+    with Setting():
+        y = x * 2 if Setting.on else x
+        if x.sum() > 0:
+            with Setting():
+                y = y + (1 if Setting().on else 5)
+    return y if not Setting.on else x * 0
+
+
+class Counted:
+    """Has a counter."""
+
+    count = 0
+
+
+def _reset():
+    Counted.count = 0
+
+
+@program((f(1.0, 2.0),), (f(3.0, 2.0),), (f(3.0, 5.0),), refused_saved="ST200",
+         watch=lambda: Counted.count, reset=_reset)  # fmt: skip
+def class_counts_calls(x):
+    """A class attribute counts the calls."""
+    Counted.count += 1
+    return x * Counted().count

@@ -1,0 +1,140 @@
+"""What torch's own Python does inside a program: seeds, functional control flow, own gradients."""
+
+from __future__ import annotations
+
+import torch
+from torch import nn
+from torch.distributions import Dirichlet
+
+from tests.zoo.programs import f, i, program, r
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 3.0, 4.0),), dynamic=({0},))
+def seeded(x):
+    """A seed is set in the middle: each run draws the same numbers."""
+    torch.manual_seed(3)
+    return x + torch.rand(2).sum()
+
+
+@program((f(1.0, 2.0), i(3)), (f(1.0, 2.0), i(5)))
+def seeded_by_data(x, seed):
+    """The seed is a number that only a run knows."""
+    torch.manual_seed(int(seed))
+    return x + torch.rand(2)
+
+
+@program((f(1.0, 2.0),), (f(1.0, 3.0),))
+def forked_random_state(x):
+    """Numbers drawn inside `fork_rng` do not move the state outside."""
+    torch.manual_seed(1)
+    with torch.random.fork_rng():
+        y = torch.rand(2)
+    return x + y, torch.rand(2)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -3.0),))
+def random_state_put_back(x):
+    """The state is kept on one path and put back on every path."""
+    torch.manual_seed(1)
+    state = torch.get_rng_state()
+    if x.sum() > 0:
+        x = x + torch.rand(2)
+    torch.set_rng_state(state)
+    return x, torch.rand(2)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -3.0),), trains=True)
+def functional_cond(x):
+    """`torch.cond`, nested, with a closure."""
+
+    def grown(z):
+        return torch.cond(z.max() > 1, lambda w: w * x, lambda w: w + 1, (z,))
+
+    return torch.cond(x.sum() > 0, grown, lambda z: z - 1, (x,))
+
+
+@program((f(1.0, 2.0), i(3)), (f(5.0), i(0)), dynamic=({0}, None))
+def functional_while(x, n):
+    """`torch.while_loop`: some iterations, and none."""
+    return torch.while_loop(lambda k, _: k < n, lambda k, y: (k + 1, y * 2), (torch.tensor(0), x))
+
+
+@program((r(3, 2),), (r(5, 2),), dynamic=({0},), trains=True)
+def gradient_of_a_sampled_function(x):
+    """`Dirichlet.rsample` applies an `autograd.Function` of torch's own."""
+    torch.manual_seed(0)
+    return Dirichlet(x.exp()).rsample()
+
+
+@program((r(1, 4, 2, 2),), (r(1, 4, 2, 2, seed=1),), trains=True)
+class LocalNorm(nn.Module):
+    """`CrossMapLRN2d` is an `autograd.Function` written in Python."""
+
+    def __init__(self):
+        super().__init__()
+        self.norm, self.scale = nn.CrossMapLRN2d(2), nn.Parameter(torch.ones(1))
+
+    def forward(self, x):
+        return x * self.scale + self.norm(x * self.scale)
+
+
+class Straight(torch.autograd.Function):
+    """Looks at which inputs need a gradient."""
+
+    @staticmethod
+    def forward(ctx, x, y):
+        if ctx.needs_input_grad[1]:
+            raise RuntimeError("no gradient for y")
+        ctx.save_for_backward(y)
+        return x.round() * y
+
+    @staticmethod
+    def backward(ctx, grad):
+        (y,) = ctx.saved_tensors
+        return grad * y, None
+
+
+@program((f(1.4, 2.6),), (f(-1.2, 3.3),), trains=True)
+def inputs_that_need_a_gradient(x):
+    """The forward of a Function is told which of its inputs require a gradient now."""
+    return Straight.apply(x, torch.tensor(2.0))
+
+
+@program((f(1.0, 2.0),), (f(3.0, 4.0),), trains=True)
+def data_is_read(x):
+    """`.data` has no gradient."""
+    return x * x.data
+
+
+@program((f(1.0, 2.0),), (f(3.0, 4.0),))
+def data_is_written(x):
+    """A write to `.data` is one to the tensor."""
+    y = x.clone()
+    y.data[0] = 5
+    y.data.mul_(2)
+    return y
+
+
+@program((f([1.0, 2.0]),), (f([3.0, 4.0, 5.0]),), dynamic=({0},))
+def unsqueezed_in_place(x):
+    """A tensor of the program gets another rank in place."""
+    y = x * 2
+    same = y
+    y.unsqueeze_(0)
+    return y, same.sum(0), y.shape[1], y.transpose_(0, 1) + 1
+
+
+@program((r(2, 3),), (r(4, 3),), dynamic=({0},))
+class FirstParameter(nn.Module):
+    """The first parameter tells the device; all of them are counted."""
+
+    def __init__(self):
+        super().__init__()
+        self.line = nn.Linear(3, 3)
+
+    def forward(self, x):
+        device = next(self.parameters()).device
+        if x.sum() > 0:
+            x = x + torch.ones(3, device=next(self.buffers(), torch.zeros(1)).device)
+        sizes = [p.numel() for _, p in self.named_parameters()]
+        return self.line(x) + torch.ones(3, device=device), sizes, len(list(self.modules()))
