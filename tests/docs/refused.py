@@ -36,14 +36,6 @@ class Doubled(torch.autograd.Function):
         return gradient * 2
 
 
-class Slotted:
-    __slots__ = ("value",)
-
-    def __repr__(self):
-        return "SLOTTED"
-
-
-SLOTTED = Slotted()
 QUEUE = collections.deque([1])
 KEPT: dict[str, object] = {}
 
@@ -178,8 +170,8 @@ def tensor_attribute(x, y):
     return x
 
 
-def slotted_attribute(x, y):
-    SLOTTED.value = x
+def attribute_of_a_class_of_torch(x, y):
+    torch.nn.Linear.gain = 2
     return x
 
 
@@ -288,8 +280,14 @@ def string_indexed(x, y):
 
 
 def shape_in_place(x, y):
-    positive = x[x > 0]
-    return positive.unsqueeze_(0)
+    row = x * 2
+    if y > 1:
+        row.unsqueeze_(0)
+    return row
+
+
+def resized_as_another(x, y):
+    return (x * 2).resize_as_(y)
 
 
 def grad_mode_left_changed(x, y):

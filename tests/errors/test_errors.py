@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+import random
 
 import pytest
 import torch
@@ -33,19 +34,19 @@ def test_every_error_that_the_source_makes_has_a_way_out():
 
 def test_an_edit_is_shown_as_a_small_diff():
     def f(x):
-        return x.data + 1  # as it was
+        return x * random.random()  # as it was
 
     error = refusal(errors.UnsupportedCall, f, torch.ones(2))
     assert str(error) == (
-        "[ST204] `.data` cannot be captured: `.data` hides what is read and written\n"
+        "[ST204] `random` gives another value each time, and a program would keep this one\n"
         f"  at {__file__}:{f.__code__.co_firstlineno + 1}, in f\n"
-        "            return x.data + 1  # as it was\n"
-        "                   ^\n"
+        "            return x * random.random()  # as it was\n"
+        "                       ^\n"
         "  with x: f32[2]\n"
-        "  fix: use `.detach()`\n"
+        "  fix: call it outside and pass the value, or use torch's functions\n"
         "  edit:\n"
-        "    - return x.data + 1  # as it was\n"
-        "    + return x.detach() + 1  # as it was"
+        "    - return x * random.random()  # as it was\n"
+        "    + return x * torch.rand(())  # as it was"
     )
 
 

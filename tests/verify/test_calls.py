@@ -61,7 +61,7 @@ def test_a_difference_is_found():
 
 
 def test_a_refusal_is_left_to_the_test():
-    static, checks = stator.to_static(lambda x: x.data + 1), CallChecks()
+    static, checks = stator.to_static(lambda x: x.data_ptr() + 1), CallChecks()
     with checks.active():
         try:
             static(torch.ones(2))

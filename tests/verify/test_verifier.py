@@ -161,7 +161,7 @@ def test_calls_are_made_in_turn_where_they_leave_something_for_the_next():
 
 
 def refused(x):
-    return x.data + 1
+    return x.data_ptr() + 1
 
 
 def test_an_example_that_is_refused_is_a_failure_with_its_reason():

@@ -21,23 +21,27 @@ class StatorError(Exception):
 
     Fails::
 
+        import random
+
         import stator
         import torch
 
         @stator.to_static
         def draw(x):
-            return x.data + 1
+            return x * random.random()
 
         draw(torch.ones(2))
 
     Instead::
 
+        import random
+
         import stator
         import torch
 
         @stator.to_static
         def draw(x):
-            return x.data + 1
+            return x * random.random()
 
         try:
             draw(torch.ones(2))

@@ -39,13 +39,7 @@ from stator.library.gradients import apply_function, is_function_apply, requires
 from stator.library.host_rules import HostMethod, call_host_object, host_rule
 from stator.library.list_samples import call_with_samples
 from stator.library.markers import is_left_alone, original_function
-from stator.library.modules import (
-    call_module,
-    enumerates,
-    may_call_user_code,
-    members,
-    watch_tree,
-)
+from stator.library.modules import call_module, enumerates, may_call_user_code, members, watch_tree
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.library.outside_iterators import refuse_in_arguments
@@ -79,12 +73,9 @@ KEEPS_ARGUMENTS = frozenset({"append", "appendleft", "insert", "add", "setdefaul
 DEFINITIONS = frozenset(  # the modules of this package that are converted like user code
     module.__name__
     for module in (
-        control_flow_definitions,
-        definitions,
-        number_definitions,
-        torch_definitions,
-    )  # fmt: skip
-)
+        control_flow_definitions, definitions, number_definitions, torch_definitions,
+    )
+)  # fmt: skip
 COMPARING: dict[str, Any] = {
     "index": definitions.index_of, "count": definitions.count_of,
     "remove": definitions.remove_from,

@@ -68,7 +68,7 @@ def length_of(rows: Staged) -> Staged:
     if isinstance(rows, torch.Tensor):
         return rows.shape[0]
     if isinstance(rows, dict):
-        return length_of(list(rows.values())[0])
+        return length_of(next(iter(rows.values())))
     return length_of(rows[0])
 
 
@@ -110,7 +110,7 @@ def stacked(results: Staged) -> Staged:
     """The results of all iterations, stacked tensor by tensor."""
     first = results[0]
     if isinstance(first, torch.Tensor):
-        return torch.stack([result for result in results])
+        return torch.stack(list(results))
     if isinstance(first, dict):
         return {key: stacked([result[key] for result in results]) for key in first}
     if isinstance(first, list):

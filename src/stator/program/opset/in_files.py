@@ -15,31 +15,32 @@ from __future__ import annotations
 ATEN_NAMES = """
 __and__ __iand__ __ilshift__ __ior__ __irshift__ __ixor__ __lshift__ __or__ __rshift__ __xor__
 _adaptive_avg_pool2d _adaptive_avg_pool3d _addmm_activation _assert_async _assert_scalar
-_assert_tensor_metadata _conj _conj_physical _convolution _dirichlet_grad _embedding_bag _fused_rms_norm
-_grouped_mm _int_mm _is_all_true _is_any_true _local_scalar_dense _log_softmax _lu_with_info
-_masked_softmax _native_batch_norm_legit _native_multi_head_attention _pack_padded_sequence
-_pad_packed_sequence _safe_softmax _sample_dirichlet _scaled_dot_product_attention_math _scaled_mm
-_sobol_engine_draw _softmax _standard_gamma _to_copy _to_cpu _transformer_encoder_layer_fwd
-_unique2 _unsafe_view _upsample_bicubic2d_aa _upsample_bilinear2d_aa _upsample_nearest_exact1d
-_upsample_nearest_exact2d _upsample_nearest_exact3d _weight_norm abs absolute acos acosh
-adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d
-adaptive_max_pool2d adaptive_max_pool3d add addbmm addcdiv addcmul addmm addmv addr adjoint
-affine_grid_generator alias alias_copy all allclose alpha_dropout amax amin aminmax angle any
-arange arccos arccosh arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere
-as_strided as_strided_copy as_strided_scatter asin asinh atan atan2 atanh atleast_1d atleast_2d
-atleast_3d avg_pool1d avg_pool2d avg_pool3d baddbmm bartlett_window batch_norm bernoulli bilinear
-binary_cross_entropy binary_cross_entropy_with_logits bincount binomial bitwise_and
-bitwise_left_shift bitwise_not bitwise_or bitwise_right_shift bitwise_xor blackman_window
-block_diag bmm broadcast_tensors broadcast_to bucketize cartesian_prod cat cauchy cdist ceil celu
-chain_matmul chalf channel_shuffle cholesky cholesky_inverse cholesky_solve chunk clamp clamp_max
-clamp_min clip clone col2im column_stack combinations complex concat concatenate conj
-conj_physical constant_pad_nd contiguous conv1d conv2d conv3d conv_tbc conv_transpose1d
-conv_transpose2d conv_transpose3d convolution copy copysign corrcoef cos cosh
-cosine_embedding_loss cosine_similarity count_nonzero cov cross cross_entropy_loss ctc_loss cummax
-cummin cumprod cumsum cumulative_trapezoid data deg2rad det detach detach_copy diag diag_embed diagflat
-diagonal diagonal_copy diagonal_scatter diff digamma dim dist div divide dot dropout dsplit dstack
-einsum elu embedding embedding_bag embedding_renorm empty empty_like empty_permuted empty_strided
-eq equal erf erfc erfinv exp exp2 expand expand_as expand_copy expm1 exponential eye
+_assert_tensor_metadata _conj _conj_physical _convolution _dirichlet_grad _embedding_bag
+_fused_rms_norm _grouped_mm _int_mm _is_all_true _is_any_true _local_scalar_dense _log_softmax
+_lu_with_info _masked_softmax _native_batch_norm_legit _native_multi_head_attention
+_pack_padded_sequence _pad_packed_sequence _safe_softmax _sample_dirichlet
+_scaled_dot_product_attention_math _scaled_mm _sobol_engine_draw _softmax _standard_gamma _to_copy
+_to_cpu _transformer_encoder_layer_fwd _unique2 _unsafe_view _upsample_bicubic2d_aa
+_upsample_bilinear2d_aa _upsample_nearest_exact1d _upsample_nearest_exact2d
+_upsample_nearest_exact3d _weight_norm abs absolute acos acosh adaptive_avg_pool1d
+adaptive_avg_pool2d adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d
+adaptive_max_pool3d add addbmm addcdiv addcmul addmm addmv addr adjoint affine_grid_generator
+alias alias_copy all allclose alpha_dropout amax amin aminmax angle any arange arccos arccosh
+arcsin arcsinh arctan arctan2 arctanh argmax argmin argsort argwhere as_strided as_strided_copy
+as_strided_scatter asin asinh atan atan2 atanh atleast_1d atleast_2d atleast_3d avg_pool1d
+avg_pool2d avg_pool3d baddbmm bartlett_window batch_norm bernoulli bilinear binary_cross_entropy
+binary_cross_entropy_with_logits bincount binomial bitwise_and bitwise_left_shift bitwise_not
+bitwise_or bitwise_right_shift bitwise_xor blackman_window block_diag bmm broadcast_tensors
+broadcast_to bucketize cartesian_prod cat cauchy cdist ceil celu chain_matmul chalf
+channel_shuffle cholesky cholesky_inverse cholesky_solve chunk clamp clamp_max clamp_min clip
+clone col2im column_stack combinations complex concat concatenate conj conj_physical
+constant_pad_nd contiguous conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d
+conv_transpose3d convolution copy copysign corrcoef cos cosh cosine_embedding_loss
+cosine_similarity count_nonzero cov cross cross_entropy_loss ctc_loss cummax cummin cumprod cumsum
+cumulative_trapezoid data deg2rad det detach detach_copy diag diag_embed diagflat diagonal
+diagonal_copy diagonal_scatter diff digamma dim dist div divide dot dropout dsplit dstack einsum
+elu embedding embedding_bag embedding_renorm empty empty_like empty_permuted empty_strided eq
+equal erf erfc erfinv exp exp2 expand expand_as expand_copy expm1 exponential eye
 fake_quantize_per_channel_affine fake_quantize_per_tensor_affine feature_alpha_dropout
 feature_dropout fft_fft fft_fft2 fft_fftfreq fft_fftn fft_fftshift fft_hfft fft_hfft2 fft_hfftn
 fft_ifft fft_ifft2 fft_ifftn fft_ifftshift fft_ihfft fft_ihfft2 fft_ihfftn fft_irfft fft_irfft2
