@@ -13,6 +13,7 @@ from stator.capture.sizes import Sizes
 from stator.torch_private import (
     CHECKED_ON,
     checks,
+    control_flow,
     dispatch,
     distributions,
     fake,
@@ -361,3 +362,21 @@ def test_numpys_functions_take_tensors(name):
 def test_an_array_of_the_numpy_layer_has_a_tensor():
     array = numpy_layer.ndarray(torch.ones(2))
     assert torch.equal((array + 1).tensor, torch.full((2,), 2.0))
+
+
+def test_control_flow_is_compiled_where_it_is_looked_for():
+    for owner, name in control_flow.COMPILING:
+        assert callable(getattr(owner, name))
+    assert control_flow.cond(True, lambda x: x + 1, lambda x: x, (1,)) == 2
+    assert "carried_inputs" in control_flow.while_loop.__code__.co_varnames
+    assert "combine_fn" in control_flow.scan.__code__.co_varnames
+    assert control_flow.map_rows.__name__ == "map"
+
+
+def test_the_op_of_data_shares_memory_and_no_version():
+    x = torch.ones(2, requires_grad=True)
+    data = ops.data_of(x)
+    data.add_(1)
+    assert not data.requires_grad
+    assert x.tolist() == [2.0, 2.0]
+    assert x._version == 0
