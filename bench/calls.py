@@ -12,6 +12,7 @@ import timeit
 import warnings
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import torch
 from rich.table import Table
@@ -84,7 +85,8 @@ class Block(nn.Module):
 def guard_table() -> Table:
     """The cost of finding that nothing has changed in a model of a hundred modules."""
     model = nn.Sequential(*(Block() for _ in range(MODULES // 4)))
-    static, x = stator.to_static(model), torch.randn(2, 4)
+    static: Any = stator.to_static(model)
+    x = torch.randn(2, 4)
     static(x)
     guards = static.forward.concrete_programs[0].captured.guards
     tensors = [read for read in guards.reads if read.tensor is not None]

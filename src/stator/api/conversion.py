@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
 
 import torch
 
@@ -12,6 +13,62 @@ from stator.errors import ConversionError
 from stator.execute.selection import check_backend
 from stator.frames import user_facing
 from stator.static.strategy import BuildStrategy
+
+Parameters = ParamSpec("Parameters")
+Result = TypeVar("Result")
+ModuleType = TypeVar("ModuleType", bound=torch.nn.Module)
+# A module and its class can be called too, hence the overlaps: the first overload that fits counts.
+
+
+class ToStatic(Protocol):
+    """What `to_static` without a function is: a decorator."""
+
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: type[ModuleType], /
+    ) -> type[ModuleType]: ...
+    @overload
+    def __call__(  # type: ignore[overload-overlap]
+        self, function: ModuleType, /
+    ) -> ModuleType: ...
+    @overload
+    def __call__(
+        self, function: Callable[Parameters, Result], /
+    ) -> StaticFunction[Parameters, Result]: ...
+
+
+@overload
+def to_static(
+    function: None = None,
+    input_spec: Any = None,
+    build_strategy: BuildStrategy | None = None,
+    backend: str | None = None,
+    full_graph: bool = True,
+) -> ToStatic: ...
+@overload
+def to_static(  # type: ignore[overload-overlap]
+    function: type[ModuleType],
+    input_spec: Any = None,
+    build_strategy: BuildStrategy | None = None,
+    backend: str | None = None,
+    full_graph: bool = True,
+) -> type[ModuleType]: ...
+@overload
+def to_static(  # type: ignore[overload-overlap]
+    function: ModuleType,
+    input_spec: Any = None,
+    build_strategy: BuildStrategy | None = None,
+    backend: str | None = None,
+    full_graph: bool = True,
+) -> ModuleType: ...
+@overload
+def to_static(
+    function: Callable[Parameters, Result],
+    input_spec: Any = None,
+    build_strategy: BuildStrategy | None = None,
+    backend: str | None = None,
+    full_graph: bool = True,
+) -> StaticFunction[Parameters, Result]: ...
 
 
 @user_facing

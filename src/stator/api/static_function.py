@@ -11,9 +11,10 @@ import types
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Concatenate, Generic, Protocol, overload
 
 import torch
+from typing_extensions import ParamSpec, TypeVar  # with defaults, which Python 3.13 has
 
 from stator.api.concrete import (
     ConcreteProgram,
@@ -49,6 +50,12 @@ from stator.state.session import Session
 from stator.static.strategy import BuildStrategy
 
 CAPTURE_LIMIT = 32
+
+
+Parameters = ParamSpec("Parameters", default=...)
+OtherParameters = ParamSpec("OtherParameters")
+Result = TypeVar("Result", default=Any)
+Owner = TypeVar("Owner")
 
 
 @dataclass(frozen=True)
@@ -90,7 +97,7 @@ class SteppedPrograms:
         return self._programs[id(concrete)]
 
 
-class StaticFunction:
+class StaticFunction(Generic[Parameters, Result]):
     """What `to_static` gives: call it like the function it was made from."""
 
     __name__: str  # these two are the function's
@@ -135,6 +142,16 @@ class StaticFunction:
     def __set_name__(self, owner: type, name: str) -> None:
         self._bound_name = f"{owner.__qualname__}_{name}"
 
+    @overload
+    def __get__(self, instance: None, owner: type) -> StaticFunction[Parameters, Result]: ...
+
+    @overload
+    def __get__(
+        self: StaticFunction[Concatenate[Owner, OtherParameters], Result],
+        instance: Owner,
+        owner: type | None = None,
+    ) -> StaticFunction[OtherParameters, Result]: ...
+
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Each instance has a static method of its own."""
         if instance is None:
@@ -164,7 +181,7 @@ class StaticFunction:
 
     # ---- calls
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Parameters.args, **kwargs: Parameters.kwargs) -> Result:
         """What the function gives, computed by a program that holds for these arguments."""
         if torch.compiler.is_compiling() or not Switch.on:
             return self._source.current()(*args, **kwargs)
