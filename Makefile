@@ -8,7 +8,7 @@ SECONDS ?= 600
 FILES ?= 100000
 SEED ?= 0
 
-.PHONY: help native demo test check bench corpus fuzz clean
+.PHONY: help native demo test check bench corpus docs fuzz clean
 
 help:
 	@echo "make demo     the story of Stator in under a minute"
@@ -17,12 +17,13 @@ help:
 	@echo "make native   the native runtime and stator-run, for the torch and the Python of .venv"
 	@echo "make bench    capture, calls, loading and looking inside, next to torch's own tools and safetensors"
 	@echo "make corpus [ARGS='--groups if_else']   score Stator on the conformance programs of conformance/"
+	@echo "make docs     the documentation site, into build/site; warnings are errors"
 	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs, mutated files, hostile calls"
 	@echo "make clean    remove .venv and the caches"
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,dev,demo,cli,native]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,dev,demo,cli,native,docs]"
 	@touch $@
 
 native: $(INSTALLED)
@@ -46,6 +47,9 @@ bench: $(INSTALLED)
 
 corpus: $(INSTALLED)
 	$(BIN)/python scripts/corpus.py $(CORPUS) $(ARGS)
+
+docs: $(INSTALLED)
+	scripts/docs
 
 fuzz: $(INSTALLED)
 	@failed=0; \

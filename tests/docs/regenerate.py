@@ -1,10 +1,20 @@
-"""Makes the generated parts of docs/ anew: `python -m tests.docs.regenerate`."""
+"""Writes the generated parts of docs/ again: `python -m tests.docs.regenerate`."""
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from tests.docs import cli, debugging, error_pages, op_table, refusals, syntax, texts, verifying
+from tests.docs import (
+    chinese,
+    cli,
+    debugging,
+    error_pages,
+    op_table,
+    refusals,
+    syntax,
+    texts,
+    verifying,
+)
 from tests.docs.documents import ROOT, Makers, made_blocks, with_blocks, with_tables
 from tests.docs.features import table
 from tests.docs.stages import MAKERS
@@ -16,6 +26,7 @@ FORMAT = ROOT / "docs" / "format.md"
 MODELS = ROOT / "docs" / "models.md"
 REFUSALS = ROOT / "docs" / "refusals.md"
 SYNTAX = ROOT / "docs" / "syntax.md"
+CHINESE_SYNTAX = ROOT / "docs" / "zh" / "syntax.md"
 VERIFYING = ROOT / "docs" / "verifying.md"
 TABLES = {"features": table}
 
@@ -31,6 +42,7 @@ def main() -> None:
     write(REFUSALS, refusals.page())
     write(texts.MESSAGES, texts.messages())
     write(SYNTAX, syntax.page())
+    write(CHINESE_SYNTAX, with_tables(CHINESE_SYNTAX.read_text(), {"constructs": chinese.table}))
     write(VERIFYING, with_blocks(VERIFYING.read_text(), verifying.MAKERS))
     for name, text in error_pages.pages().items():
         write(error_pages.FOLDER / name, text)

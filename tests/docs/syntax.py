@@ -103,19 +103,20 @@ def text_of(program: Program) -> str:
 
 def _rows() -> list[str]:
     return [
-        f"| [{one.title}](#{_anchor(one.title)}) | {len(programs_with(one))} | {_status(one)} |"
+        f"| [{one.title}](#{anchor(one.title)}) | {len(programs_with(one))} | {status(one)} |"
         for constructs in GROUPS.values()
         for one in constructs
     ]
 
 
-def _anchor(title: str) -> str:
+def anchor(title: str) -> str:
     """The anchor that GitHub gives a heading."""
     kept = re.sub(r"[^\w\- ]", "", title.lower())
     return kept.replace(" ", "-")
 
 
-def _status(construct: Construct) -> str:
+def status(construct: Construct) -> str:
+    """Whether it is supported, in words."""
     if example_of(construct) is None:
         return "pending"
     return "supported, see its limits" if limits_of(construct) else "supported"

@@ -1,0 +1,71 @@
+"""The documentation site: its snippets run, its generated table is current, it builds strictly."""
+
+import itertools
+import subprocess
+import sys
+
+import pytest
+
+from tests.docs import chinese
+from tests.docs.documents import ROOT, fenced_blocks, made_tables
+
+DOCS = ROOT / "docs"
+FOLDERS = ("tutorials", "how-to", "migration", "zh")
+PAGES = [DOCS / "index.md", DOCS / "start.md"]
+PAGES += sorted(page for folder in FOLDERS for page in (DOCS / folder).glob("*.md"))
+WITH_CODE = [page for page in PAGES if "```python\n" in page.read_text()]
+MARK = "---- the end of block"
+
+
+def named(pages):
+    return [pytest.param(page, id=str(page.relative_to(DOCS))) for page in pages]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", named(WITH_CODE))
+def test_the_blocks_of_a_page_run_in_order_and_print_what_is_said(page, tmp_path):
+    blocks = [*fenced_blocks(page.read_text()), ("", "")]
+    code = [text for language, text in blocks if language == "python"]
+    said = [
+        after if language_after == "text" else ""
+        for (language, _), (language_after, after) in itertools.pairwise(blocks)
+        if language == "python"
+    ]
+    file = tmp_path / "page.py"
+    file.write_text(f'print("{MARK}")\n'.join([*code, ""]))
+    finished = subprocess.run(
+        [sys.executable, "-W", "ignore", str(file)], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert finished.stdout.split(f"{MARK}\n")[:-1] == said
+
+
+def test_every_tutorial_and_migration_has_code():
+    without = {str(page.relative_to(DOCS)) for page in PAGES if page not in WITH_CODE}
+    assert without == {"migration/index.md", "zh/syntax.md"}
+
+
+@pytest.mark.parametrize("page", named(PAGES))
+def test_code_of_other_frameworks_is_python(page):
+    for language, text in fenced_blocks(page.read_text()):
+        if language == "py":
+            compile(text, page.name, "exec")
+
+
+def test_the_chinese_table_is_made_from_the_constructs():
+    page = (DOCS / "zh" / "syntax.md").read_text()
+    assert made_tables(page) == {"constructs": chinese.table().rstrip("\n")}, (
+        "if the change is meant: python -m tests.docs.regenerate"
+    )
+
+
+@pytest.mark.slow
+def test_the_site_builds_without_a_warning(tmp_path):
+    finished = subprocess.run(
+        [ROOT / "scripts" / "docs", "--site-dir", str(tmp_path / "site")],
+        capture_output=True,
+        text=True,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert (tmp_path / "site" / "index.html").exists()
+    assert "to_static" in (tmp_path / "site" / "reference" / "api.html").read_text()
