@@ -11,6 +11,6 @@ def collatz(n: torch.Tensor) -> tuple[torch.Tensor, int]:
             n = n // 2
         else:
             n = 3 * n + 1
-        total = total + n  # nobody reads it after the loop: see what becomes of it
+        total = total + n  # not read after the loop: see what becomes of it
         steps += 1
     return n, steps

@@ -1,6 +1,6 @@
 """Pdb: the standard debugger, which does not stop in Stator while it captures.
 
-Converted code stands in the user's file, but between two of its lines the recorder is at work, and
+Converted code is in the user's file, but between two of its lines the recorder is at work, and
 a loop's body is a function of its own. `Pdb` goes from line to line of the user's, and its stack
 has the user's functions alone, each once.
 """
@@ -42,7 +42,7 @@ class Pdb(pdb.Pdb):
         """Whether a line of `frame` is one to stop at: not one that the recorder goes through."""
         if _STATE.fullmatch(frame.f_code.co_name) or is_of_the_recorder(frame):
             return False
-        if frame.f_globals.get("__name__") == "weakref":  # a tensor is gone: nobody has called it
+        if frame.f_globals.get("__name__") == "weakref":  # a tensor was freed: no caller
             return False
         return super().stop_here(frame) or (self._is_next() and self._is_in_stopframe(frame))
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Location:
-    """Where something stands in the file its author wrote."""
+    """Where something is in the file its author wrote."""
 
     file: str
     line: int

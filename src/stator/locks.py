@@ -1,4 +1,4 @@
-"""ForkSafeLock: a reentrant lock that is free in a forked child, whoever held it in the parent.
+"""ForkSafeLock: a reentrant lock that is free in a forked child, even if the parent held it.
 
 A thread that captures in the parent does not exist in the child, so nothing would ever release
 what it held: the first capture of a DataLoader worker would wait forever.

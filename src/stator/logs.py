@@ -6,7 +6,7 @@
     level 3   the same, and tracebacks show the frames of Stator and torch
 
 The logger is an ordinary one: what an application sets up for it, or for the root, is used. Only
-where nobody listens, and a level is set, the messages go to stderr.
+where there is no handler, and a level is set, the messages go to stderr.
 """
 
 from __future__ import annotations

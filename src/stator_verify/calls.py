@@ -37,7 +37,7 @@ class CallChecks:
         """Inside, calls are verified.
 
         NOTE: the class's `__call__` is another one for that time, so that a call costs nothing
-        more when nobody asks for this.
+        more if this is not asked for.
         """
         before = StaticFunction.__call__
 

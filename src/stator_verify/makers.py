@@ -1,6 +1,6 @@
 """maker_of(): the op that makes a part of a program's result.
 
-Numbers, truth values and texts of Python are made by ops that torch knows nothing of; where such a
+Numbers, truth values and strings are made by ops that torch knows nothing of; where such a
 part differs, the op that makes it is the nearest that can be named.
 """
 

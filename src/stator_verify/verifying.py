@@ -183,7 +183,7 @@ class VerificationTarget:
 
     @contextlib.contextmanager
     def observed(self, observer: Observer) -> Iterator[None]:
-        """Inside, `observer` is told of the ops of every run."""
+        """Inside, `observer` receives the ops of every run."""
         self.runs.observer, self.runs.served = observer, None
         try:
             with self.static.running(self.runs):

@@ -72,7 +72,7 @@ def test_what_is_wrong_is_said_and_asked_again():
     near = ", ".join(str(FIRST + k) for k in (1, 2, 3))
     assert text.splitlines()[3:] == [
         "*** NameError: name 'nothing' is not defined",
-        "*** nothing of the program stands at test_prompt.py:1",
+        "*** no op of the program comes from test_prompt.py:1",
         f"    fix: lines near it that have ops: {near}",
         "*** ValueError: invalid literal for int() with base 10: 'x'",
         "*** ValueError: invalid literal for int() with base 10: 'y'",
@@ -147,7 +147,7 @@ def test_a_terminal_gets_a_prompt(script):
     assert told[1] == "vars\nx  f32[4]  tensor([1., 1., 1., 1.])\n"
     assert told[3].endswith("    %3: bool = aten::is_nonzero(%2)\n")  # an empty line: `s` again
     assert "    5 ->     while x.sum() > 1:\n" in told[4]
-    assert told[6].startswith(f"c\n> {script}:6, in halved (trip 1 of the loop at line 5)\n")
+    assert told[6].startswith(f"c\n> {script}:6, in halved (iteration 1 of the loop at line 5)\n")
     assert told[7] == "p x\ntensor([1., 1., 1., 1.])\n"
     assert "after 1" in child.before
 

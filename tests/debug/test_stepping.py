@@ -138,7 +138,7 @@ def test_a_line_without_an_op_is_refused_with_the_lines_near_it():
             stepper(torch.tensor(6))
     first = line_of("def collatz")
     near = ", ".join(str(first + k) for k in (2, 3, 4, 6, 7))
-    assert caught.value.problem == f"nothing of the program stands at test_stepping.py:{first + 5}"
+    assert caught.value.problem == f"no op of the program comes from test_stepping.py:{first + 5}"
     assert caught.value.fix == f"lines near it that have ops: {near}"
 
 
@@ -147,7 +147,7 @@ def test_a_file_without_an_op_is_refused_with_the_files_there_are():
         stepper.break_at("elsewhere.py", 3)
         with pytest.raises(stator.StatorError) as caught:
             stepper(torch.tensor(6))
-    assert caught.value.problem == "nothing of the program stands in elsewhere.py"
+    assert caught.value.problem == "no op of the program comes from elsewhere.py"
     assert caught.value.fix == "name one of test_stepping.py"
 
 
@@ -163,7 +163,7 @@ def test_values_tells_what_a_variable_held_trip_by_trip():
     at = line_of("seen.append")
     seen = stepper.values("n", line=at)
     assert [(one.trips, int(one.value)) for one in seen][:3] == [((1,), 3), ((2,), 10), ((3,), 5)]
-    assert str(seen[1]) == f"test_stepping.py:{at}, trip 2: n = 10"
+    assert str(seen[1]) == f"test_stepping.py:{at}, iteration 2: n = 10"
     steps = [(one.trips, one.value) for one in stepper.values("steps") if one.is_after]
     assert steps == [((k,), k) for k in range(1, 9)]
     assert [int(one.value) for one in stepper.values("twice", function="scaled")] == [2]

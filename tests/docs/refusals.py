@@ -71,7 +71,7 @@ WITHOUT_EXAMPLE = frozenset({
     "a … cannot be verified",
     "capturing this call raises …",
     "this cannot be traced: …: …",
-    "a list of tensors that every run reads anew is compared or searched",
+    "a list of tensors that every run reads again is compared or searched",
     "`…` (…:…) …",
     "… does not parse: …",
     "… cannot be converted",
@@ -266,7 +266,7 @@ INTRODUCTION = """\
 # Refusals
 
 What Stator cannot do as eager PyTorch does, it refuses: with a code, your line, and a way out. This
-page has every text that such an error can have; `…` stands for what depends on your code. It is
+page has every message of such an error; `…` marks what depends on your code. It is
 made from the source and from examples that are run (`python -m tests.docs.regenerate`), so it
 cannot fall behind.
 

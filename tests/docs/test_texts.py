@@ -116,7 +116,7 @@ def test_a_live_list_that_is_compared():
     items.is_live = True
     items.columns = Columns(TensorKind(torch.float32, (), torch.device("cpu"), False), ())
     assert said(lists.refuse_identity, items) == (
-        "a list of tensors that every run reads anew is compared or searched",
+        "a list of tensors that every run reads again is compared or searched",
         "compare the tensors themselves",
     )
 

@@ -515,7 +515,7 @@ def test_leftovers_of_a_writer_that_was_killed_are_removed(model, weights):
 def test_a_model_that_is_always_replaced_is_given_up(model, monkeypatch):
     monkeypatch.setattr(files, "_is_at", lambda *_: False)
     assert refusal(model) == f"[ST400] {model}.stator was replaced 100 times while it was read" + (
-        "\n  fix: load it when nobody writes it"
+        "\n  fix: load it when no process is writing it"
     )
 
 

@@ -283,7 +283,7 @@ def _tensor(layer: TranslatedLayer, slot: TensorSlot) -> torch.Tensor:
 
 @contextlib.contextmanager
 def watch_runs(layer: TranslatedLayer, observer: Observer) -> Iterator[None]:
-    """Inside, `observer` is told of every op that `layer` runs."""
+    """Inside, `observer` receives every op that `layer` runs."""
     before = layer._stator_runners
     layer._stator_runners = {
         (name, ""): INTERPRETER.prepare(program, RunOptions(observer=observer))

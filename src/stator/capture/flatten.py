@@ -330,7 +330,7 @@ class ValueBuilder:
                 return NOTHING
         new = self._list(kind) if isinstance(kind, ListKind) else self._container(kind, path)
         if kind.frozen is not None:
-            new.frozen = kind.frozen  # may be changed only where what it stands for may
+            new.frozen = kind.frozen  # may be changed only where what it represents may
         self.made(new, path)
         return new
 

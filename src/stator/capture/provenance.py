@@ -49,7 +49,7 @@ class Provenance:
         self._created[id(obj)] = (obj, tick())
 
     def add_stand_in(self, obj: object) -> None:
-        """`obj`, though new, stands for an object from before the capture."""
+        """`obj`, though new, represents an object from before the capture."""
         self._created[id(obj)] = (obj, BEFORE)
 
     def created_since(self, scope: Scope) -> Callable[[object], bool]:

@@ -1,6 +1,6 @@
 """Recorder: every op that runs during a capture becomes an op of the program.
 
-The recorder stands in torch's proxy slot at pre-dispatch: below Python, above autograd and above
+The recorder is in torch's proxy slot at pre-dispatch: below Python, above autograd and above
 the decomposition of composite ops, so `linear` stays `linear` and in-place ops stay in place.
 What torch calls and what a value is in the program is here; `block_writer` writes the blocks.
 
@@ -80,7 +80,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.relies_on_layout = False  # has Python code been given strides?
         self.functions: dict[str, Block] = {}
         self._lifted: Any = WeakTensorKeyDictionary()
-        self.sampled: Any = WeakTensorKeyDictionary()  # sample element -> the list it stands for
+        self.sampled: Any = WeakTensorKeyDictionary()  # sample element -> the list it represents
         self.joined: Any = WeakTensorKeyDictionary()  # tensors that may be one with another
         self.stored_tensors: dict[str, torch.Tensor] = {}
         self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
@@ -191,7 +191,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         return size
 
     def number(self, kind: NumberKind, value: Value) -> Any:
-        """A symbolic number that stands for `value`."""
+        """A symbolic number that represents `value`."""
         if kind == "complex":
             return CapturedComplex(value)
         make = {

@@ -82,7 +82,7 @@ class Results:
         plain: Callable[[Any], Any] = lambda value: value,
     ) -> None:
         self.recorder, self.is_outside = recorder, is_outside
-        self.plain = plain  # a staged list that stands for one of the caller's -> the caller's
+        self.plain = plain  # a staged list that represents one of the caller's -> the caller's
         self.leaves: list[Arg] = []
         self.containers: dict[int, tuple[Any, Structure]] = {}  # one has one structure, by its id
         self.classes: dict[str, type] = {}

@@ -63,7 +63,7 @@ class Attempt:
         self.is_recorded = False
         self.seen: list[Any] = []  # what its names, and objects, held where it may raise
         self.keep: Callable[[], None] | None = None  # records what they hold, for the handlers
-        self.root: Scope | None = None  # the program or function that it stands in
+        self.root: Scope | None = None  # the program or function that it is in
         self.scope: Scope | None = None  # its block
         self.journal: Any = None  # what is noted outside of it
 

@@ -8,6 +8,6 @@ input_text   `x:float32[None,784]`, `x=x.npy`, `n=3`: what `--input` may say
 inputs       the same as tensors and specs, bound to a function's parameters
 objects      `package.module:Name`, `file.py:make()`: the object that is meant
 
-The work of each command stands in a module of its own, which is imported when the command runs:
+The work of each command is in a module of its own, which is imported when the command runs:
 checking, looking, saving, running, inspecting, comparing, timing, doctor, proving, viewing.
 """

@@ -44,7 +44,7 @@ class Application(click.Group):
         except click.exceptions.Exit:
             raise
         except BrokenPipeError:
-            raise  # click ends quietly: whoever read the output has had enough
+            raise  # click ends quietly: the reader of the output has closed it
         except KeyboardInterrupt:
             click.echo("\ninterrupted", err=True)
             ctx.exit(INTERRUPTED)
@@ -58,7 +58,7 @@ class Application(click.Group):
 
 
 def _as_failure(error: Exception, ctx: click.Context) -> click.ClickException:
-    """`error` as what is told to the user."""
+    """`error` as what the user sees."""
     as_json = ctx.meta["json"]
     if (
         isinstance(error, click.ClickException)

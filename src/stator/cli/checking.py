@@ -192,7 +192,7 @@ def _is_left_alone(found: FoundFunction) -> bool:
 
 
 def _with_called(functions: tuple[FoundFunction, ...], reasons: dict[str, str]) -> dict[str, str]:
-    """With the functions of the same file that those call, or that stand in them."""
+    """With the functions of the same file that those call, or that are inside them."""
     by_name = {one.name: one for one in functions}
     pending = list(reasons)
     while pending:

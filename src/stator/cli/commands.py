@@ -131,7 +131,7 @@ def check() -> None:
 
     Looked at are the functions that the file makes static, and what they call or hold; if it makes
     none static, all functions. NAME is one of them: Model.forward, or Model for all its methods.
-    A folder stands for all files in it. Ends with 1 if anything is refused.
+    A folder means all files in it. Ends with 1 if anything is refused.
 
     Example:
       stator check model.py

@@ -123,7 +123,7 @@ def of_files(error: OSError) -> CommandFailure:
 
 
 def of_bug(error: Exception) -> CommandFailure:
-    """Anything else: nobody but us can have made it."""
+    """Anything else: only a bug of ours can have caused it."""
     lines = traceback.format_exception_only(error)
     return CommandFailure(
         "this should not have happened: a bug in Stator",

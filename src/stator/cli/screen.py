@@ -41,7 +41,7 @@ class Screen(Console):
     """Where results go; names from a model cannot speak to the terminal."""
 
     def print(self, *objects: Any, **options: Any) -> None:
-        """As rich does, with control characters of texts made visible."""
+        """As rich does, with control characters made visible."""
         super().print(*map(visible, objects), **options)
 
 

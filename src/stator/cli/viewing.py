@@ -29,7 +29,7 @@ def view(
         raise CommandFailure("a saved model has its program: it takes no --input or --init",
                       fix="name an object as file.py:Name, or leave them out")  # fmt: skip
     else:
-        read_model(target)  # what is damaged is told before anything is written
+        read_model(target)  # damage is reported before anything is written
         source = target
     with working("drawing"):
         page = str(debug.view(source, output))

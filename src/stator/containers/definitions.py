@@ -141,7 +141,7 @@ def keys_of(items: Staged, key: Staged) -> Staged:
 
 
 def clipped(bound: Staged, missing: object, length: Staged) -> Staged:
-    """The place that a bound of a slice stands for, in a list of `length` items."""
+    """The place that a bound of a slice represents, in a list of `length` items."""
     if bound is None:
         return missing
     if bound < 0:

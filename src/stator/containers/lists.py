@@ -53,7 +53,7 @@ def refuse_identity(value: Staged) -> None:
     is_live = isinstance(value, StagedList) and value.is_live and value.columns is not None
     if is_live and isinstance(value.columns.item, TensorKind):
         raise UnsupportedCall(
-            "a list of tensors that every run reads anew is compared or searched",
+            "a list of tensors that every run reads again is compared or searched",
             at=current_place(), fix="compare the tensors themselves",
         )  # fmt: skip
 
@@ -207,7 +207,7 @@ def pop(recorder: Recorder, items: StagedList, index: object = -1) -> Staged:
 
 
 def _check_pop(recorder: Recorder, length: Any, index: Any) -> None:
-    """Raise as `list.pop` does: its texts are not those of `del`."""
+    """Raise as `list.pop` does: its messages are not those of `del`."""
     raise_if(recorder, length == 0, IndexError("pop from empty list"))
     if isinstance(index, int):
         if index not in (0, -1):

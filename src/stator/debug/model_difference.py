@@ -52,7 +52,7 @@ class ModelChanges:
         return not (self.contract or self.weights or any(one.changes for one in self.programs))
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it as dicts, lists, numbers and texts."""
+        """All of it as dicts, lists, numbers and strings."""
         return {"same": self.is_same, **dataclasses.asdict(self)}
 
 

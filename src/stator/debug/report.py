@@ -21,7 +21,7 @@ class Report(ReportContents):
     __repr__ = __str__
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole report as dicts, lists, numbers and texts."""
+        """The whole report as dicts, lists, numbers and strings."""
         return dataclasses.asdict(self)
 
     def to_html(self) -> str:

@@ -9,8 +9,8 @@ from stator.debug.report_contents import CaptureReport, Fact, Line, ReportConten
 SECTIONS = (
     ("sizes", "open sizes"),
     ("demands", "demands on sizes, checked in every run"),
-    ("fixed", "fixed, and watched: another value is captured anew"),
-    ("read_anew", "read anew by every run"),
+    ("fixed", "guards: another value causes a new capture"),
+    ("read_anew", "read again by every run"),
     ("effects", "effects"),
     ("converted", "converted"),
     ("left_alone", "left as it is"),

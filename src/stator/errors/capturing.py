@@ -80,7 +80,7 @@ class BranchMismatch(CaptureError, TypeError):
 
 
 class LoopStateChanged(CaptureError, TypeError):
-    """A loop variable takes another form on every trip.
+    """A loop variable has another type in every iteration.
 
     A loop of the program is recorded once and runs many times, so each variable needs one form that
     holds for every trip: a dtype, a rank, a structure. Sizes may change from trip to trip, the
@@ -120,7 +120,7 @@ class LoopStateChanged(CaptureError, TypeError):
 class DataDependent(CaptureError, ValueError):
     """Python code needs a concrete value where only a run of the program has one.
 
-    `if`, loops, comparisons, arithmetic, lists and texts of captured values are all recorded. But
+    `if`, loops, comparisons, arithmetic, lists and strings of captured values are all recorded. But
     code that Stator does not convert (a function in C, a library that asks for a number) needs the
     very value while the program is still being made.
 

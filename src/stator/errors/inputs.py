@@ -73,7 +73,7 @@ class SpecMismatch(InputError, ValueError):
 class DemandViolated(InputError, ValueError):
     """The captured code demanded something of its sizes, and this call breaks it.
 
-    With open sizes (`None`) a program is made for sizes that nobody knows yet. Where the code can
+    With dynamic sizes (`None`) a program is made for sizes not known yet. Where the code can
     only go on if they are equal, divisible or the like, the program keeps that as a demand and
     checks it in every run.
 

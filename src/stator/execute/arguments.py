@@ -41,7 +41,7 @@ RECORDS = Containers(NAMED_TUPLE, DATACLASS)
 
 @dataclass(slots=True)
 class InputMatch:
-    """What has been found so far: the leaves, and the size that each symbol stands for."""
+    """What has been found so far: the leaves, and the size that each symbol represents."""
 
     types: SequenceOf[Type]
     facts: SequenceOf[InputFacts | None] = ()

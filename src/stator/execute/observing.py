@@ -1,7 +1,7 @@
-"""Observer: who is told what a run does, op by op, as it does it.
+"""Observer: receives what a run does, op by op, as it does it.
 
     begin %17 = stator::while(...)
-      enter its body                     once for each trip; an `if` enters the side that it takes
+      enter its body                     for each iteration; an `if` enters the side that it takes
         begin %6 = aten::remainder(...)
         end   %6
         ...

@@ -53,7 +53,7 @@ class Selection:
 
 
 def check_backend(name: str | None) -> None:
-    """UnknownOption if there is no such backend here; None stands for the default."""
+    """UnknownOption if there is no such backend here; None is the default."""
     _wanted(name)
 
 

@@ -48,7 +48,7 @@ class Steps:
     steps: tuple[Step, ...]
     outputs: tuple[Reader, ...]
     released: tuple[Value, ...]
-    observe: Callable[[str, Values], None] | None = None  # is told when the block begins and ends
+    observe: Callable[[str, Values], None] | None = None  # called when the block begins and ends
 
 
 @dataclass(slots=True)
@@ -119,7 +119,7 @@ def _prepare_op(
 
 
 def _observed(run: Handler, observer: Observer) -> Handler:
-    """`run`, of which `observer` is told."""
+    """`run`, observed by `observer`."""
 
     def run_observed(step: Step, frame: Activation) -> Sequence[Any]:
         observer.begin(step.op, frame.values)
@@ -144,7 +144,7 @@ def _observed_block(observer: Observer, block: Block) -> Callable[[str, Values],
 
 
 def _reader(arg: Arg) -> Reader:
-    """A function that gives the object `arg` stands for."""
+    """A function that gives the object that `arg` represents."""
     if isinstance(arg, Value):
         return operator.itemgetter(arg)
     if isinstance(arg, tuple):

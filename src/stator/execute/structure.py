@@ -39,9 +39,9 @@ def unflatten(
 ) -> Any:
     """The object that `structure` describes, with `leaves` in their places.
 
-    A structure that stands in several places is one object: `made` has those that are there
+    A structure that is in several places is one object: `made` has those that are there
     already, by the structure's id. A record's class is looked for in `classes`, then among the
-    modules already imported; a named tuple of the same fields stands in for one that is not there.
+    modules already imported; a named tuple of the same fields replaces one that is not there.
     """
     if isinstance(structure, Leaf):
         return leaves[structure.position]

@@ -61,7 +61,7 @@ def one_key(data: Json, at: str) -> tuple[str, Json]:
 
 
 def texts(items: list[Json], at: str) -> tuple[str, ...]:
-    """The items, which must be texts."""
+    """The items, which must be strings."""
     return tuple(checked(item, str, f"{at}[{index}]") for index, item in enumerate(items))
 
 

@@ -68,7 +68,7 @@ def opened(paths: Paths) -> Iterator[OpenFiles]:
                 yield OpenFiles(text, tuple(weights))
                 return
     raise FormatError(f"{paths.text} was replaced {TRIES} times while it was read",
-                      fix="load it when nobody writes it")  # fmt: skip
+                      fix="load it when no process is writing it")  # fmt: skip
 
 
 def _open(file: Path, stack: contextlib.ExitStack) -> int:

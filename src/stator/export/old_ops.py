@@ -59,7 +59,7 @@ def _looped(op: Op, kind: ListType, new_value: NewValue) -> list[Op]:
 
 
 def _checked_pop(op: Op, new_value: NewValue) -> list[Op]:
-    """The errors of `list.pop`, which has texts of its own."""
+    """The errors of `list.pop`, which has messages of its own."""
     items, index = op.args
     ops: list[Op] = []
 

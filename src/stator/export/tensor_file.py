@@ -106,7 +106,7 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True)
 class Span:
-    """Where the data of a tensor stands in the file, and what it is."""
+    """Where the data of a tensor is in the file, and what it is."""
 
     dtype: torch.dtype
     shape: tuple[int, ...]

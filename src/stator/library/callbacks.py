@@ -32,7 +32,7 @@ CALL_BACK = frozenset(
     }
 )
 
-# Functions of torch whose Python cannot be converted as it stands, written anew.
+# Functions of torch whose Python cannot be converted as it is, rewritten.
 WRITTEN_OUT: dict[Any, Any] = {
     torch.utils.checkpoint.checkpoint: torch_definitions.checkpoint,
     torch.nn.utils.rnn.pad_packed_sequence: torch_definitions.pad_packed_sequence,

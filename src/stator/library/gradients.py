@@ -28,7 +28,7 @@ from stator.values.union import Union
 
 
 class Context:
-    """What stands for `ctx` while the forward and the backward of a Function are captured."""
+    """What replaces `ctx` while the forward and the backward of a Function are captured."""
 
     def __init__(self, inputs: tuple[Staged, ...]) -> None:
         self._inputs = inputs

@@ -42,7 +42,7 @@ class Aliases:
         return self._root(value) in self._given
 
     def is_alone(self, value: Value) -> bool:
-        """Does no other value, and nobody outside, share the memory of `value`?"""
+        """Does no other value, and nothing outside, share the memory of `value`?"""
         root = self._root(value)
         return root not in self._outside and self._sizes[root] == 1
 
@@ -51,7 +51,7 @@ class Aliases:
         return self._root(one) is self._root(other)
 
     def now_one(self, first: Value, other: Value) -> None:
-        """`first` stands for `other` as well from now on."""
+        """`first` represents `other` as well from now on."""
         mine, its = self._root(first), self._root(other)
         if mine is its or not _has_memory(first):
             return

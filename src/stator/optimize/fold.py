@@ -21,7 +21,7 @@ from stator.program.opset.queries import kind_of
 from stator.program.opset.row import Kind
 from stator.program.program import Program
 
-Known = dict[Value, Arg]  # what stands for a value from now on
+Known = dict[Value, Arg]  # what represents a value from now on
 LARGEST_POWER = 64  # 2 ** 10 ** 9 is a program's own affair
 
 

@@ -3,8 +3,8 @@
     %m = aten::tril(%ones); f(%m)    ->   %c = constant "folded_0"; f(%c)
 
 Known are the results of ops without tensors (`arange`, `ones`), and the stored constants that the
-caller names as private: nobody else holds them, so nobody can change them. Parameters and buffers
-are never known. A result that is written to, or that leaves the program, is made anew by each run.
+caller names as private: no one else holds them, so no one can change them. Parameters and buffers
+are never known. A result that is written to, or that leaves the program, is made again by each run.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from stator.program.registry import constant_of, resolve
 from stator.program.sizes import is_static
 from stator.program.types import TensorType
 
-LARGEST = 2**24  # bytes of one result; beyond it, making it anew is cheaper than keeping it
+LARGEST = 2**24  # bytes of one result; beyond it, making it again is cheaper than keeping it
 AUTOCAST = "stator::set_autocast"
 
 
@@ -88,7 +88,7 @@ def _result(op: Op, folding: _Folding) -> torch.Tensor | None:
 
 
 def _values_of(arg: Any, folding: _Folding) -> Any:
-    """The objects that `arg` stands for, tuples as lists; None if one is not known."""
+    """The objects that `arg` represents, tuples as lists; None if one is not known."""
     if isinstance(arg, tuple):
         items = [_values_of(item, folding) for item in arg]
         missing = any(

@@ -1,4 +1,4 @@
-"""in_place: a pointwise op writes its result over an argument that nobody needs any more.
+"""in_place: a pointwise op writes its result over an argument that is not needed any more.
 
     %b = aten::relu(%a)    (the last use of %a)    ->   %b = aten::relu_(%a)
 

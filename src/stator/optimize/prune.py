@@ -1,6 +1,6 @@
 """prune: what no output and no effect needs goes: ops, results of `if`, carried values of `while`.
 
-    %a = aten::mul.Tensor(%x, 2)             (gone: nobody uses %a)
+    %a = aten::mul.Tensor(%x, 2)             (removed: %a is not used)
     %b, %n = stator::while(...)         ->   %b = stator::while(...)
 
 First every needed value is marked, from the outputs and the ops that must stay, backwards. A loop

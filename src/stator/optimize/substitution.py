@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stator.program.ir import Arg, Op, Value
 
-Known = Mapping[Value, Arg]  # what stands for a value from now on
+Known = Mapping[Value, Arg]  # what represents a value from now on
 
 
 def substituted(arg: Arg, known: Known) -> Arg:

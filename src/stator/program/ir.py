@@ -1,4 +1,4 @@
-"""The intermediate representation, plain data (`Program` itself stands in `program.py`).
+"""The intermediate representation, plain data (`Program` itself is in `program.py`).
 
     Program ── body: Block ── ops: Op ── blocks: Block ── ...
     Value      one name, defined once: an input, a stored tensor, a block's input, an op's result

@@ -98,7 +98,7 @@ def argument_names(name: str) -> tuple[str, ...]:
 
 
 def constant_of(arg: Arg) -> Any:
-    """The Python object that `arg`, which is no value, stands for."""
+    """The Python object that `arg`, which is no value, represents."""
     if not isinstance(arg, Literal):
         return arg
     return torch.device(arg.text) if arg.kind == "device" else getattr(torch, arg.text)

@@ -2,7 +2,7 @@
 
     %1: tag(2, t0), %2: f32[3]?(t0=0), %3: i64[]?(t0=1) = stator::if(%c) { yield 0, %x, None } ...
 
-The tag and the parts stand in one list of values (the results of an op, the inputs of a block or a
+The tag and the parts are in one list of values (the results of an op, the inputs of a block or a
 function) and share the name of the union, which means nothing outside that list. A part is there
 exactly if the tag is one of its alternatives; where the tag itself is absent, all parts are. A pass
 may drop the tag or a part that is not used: what is left then says less.

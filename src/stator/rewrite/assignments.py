@@ -166,7 +166,7 @@ def _is_plain(node: ast.expr) -> bool:
 
 
 def _again(node: ast.expr) -> ast.expr:
-    """A second tree for a kept value, since one node must not stand in two places."""
+    """A second tree for a kept value, since one node must not be in two places."""
     if isinstance(node, ast.Name):
         return ast.copy_location(ast.Name(node.id, ast.Load()), node)
     return node

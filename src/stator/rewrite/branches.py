@@ -6,7 +6,7 @@
         ORELSE           def write_1__(state__): nonlocal a; (a,) = state__
                          stator__.if_stmt(TEST, body_1__, orelse_1__, read_1__, write_1__, ("a",))
 
-A name of the state that nobody reads after the `if` is undefined at the end of both branches,
+A name of the state that is not read after the `if` is undefined at the end of both branches,
 so that they need not agree on what they leave in it.
 """
 

@@ -5,7 +5,7 @@
     breakpoint()        stator__.debugger(breakpoint)()
 
 A bare `super()` looks at the frame it is called from, which need not be the method's own any
-more, so it is told what it would find. A debugger stops in the frame that calls it, so that call
+more, so it receives what it would find. A debugger stops in the frame that calls it, so that call
 stays where it stands.
 """
 

@@ -1,4 +1,4 @@
-"""convert(): a function -> the function that stands in for it, all its work staged.
+"""convert(): a function -> the function that replaces it, all its work staged.
 
 The passes run in the order of `PASSES`. Jumps come first, because what is live where can only
 be said of code that runs from top to bottom; control flow comes last, because it moves code
@@ -44,7 +44,7 @@ PassListener = Callable[[str, ast.FunctionDef], None]
 
 @dataclass(frozen=True)
 class ConvertedFunction:
-    """A function that stands in for another, and what that other one does to its surroundings."""
+    """A function that replaces another, and what that other one does to its surroundings."""
 
     function: types.FunctionType
     code: str  # the rewritten function, for people
@@ -97,7 +97,7 @@ class _Cache:
         self._shown: dict[int, int] = {}  # by code object: for which request it was shown
 
     def work_for(self, function: types.FunctionType) -> Work:
-        """By identity: equal code objects may stand in different files."""
+        """By identity: equal code objects may come from different files."""
         code, key = function.__code__, id(function.__code__)
         with self._lock:
             found = self._done.get(key)
@@ -179,7 +179,7 @@ def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:
     """`*args` and `**kwargs` as staging knows them.
 
     A call may give `*args` a number of arguments that only a run knows. The dict of `**kwargs` is
-    made by the call: staging is to know that it is nobody else's.
+    made by the call: staging must know that no one else holds it.
     """
     if tree.args.vararg is not None:
         name = tree.args.vararg.arg

@@ -36,7 +36,7 @@ def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
 
 
 def load(code: types.CodeType, like: types.FunctionType, staging: object) -> types.FunctionType:
-    """A function with this `code` that stands in for `like`."""
+    """A function with this `code` that replaces `like`."""
     cells = dict(zip(like.__code__.co_freevars, like.__closure__ or (), strict=True))
     cells[STAGING] = types.CellType(staging)
     closure = tuple(cells[name] for name in code.co_freevars)

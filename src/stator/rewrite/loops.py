@@ -10,7 +10,7 @@
         BODY             stator__.for_stmt(ITER, body_1__, None, read_1__, write_1__, ("a",))
 
 The loop's state is a tuple in a fixed order; `staging` decides whether the loop runs now or is
-recorded. A `for` that can be left early brings a test, asked before each trip.
+recorded. A `for` that can be left early brings a test, evaluated before each iteration.
 """
 
 from __future__ import annotations

@@ -39,7 +39,7 @@ def _declare(function: ast.FunctionDef, visible: frozenset[str]) -> None:
 
 
 def _pieces_in(function: ast.FunctionDef) -> list[ast.FunctionDef]:
-    """The pieces that stand in `function` itself, not in a function of the user's inside it."""
+    """The pieces that are in `function` itself, not in a function of the user's inside it."""
     found: list[ast.FunctionDef] = []
     waiting: list[ast.AST] = list(function.body)
     while waiting:

@@ -77,7 +77,7 @@ class _Study:
         return tuple(sorted(self._assigned(node) & wanted))
 
     def _assigned(self, node: ast.stmt) -> set[str]:
-        """What `node` assigns once its branches or trips run."""
+        """What `node` assigns once its branches or iterations run."""
         own = {*self.scope.locals, *self.scope.globals, *self.scope.nonlocals}
         calls = any(isinstance(inner, ast.Call) for inner in own_nodes(moved_parts(node)))
         shared = self.shared & own if calls else frozenset()

@@ -34,7 +34,7 @@ class FoundFunction:
 
 @dataclass(frozen=True)
 class File:
-    """What stands in a file: its functions, and the names given to `to_static` by a call."""
+    """What is in a file: its functions, and the names given to `to_static` by a call."""
 
     functions: tuple[FoundFunction, ...]
     made_static: frozenset[str]
@@ -98,7 +98,7 @@ def _source(node: Definition, around: _Around, file: str, lines: list[str]) -> S
 
 
 def _imports(tree: ast.AST) -> dict[str, str]:
-    """What each imported name stands for: `static` -> `stator.to_static`."""
+    """What each imported name means: `static` -> `stator.to_static`."""
     found: dict[str, str] = {}
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):

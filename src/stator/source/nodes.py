@@ -12,7 +12,7 @@ from typing import Any, ClassVar, final
 
 @final
 class TestedFor(ast.For):
-    """A `for` that goes on only while `test` holds; `test` is asked before each trip."""
+    """A `for` that goes on only while `test` holds; `test` is evaluated before each iteration."""
 
     _fields = (*ast.For._fields, "test")
     _field_types: ClassVar[dict[str, Any]] = {  # read by Python 3.13 and later

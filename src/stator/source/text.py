@@ -37,7 +37,7 @@ class Source:
     enclosing: tuple[Definition, ...]  # the functions around it, outermost first
 
     def location(self, node: ast.AST) -> Location:
-        """Where `node` stands in the user's file."""
+        """Where `node` is in the user's file."""
         return Location.of(node, file=self.file, function=self.name)
 
 

@@ -137,7 +137,7 @@ def is_parametrized(obj: object, name: str) -> bool:
 
 
 def shadowed(session: Session, value: object) -> Staged:
-    """A plain list or array from outside, as what stands for it during this capture."""
+    """A plain list or array from outside, as what represents it during this capture."""
     if isinstance(value, numpy.ndarray):
         return live_array(session, value)
     return session.stand_in(value) if type(value) is list else value

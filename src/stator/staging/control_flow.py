@@ -294,9 +294,9 @@ def _for_recorded(
     write: Write,
     names: Names,
 ) -> None:
-    """A loop of the program that counts its trips."""
+    """A loop of the program that counts its iterations."""
     recorder = session.recorder
-    session.decisions.add("for", "recorded", "only a run knows how many trips there are")
+    session.decisions.add("for", "recorded", "the number of iterations is data-dependent")
     variables = LoopVariables(names, read, write, counts=True)
     variables.trip = start
 

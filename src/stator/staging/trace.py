@@ -76,7 +76,7 @@ class CaptureResult:
     guards: Guards
     decisions: tuple[Decision, ...]
     errors: dict[str, type]  # the classes of exceptions that users wrote
-    live: tuple[AnySlot, ...] = ()  # Python state that every run reads anew: the last inputs
+    live: tuple[AnySlot, ...] = ()  # Python state that every run reads again: the last inputs
     written: tuple[AnySlot, ...] = ()  # Python state that a run has read and changed
     given: tuple[tuple[Structure, Origin], ...] = ()  # what is in the results as it was given
     hooked: Mapping[str, torch.nn.Module] = field(default_factory=dict)  # by name, for their hooks

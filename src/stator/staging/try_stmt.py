@@ -34,7 +34,7 @@ def try_stmt(
 ) -> None:
     """`try` with handlers.
 
-    `is_finally`: `orelse` is what the one handler does too, before it raises again. Where nobody
+    `is_finally`: `orelse` is what the one handler does too, before it raises again. Where no one
     would notice that it was left out, an op that may fail by itself needs no recording.
     """
     recorder = session.recorder

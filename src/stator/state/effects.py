@@ -94,7 +94,7 @@ def _with_installed(session: Session, obj: object, before: object) -> Any:
 def _watch_kept(session: Session, obj: object, before: Any, anew: Sequence[object]) -> None:
     """What some paths leave as it was is read: the program gives it back on those paths.
 
-    What every run reads `anew` needs no watching.
+    What every run reads again (`anew`) needs no watching.
     """
     state = state_of(obj)
     if not isinstance(state, dict):

@@ -1,4 +1,4 @@
-"""Live lists: lists of the caller's that a program reads anew before each run.
+"""Live lists: lists of the caller's that a program reads before each run.
 
 A list that the function itself changes (`self.log.append(loss)`) has another length at every call.
 The first capture takes it for fixed. When the next call finds it changed by the program itself, it
@@ -88,7 +88,7 @@ def joined_items(one: ItemKind | None, other: ItemKind | None) -> ItemKind | Non
 
 
 def install_list(session: Session, slot: ListSlot, values: list[Value]) -> None:
-    """A list of the program stands for the caller's; `values` gains the input."""
+    """A list of the program represents the caller's; `values` gains the input."""
     assert slot.item is not None
     (element,) = column_types(slot.item)
     value = session.recorder.new_value(ListType(element))

@@ -1,9 +1,9 @@
-"""Live state: Python state that a program reads anew before each run.
+"""Live state: Python state that a program reads before each run.
 
 A number or a tensor that the function both reads and writes (`self.steps += 1`, a hidden state kept
 on `self`, a module-level counter) has another value at every call. The first capture takes it for
 fixed, as it takes everything else that it reads. When the next call finds it changed by the program
-itself, the place becomes an input: during the capture a symbolic value stands in it, and before
+itself, the place becomes an input: during the capture a symbolic value is in it, and before
 each run its contents are read.
 """
 

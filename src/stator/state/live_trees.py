@@ -1,12 +1,12 @@
-"""Live trees: containers on `self` that a program reads anew before each run.
+"""Live trees: containers on `self` that a program reads before each run.
 
 A function that makes a new tuple, list, dict or object at every call and keeps it
 (`self.cache = (keys, values)`) finds another one at the next. Its tensors and numbers become
 inputs, as those of an argument do: during the capture a copy of the same form, made of symbolic
-values, stands in the place. What the call does to the copy, it does to the container that is there
+values, is in the place. What the call does to the copy, it does to the container that is there
 when it is called.
 
-Only a container that nobody else holds is read so: by another name it would be seen as it was.
+Only a container that no one else holds is read so: by another name it would be seen as it was.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ def tree_slot_for(place: Slot, known: Sequence[object]) -> TreeSlot | None:
 
 
 def install_tree(session: Session, slot: TreeSlot, values: list[Value]) -> None:
-    """A symbolic copy stands in the place for the time of the capture."""
+    """A symbolic copy is in the place for the time of the capture."""
     session.provenance.add_external(slot.owner)
     session.note(slot.owner)  # the journal puts it back
     inputs = new_leaves(session.recorder, slot.kind)

@@ -7,7 +7,7 @@
                dispatch keys and where its AutogradMeta is; in that, requires_grad and grad_fn
 
 To ask for each of them, even from C++, takes 10 to 60 ns; a word takes one or two. A word that is
-as it was says that nothing has changed. One that is not says "perhaps", and whoever asks compares
+as it was says that nothing has changed. One that is not says "perhaps", and the caller compares
 the long way, by public means.
 
 NOTE: why no memory is read that has been given back. The first words are those of Python objects,

@@ -1,7 +1,7 @@
 """Checks that torch does in C++ for its own compiler: modes, tensors, whether dicts were written.
 
 Each of them is a short cut. Where one says "as before", nothing has changed; where it says no,
-whoever asks compares the long way, by public means. So a check that says no too often costs time
+the caller compares the long way, by public means. So a check that says no too often costs time
 and is never wrong.
 """
 

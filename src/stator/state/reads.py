@@ -72,16 +72,16 @@ class ReadLog:
     ) -> None:
         self.provenance, self._first_state = provenance, first_state
         self._reads: dict[tuple[Any, ...], Read] = {}
-        self._live: dict[int, Any] = {}  # what stands for places that every run reads anew
+        self._live: dict[int, Any] = {}  # what represents places that every run reads again
         self._live_contents: dict[int, Any] = {}
 
     def live(self, value: object, what: str, again: Callable[[], object], kind: object) -> None:
-        """`value` stands for a place that every run reads anew; `kind` of it must stay the same."""
+        """`value` represents a place that every run reads again; its `kind` must stay the same."""
         self._live[id(value)] = value
         self._reads[(id(value), "live")] = Read(what, again, kind, None, is_kind=True)
 
     def live_contents(self, obj: list[object], what: str, fit: Callable[[], bool]) -> None:
-        """Every run reads anew what `obj` holds; its items must `fit`."""
+        """Every run reads again what `obj` holds; its items must `fit`."""
         self._live_contents[id(obj)] = obj
         self._reads[(id(obj), "live contents")] = Read(what, fit, True, None, is_kind=True)
 
@@ -136,7 +136,7 @@ class ReadLog:
                         f"the absence of `{name}`")  # fmt: skip
 
     def read_tensor_method(self, name: str) -> None:
-        """The method `name` of tensors is used as torch, or whoever has replaced it, defines it."""
+        """The method `name` of tensors is used as torch, or its replacement, defines it."""
         found = _on_class(torch.Tensor, name)
         if found is not _MISSING:
             self._watch((id(torch.Tensor), "descriptor", name),
@@ -225,7 +225,7 @@ class ReadLog:
         if owner is not obj:
             self._read_attributes(owner)
         if isinstance(obj, StagedList) and obj.columns is not None:
-            return  # it stands for one whose contents were read when it was first seen
+            return  # it represents one whose contents were read when it was first seen
         if self.provenance.is_external(obj) and id(obj) not in self._live_contents:
             dicts = (obj,) if type(obj) is dict else None
             items = contents(obj).items

@@ -97,7 +97,7 @@ class Session:
         return self.stand_in(value) if type(value) is list else value
 
     def stand_in(self, external: list[object]) -> StagedList:
-        """The staged list that stands for `external`; its changes are written back."""
+        """The staged list that represents `external`; its changes are written back."""
         found = self.stand_ins.find(external)
         if found is None:
             self.reads.read_contents(external)

@@ -1,4 +1,4 @@
-"""Slots: the places outside that hold what a program reads anew before each run."""
+"""Slots: the places outside that hold what a program reads before each run."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ class StandIns:
         return found
 
     def original(self, value: object) -> Any:
-        """The external list that `value` stands for; any other value unchanged."""
+        """The external list that `value` represents; any other value unchanged."""
         if not isinstance(value, StagedList):
             return value
         pairs = self._lists.values()

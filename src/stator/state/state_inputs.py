@@ -18,7 +18,7 @@ class Place(Protocol):
 
 
 class ContainerFinder(Protocol):
-    """Finds, at each call, the container that one of the capture stands for."""
+    """Finds, at each call, the container that one of the capture represents."""
 
     def find(self, arguments: tuple[object, ...]) -> Any:
         """The container of this call."""

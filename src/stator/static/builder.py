@@ -74,7 +74,7 @@ class Builder(Recorder):
         self._module_names: set[str] = set()
 
     def new_value(self, value_type: Type) -> Value:
-        """A value of this type, with a name of its own; an op that makes it names it anew."""
+        """A value of this type, with a name of its own; an op that makes it names it again."""
         return super().new_value(self._symbols.of(value_type))
 
     def tensor_type(self, tensor: torch.Tensor) -> TensorType:

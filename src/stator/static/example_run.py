@@ -5,7 +5,7 @@ in any capture. Before that, the same op is run on the real tensors that the sym
 for. So there is one run: random numbers are drawn once, buffers are written once, Python code runs
 once, its results are real and carry gradients, and what was recorded is what was run.
 
-NOTE: why the code does not simply run on real tensors. Then a size is a plain number, and nobody
+NOTE: why the code does not simply run on real tensors. Then a size is a plain number, and no one
 could tell whether Python branched on it. A symbolic size that Python asks about is answered with
 the real one, and the answer becomes a check of the program, with the line. A value asked about is
 refused, with the line.
@@ -39,7 +39,7 @@ SLICES = frozenset({"aten::slice.Tensor", "aten::narrow", "aten::split.Tensor", 
 
 
 class ExampleRun(Recorder):
-    """Records a run and does it: every symbolic tensor stands for a real one."""
+    """Records a run and does it: every symbolic tensor represents a real one."""
 
     sizes: ExampleSizes
 
@@ -111,7 +111,7 @@ class ExampleRun(Recorder):
         return next(stored.name for stored in self.stored if stored.value is value)
 
     def _pair(self, func: Any, args: Any, result: Any, real: Any) -> None:
-        """Each result stands for the real one; a slice of sizes has a size, not data."""
+        """Each result represents the real one; a slice of sizes has a size, not data."""
         symbolic, actual = pytree.tree_leaves(result), pytree.tree_leaves(real)
         for one, other in zip(symbolic, actual, strict=True):
             if isinstance(one, torch.Tensor):
@@ -169,5 +169,5 @@ class ExampleRun(Recorder):
 
 
 def _as_number(number: Any) -> sympy.Basic:
-    """What stands for `number` in an expression; a truth value is 0 or 1 there."""
+    """What represents `number` in an expression; a truth value is 0 or 1 there."""
     return sympy.sympify(int(number) if isinstance(number, bool) else number)

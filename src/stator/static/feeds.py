@@ -56,7 +56,7 @@ def _tensor(given: Any, device: torch.device) -> Any:
 
 
 def as_array(name: str, result: Any) -> Any:
-    """A tensor as a numpy array; numbers and texts as they are."""
+    """A tensor as a numpy array; numbers and strings as they are."""
     if isinstance(result, list):
         return [as_array(name, item) for item in result]
     if not isinstance(result, torch.Tensor):

@@ -44,7 +44,7 @@ class PreparedProgram:
 class Plan:
     """`program` under a build strategy; without one, it is run as it was recorded.
 
-    `tensors` are those it finds beside itself, `private` the constants that nobody else holds.
+    `tensors` are those it finds beside itself, `private` the constants that no one else holds.
     """
 
     def __init__(

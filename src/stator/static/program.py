@@ -98,7 +98,7 @@ class Program:
 
     @property
     def private(self) -> frozenset[str]:
-        """The constants that nobody but the program holds."""
+        """The constants that only the program holds."""
         return self._private if self._builder is None else frozenset(self._builder.literals)
 
     @property
@@ -107,7 +107,7 @@ class Program:
         return self._modes
 
     def is_path_check(self, op: Op) -> bool:
-        """Did Python code ask what `op` checks? In a loaded program nobody knows."""
+        """Did Python code ask what `op` checks? In a loaded program this is not known."""
         if self._builder is None:
             return self._origin.is_path_check(op) if self._origin else op.name == "stator::demand"
         return any(op is check for check in self._builder.path_checks)
@@ -144,7 +144,7 @@ class Program:
     # ---- values
 
     def value_of(self, wanted: Any, role: str) -> Value:
-        """The value that a name, a Value or a symbolic tensor stands for."""
+        """The value that a name, a Value or a symbolic tensor represents."""
         recorded = self.recorded
         visible = [
             *recorded.inputs, *(item.value for item in recorded.stored),

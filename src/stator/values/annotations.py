@@ -1,6 +1,6 @@
 """Names for what converted code passes around.
 
-`Staged` is a value of the user's function: any Python object, or what stands for one during the
+`Staged` is a value of the user's function: any Python object, or what represents one during the
 capture (a tensor, a symbolic number or text, a union, a staged container). Only the user knows its
 type, so the type checker asks no questions. A value that is merely passed on or tested with
 `isinstance` is annotated with `object` instead.

@@ -69,7 +69,7 @@ class StagedList(Staged, list[Any]):
 
     plain = list
     unknown = "the items of a list whose length only a run knows"
-    is_stand_in = False  # stands for a list of the caller's, and is known as that object
+    is_stand_in = False  # represents a list of the caller's, and is known as that object
     is_live = False  # such a one that every run reads again
 
     @property

@@ -1,6 +1,6 @@
 """Stepping: a program runs op by op on real values, with lines and names as the user knows them.
 
-step() ── Stepper ── Trail       where a run stands: ops begun, trips, functions and their lines
+step() ── Stepper ── Trail       where a run is: ops begun, iterations, functions and their lines
                   ── History     what names have held so far
                   ── Frame       one stop: what a callback, or the prompt, is given
                   ── Prompt      commands like pdb's, in a terminal

@@ -56,10 +56,10 @@ def check_line(breakpoint_: Breakpoint, places: Iterable[Location], main: str) -
         return
     file = os.path.basename(breakpoint_.file or main)
     if not known:
-        raise InputError(f"nothing of the program stands in {file}", fix=_files(places))
+        raise InputError(f"no op of the program comes from {file}", fix=_files(places))
     near = sorted(known, key=lambda line: (abs(line - breakpoint_.line), line))[:5]
     raise InputError(
-        f"nothing of the program stands at {file}:{breakpoint_.line}",
+        f"no op of the program comes from {file}:{breakpoint_.line}",
         fix=f"lines near it that have ops: {', '.join(map(str, sorted(near)))}",
     )
 

@@ -60,7 +60,7 @@ class Frame:
 
     @property
     def trips(self) -> tuple[int, ...]:
-        """The trips of the program's loops around it, the outermost first; the first trip is 1."""
+        """The iterations of the program's loops around it, the outermost first; the first is 1."""
         return self.line.trips
 
     @property

@@ -14,7 +14,7 @@ from stator.location import Location
 
 @dataclass(frozen=True)
 class Seen:
-    """What a name held when the line at `place` was about to run, in these trips of the loops."""
+    """What a name held before the line at `place` ran, in these iterations of the loops."""
 
     name: str
     value: Any  # tensors are copies: a later write in place does not change them
@@ -23,7 +23,7 @@ class Seen:
     is_after: bool = False  # True where it is known only when the line has run, or part of it
 
     def __str__(self) -> str:
-        trips = f", trip {', '.join(map(str, self.trips))}" if self.trips else ""
+        trips = f", iteration {', '.join(map(str, self.trips))}" if self.trips else ""
         after = "after " if self.is_after else ""
         return f"{after}{self.place.short}{trips}: {self.name} = {self.value}"
 

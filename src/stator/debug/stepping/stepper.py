@@ -130,7 +130,7 @@ class Stepper:
     def values(
         self, name: str, *, line: int | None = None, function: str | None = None
     ) -> list[Seen]:
-        """What the variable `name` has held: each new value, and each trip of a loop.
+        """What the variable `name` has held: each new value, and each iteration of a loop.
 
         With `line`, what it held each time that line was about to run. Functions of the user's may
         have a name in common: `function` chooses one.
@@ -227,7 +227,7 @@ class _ProgramObserver:
     def end(self, op: Op, values: observing.Seen, results: Sequence[Any]) -> None:
         """An op has run: where functions return after it, what their names hold is noted.
 
-        After a loop or a branch the run stands on its line again, and has not come to it anew.
+        After a loop or a branch the run is on its line again, and has not come to it a second time.
         """
         self.trail.end()
         keys = self._begun.pop()

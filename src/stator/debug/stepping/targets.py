@@ -1,6 +1,6 @@
 """Targets: what can be stepped through.
 
-NOTE: static functions and loaded models stand in `api`, above this part. So `api` says how they are
+NOTE: static functions and loaded models are in `api`, above this part. So `api` says how they are
 observed, once, when it is imported.
 """
 

@@ -1,4 +1,4 @@
-"""Trail: where a run stands: the ops that have begun, the trips of loops, the functions' lines."""
+"""Trail: where a run is: the ops that have begun, the iterations of loops, the functions' lines."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ class Level:
 
     @property
     def in_words(self) -> str:
-        """`trip 3 of the loop at line 9`."""
+        """`iteration 3 of the loop at line 9`."""
         at = f" at line {self.op.place.line}" if self.op.place is not None else ""
         if self.op.name == "stator::while":
-            return f"trip {self.trips} of the loop{at}"
+            return f"iteration {self.trips} of the loop{at}"
         names = BLOCKS.get(self.op.name, ("inside",))
         return f"{names[min(self.block, len(names) - 1)]}{at}"
 
@@ -70,7 +70,7 @@ class Standing:
 
     @property
     def trips(self) -> tuple[int, ...]:
-        """The trips of the loops among these; the first trip is 1."""
+        """The iterations of the loops among these; the first is 1."""
         return tuple(level.trips for level in self.levels if level.op.name == "stator::while")
 
 

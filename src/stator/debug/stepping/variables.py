@@ -240,7 +240,7 @@ class VariableListener(Listener):
         return FunctionVariables(place, found)
 
     def _variable(self, value: Any) -> Variable | None:
-        """How `value` is put together; None where no value in sight stands for it."""
+        """How `value` is put together; None where no value in sight represents it."""
         parts = _Parts(self.recorder)
         try:
             structure = parts.structure_of(value)

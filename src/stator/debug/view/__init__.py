@@ -6,7 +6,7 @@
     weights   the table of tensors, and their sizes
     document  the page around all of it, and the file
 
-The page's own code stands in `viewer/`, at the root of the repository, and builds to `assets/`.
+The page's own code is in `viewer/`, at the root of the repository, and builds to `assets/`.
 """
 
 from stator.debug.view.document import page, view

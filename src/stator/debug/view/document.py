@@ -1,7 +1,7 @@
 """page() and view(): one HTML page that needs nothing else, as text or as a file.
 
-The page holds data and two texts of its own, a script and a style. What comes from a program
-(names, source lines, constants) is data alone: it stands in a JSON block in which `<` is escaped,
+The page holds data, a script and a style. What comes from a program
+(names, source lines, constants) is only data: it is in a JSON block in which `<` is escaped,
 and the script puts it into the page as text. A content security policy lets nothing run or load but
 the two.
 """
@@ -61,7 +61,7 @@ def view(source: Any, path: str | os.PathLike[str] | None = None) -> Path:
 
 @user_facing
 def page(source: Any, *, report: Report | None = None, title: str | None = None) -> str:
-    """The page of `source` as text; `report` stands for the report that a function has itself."""
+    """The page of `source` as text; `report` replaces the report that a function has itself."""
     subject = subject_of(source)
     return _page(
         dataclasses.replace(

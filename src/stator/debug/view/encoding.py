@@ -1,4 +1,4 @@
-"""program_data(): a program as lists, numbers and texts, for the page's own code.
+"""program_data(): a program as lists, numbers and strings, for the page's own code.
 
 Values, blocks and ops are numbered; what refers to one has its number:
 

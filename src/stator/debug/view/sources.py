@@ -1,7 +1,7 @@
 """FileTable: the source files that places name, with the lines around them where they are at hand.
 
 Only functions that a program comes from are put on the page, not whole files: the page may be
-handed on, and the rest of a file is nobody's business.
+handed on, and the rest of a file stays private.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 from stator.location import Location
 
-AROUND = 2  # lines shown around a place that stands in no function
+AROUND = 2  # lines shown around a place that is in no function
 Span = tuple[int, int]  # first and last line
 
 

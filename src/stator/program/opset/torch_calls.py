@@ -125,7 +125,7 @@ def _is_device(arg: Arg) -> bool:
 
 
 def _list_of(check: Check) -> Check:
-    """A list; one item stands for all of them."""
+    """A list; one item represents all of them."""
 
     def check_list(arg: Arg) -> bool:
         if isinstance(arg, tuple):
