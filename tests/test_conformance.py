@@ -1,7 +1,9 @@
 """The published conformance programs: what the folder says of them is so, and the runner judges."""
 
+import json
 import re
 import sys
+from collections import Counter
 
 import pytest
 import torch
@@ -64,3 +66,19 @@ def test_a_wrong_gradient_is_found(machinery):
     wrong = corpuslib.Call(None, None, [torch.zeros(2)], {})
     assert corpuslib.compare_gradients(right, right) is None
     assert corpuslib.compare_gradients(right, wrong) == "grad of input0 differs by 1"
+
+
+def test_the_published_results_are_counted_correctly(machinery):
+    published = json.loads((FOLDER / "results" / "torch.json").read_text())
+    assert published.keys() == {case.name for case in machinery["corpuslib"].load_cases()}
+    titles = {
+        "trace": "`torch.jit.trace`",
+        "script": "`torch.jit.script`",
+        "compile": "`torch.compile(fullgraph=True)`",
+        "export": "`torch.export`, non-strict",
+        "export_strict": "`torch.export`, strict",
+    }
+    for peer, title in titles.items():
+        counts = Counter(one["peers"][peer]["status"] for one in published.values())
+        row = f"| {title} | {counts['ok']} | {counts['wrong']} | {counts['error']} |"
+        assert row in (FOLDER / "README.md").read_text()

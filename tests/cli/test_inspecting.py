@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,10 @@ from stator import InputSpec
 def test_everything_a_model_says_of_itself(shell, saved):
     data = shell("inspect", saved, "--json").json
     assert data["format"] == 3
-    assert data["producer"] == {"stator": "0.1.0", "torch": torch.__version__.partition("+")[0]}
+    assert data["producer"] == {
+        "stator": version("stator"),
+        "torch": torch.__version__.partition("+")[0],
+    }
     assert data["mode"] == "train"
     assert data["methods"] == {
         "forward": {"programs": {"train": "forward", "eval": "eval"}, "refused": {}}
@@ -37,7 +41,8 @@ def test_everything_a_model_says_of_itself(shell, saved):
 
 def test_the_text_for_people(shell, saved):
     text = re.sub(r"[0-9a-f]{64}", "DIGEST", shell("inspect", saved).out)
-    assert text.startswith(f"{saved}\nformat 3, written by stator 0.1.0, torch ")
+    written = f"{saved}\nformat 3, written by stator {version('stator')}, torch "
+    assert text.startswith(written)
     assert (
         "\n  method   mode   program\n  forward  train  forward\n  forward  eval   eval\n" in text
     )
