@@ -34,7 +34,6 @@ from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Observer, Seen
 from stator.program.ir import Block, Op
 from stator.program.program import Program
-from stator.staging.trace import read_state
 from stator_verify.comparison import Tolerance
 from stator_verify.examples import examples_of, leaves_of
 from stator_verify.outcome import Runnable
@@ -224,7 +223,7 @@ class VerificationTarget:
         leaves = signature_of(learning.args, learning.kwargs).leaves
         with self.observed(observer), torch.enable_grad():
             run = self.runs.run_of(concrete)
-            values_of(run((*leaves, *read_state(concrete.captured.live))))
+            values_of(run(concrete.inputs_of(leaves)))
 
     def may_change(self, path: tuple[Any, ...], dim: int) -> bool:
         """May this size be another? Any may that no input_spec fixes."""

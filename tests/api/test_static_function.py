@@ -396,19 +396,21 @@ def test_arguments_beyond_the_spec_are_taken_as_they_are():
 
 
 def test_the_capture_limit_warns_once_with_the_last_reason():
-    static = stator.to_static(lambda x, k: x + k)
+    table = types.SimpleNamespace(**{f"n{k}": k for k in range(40)})
+    static = stator.to_static(lambda x, k: x + getattr(table, f"n{k}"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for k in range(static_function.CAPTURE_LIMIT + 2):
             static(torch.ones(1), k)
     assert [str(one.message) for one in caught] == [
         "<lambda> has been captured 32 times; the last time because k is 31, not 30. "
-        "Pass what changes as a tensor, or give an input_spec."
+        "Pass what changes as a tensor, or give an input_spec. At most 64 programs are kept."
     ]
 
 
 def test_the_capture_limit_warning_points_at_the_call():
-    static = stator.to_static(lambda x, k: x + k)
+    table = types.SimpleNamespace(**{f"n{k}": k for k in range(40)})
+    static = stator.to_static(lambda x, k: x + getattr(table, f"n{k}"))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for k in range(static_function.CAPTURE_LIMIT):

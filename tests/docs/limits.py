@@ -69,9 +69,14 @@ def convert_and_call(function: Callable[..., Any], *args: Any) -> Callable[[], A
     return lambda: stator.to_static(function)(*args)
 
 
-def broadcast_any_sizes() -> Any:
+def view_by_the_size_of_one(x, y):
+    return (x + y).view(x.shape[0], -1)
+
+
+def broadcast_what_is_taken_for_equal() -> Any:
     spec = InputSpec([None], "float32")
-    return stator.to_static(add, input_spec=[spec, spec])(ONES, torch.ones(1))
+    static = stator.to_static(view_by_the_size_of_one, input_spec=[spec, spec])
+    return static(torch.ones(1), ONES)
 
 
 def save_a_counter() -> None:
@@ -97,9 +102,9 @@ LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "ST102", convert_and_call(coroutine, ONES)),
     "the iteration order of a set with data-dependent items": (
         "ST204", convert_and_call(set_in_order, ONES)),
-    "two dynamic sizes of an `InputSpec` that broadcast: they are assumed equal, so a 1 does not "
-    "broadcast": (
-        "ST302", broadcast_any_sizes),
+    "a dynamic size of an `InputSpec` that is 1 and is used as the size of what it was broadcast "
+    "to: `(x + y).view(x.shape[0], -1)`": (
+        "ST302", broadcast_what_is_taken_for_equal),
     "saving a model whose call changes Python objects other than registered buffers": (
         "ST200", save_a_counter),
     'a `backend` other than `"interpreter"` and `"native"`': (

@@ -236,20 +236,28 @@ normalised(-torch.ones(3))
     Mistake(
         "Captured again and again",
         '''
+class Rates:
+    names = [f"rate_{k}" for k in range(40)]
+
+for k, name in enumerate(Rates.names):
+    setattr(Rates, name, k)
+
 @stator.to_static
 def scaled(x, step):
-    return x * step
+    return x * getattr(Rates, f"rate_{step}")
 
 for step in range(40):
     scaled(torch.ones(3), step)
 ''',
         '''
+rates = torch.arange(40)
+
 @stator.to_static
 def scaled(x, step):
-    return x * step
+    return x * rates[step]
 
 for step in range(40):
-    scaled(torch.ones(3), torch.tensor(step))
+    scaled(torch.ones(3), step)
 ''',
     ),
     Mistake(

@@ -227,8 +227,8 @@ def guards() -> str:
             assert torch.equal(static(torch.ones(length)), captures.scaled(torch.ones(length)))
             new = static.concrete_programs[count:]
             why = f"captured: {new[0].reason}" if new else "the program is still right"
-            (given,) = static.program.inputs
-            lines.append(f"SCALE = {scale}, length {length}   {why}   (x: {given.type})")
+            inputs = ", ".join(f"{one.name}: {one.type}" for one in static.program.inputs)
+            lines.append(f"SCALE = {scale}, length {length}   {why}   ({inputs})")
     finally:
         captures.SCALE = before
     return "\n".join(lines)

@@ -98,13 +98,15 @@ def test_a_wrong_feed_says_which_and_what_came_and_what_was_expected(feed, probl
     assert (refusal.value.problem, refusal.value.fix) == (problem, fix or SpecMismatch.otherwise)
 
 
-def test_two_feeds_of_one_open_size_must_agree(tmp_path):
+def test_two_feeds_of_open_sizes_must_broadcast(tmp_path):
     program = static.Program()
     with static.program_guard(program):
         x, y = static.data("x", [None]), static.data("y", [None])
         z = x + y
+    (found,) = EXECUTOR.run(program, {"x": torch.ones(3), "y": torch.ones(1)}, [z])
+    assert found.tolist() == [2, 2, 2]
     with pytest.raises(Exception, match=r"this needs x.shape\[0\] == y.shape\[0\]"):
-        EXECUTOR.run(program, {"x": torch.ones(3), "y": torch.ones(1)}, [z])
+        EXECUTOR.run(program, {"x": torch.ones(3), "y": torch.ones(2)}, [z])
 
 
 def test_an_input_that_nothing_uses_may_be_left_out():

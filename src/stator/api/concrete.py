@@ -8,10 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stator.api.signature import Sizes, tensor_specs
+from stator.api.signature import Sizes, inputs_in, sizes_in
 from stator.capture.inputs import Argument
 from stator.debug.stepping.targets import Watcher
 from stator.debug.stepping.variables import Scenes
+from stator.errors import DemandViolated
 from stator.execute.backend import Executable, HostCallbacks, RaisedError, Run, RunOptions
 from stator.execute.gradients import module_hooks
 from stator.execute.interpreter import INTERPRETER
@@ -19,6 +20,8 @@ from stator.execute.observing import RunStop
 from stator.execute.selection import Selection, select
 from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
+from stator.program.ir import ops_in
+from stator.program.opset.queries import leaves_trace
 from stator.program.program import Program
 from stator.program.structure import Leaf
 from stator.staging.trace import CaptureResult, read_state
@@ -42,6 +45,7 @@ class ConcreteProgram:
     key: tuple[Any, ...] = ()  # of the signature that it was made for
     is_size_fallback: bool = False  # made for sizes that violate a check of an earlier one
     specs: tuple[Any, ...] = ((), {})  # the arguments, by position and by name, of the capture
+    taken: tuple[int, ...] | None = None  # the leaves of a call that are inputs; None: all
     selection: Selection | None = None  # the backend of `run`; None for one that a test has put in
 
     def __repr__(self) -> str:
@@ -56,11 +60,18 @@ class ConcreteProgram:
             for mine, given in zip(shape, other, strict=True)
         )
 
+    def inputs_of(self, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The inputs of a run on the leaves of a call."""
+        if self.taken is not None:
+            leaves = tuple(leaves[k] for k in self.taken)
+        live = self.captured.live
+        return (*leaves, *read_state(live)) if live else leaves
+
     def __call__(self, leaves: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
-        """Run the program on the tensors of a call, and make the changes that the call makes."""
+        """Run the program on the leaves of a call, and make the changes that the call makes."""
         captured = self.captured
-        if captured.live:
-            leaves = (*leaves, *read_state(captured.live))
+        if self.taken is not None or captured.live:
+            leaves = self.inputs_of(leaves)
         targets = [_found(effect.target, call) for effect in captured.effects]
         made = {id(structure): _found(target, call) for structure, target in captured.given}
         outputs = self.run(leaves)
@@ -68,14 +79,24 @@ class ConcreteProgram:
             if outputs.effects is not None:
                 number, values = outputs.effects
                 do_effects(captured.noted[number], values, call, captured.classes)
+            error = outputs.exception(captured.errors)
+            if isinstance(error, DemandViolated):
+                error.before_running = error.before_running or self._leaves_no_trace
             try:
-                raise outputs.exception(captured.errors)
+                raise error
             finally:
-                del outputs  # it holds the exception, whose traceback holds this frame
+                del outputs, error  # the traceback of the exception holds this frame
         for effect, target in zip(captured.effects, targets, strict=True):
             _do(effect, target, outputs, captured.classes, made)
         structure = self.program.output_structure
         return unflatten(structure, outputs, classes=captured.classes, made=made)
+
+    @functools.cached_property
+    def _leaves_no_trace(self) -> bool:
+        """Is a run that ends early as if it had never begun?"""
+        blocks = (self.program.body, *self.program.functions.values())
+        traces = (leaves_trace(op) for block in blocks for op in ops_in(block))
+        return not any(self.captured.noted) and not any(traces)
 
     @functools.cached_property
     def pick(self) -> Callable[[tuple[Any, ...]], Any] | None:
@@ -101,7 +122,7 @@ def concrete_program(
 ) -> ConcreteProgram:
     """What was captured, made ready to run as `strategy` says; hooks are for the plain form."""
     program = optimize(captured.program)
-    sizes = tuple(spec.shape for spec in tensor_specs(specs))
+    sizes, taken = sizes_in(specs), inputs_in(specs)
     options = RunOptions(host=host_callbacks(captured))
     selection = select(backend, program, options)
     if strategy is None or captured.hooked:
@@ -110,8 +131,9 @@ def concrete_program(
         plan = Plan(program, captured.tensors, strategy, backend=backend)
         run = functools.partial(plan.run, stored=captured.tensors, execution=ExecutionStrategy())
     return ConcreteProgram(
-        program, captured, sizes, run, reason, key, is_size_fallback, specs, selection
-    )
+        program, captured, sizes, run, reason, key, is_size_fallback, specs,
+        taken if len(taken) < len(sizes) else None, selection,
+    )  # fmt: skip
 
 
 def host_callbacks(captured: CaptureResult) -> Callable[[], HostCallbacks] | None:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from stator.api.concrete import ConcreteProgram
-from stator.api.signature import MODES, TENSOR_FACTS, Identity, Signature
+from stator.api.signature import ARGUMENTS, MODES, TENSOR_FACTS, Identity, Signature, may_vary
 
 FIRST = "it was called for the first time"
 
@@ -24,13 +26,33 @@ def reason_for(signature: Signature, latest: ConcreteProgram | None, names: Sequ
     return _keywords(dict(kwargs[1:]), dict(old_kwargs[1:]))
 
 
-def sizes_reason(signature: Signature, latest: ConcreteProgram) -> str:
-    """Which size differs from the latest program's."""
-    for value, new, old in zip(latest.program.inputs, signature.sizes, latest.sizes, strict=False):
+def sizes_reason(
+    signature: Signature,
+    latest: ConcreteProgram,
+    call: tuple[tuple[Any, ...], dict[str, Any]],
+    names: Sequence[str],
+) -> str:
+    """Which size, number or string of `call` differs from the latest program's."""
+    given = zip(leaf_names(*call, names), signature.leaves, strict=True)
+    for (name, leaf), new, old in zip(given, signature.sizes, latest.sizes, strict=True):
         for dimension, (size, before) in enumerate(zip(new, old, strict=True)):
-            if before not in (size, None):
-                return f"{value.name}.shape[{dimension}] is {size}, not {before}"
+            if before in (size, None):
+                continue
+            if isinstance(leaf, torch.Tensor):
+                return f"{name}.shape[{dimension}] is {size}, not {before}"
+            return f"{name} is {leaf!r}, not {repr(before) if isinstance(leaf, str) else before}"
     return "sizes have changed"
+
+
+def leaf_names(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[str]) -> list[str]:
+    """What the user calls the leaves of a call: `x`, `pair[0]`, `options['lr']`."""
+    named = [(names[k] if k < len(names) else f"argument {k}", one) for k, one in enumerate(args)]
+    return [
+        name + "".join(f"[{key!r}]" for key in path)
+        for name, value in (*named, *kwargs.items())
+        for path, leaf in ARGUMENTS.paths(value)
+        if isinstance(leaf, torch.Tensor) or may_vary(leaf)
+    ]
 
 
 def _arguments(new: Any, old: Any, names: Sequence[str]) -> str:

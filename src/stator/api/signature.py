@@ -1,4 +1,8 @@
-"""Signatures: what of a call's arguments a program was captured for."""
+"""Signatures: what of a call's arguments a program was captured for.
+
+A call has leaves: its tensors, numbers and strings. What may vary of a leaf is apart from the key:
+the sizes of a tensor, the value of a number or a string. Both are fixed until they change.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +14,7 @@ import numpy
 import torch
 
 from stator.api.input_spec import InputSpec
-from stator.capture.inputs import FIELDS, TensorSpec
+from stator.capture.inputs import FIELDS, SPEC_TYPES, ScalarKind, ScalarSpec, TensorSpec
 from stator.errors import SpecMismatch
 from stator.torch_private.checks import count_function_modes
 from stator.values.containers import LIST, PLAIN_DICT, TUPLE, Containers
@@ -21,25 +25,39 @@ MODES = (
     "the autocast cache", "the default dtype", "the default device", "the determinism flag",
 )  # fmt: skip
 TENSOR_FACTS = ("dtype", "device", "rank", "requires_grad", "class", "layout")
-Sizes = tuple[tuple[int | None, ...], ...]
+Size = int | str | None  # None is any; a float is here by its text
+Sizes = tuple[tuple[Size, ...], ...]
+SCALARS: dict[type, ScalarKind] = {int: "int", float: "float", str: "str"}  # which may vary
+INT64 = range(-(2**63), 2**63)
 ARGUMENTS = Containers(TUPLE, LIST, PLAIN_DICT)
 SPECS = Containers(FIELDS, TUPLE, LIST, PLAIN_DICT)  # of `save`, also in the fields of a dataclass
 
 
 @dataclass(frozen=True)
 class Signature:
-    """A call's arguments: `key` is all of them but sizes and tensors, `sizes` the rest."""
+    """A call's arguments: `key` is all of them but the leaves and what may vary of those."""
 
     key: tuple[Any, ...]
-    sizes: Sizes
-    leaves: tuple[Any, ...]  # the tensors, in order
+    sizes: Sizes  # of each leaf: those of a tensor; the value of a number or string, as one
+    leaves: tuple[Any, ...]  # the tensors, numbers and strings, in order
 
 
 def signature_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
     """The signature of one call, under the modes in force."""
-    leaves: list[torch.Tensor] = []
+    leaves: list[Any] = []
     key = (_key(args, leaves), _key(kwargs, leaves), modes_key())
-    return Signature(key, tuple(tuple(leaf.shape) for leaf in leaves), tuple(leaves))
+    return Signature(key, tuple(map(_sizes_of, leaves)), tuple(leaves))
+
+
+def _sizes_of(leaf: Any) -> tuple[Size, ...]:
+    if isinstance(leaf, torch.Tensor):
+        return tuple(leaf.shape)
+    return (repr(leaf) if isinstance(leaf, float) else leaf,)  # 0.0 is not -0.0
+
+
+def may_vary(value: object) -> bool:
+    """Is it a number or a string that can be an input of a program?"""
+    return type(value) in SCALARS and (type(value) is not int or value in INT64)
 
 
 def modes_key() -> tuple[Any, ...]:
@@ -58,12 +76,15 @@ def modes_key() -> tuple[Any, ...]:
     )
 
 
-def _key(value: Any, leaves: list[torch.Tensor]) -> Any:
+def _key(value: Any, leaves: list[Any]) -> Any:
     if isinstance(value, torch.Tensor):
         leaves.append(value)
         layout = "contiguous" if value.is_contiguous() else value.stride()
         return ("tensor", value.dtype, value.device, value.dim(), value.requires_grad,
                 type(value), layout)  # fmt: skip
+    if may_vary(value):
+        leaves.append(value)
+        return (type(value),)
     if isinstance(value, list | tuple):
         return (type(value), *[_key(item, leaves) for item in value])
     if isinstance(value, dict):
@@ -90,10 +111,15 @@ class Identity:
         return id(self.value)
 
 
-def specs_of(value: Any, sizes: list[tuple[int | None, ...]]) -> Any:
-    """`value` with each tensor replaced by its spec, sizes taken from `sizes` in order."""
+def specs_of(value: Any, sizes: list[tuple[Any, ...]]) -> Any:
+    """`value` with its leaves replaced by specs, their sizes taken from `sizes` in order.
+
+    A number or a string whose size is not None stays as it is.
+    """
 
     def spec(leaf: object) -> object:
+        if may_vary(leaf):
+            return ScalarSpec(SCALARS[type(leaf)]) if sizes.pop(0) == (None,) else leaf
         if not isinstance(leaf, torch.Tensor):
             return leaf
         return TensorSpec(
@@ -119,9 +145,23 @@ def specs_from(value: Any, device: torch.device | None = None) -> Any:
     return SPECS.map(spec, value)
 
 
-def tensor_specs(tree: object) -> list[TensorSpec]:
-    """The specs of tensors among arguments, in order."""
-    return [leaf for leaf in ARGUMENTS.leaves(tree) if isinstance(leaf, TensorSpec)]
+def sizes_in(specs: object) -> Sizes:
+    """What specs say of the leaves of the calls that they are for."""
+    return tuple(
+        leaf.shape if isinstance(leaf, TensorSpec)
+        else (None,) if isinstance(leaf, ScalarSpec)
+        else _sizes_of(leaf)
+        for leaf in ARGUMENTS.leaves(specs)
+        if isinstance(leaf, SPEC_TYPES) or may_vary(leaf)
+    )  # fmt: skip
+
+
+def inputs_in(specs: object) -> tuple[int, ...]:
+    """Which of the leaves of a call are inputs of the program: all but fixed numbers."""
+    leaves = [
+        leaf for leaf in ARGUMENTS.leaves(specs) if isinstance(leaf, SPEC_TYPES) or may_vary(leaf)
+    ]
+    return tuple(k for k, leaf in enumerate(leaves) if isinstance(leaf, SPEC_TYPES))
 
 
 def fit(spec: Any, value: Any, path: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from stator.api.signature import fit, signature_of, specs_from, specs_of
-from stator.capture.inputs import TensorSpec
+from stator.capture.inputs import SPEC_TYPES
 from stator.errors import SourceUnavailable, SpecMismatch, nearest
 
 Specs = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments, by position and by name
@@ -75,8 +75,9 @@ class SourceFunction:
 
         def spec_of(name: str, value: object) -> Any:
             if name in wanted:
+                del left[: len(_all_sizes(value))]
                 return fit(specs_from(wanted[name]), value, name)
-            return specs_of((value,), _all_sizes((value,)))[0]
+            return specs_of((value,), _fixed_tensors((value,), left))[0]
 
         whole = tuple(spec_of(name, arg) for name, arg in zip(positions, args, strict=True))
         return _with_names(whole, names), {name: spec_of(name, kwargs[name]) for name in kwargs}
@@ -132,7 +133,7 @@ def parameter_names(function: Any) -> list[str]:
     return [p.name for p in parameters if p.kind in kinds]
 
 
-def _all_sizes(tree: Any) -> list[tuple[int | None, ...]]:
+def _all_sizes(tree: Any) -> list[tuple[Any, ...]]:
     return list(signature_of((tree,), {}).sizes)
 
 
@@ -145,11 +146,20 @@ def _named(specs: dict[str, Any]) -> dict[str, Any]:
     return dict(zip(specs, _with_names(tuple(specs.values()), list(specs)), strict=True))
 
 
+def _fixed_tensors(tree: Any, sizes: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """The next of `sizes`, for `tree`: beside an input_spec, only numbers and strings may vary."""
+    signature = signature_of((tree,), {})
+    taken = sizes[: len(signature.sizes)]
+    del sizes[: len(signature.sizes)]
+    pairs = zip(signature.leaves, signature.sizes, taken, strict=True)
+    return [own if isinstance(leaf, torch.Tensor) else given for leaf, own, given in pairs]
+
+
 def _with_names(specs: tuple[Any, ...], names: list[str]) -> tuple[Any, ...]:
-    """Tensors of the spec without a name are called after their parameter."""
+    """What of the spec has no name is called after its parameter."""
     named = []
     for k, spec in enumerate(specs):
-        if isinstance(spec, TensorSpec) and spec.name is None and k < len(names):
+        if isinstance(spec, SPEC_TYPES) and spec.name is None and k < len(names):
             spec = dataclasses.replace(spec, name=names[k])
         named.append(spec)
     return tuple(named)

@@ -1,13 +1,15 @@
 """Specializer: captures a program for a call. Which sizes are fixed, which state is an input?
 
-A size is fixed until it changes; then it is dynamic. State that an earlier program has both read
-and written becomes an input of the next one, where it can be; what cannot stays fixed for good.
+A size, a number or a string among the arguments is fixed until it changes; then it is open. State
+that has changed since an earlier program read it becomes an input of the next one. What cannot be
+open or an input, because Python needs it, stays fixed for good: there is a program for each value.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from stator.api.concrete import ConcreteProgram, concrete_program, do_effects
@@ -19,8 +21,14 @@ from stator.errors import DemandViolated
 from stator.staging.trace import CaptureResult, FailedCapture, attempt
 from stator.state.live_lists import makes_demands
 from stator.state.live_state import AnySlot, has_open_list, slot_for
+from stator.state.live_tensors import PlaceChange, ReplacedSlot, changes
 from stator.state.slots import Slot
 from stator.static.strategy import BuildStrategy
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+Position = tuple[int, int]  # a leaf of a call, and one of its sizes
+MOST_TRIALS = 6  # captures with one more size open each
+TEXTS_KEPT = 2  # strings are often modes: there are programs for so many before one for all
 
 
 class Specializer:
@@ -38,21 +46,23 @@ class Specializer:
         self._source, self._input_spec, self._cache = source, input_spec, cache
         self._strategy, self._backend = strategy, backend
         self._fixed: tuple[AnySlot, ...] = ()  # state that cannot be an input of the program
+        self._closed: dict[Any, frozenset[Position]] = {}  # by key: sizes that cannot be open
 
     def with_cache(self, cache: ProgramCache) -> Specializer:
         """The same policy, and what it has learned of state, for another cache."""
         other = Specializer(
             self._source, self._input_spec, cache, strategy=self._strategy, backend=self._backend
         )
-        other._fixed = self._fixed
+        other._fixed, other._closed = self._fixed, dict(self._closed)
         return other
 
     def program_for(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: Signature
     ) -> ConcreteProgram:
         """A new program for this call, and those like it."""
-        sizes, reason = self._sizes_and_reason(signature)
-        return self._program(args, kwargs, signature, sizes, reason)
+        call = (args, kwargs)
+        sizes, reason = self._sizes_and_reason(signature, call)
+        return self._program(call, signature, sizes, reason)
 
     def size_fallback(
         self,
@@ -69,54 +79,129 @@ class Specializer:
         """
         earlier = self._cache.alike(signature.key)
         alike = () if exact else tuple(one for one in earlier if one.is_size_fallback)
-        sizes, reason = _dynamic_sizes(signature, alike), f"sizes differ: {violated.problem}"
-        return self._program(args, kwargs, signature, sizes, reason, is_size_fallback=True)
+        sizes, reason = self._open_sizes(signature, alike), f"sizes differ: {violated.problem}"
+        return self._program((args, kwargs), signature, sizes, reason, is_size_fallback=True)
+
+    def superseded(self, made: ConcreteProgram) -> tuple[ConcreteProgram, ...]:
+        """The programs that keep a tensor alive in whose place `made` takes any."""
+        held = [slot.read() for slot in made.captured.live]
+        now = {id(value) for value in held if not isinstance(value, int | float | str)}
+        if not now:
+            return ()
+        return tuple(
+            one
+            for one in self._cache.all()
+            if one is not made
+            and any(id(change.now) in now for change in _changed_by_others(one.captured))
+        )
 
     def _program(
         self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        call: Call,
         signature: Signature,
         sizes: Sizes,
         reason: str,
         *,
         is_size_fallback: bool = False,
     ) -> ConcreteProgram:
-        specs = self._source.specs_of_call(args, kwargs, sizes, self._input_spec)
-        captured = self._captured(specs, self._cache.alike(signature.key), (args, kwargs))
+        captured, specs = self._as_open_as_can_be(call, signature, sizes)
         return concrete_program(
             captured, specs, reason, signature.key,
             is_size_fallback=is_size_fallback, strategy=self._strategy, backend=self._backend,
         )  # fmt: skip
 
-    def _sizes_and_reason(self, signature: Signature) -> tuple[Sizes, str]:
+    # ---- sizes, numbers and strings of the arguments
+
+    def _sizes_and_reason(self, signature: Signature, call: Call) -> tuple[Sizes, str]:
         """The sizes to capture for, and why it is done at all."""
         earlier = self._cache.alike(signature.key)
+        names = self._source.parameter_names()
         if not earlier:
-            names = self._source.parameter_names()
             return signature.sizes, reason_for(signature, self._cache.latest, names)
         changed = earlier[0].captured.guards.reason()
         if changed is not None and earlier[0].holds_for(signature.sizes):
             return earlier[0].sizes, changed
-        return _dynamic_sizes(signature, earlier), sizes_reason(signature, earlier[0])
+        open_sizes = self._open_sizes(signature, earlier)
+        return open_sizes, sizes_reason(signature, earlier[0], call, names)
+
+    def _open_sizes(self, signature: Signature, earlier: tuple[ConcreteProgram, ...]) -> Sizes:
+        """The sizes of a call; one that differs from an earlier capture's becomes open."""
+        closed = self._closed.get(signature.key, frozenset())
+        opened = {
+            (k, d)
+            for k, shape in enumerate(signature.sizes)
+            for d, size in enumerate(shape)
+            if (k, d) not in closed
+            and _may_open(signature.leaves[k], size, [one.sizes[k][d] for one in earlier])
+        }
+        return _with_open(signature.sizes, opened)
+
+    def _as_open_as_can_be(
+        self, call: Call, signature: Signature, sizes: Sizes
+    ) -> tuple[CaptureResult, Specs]:
+        """A capture with open `sizes`; where Python needs some of them, they are fixed."""
+        wanted = _open_positions(sizes)
+        if not wanted:
+            return self._captured(call, signature, sizes)
+        with self._trial():
+            return self._captured(call, signature, sizes, keep_effects=False)
+        found = self._one_by_one(call, signature, wanted)
+        if found is None:
+            found = frozenset(), self._captured(call, signature, signature.sizes)
+        left, made = found
+        known = self._closed.get(signature.key, frozenset())
+        self._closed[signature.key] = known | (wanted - left)
+        return made
+
+    @contextlib.contextmanager
+    def _trial(self) -> Iterator[None]:
+        """A capture inside may fail: a later one raises what is wrong in any case."""
+        fixed = self._fixed
+        try:
+            yield
+        except Exception:  # noqa: BLE001
+            self._fixed = fixed
+
+    def _one_by_one(
+        self, call: Call, signature: Signature, wanted: frozenset[Position]
+    ) -> tuple[frozenset[Position], tuple[CaptureResult, Specs]] | None:
+        """A capture with as many of the `wanted` positions as can be open together."""
+        earlier = self._cache.alike(signature.key)
+        known = frozenset(
+            (k, d) for k, d in wanted if any(one.sizes[k][d] is None for one in earlier)
+        )
+        opened: frozenset[Position] = frozenset()
+        best: tuple[CaptureResult, Specs] | None = None
+        for group in _groups(known, wanted - known):
+            if opened | group == wanted:
+                continue  # that has failed already
+            sizes = _with_open(signature.sizes, opened | group)
+            with self._trial():
+                best = self._captured(call, signature, sizes, keep_effects=False)
+                opened |= group
+        return None if best is None else (opened, best)
 
     def _captured(
-        self, specs: Specs, earlier: tuple[ConcreteProgram, ...], call: tuple[Any, ...]
-    ) -> CaptureResult:
+        self, call: Call, signature: Signature, sizes: Sizes, *, keep_effects: bool = True
+    ) -> tuple[CaptureResult, Specs]:
         """A capture; if it ends with the user's error, its changes until then are kept."""
-        captured = self._with_state_inputs(specs, earlier)
+        specs = self._source.specs_of_call(*call, sizes, self._input_spec)
+        captured = self._with_state_inputs(specs, self._cache.alike(signature.key))
         if isinstance(captured, FailedCapture):
-            do_effects(captured.kept.effects, (), call, captured.kept.classes)
+            if keep_effects:
+                do_effects(captured.kept.effects, (), call, captured.kept.classes)
             try:
                 raise captured.error
             finally:
                 del captured  # it holds the exception, whose traceback holds this frame
-        return captured
+        return captured, specs
+
+    # ---- state
 
     def _with_state_inputs(
         self, specs: Specs, earlier: tuple[ConcreteProgram, ...]
     ) -> CaptureResult | FailedCapture:
-        """A capture; what an earlier program has changed is an input, if it can be."""
+        """A capture; what has changed since an earlier program is an input, if it can be."""
         live = self._state_inputs(earlier)
         source = self._source
         run = functools.partial(
@@ -124,40 +209,108 @@ class Specializer:
         )
         if not live:
             return run()
-        doubtful = tuple(slot for slot in live if not isinstance(slot, Slot))
         captured: CaptureResult | FailedCapture | None = None
         with contextlib.suppress(Exception):  # Python needs the very value somewhere; if it was
             captured = run(live=live)  # something else, the next attempt raises it again
-        if isinstance(captured, CaptureResult):
-            if not (any(map(has_open_list, live)) and makes_demands(captured.program)):
-                return captured
-        elif not doubtful:
-            captured = run()
-            if isinstance(captured, CaptureResult):
-                self._fixed += live
+        if isinstance(captured, CaptureResult) and not (
+            any(map(has_open_list, live)) and makes_demands(captured.program)
+        ):
             return captured
-        self._fixed += doubtful
-        return self._with_state_inputs(specs, earlier)
+        return self._with_fewer(run, live, earlier, specs)
+
+    def _with_fewer(
+        self,
+        run: Any,
+        live: tuple[AnySlot, ...],
+        earlier: tuple[ConcreteProgram, ...],
+        specs: Specs,
+    ) -> CaptureResult | FailedCapture:
+        """A capture without the most doubtful of the state inputs `live`, which failed."""
+        for doubtful in (
+            tuple(slot for slot in live if not isinstance(slot, Slot | ReplacedSlot)),
+            self._newly_live(live, earlier),
+        ):
+            if doubtful and doubtful != live:
+                self._fixed += doubtful
+                return self._with_state_inputs(specs, earlier)
+        captured: CaptureResult | FailedCapture = run()
+        if isinstance(captured, CaptureResult):
+            self._fixed += live
+        return captured
+
+    def _newly_live(
+        self, live: tuple[AnySlot, ...], earlier: tuple[ConcreteProgram, ...]
+    ) -> tuple[AnySlot, ...]:
+        known = earlier[0].captured.live if earlier else ()
+        return tuple(slot for slot in live if not any(map(slot.is_same_place, known)))
 
     def _state_inputs(self, earlier: tuple[ConcreteProgram, ...]) -> tuple[AnySlot, ...]:
-        """The state inputs of the last program, and the state that it read and changed."""
+        """The state inputs of the last program, what it changed, and what others have changed."""
         if not earlier:
             return ()
         last = earlier[0].captured
+        changed = [
+            change.slot
+            for change in changes(last.guards.reads)
+            if not isinstance(change.now, str) or len(earlier) >= TEXTS_KEPT
+        ]
         slots: list[AnySlot] = []
-        for wanted in (*last.live, *last.written):
-            slot = slot_for(wanted, last.live)
-            if slot is not None and not any(map(slot.is_same_place, (*slots, *self._fixed))):
+        for wanted in (*last.live, *last.written, *changed):
+            slot = slot_for(wanted, (*last.live, *changed))
+            if slot is None or any(map(slot.is_same_place, (*slots, *self._fixed))):
+                continue
+            if not (isinstance(slot, ReplacedSlot) and _is_leaf_of(slot.read(), slots)):
                 slots.append(slot)
         return tuple(slots)
 
 
-def _dynamic_sizes(signature: Signature, earlier: tuple[ConcreteProgram, ...]) -> Sizes:
-    """A size that differs from an earlier capture's becomes dynamic."""
-    return tuple(
-        tuple(
-            size if all(e.sizes[k][d] == size for e in earlier) else None
-            for d, size in enumerate(shape)
-        )
-        for k, shape in enumerate(signature.sizes)
+def _is_leaf_of(tensor: object, slots: Sequence[AnySlot]) -> bool:
+    """Is `tensor` in a container that is read as a whole?"""
+    leaves = [leaf for slot in slots for leaf in slot.leaves()]
+    return any(
+        tensor is part
+        for leaf in leaves
+        for part in (leaf if isinstance(leaf, list) else (leaf,))
+    )  # fmt: skip
+
+
+def _changed_by_others(captured: CaptureResult) -> Iterator[PlaceChange]:
+    """What has changed since the capture, but for what the program itself changes."""
+    for change in changes(captured.guards.reads):
+        if not any(map(change.slot.is_same_place, captured.written)):
+            yield change
+
+
+def _may_open(leaf: object, size: Any, others: list[Any]) -> bool:
+    if None in others:
+        return True
+    different = len({other for other in others if other != size})
+    return different >= (TEXTS_KEPT if isinstance(leaf, str) else 1)
+
+
+def _open_positions(sizes: Sizes) -> frozenset[Position]:
+    return frozenset(
+        (k, d) for k, shape in enumerate(sizes) for d, size in enumerate(shape) if size is None
     )
+
+
+def _with_open(sizes: Sizes, opened: Iterable[Position]) -> Sizes:
+    chosen = set(opened)
+    return tuple(
+        tuple(None if (k, d) in chosen else size for d, size in enumerate(shape))
+        for k, shape in enumerate(sizes)
+    )
+
+
+def _groups(known: frozenset[Position], new: frozenset[Position]) -> Iterator[frozenset[Position]]:
+    """What to try to open together: what was open before, then one after the other.
+
+    Where there are many, all sizes of a leaf are tried together.
+    """
+    if known:
+        yield known
+    if len(new) <= MOST_TRIALS:
+        yield from (frozenset({position}) for position in sorted(new))
+        return
+    for leaf in sorted({k for k, _ in new}):
+        yield frozenset((k, d) for k, d in new if k == leaf)

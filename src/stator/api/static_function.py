@@ -21,7 +21,7 @@ from stator.api.concrete import (
     observed_program,
 )
 from stator.api.entries import MISS
-from stator.api.program_cache import EntryTable, ProgramCache
+from stator.api.program_cache import PROGRAMS_KEPT, EntryTable, ProgramCache
 from stator.api.signature import Signature, signature_of
 from stator.api.source_function import SourceFunction, Specs
 from stator.api.specializer import Specializer
@@ -126,6 +126,7 @@ class StaticFunction(Generic[Parameters, Result]):
             self._source, input_spec, self._cache, strategy=build_strategy, backend=backend
         )
         self._entries = EntryTable()
+        self._captures = 0
         self._eager: dict[tuple[Any, ...], Fallback] = {}  # calls that could not be captured
         self._lock = ForkSafeLock()
         self._observation: Observation | None = None
@@ -280,11 +281,20 @@ class StaticFunction(Generic[Parameters, Result]):
                 made = self._specializer.size_fallback(
                     args, kwargs, signature, violated, exact=exact
                 )
-            self._cache.add(made)
-            LOGGER.info("%s was captured because %s", self.__qualname__, made.reason)
-            if len(self._cache) == CAPTURE_LIMIT:
-                self._warn(made.reason)
+            self._keep(made)
             return made
+
+    def _keep(self, made: ConcreteProgram) -> None:
+        """Keep a new program, and drop those that it makes superfluous or that are not used."""
+        self._cache.add(made)
+        self._captures += 1
+        dropped = (*self._specializer.superseded(made), *self._cache.unused())
+        if dropped:
+            self._cache.drop(dropped)
+            self._entries.clear()
+        LOGGER.info("%s was captured because %s", self.__qualname__, made.reason)
+        if self._captures == CAPTURE_LIMIT:
+            self._warn(made.reason)
 
     def _capture_or_refuse(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: Signature
@@ -294,20 +304,29 @@ class StaticFunction(Generic[Parameters, Result]):
             return self._capture(args, kwargs, signature)
         if signature.key in self._eager:
             return None
+        if self._captures >= PROGRAMS_KEPT:
+            problem = f"it has been captured {PROGRAMS_KEPT} times"
+            self._run_eagerly(signature, Fallback(self.__name__, None, problem), problem)
+            return None
         try:
             return self._capture(args, kwargs, signature)
         except (ConversionError, CaptureError) as error:
             fallback = Fallback(self.__name__, error.at, error.problem)
-            if fallback not in self._eager.values():
-                warn_caller(f"{self.__name__} runs eagerly, as full_graph=False allows: {error}")
-            self._eager[signature.key] = fallback
-            LOGGER.info("%s runs eagerly: %s", self.__qualname__, error.problem)
+            self._run_eagerly(signature, fallback, str(error))
             return None
+
+    def _run_eagerly(self, signature: Signature, fallback: Fallback, why: str) -> None:
+        """Calls like this one run eagerly from now on; each cause is told once."""
+        if fallback not in self._eager.values():
+            warn_caller(f"{self.__name__} runs eagerly, as full_graph=False allows: {why}")
+        self._eager[signature.key] = fallback
+        LOGGER.info("%s runs eagerly: %s", self.__qualname__, fallback.reason)
 
     def _warn(self, reason: str) -> None:
         warn_caller(
             f"{self.__name__} has been captured {CAPTURE_LIMIT} times; the last time because "
-            f"{reason}. Pass what changes as a tensor, or give an input_spec."
+            f"{reason}. Pass what changes as a tensor, or give an input_spec. At most "
+            f"{PROGRAMS_KEPT} programs are kept."
         )
 
     # ---- looking inside

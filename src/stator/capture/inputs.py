@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
@@ -13,6 +13,7 @@ from stator.capture.recorder import Recorder
 from stator.program import structure as shape
 from stator.program.ir import InputFacts, Value
 from stator.program.structure import Structure
+from stator.program.types import NumberType, TextType, Type
 from stator.values.containers import (
     DATACLASS,
     LIST,
@@ -25,6 +26,7 @@ from stator.values.containers import (
 )
 from stator.values.staged import StagedList
 from stator.values.structures import node_of
+from stator.values.symbolic import CapturedText
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,25 @@ class TensorSpec:
     is_parameter: bool = False
 
 
+ScalarKind = Literal["int", "float", "bool", "str"]
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A Python number or string among the arguments that may be any of its type."""
+
+    kind: ScalarKind
+    name: str | None = None
+
+    @property
+    def type(self) -> Type:
+        """What the program calls it."""
+        return TextType() if self.kind == "str" else NumberType(self.kind)
+
+
+SPEC_TYPES = (TensorSpec, ScalarSpec)
 FIELDS = dataclasses.replace(
-    DATACLASS, covers=lambda cls: DATACLASS.covers(cls) and cls is not TensorSpec
+    DATACLASS, covers=lambda cls: DATACLASS.covers(cls) and cls not in SPEC_TYPES
 )
 GIVEN = Containers(
     TUPLE, dataclasses.replace(LIST, like=lambda _, items: StagedList(items)), PLAIN_DICT, FIELDS
@@ -72,7 +91,7 @@ class Argument:
 
 
 class InputReader:
-    """Builds symbolic arguments from a tree with `TensorSpec` leaves."""
+    """Builds symbolic arguments from a tree whose leaves are specs, or values that stay fixed."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
@@ -91,6 +110,8 @@ class InputReader:
     def _one(self, value: object, path: Path) -> tuple[Structure, Any]:
         if isinstance(value, TensorSpec):
             return self._tensor(value, path)
+        if isinstance(value, ScalarSpec):
+            return self._scalar(value, path)
         entry = GIVEN.of(value)
         if entry is not None and (entry is not FIELDS or _holds_specs(value)):
             return self._container(entry, value, path)
@@ -130,7 +151,16 @@ class InputReader:
         self.values.append(value)
         return shape.Leaf(len(self.values) - 1), tensor
 
-    def _name(self, spec: TensorSpec, path: tuple[Any, ...]) -> str:
+    def _scalar(self, spec: ScalarSpec, path: tuple[Any, ...]) -> tuple[Structure, Any]:
+        value = self.recorder.new_value(spec.type)
+        value.name = self._name(spec, path)
+        self.values.append(value)
+        structure = shape.Leaf(len(self.values) - 1)
+        if spec.kind == "str":
+            return structure, CapturedText(value)
+        return structure, self.recorder.number(spec.kind, value)
+
+    def _name(self, spec: TensorSpec | ScalarSpec, path: tuple[Any, ...]) -> str:
         taken = {value.name for value in self.values}
         name = spec.name or "_".join(["arg", *map(str, path[1:])])
         while name in taken:
@@ -139,4 +169,4 @@ class InputReader:
 
 
 def _holds_specs(tree: object) -> bool:
-    return any(isinstance(leaf, TensorSpec) for leaf in GIVEN.leaves(tree))
+    return any(isinstance(leaf, SPEC_TYPES) for leaf in GIVEN.leaves(tree))

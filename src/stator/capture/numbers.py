@@ -139,6 +139,10 @@ SIGNS = {
 
 def in_words(fact: sympy.Basic, names: dict[sympy.Symbol, str]) -> str:
     """A fact about sizes as Python would write it."""
+    if isinstance(fact, sympy.Or | sympy.And):
+        word = " or " if isinstance(fact, sympy.Or) else " and "
+        parts = sorted(fact.args, key=lambda part: (part.args[-1].is_number, str(part)))
+        return word.join(in_words(part, names) for part in parts)
     words = {symbol: sympy.Symbol(name) for symbol, name in names.items()}
     sign = SIGNS.get(type(fact))
     if sign is None:

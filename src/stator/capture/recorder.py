@@ -20,6 +20,7 @@ import sympy
 import torch
 
 from stator.capture.block_writer import BlockWriter
+from stator.capture.broadcasting import examples_for
 from stator.capture.errors.boundary import internal
 from stator.capture.errors.eager_errors import eager_error
 from stator.capture.fake_rules import FAKE_RULES
@@ -27,7 +28,8 @@ from stator.capture.journal import Journal
 from stator.capture.literals import literal_arg
 from stator.capture.numbers import NUMBER_FUNCTIONS, NumberBuilder, in_words
 from stator.capture.provenance import Provenance
-from stator.capture.scope import Attempt
+from stator.capture.reshaping import is_made_here, reshape_in_place
+from stator.capture.scope import Attempt, Mark
 from stator.capture.size_words import question_in_words, size_in_words
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
 from stator.capture.torch_ops import IN_PLACE, REFUSED_OPS, RESHAPED, op_name
@@ -90,6 +92,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.errors: dict[str, type] = {}  # the classes of exceptions that users wrote
         self.carried: dict[Value, Location | None] = {}  # by loops: where these stand
         self.provenance = Provenance()
+        self._learned: list[tuple[int, sympy.Basic]] = []  # by the number of ops at the time
 
     def apply(self, variant: Union, function: Callable[[Any], Any]) -> Any:
         """`function` of whichever alternative of `variant` a run has."""
@@ -151,6 +154,10 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.stored_tensors[name] = tensor
         self._lifted[tensor] = value
         return value
+
+    def adopt(self, tensor: torch.Tensor, value: Value) -> None:
+        """`tensor`, a real one, is an input of the program wherever it is met."""
+        self._lifted[tensor] = value
 
     def new_tensor(
         self,
@@ -314,40 +321,24 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         args, kwargs = examples
         if name in RANK_DEPENDS_ON_ONE:
             self._demand_no_ones(args)
-        if name in RESHAPED and self._is_made_here(args[0]):
-            return self._reshape(func, name, program_args, examples)
-        result = self._run_fake(func, name, args, kwargs)
+        if name in RESHAPED and is_made_here(self, args[0]):
+            return reshape_in_place(self, func, name, program_args, examples)
+        result = self._described(func, name, args, kwargs)
         if name == "aten::lift_fresh":  # a literal in user code: each run gets a copy of its own
             name = "aten::clone"
         result = self._unaliased(func, args, result)
         self._record(func, name, program_args, program_kwargs, result)
         return result
 
-    def _is_made_here(self, tensor: torch.Tensor) -> bool:
-        """Is `tensor` the result of an op of the block that is being written?"""
-        value = self.scope.tensors.get(tensor)
-        return any(value is result for op in self.scope.block.ops for result in op.results)
-
-    def _reshape(self, func: Any, name: str, given: tuple[Arg, ...], examples: Arguments) -> Any:
-        """A new shape in place: from here on the tensor is another value, over the same memory.
-
-        NOTE: the value that it was keeps its shape, by which sizes of the program are defined.
-        """
-        args, kwargs = examples
-        view = RESHAPED[name]
-        was_empty = any(size == 0 for size in args[0].shape if isinstance(size, int))
-        if view is None and not was_empty:
-            raise UnsupportedCall(f"`{name}` of a tensor that is not empty", at=current_place(),
-                                  fix="make a new tensor")  # fmt: skip
-        with self.quiet():
-            result = func(*args, **kwargs)
-        value = self.new_value(self.tensor_type(result))
-        if view is None:
-            self.emit("aten::new_empty", (given[0], self.arg(list(result.shape))), [value])
-        else:
-            self.emit(view, given, [value])
-        self.bind(args[0], value)
-        return result
+    def _described(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:
+        """What the op gives; sizes that may be 1 broadcast."""
+        with self.quiet(), self.fake:
+            args, kwargs = examples_for(self, func, name, (args, kwargs))
+        result = self._run_fake(func, name, args, kwargs)
+        tensors = [one for one in tree_leaves(result) if isinstance(one, torch.Tensor)]
+        if not self.sizes.settle_quotients([size for one in tensors for size in one.shape]):
+            return result
+        return self._run_fake(func, name, args, kwargs)
 
     def _demand_no_ones(self, args: Any) -> None:
         """Library code squeezes: the rank is known only if no open size is 1."""
@@ -470,6 +461,21 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         condition = NumberBuilder(self).build(fact, "bool")
         names = {symbol: size_in_words(self, symbol) for symbol in fact.free_symbols}
         self.emit("stator::demand", (condition, f"this needs {in_words(fact, names)}"))
+
+    def note_learned(self, fact: sympy.Basic) -> None:
+        """`fact`, demanded just now, has become part of what the sizes are."""
+        self._learned.append((len(self.scope.block.ops), fact))
+
+    def rewind(self, mark: Mark) -> None:
+        """Drop everything recorded since `mark`, but for checks of what the sizes are by now."""
+        super().rewind(mark)
+        if mark.scope is not self.scope or self.depth:
+            return
+        dropped = [fact for count, fact in self._learned if count > mark.ops]
+        self._learned = [entry for entry in self._learned if entry[0] <= mark.ops]
+        for fact in dropped:
+            self.demand(fact)
+            self.note_learned(fact)
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
         """The error for Python code that asks what only a run knows."""

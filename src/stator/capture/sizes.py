@@ -11,17 +11,23 @@ instead), so replacements, ranges and axioms are learned at the top block only; 
 their own list of facts.
 
 Private torch API, checked on torch 2.13 and 2.11: ShapeEnv.evaluate_expr,
-guard_or_defer_runtime_assert, _maybe_guard_rel, _maybe_evaluate_static.
+guard_or_defer_runtime_assert, _maybe_guard_rel, _maybe_evaluate_static, _set_replacement.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import sympy
 import torch
 
-from stator.torch_private.symbols import GuardOnDataDependentSymNode, ShapeEnv, evaluate
+from stator.torch_private.symbols import (
+    GuardOnDataDependentSymNode,
+    ShapeEnv,
+    evaluate,
+    functions,
+)
 
 
 class SizeRecorder(Protocol):
@@ -35,6 +41,9 @@ class SizeRecorder(Protocol):
 
     def demand(self, fact: sympy.Basic) -> None:
         """The program goes on only where `fact` holds."""
+
+    def note_learned(self, fact: sympy.Basic) -> None:
+        """`fact`, demanded just now, has become part of what the sizes are."""
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
         """The error for Python code that asks what only a run knows."""
@@ -53,6 +62,57 @@ class Sizes(ShapeEnv):
         self.asked: list[sympy.Basic] = []  # what the op at hand wanted to know
         self.flipped: frozenset[sympy.Basic] = frozenset()  # answered the other way, in a retry
         self._to_learn: list[sympy.Basic] = []
+        self.broadcast: dict[frozenset[Any], torch.SymInt] = {}  # what sizes broadcast to
+        self._parts: dict[sympy.Symbol, frozenset[Any]] = {}  # a size that came of broadcasting
+
+    def add_broadcast(self, size: torch.SymInt, parts: frozenset[Any]) -> None:
+        """`size` is what the sizes `parts` broadcast to."""
+        self.broadcast[parts] = size
+        self._parts[size.node.expr] = parts
+
+    def parts_of(self, size: Any) -> frozenset[Any]:
+        """The sizes that have broadcast to `size`; itself if there are none."""
+        return self._parts.get(size, frozenset({size}))
+
+    def is_known(self, fact: Any) -> bool:
+        """Has `fact` been checked already?"""
+        return self._known(fact)
+
+    def add_fact(self, fact: Any) -> None:
+        """`fact` is checked from here on, in this block."""
+        self.facts[-1].add(fact)
+
+    def settle(self, expression: Any) -> bool:
+        """If a size of broadcasting is compared with one that it came of, they must be equal.
+
+        Does that tell more of `expression`? Code that compares them takes it for granted.
+        """
+        found = False
+        if self.recorder is None or self.recorder.depth:
+            return found
+        symbols = expression.free_symbols
+        for size in [symbol for symbol in symbols if symbol in self._parts]:
+            for part in [part for part in self._parts[size] if part in symbols]:
+                fact = sympy.Eq(size, part)
+                if self.replace(fact) != sympy.true and not self._known(fact):
+                    self.facts[-1].add(fact)
+                    for other in self._parts[size] - {part}:
+                        wanted = sympy.Or(sympy.Eq(other, part), sympy.Eq(other, 1))
+                        self.recorder.demand(wanted)
+                        self.recorder.note_learned(wanted)
+                    self._set_replacement(size, self.replace(part), "broadcasting")
+                    found = True
+        return found
+
+    def settle_quotients(self, sizes: Sequence[int | torch.SymInt]) -> bool:
+        """`settle`, for the sizes of results: where they divide one size by the other."""
+        found = False
+        if self._parts:
+            for size in sizes:
+                if isinstance(size, torch.SymInt):
+                    for part in size.node.expr.atoms(*QUOTIENTS):
+                        found = self.settle(part) or found
+        return found
 
     def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> Any:
         """A new int, which counts as data until it is made a size."""
@@ -88,6 +148,9 @@ class Sizes(ShapeEnv):
     ) -> bool:
         """What is known of `orig_expr`; where nothing is, it is demanded and taken to hold."""
         known = evaluate(self, orig_expr)
+        if known is None and self._parts and self.settle(orig_expr):
+            orig_expr = self.replace(orig_expr)
+            known = evaluate(self, orig_expr)
         if known is not None:
             return bool(known)
         if not self._known(orig_expr):
@@ -103,6 +166,10 @@ class Sizes(ShapeEnv):
     def _answer(self, question: object) -> Any:
         """The answer to `question` at typical sizes, remembered as it must be."""
         recorder = self.recorder
+        if self._parts and self.settle(question):
+            question = self.replace(question)
+            if question in (sympy.true, sympy.false):
+                return question
         inside_op = recorder is not None and recorder.dispatching is not None
         if not _is_condition(question) or self._only_a_run_knows(question, inside_op):
             assert recorder is not None
@@ -158,6 +225,7 @@ class Sizes(ShapeEnv):
         if self.recorder.depth == 0:
             for fact in facts:
                 super()._maybe_guard_rel(fact)
+                self.recorder.note_learned(fact)
 
     def forget(self, facts: set[sympy.Basic]) -> None:
         """Go back to `facts`: the op that asked has failed."""
@@ -171,6 +239,8 @@ class Sizes(ShapeEnv):
             return False
         return all(_is_zero_one_atom(atom) for atom in _relations(question))
 
+
+QUOTIENTS = (functions.FloorDiv, functions.CleanDiv, functions.Mod, functions.PythonMod)
 
 # Ops whose result has another rank when a size is 1: there the question is not about layout alone.
 RANK_DEPENDS_ON_ONE = frozenset({

@@ -110,7 +110,7 @@ class DemandViolated(InputError, ValueError):
         self, problem: str, *, at: Location | None = None, before_running: bool = False
     ) -> None:
         super().__init__(problem, at=at)
-        self.before_running = before_running  # nothing else of the program had run yet
+        self.before_running = before_running  # nothing that can be seen had run yet
 
 
 class UnknownOption(InputError, AttributeError, ValueError):

@@ -49,6 +49,7 @@ from stator.state.effects import (
 from stator.state.guards import Guards
 from stator.state.host_calls import HostCall
 from stator.state.live_state import AnySlot, install
+from stator.state.live_tensors import generalized
 from stator.state.session import Session
 from stator.torch_private.dispatch import (
     enable_python_dispatcher,
@@ -58,9 +59,9 @@ from stator.torch_private.dispatch import (
 from stator.torch_private.fake import LOGGER_NAME, FakeTensor
 from stator.torch_private.modules import no_parametrization_cache
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.symbolic import Diverged
+from stator.values.symbolic import CapturedText, Diverged
 
-SYMBOLIC = (torch.SymInt, torch.SymFloat, FakeTensor)
+SYMBOLIC = (torch.SymInt, torch.SymFloat, CapturedText, FakeTensor)
 Listening = Callable[[Recorder], AbstractContextManager[None]]  # adds a listener
 ONE_AT_A_TIME = ForkSafeLock()  # torch's pre-dispatch slot is shared between threads
 
@@ -139,6 +140,8 @@ def _attempt(function: Staged, *given: Staged) -> CaptureResult | FailedCapture:
         if not isinstance(log, EffectRecorder) or log.kept is None:
             raise
         return FailedCapture(error, log.kept)
+    finally:
+        session.recorder.sizes.recorder = None  # torch keeps the sizes of captures for a while
 
 
 def _trace(
@@ -196,10 +199,11 @@ def _trace(
         drop_notes(recorder.scope.block)
     program = _program(session, name, inputs, structure)
     session.reads.read_tensors(recorder.stored_tensors)
+    stored = tuple(recorder.stored_tensors.values())
     return CaptureResult(
         program, recorder.stored_tensors, effects,
         results.classes | notes.classes | session.host_classes,
-        Guards(session.reads.all()),
+        Guards(generalized(session.reads, session.replaced, stored)),
         tuple(session.decisions),
         recorder.errors, live, written, given, session.hooked_modules, tuple(notes.effects),
         tuple(session.host_calls),

@@ -16,16 +16,18 @@ import torch
 
 from stator.capture.recorder import Recorder
 from stator.program.ir import InputFacts, Value
-from stator.program.types import NumberKind, NumberType
+from stator.program.types import NumberKind, NumberType, TextType
 from stator.state.live_lists import ListSlot, install_list, list_slot_for
+from stator.state.live_tensors import ReplacedSlot, install_tensor
 from stator.state.live_trees import TreeSlot, install_tree, tree_slot_for
 from stator.state.session import Session
 from stator.state.slots import Slot
+from stator.values.symbolic import CapturedText
 
 KINDS: dict[type, NumberKind] = {int: "int", float: "float"}  # a bool has two programs at most
 
 
-AnySlot = Slot | ListSlot | TreeSlot
+AnySlot = Slot | ListSlot | TreeSlot | ReplacedSlot
 
 
 def has_open_list(slot: AnySlot) -> bool:
@@ -37,9 +39,11 @@ def slot_for(slot: AnySlot, known: Sequence[AnySlot]) -> AnySlot | None:
     """`slot` with the sizes that have stayed the same; None if what it holds cannot be an input."""
     if isinstance(slot, ListSlot):
         return list_slot_for(slot, [other for other in known if isinstance(other, ListSlot)])
+    if isinstance(slot, ReplacedSlot):
+        return slot if isinstance(slot.read(), torch.Tensor) else None
     place = slot.place if isinstance(slot, TreeSlot) else slot
     value = place.read()
-    if type(value) in KINDS:
+    if type(value) in KINDS or type(value) is str:
         return Slot(slot.owner, slot.key)
     if not isinstance(value, torch.Tensor):
         del value
@@ -69,6 +73,9 @@ def install(session: Session, slots: Sequence[AnySlot], values: list[Value]) -> 
         if isinstance(slot, TreeSlot):
             install_tree(session, slot, values)
             continue
+        if isinstance(slot, ReplacedSlot):
+            install_tensor(session, slot, values)
+            continue
         content = slot.read()
         session.provenance.add_external(slot.owner)
         session.note(slot.owner)  # the journal puts it back
@@ -81,6 +88,9 @@ def install(session: Session, slots: Sequence[AnySlot], values: list[Value]) -> 
 
 
 def _input(recorder: Recorder, slot: Slot, content: object) -> tuple[object, Value]:
+    if isinstance(content, str):
+        value = recorder.new_value(TextType())
+        return CapturedText(value), value
     if not isinstance(content, torch.Tensor):
         value = recorder.new_value(NumberType(KINDS[type(content)]))
         return recorder.number(KINDS[type(content)], value), value

@@ -21,7 +21,7 @@ from stator.torch_private.checks import (
     plain_guard_manager,
 )
 
-Sizes = Sequence[Sequence[int | None]]
+Sizes = Sequence[Sequence[int | str | None]]
 
 # the number of the last write to a dict, which no other write has
 version_of: Callable[[dict[Any, Any]], int] = dict_version

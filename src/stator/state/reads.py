@@ -19,6 +19,7 @@ import torch
 from stator.capture.provenance import Provenance
 from stator.frames import current_place
 from stator.location import Location
+from stator.state.read_results import ANY, SCALARS, Contents, contents, tensor_facts, unchanged
 from stator.state.replaced import original_of
 from stator.state.snapshot import FUNCTION_PARTS, class_dicts
 from stator.torch_private import modules
@@ -27,10 +28,8 @@ from stator.values.contents import state_of
 from stator.values.staged import Columns, StagedList
 from stator.values.union import Union
 
-SCALARS = (bool, int, float, complex, str, bytes, type(None))
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool, Union)
 _MISSING = object()
-_ANY = object()  # in place of what the program reads again on every run
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +46,9 @@ class Read:
     names: tuple[str, ...] = ()  # of the parts, where it has several
     is_kind: bool = False  # it says whether a place still holds what it held, in kind
     place: Location | None = None  # the line that read it first
+    holder: Any = None  # a dict, cell or object that has what was read
+    key: Any = None  # its name there; None where the parts of `expected` have names of their own
+    keys: int = 0  # how many of the parts are keys of a dict, or members of a set
 
     def is_unchanged(self) -> bool:
         """Does it give the same now?"""
@@ -94,7 +96,8 @@ class ReadLog:
             what = f"{obj.__name__ if isinstance(obj, type) else type(obj).__name__}.{name}"
             self._watch((id(obj), "attribute", name),
                         lambda: original_of(getattr(obj, name, _MISSING)), value, what,
-                        _attribute_dicts(obj, name), obj)  # fmt: skip
+                        _attribute_dicts(obj, name), obj,
+                        holder=_holder(obj, name), name=name)  # fmt: skip
             self.provenance.add_external(value)
         else:
             self._read_descriptor(obj, name)
@@ -163,11 +166,14 @@ class ReadLog:
             self.read_attribute(owner, str(key), value)
         elif (
             self.provenance.is_external(obj)
+            and not isinstance(obj, StagedList)
             and isinstance(key, SCALARS)
             and not self._is_new(obj, key, value)
         ):
             dicts = (obj,) if type(obj) is dict else None
-            self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]", dicts)
+            if type(obj) is not tuple:  # it cannot change
+                self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]",
+                            dicts, holder=obj if dicts else None, name=key)  # fmt: skip
             self.provenance.add_external(value)
 
     def watch(self, obj: Any, key: Any, read: Callable[[], Any], value: Any, what: str) -> None:
@@ -204,9 +210,10 @@ class ReadLog:
         own = vars(module)
         if self.provenance.is_external(module) and own:
             pick = operator.itemgetter(*own)
+            expected = self._without_live(_picked(own, pick).items)
             self._reads.setdefault((id(module), "attributes"), Read(
-                f"{type(module).__name__}.", lambda: _picked(own, pick), _picked(own, pick),
-                (own,), module, names=tuple(own),
+                f"{type(module).__name__}.", lambda: _picked(own, pick), expected,
+                (own,), module, names=tuple(own), holder=module,
             ))  # fmt: skip
 
     def read_global_hooks(self) -> None:
@@ -224,17 +231,23 @@ class ReadLog:
         owner = self.provenance.owner_of(obj)
         if owner is not obj:
             self._read_attributes(owner)
-        if isinstance(obj, StagedList) and obj.columns is not None:
+        if isinstance(obj, StagedList):
             return  # it represents one whose contents were read when it was first seen
         if self.provenance.is_external(obj) and id(obj) not in self._live_contents:
             dicts = (obj,) if type(obj) is dict else None
             items = contents(obj).items
-            expected = Contents(tuple(_ANY if id(item) in self._live else item for item in items))
+            expected = self._without_live(items)
             for item in items:
                 if not self._is_new(obj, None, item):
                     self.provenance.add_external(item)
             what = f"what a {type(obj).__name__} holds"
-            self._watch((id(obj), "contents"), lambda: contents(obj), expected, what, dicts)
+            keys = len(items) if isinstance(obj, set) else len(items) // 2 if dicts else 0
+            self._watch((id(obj), "contents"), lambda: contents(obj), expected, what, dicts,
+                        holder=obj if dicts else None, keys=keys)  # fmt: skip
+
+    def _without_live(self, items: tuple[Any, ...]) -> Contents:
+        """`items`, with a mark for each that every run reads again."""
+        return Contents(tuple(ANY if id(item) in self._live else item for item in items))
 
     def _read_attributes(self, obj: object) -> None:
         """All attributes of `obj` were looked at, by its `__dict__`."""
@@ -254,7 +267,8 @@ class ReadLog:
         if not self._is_new(names, name, value):
             self._watch((id(names), "global", name),
                         lambda: names.get(name, vars(builtins).get(name, _MISSING)), value,
-                        f"global {name}", (names, vars(builtins)), place=place)  # fmt: skip
+                        f"global {name}", (names, vars(builtins)), place=place,
+                        holder=names if name in names else None, name=name)  # fmt: skip
             if name in names:
                 self.provenance.add_external(value)
 
@@ -263,8 +277,9 @@ class ReadLog:
         value = cell_contents(cell)
         if value is not _MISSING and not self._is_new(cell, "cell", value):
             self._watch(
-                (id(cell), "cell", name), lambda: cell_contents(cell), value, f"variable {name}"
-            )
+                (id(cell), "cell", name), lambda: cell_contents(cell), value, f"variable {name}",
+                holder=cell, name="cell",
+            )  # fmt: skip
             self.provenance.add_external(value)
 
     def read_slot(self, obj: Any, key: Any, value: Any) -> None:
@@ -296,11 +311,18 @@ class ReadLog:
         dicts: tuple[dict[Any, Any], ...] | None = None,
         owner: object = None,
         place: Location | None = None,
+        *,
+        holder: object = None,
+        name: object = None,
+        keys: int = 0,
     ) -> None:
         """Keep a first read, unless it gave what this very capture has put there."""
         if key not in self._reads and not self._is_of_the_capture(value):
             at = place or current_place()
-            self._reads[key] = Read(what, again, value, dicts, owner, place=at)
+            self._reads[key] = Read(
+                what, again, value, dicts, owner,
+                place=at, holder=holder, key=name, keys=keys,
+            )  # fmt: skip
 
     def _is_new(self, obj: object, key: object, value: object) -> bool:
         """Has this capture put `value` into `obj`, under `key` or, as with None, anywhere?"""
@@ -337,52 +359,18 @@ class ReadLog:
             if kind == "attribute" and name == [key]
         )
 
+    def reads_of(self, obj: object) -> tuple[str, ...]:
+        """The kinds of reads that were made of `obj` itself."""
+        return tuple(key[1] for key in self._reads if key[0] == id(obj))
+
+    def without(self, objects: Sequence[object]) -> tuple[Read, ...]:
+        """Everything that was read, in order, but for what was read of `objects` themselves."""
+        left_out = set(map(id, objects))
+        return tuple(read for key, read in self._reads.items() if key[0] not in left_out)
+
     def all(self) -> tuple[Read, ...]:
         """Everything that was read, in order."""
         return tuple(self._reads.values())
-
-
-@dataclass(frozen=True)
-class Contents:
-    """What a container holds: the very objects, in order."""
-
-    items: tuple[Any, ...]
-
-
-def contents(obj: Any) -> Contents:
-    """The items of a list, the keys and values of a dict, the members of a set."""
-    if isinstance(obj, Mapping):
-        return Contents((*obj, *obj.values()))
-    return Contents(tuple(sorted(obj, key=repr)) if isinstance(obj, set) else tuple(obj))
-
-
-def unchanged(now: Any, expected: Any) -> bool:
-    """Would the captured run have gone the same way with `now`?"""
-    if now is expected or expected is _ANY:
-        return True
-    if isinstance(expected, Contents):
-        new, old = now.items, expected.items
-        same = len(new) == len(old) and all(map(operator.is_, new, old))  # most often, and fast
-        return same or (len(new) == len(old) and all(map(unchanged, new, old)))
-    if isinstance(expected, float | complex):
-        return type(now) is type(expected) and repr(now) == repr(expected)  # 0.0 is not -0.0
-    if isinstance(expected, SCALARS):
-        return type(now) is type(expected) and bool(now == expected)
-    if isinstance(expected, torch.device):
-        return bool(now == expected)
-    if type(expected) is tuple:
-        return type(now) is tuple and unchanged(Contents(now), Contents(expected))
-    return isinstance(expected, types.MethodType) and now == expected
-
-
-def tensor_facts(tensor: torch.Tensor) -> Contents:
-    """What a capture knows of a stored tensor."""
-    facts = (type(tensor), tensor.dtype, tensor.device, tensor.requires_grad, tensor.layout)
-    return Contents((*facts, *tensor.shape, *_strides(tensor)))
-
-
-def _strides(tensor: torch.Tensor) -> tuple[int, ...]:
-    return tensor.stride() if tensor.layout is torch.strided else ()
 
 
 def cell_contents(cell: types.CellType) -> Any:
@@ -461,6 +449,14 @@ def _tables(module: torch.nn.Module, name: str) -> Sequence[dict[object, object]
         if name in table:
             break
     return tables
+
+
+def _holder(obj: object, name: str) -> Any:
+    """The object or the table of a module that has `name`; None if its class has it."""
+    if name in getattr(obj, "__dict__", ()) and not isinstance(obj, type):
+        return obj
+    tables = modules.tables(obj) if isinstance(obj, torch.nn.Module) else ()
+    return next((table for table in tables if name in table), None)
 
 
 def _item(obj: Any, key: Any) -> Any:

@@ -56,6 +56,7 @@ class Session:
         self.decisions = Decisions()
         self.stand_ins = StandIns(self.provenance)
         self.state_inputs = StateInputs()
+        self.replaced: list[torch.Tensor] = []  # those in places that every run reads again
         self.effect_log: EffectLog | None = None
         self.host_calls: list[Any] = []  # `state.host_calls.HostCall`, by number
         self.host_classes: dict[str, type] = {}  # of records among their arguments

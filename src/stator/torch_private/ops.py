@@ -14,6 +14,7 @@ __all__ = [
     "data_of",
     "find_overload",
     "has_composite_kernel",
+    "is_pointwise",
     "is_registered",
     "pad_packed",
     "parse_schema",
@@ -27,6 +28,11 @@ pad_packed = torch._VF._pad_packed_sequence  # the op behind `pad_packed_sequenc
 def schema(op: OpOverload) -> FunctionSchema:
     """The schema of an op."""
     return op._schema
+
+
+def is_pointwise(op: OpOverload) -> bool:
+    """Does it give, for each element of its broadcast arguments, one of its result?"""
+    return torch.Tag.pointwise in op.tags
 
 
 def parse_schema(text: str) -> FunctionSchema:

@@ -52,5 +52,5 @@ def test_the_size_of_an_attribute_goes_by_the_attribute():
 
     static = stator.to_static(f)
     with pytest.raises(stator.StatorError) as caught:
-        static(torch.tensor([1.0, -1.0]))
-    assert caught.value.problem == "this needs box.held.shape[0] == 2"
+        static(torch.tensor([1.0, -1.0, 1.0]))
+    assert caught.value.problem == "this needs box.held.shape[0] == 1 or box.held.shape[0] == 3"

@@ -56,6 +56,16 @@ def is_removable(op: Op) -> bool:
     return row.raises(op) is Raises.NEVER
 
 
+def leaves_trace(op: Op) -> bool:
+    """Whether someone can tell that `op` has run; its blocks are not looked at.
+
+    It prints, writes, draws a random number, or calls Python.
+    """
+    row = row_of(op.name)
+    calls = row.kind in ("output", "gradient", "host") and op.name != "host::note"
+    return calls or row.mutates or row.random
+
+
 def is_pure(op: Op) -> bool:
     """Whether `op` writes nothing, draws no random number, and reads nothing but its arguments.
 

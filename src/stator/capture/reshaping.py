@@ -1,0 +1,75 @@
+"""Reshaping in place: `transpose_` and the like of a tensor that the current block has made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+import torch
+
+from stator.capture.scope import Scope
+from stator.capture.torch_ops import RESHAPED
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.program.ir import Arg, Value
+from stator.program.types import TensorType, Type
+
+
+class ValueRecorder(Protocol):
+    """What reshaping needs of the recorder."""
+
+    scope: Scope
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """Nothing is recorded inside."""
+
+    def new_value(self, kind: Type) -> Value:
+        """A value that nothing defines yet."""
+
+    def tensor_type(self, tensor: torch.Tensor) -> TensorType:
+        """The program's type of `tensor`."""
+
+    def emit(self, name: str, args: Sequence[Arg], results: Sequence[Value] = ()) -> Any:
+        """Record an op."""
+
+    def arg(self, value: object) -> Arg:
+        """The program's form of anything an op can be given."""
+
+    def bind(self, tensor: torch.Tensor, value: Value) -> None:
+        """`tensor` is `value` from here on."""
+
+
+def is_made_here(recorder: ValueRecorder, tensor: torch.Tensor) -> bool:
+    """Is `tensor` the result of an op of the block that is being written?"""
+    value = recorder.scope.tensors.get(tensor)
+    return any(value is result for op in recorder.scope.block.ops for result in op.results)
+
+
+def reshape_in_place(
+    recorder: ValueRecorder,
+    func: Any,
+    name: str,
+    given: tuple[Arg, ...],
+    examples: tuple[tuple[Any, ...], dict[str, Any]],
+) -> Any:
+    """A new shape in place: from here on the tensor is another value, over the same memory.
+
+    NOTE: the value that it was keeps its shape, by which sizes of the program are defined.
+    """
+    args, kwargs = examples
+    view = RESHAPED[name]
+    was_empty = any(size == 0 for size in args[0].shape if isinstance(size, int))
+    if view is None and not was_empty:
+        raise UnsupportedCall(f"`{name}` of a tensor that is not empty", at=current_place(),
+                              fix="make a new tensor")  # fmt: skip
+    with recorder.quiet():
+        result = func(*args, **kwargs)
+    value = recorder.new_value(recorder.tensor_type(result))
+    if view is None:
+        sizes = recorder.arg(list(result.shape))
+        recorder.emit("aten::new_empty", (given[0], sizes), [value])
+    else:
+        recorder.emit(view, given, [value])
+    recorder.bind(args[0], value)
+    return result
