@@ -54,10 +54,10 @@ def test_each_call_gives_a_list_of_its_own():
 
 
 def test_what_a_program_cannot_give_is_refused_by_its_text():
-    error = refusal(CaptureError, lambda x: {1, 2}, ONE)
+    error = refusal(CaptureError, lambda x: {"a": 1}.items(), ONE)
     assert error.problem == (
-        "a set leaves the program, which can give tensors, numbers, strings, None, and containers "
-        "of these"
+        "a dict_items leaves the program, which can give tensors, numbers, strings, None, and "
+        "containers of these"
     )
     assert error.fix == "return the tensors and numbers in it"
 
@@ -65,7 +65,7 @@ def test_what_a_program_cannot_give_is_refused_by_its_text():
 @pytest.mark.xfail(strict=True, reason="the place is that of the caller, not of the function")
 def test_the_refusal_points_into_the_function():
     def f(x):
-        return {1, 2}
+        return {"a": 1}.items()
 
     error = refusal(CaptureError, f, ONE)
     assert error.at is not None

@@ -54,8 +54,12 @@ MADE_AT_RUN_TIME = {
 # texts of a refused program that no example meets yet: take one off when you write its example
 WITHOUT_EXAMPLE = frozenset({
     "a view of a dict whose keys only a run knows is used as a set",
-    "the rest of an iterator is used after a loop or a search that took some of its items: only a "
-    "run knows how many",
+    "an argument is a list or a dict that the function also reaches by another name",
+    "an iterator that may have no end is listed",
+    "items of a … are taken inside a branch or a loop of the program that it may not have been "
+    "made in",
+    "library code takes items of the generator `…` one by one",
+    "library code is given a list with a … of the caller's",
     "items of a … of the caller's are taken: only the capture would take them, and no later call",
     "a host call cannot give a …",
     "`…` is called by each run, and a saved model cannot call Python",

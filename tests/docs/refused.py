@@ -8,6 +8,9 @@ from __future__ import annotations
 import array
 import collections
 import contextvars
+import copy
+import functools
+import itertools
 import queue
 import random
 import sys
@@ -19,7 +22,6 @@ import stator
 
 Pair = collections.namedtuple("Pair", "first second")
 TAGS = {"seen"}
-TABLE: dict[str, object] = {"seen": 1}
 COUNTS = array.array("i", [0])
 MAILBOX: queue.SimpleQueue[str] = queue.SimpleQueue()
 DEPTH: contextvars.ContextVar[int] = contextvars.ContextVar("depth")
@@ -36,7 +38,6 @@ class Doubled(torch.autograd.Function):
         return gradient * 2
 
 
-QUEUE = collections.deque([1])
 KEPT: dict[str, object] = {}
 
 
@@ -214,19 +215,8 @@ def number_for_python(x, y):
     return x.new_tensor(bytearray(int(y)))
 
 
-def set_returned(x, y):
-    return {int(y), 1}
-
-
 def numpy_returned(x, y):
     return numpy.sin(x.numpy())
-
-
-def next_in_a_branch(x, y):
-    items = iter([1, 2])
-    if y > 1:
-        return next(items)
-    return 0
 
 
 def identity(x, y):
@@ -254,17 +244,6 @@ def generator_twice(x, y):
 
     items = numbers()
     return sum(items) + sum(items)
-
-
-def callers_set(x, y):
-    TAGS.add("more")
-    return x
-
-
-def key_deleted_on_some_paths(x, y):
-    if y > 0:
-        del TABLE["seen"]
-    return x
 
 
 def printed_elsewhere(x, y):
@@ -416,16 +395,6 @@ def key_placed_by_path(x, y):
     return list(table)
 
 
-def library_takes_a_generator(x, y):
-    def parts():
-        n = 0
-        while n < y:
-            yield x * n
-            n += 1
-
-    return torch.cat(tuple(iter(parts())))
-
-
 def tuples_for_torch(x, y):
     kept = []
     while y > 0:
@@ -513,10 +482,6 @@ def deque_method(x, y):
     return queue[0]
 
 
-def deque_returned(x, y):
-    return collections.deque([x])
-
-
 def deque_of_unknown_length(x, y):
     return len(collections.deque([x], maxlen=int(y)))
 
@@ -541,12 +506,6 @@ def caught_exception_asked_late(x, y):
     except ValueError as error:
         kept = error
     return isinstance(kept, ValueError)
-
-
-def deque_of_a_module_grows(x, y):
-    if y > 1:
-        QUEUE.append(2)
-    return x
 
 
 def object_in_a_grown_list(x, y):
@@ -700,3 +659,96 @@ def generator_returned(x, y):
         yield x
 
     return items()
+
+
+def function_that_keeps_a_value(x, y):
+    doubled = x * 2
+    return lambda: doubled
+
+
+def endless_list(x, y):
+    return list(itertools.count())
+
+
+def generator_taken_in_a_branch(x, y):
+    doubled = (value * 2 for value in [1, 2])
+    if y > 1:
+        return next(doubled)
+    return 0
+
+
+def pairs_of_an_iterator_left_by_data(x, y):
+    items = iter([1, 2, 3, 4])
+    for first, second in zip(items, items, strict=False):
+        if first > y:
+            break
+    return first, second
+
+
+def library_given_a_maybe_key(x, y):
+    table = {"a": 1}
+    if y > 1:
+        table["b"] = 2
+    return copy.deepcopy(table)
+
+
+@functools.cache
+def _logged(number):
+    KEPT["last"] = 1
+    return number
+
+
+def cached_function_with_an_effect(x, y):
+    return _logged(int(y))
+
+
+def strict_zip(x, y):
+    return [a + b for a, b in zip(range(y), [1, 2], strict=True)]
+
+
+def filter_with_an_effect(x, y):
+    return list(filter(lambda value: KEPT.setdefault("all", value), [1, 2]))
+
+
+def iterator_of_a_function(x, y):
+    return list(iter(x.sum, 3.0))
+
+
+def every_second_of_an_iterator(x, y):
+    return list(itertools.islice(iter([1, 2, 3]), 0, None, 2))
+
+
+def iterator_used_after_chain(x, y):
+    items = iter([1, 2])
+    both = itertools.chain([0], items)
+    return list(items), list(both)
+
+
+def attributes_replaced(x, y):
+    box = Box()
+    box.__dict__ = {"x": x}
+    return box.x
+
+
+def iterator_made_in_a_branch(x, y):
+    items = iter([1])
+    if y > 1:
+        items = iter([2, 3])
+    return list(items)
+
+
+class Rows(list):
+    pass
+
+
+ROWS = Rows()
+
+
+def list_of_a_class_grows(x, y):
+    if y > 1:
+        ROWS.append(1)
+    return x
+
+
+class Box:
+    pass

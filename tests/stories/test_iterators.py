@@ -1,5 +1,6 @@
-"""Iterators are values: the position of one is state, and one of the caller's is not advanced."""
+"""Iterators of the caller's: every call moves them as far as eager code does."""
 
+import copy
 import itertools
 
 import pytest
@@ -7,9 +8,9 @@ import torch
 
 import stator
 from stator.errors import UnsupportedCall
+from tests.stories.story import Story, check
 
 X = torch.tensor([1.0, -2.0])
-KEPT = itertools.count(5)
 
 
 class Owner(torch.nn.Module):
@@ -159,50 +160,80 @@ TAKERS = [
 
 
 @pytest.mark.parametrize("taker", TAKERS, ids=lambda taker: taker.__name__)
-def test_an_iterator_of_the_callers_is_refused_before_an_item_is_taken(taker):
-    it = iter([10.0, 20.0, 30.0])
-    with pytest.raises(UnsupportedCall, match="make a list of it before the call") as caught:
-        stator.to_static(taker(it))(X)
-    assert caught.value.code == "ST204"
-    assert caught.value.at is not None
-    assert next(it) == 10.0
+def test_an_iterator_of_the_callers_moves_with_every_call(taker):
+    def make():
+        items = ["a", "b", "c", "d"] if taker is by_join else [10.0, 20.0, 30.0, 40.0]
+        it = iter(items)
+        return Story(taker(it), (X, X, X), lambda: list(copy.copy(it)))
+
+    check(make)
 
 
-def test_the_error_names_the_iterator():
-    words = (
-        "items of a count of the caller's are taken: only the capture would take them, and no "
-        "later call"
-    )
-    with pytest.raises(UnsupportedCall, match=words):
-        stator.to_static(lambda x: x + next(KEPT))(X)
-    assert next(KEPT) == 5
+ENDLESS = {
+    "count": lambda: itertools.count(5),
+    "cycle": lambda: itertools.cycle([1.0, 2.0, 3.0]),
+    "repeat": lambda: itertools.repeat(2),
+}
+
+
+@pytest.mark.parametrize("taker", [by_next, by_next_with_a_default, by_for, by_search])
+@pytest.mark.parametrize("maker", ENDLESS)
+def test_one_without_an_end_is_asked_by_each_run(maker, taker):
+    def make():
+        it = ENDLESS[maker]()
+        return Story(taker(it), (X, X, X), lambda: it.__reduce__()[1:] if maker == "count" else 0)
+
+    check(make)
+
+
+def test_one_without_an_end_in_a_branch_has_one_program():
+    def make():
+        ids = itertools.count(5)
+        return Story(lambda x: x + next(ids) if x.sum() > 0 else x, (X, -X, X, -X), lambda: ids)
+
+    check(make)
+    ids = itertools.count(5)
+    static = stator.to_static(lambda x: x + next(ids))
+    assert [float(static(X)[0]) for _ in range(4)] == [6.0, 7.0, 8.0, 9.0]
+    assert len(static.concrete_programs) == 1
 
 
 @pytest.mark.parametrize("owner", [Owner, OfATuple])
-def test_one_that_a_module_holds_is_refused(owner):
-    with pytest.raises(UnsupportedCall, match="of the caller's"):
-        stator.to_static(owner())(X)
+def test_one_that_a_module_holds_moves(owner):
+    def make():
+        module = owner()
+        return Story(module, (X, X, X), lambda: (module.ids, next(module.pair[0])))
+
+    check(make)
 
 
 def test_a_generator_of_the_callers_is_refused():
     numbers = (k for k in range(9))
-    with pytest.raises(UnsupportedCall, match="items of a generator"):
+    words = (
+        "items of a generator of the caller's are taken: only the capture would take them, and no "
+        "later call"
+    )
+    with pytest.raises(UnsupportedCall, match=words):
         stator.to_static(lambda x: x + next(numbers))(X)
+    assert next(numbers) == 0
 
 
 @pytest.mark.parametrize("wrap", [lambda it: it, lambda it: [it], lambda it: {"a": it}])
-def test_one_that_is_an_argument_is_refused(wrap):
+def test_one_that_is_an_argument_moves(wrap):
     def f(x, given):
         rows = given[0] if isinstance(given, list) else given
         rows = rows["a"] if isinstance(rows, dict) else rows
         for v in rows:
             x = x + v
+            if x.sum() > 0:
+                return x
         return x
 
-    it = iter([1.0, 2.0])
-    with pytest.raises(UnsupportedCall, match="make a list of it"):
-        stator.to_static(f)(X, wrap(it))
-    assert list(it) == [1.0, 2.0]
+    static = stator.to_static(f)
+    for start in (X, -X, X):
+        it, other = iter([1.0, 2.0, 3.0]), iter([1.0, 2.0, 3.0])
+        assert torch.equal(static(start, wrap(it)), f(start, wrap(other)))
+        assert list(it) == list(other)
 
 
 def test_one_that_is_not_advanced_is_a_value_like_any_other():
@@ -232,60 +263,3 @@ def test_one_with_a_next_of_the_users_own_is_advanced_by_every_call():
     counter = Counter()
     f = stator.to_static(lambda x: x + next(counter))
     assert [float(f(X)[0]) for _ in range(3)] == [2.0, 3.0, 4.0]
-
-
-def by_break(it, t):
-    for v in it:
-        if v > t:
-            break
-    return list(it)
-
-
-def by_a_search(it, t):
-    return any(v > t for v in it), list(it)
-
-
-def by_in_of_a_number(it, t):
-    return int(t) in it, list(it)
-
-
-@pytest.mark.parametrize("take", [by_break, by_a_search, by_in_of_a_number])
-@pytest.mark.parametrize(
-    "make", [iter, lambda items: map(abs, items), lambda items: (v for v in items), reversed]
-)
-def test_the_rest_of_an_iterator_that_a_run_has_left_is_refused(make, take):
-    def f(t):
-        it = make([1, 2, 3, 4])
-        return take(it, t)
-
-    words = (
-        "the rest of an iterator is used after a loop or a search that took some of its items: "
-        "only a run knows how many"
-    )
-    with pytest.raises(UnsupportedCall, match=words):
-        stator.to_static(f)(torch.tensor(2))
-
-
-def test_the_rest_of_an_iterator_that_python_has_left_is_right():
-    def f(x):
-        it = iter([1, 2, 3, 4])
-        for v in it:
-            if v == 2:
-                break
-        return x, list(it)
-
-    assert stator.to_static(f)(X)[1] == [3, 4]
-
-
-def test_what_map_gives_is_used_once():
-    def f(x):
-        doubled = map(lambda v: v * 2, [1, 2])  # noqa: C417
-        return x, list(doubled), list(doubled)
-
-    with pytest.raises(UnsupportedCall, match="the rest of an iterator"):
-        stator.to_static(f)(X)
-
-
-def test_the_first_of_a_map():
-    f = stator.to_static(lambda x: x + next(map(abs, [-3, 4])))
-    assert torch.equal(f(X), X + 3)

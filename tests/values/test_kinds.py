@@ -1,5 +1,7 @@
 """Kinds: the merge table, and what each kind consists of."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -39,7 +41,7 @@ INT, FLOAT, BOOL = NumberKind("int"), NumberKind("float"), NumberKind("bool")
         (INT, FLOAT, UnionKind((INT, FLOAT))),
         (tensor(2, 3), tensor(2, 3), tensor(2, 3)),
         (tensor(2, 3), tensor(4, 3), tensor(None, 3)),
-        (tensor(2), tensor(2, grad=True), tensor(2, grad=True)),
+        (tensor(2), tensor(2, grad=True), replace(tensor(2, grad=True), grad_varies=True)),
         (tensor(2), tensor(2, 2), UnionKind((tensor(2), tensor(2, 2)))),
         (tensor(2), tensor(2, dtype=torch.int64),
          UnionKind((tensor(2), tensor(2, dtype=torch.int64)))),

@@ -12,7 +12,7 @@ from stator.api.signature import Sizes, inputs_in, sizes_in
 from stator.capture.inputs import Argument
 from stator.debug.stepping.targets import Watcher
 from stator.debug.stepping.variables import Scenes
-from stator.errors import DemandViolated
+from stator.errors import DemandViolated, UnsupportedCall
 from stator.execute.backend import Executable, HostCallbacks, RaisedError, Run, RunOptions
 from stator.execute.gradients import module_hooks
 from stator.execute.interpreter import INTERPRETER
@@ -70,6 +70,8 @@ class ConcreteProgram:
     def __call__(self, leaves: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
         """Run the program on the leaves of a call, and make the changes that the call makes."""
         captured = self.captured
+        if captured.containers:
+            _refuse_known(captured, call)
         if self.taken is not None or captured.live:
             leaves = self.inputs_of(leaves)
         targets = [_found(effect.target, call) for effect in captured.effects]
@@ -198,6 +200,15 @@ def do_effects(
         _do(effect, target, values, classes, made)
 
 
+def _refuse_known(captured: CaptureResult, call: tuple[Any, ...]) -> None:
+    """An error where an argument is a list or dict that the function knows by another name."""
+    if any(id(argument.find(call)) in captured.outside for argument in captured.containers):
+        raise UnsupportedCall(
+            "an argument is a list or a dict that the function also reaches by another name",
+            fix="pass a copy, or use only one of the names",
+        )
+
+
 def _found(target: Any, call: tuple[Any, ...]) -> Any:
     """An object that a call changes or gives back."""
     return target.find(call) if isinstance(target, Argument | HeldContainer) else target
@@ -208,4 +219,4 @@ def _do(
 ) -> None:
     """Make the change that the captured run made."""
     state = unflatten(effect.state, outputs, classes=classes, made=made)
-    change(target, state, effect.deleted)
+    change(target, state, effect.deleted_from(state))

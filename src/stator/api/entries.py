@@ -25,12 +25,16 @@ def entry_for(
 ) -> Entry | None:
     """The entry for calls like this one, which `concrete` serves; None if it is no simple one."""
     tensors_only = args and not kwargs and all(isinstance(arg, torch.Tensor) for arg in args)
-    if not tensors_only or count_function_modes():
+    if not tensors_only or count_function_modes() or _has_one_twice(args):
         return None
     has_any_size = any(None in shape for shape in concrete.sizes)
     if has_any_size and not all(arg.is_contiguous() for arg in args):
         return None
     return _entry(concrete, args, has_any_size)
+
+
+def _has_one_twice(args: tuple[Any, ...]) -> bool:
+    return len(set(map(id, args))) < len(args)
 
 
 def _entry(concrete: ConcreteProgram, args: tuple[torch.Tensor, ...], has_any_size: bool) -> Entry:
@@ -43,6 +47,7 @@ def _entry(concrete: ConcreteProgram, args: tuple[torch.Tensor, ...], has_any_si
             kwargs
             or len(args) != count
             or not fit(*args)
+            or (count > 1 and _has_one_twice(args))
             or not modes_hold()
             or count_function_modes()
             or (has_any_size and not all(arg.is_contiguous() for arg in args))

@@ -45,7 +45,8 @@ class Signature:
 def signature_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
     """The signature of one call, under the modes in force."""
     leaves: list[Any] = []
-    key = (_key(args, leaves), _key(kwargs, leaves), modes_key())
+    seen: dict[int, int] = {}
+    key = (_key(args, leaves, seen), _key(kwargs, leaves, seen), modes_key())
     return Signature(key, tuple(map(_sizes_of, leaves)), tuple(leaves))
 
 
@@ -76,7 +77,16 @@ def modes_key() -> tuple[Any, ...]:
     )
 
 
-def _key(value: Any, leaves: list[Any]) -> Any:
+def _key(value: Any, leaves: list[Any], seen: dict[int, int]) -> Any:
+    """The key of one argument; `seen` numbers the tensors, lists and dicts so far, by their id."""
+    if isinstance(value, torch.Tensor | list | dict):
+        if id(value) in seen:
+            return ("again", seen[id(value)], _new_key(value, leaves, seen))
+        seen[id(value)] = len(seen)
+    return _new_key(value, leaves, seen)
+
+
+def _new_key(value: Any, leaves: list[Any], seen: dict[int, int]) -> Any:
     if isinstance(value, torch.Tensor):
         leaves.append(value)
         layout = "contiguous" if value.is_contiguous() else value.stride()
@@ -86,9 +96,9 @@ def _key(value: Any, leaves: list[Any]) -> Any:
         leaves.append(value)
         return (type(value),)
     if isinstance(value, list | tuple):
-        return (type(value), *[_key(item, leaves) for item in value])
+        return (type(value), *[_key(item, leaves, seen) for item in value])
     if isinstance(value, dict):
-        return (type(value), *[(key, _key(item, leaves)) for key, item in value.items()])
+        return (type(value), *[(key, _key(item, leaves, seen)) for key, item in value.items()])
     if value is None or isinstance(value, bool | int | float | complex | str):
         return (type(value), repr(value) if isinstance(value, float | complex) else value)
     if isinstance(value, set | frozenset):
@@ -111,24 +121,26 @@ class Identity:
         return id(self.value)
 
 
-def specs_of(value: Any, sizes: list[tuple[Any, ...]]) -> Any:
+def specs_of(value: Any, sizes: list[tuple[Any, ...]], seen: dict[int, Any] | None = None) -> Any:
     """`value` with its leaves replaced by specs, their sizes taken from `sizes` in order.
 
-    A number or a string whose size is not None stays as it is.
+    A number or a string whose size is not None stays as it is. A list or a dict that is there twice
+    has one spec; `seen` has those so far, by their id.
     """
-
-    def spec(leaf: object) -> object:
-        if may_vary(leaf):
-            return ScalarSpec(SCALARS[type(leaf)]) if sizes.pop(0) == (None,) else leaf
-        if not isinstance(leaf, torch.Tensor):
-            return leaf
+    seen = {} if seen is None else seen
+    if may_vary(value):
+        return ScalarSpec(SCALARS[type(value)]) if sizes.pop(0) == (None,) else value
+    if isinstance(value, torch.Tensor):
         return TensorSpec(
-            sizes.pop(0), leaf.dtype, leaf.device, leaf.requires_grad,
-            strides=None if leaf.is_contiguous() else leaf.stride(),
-            is_parameter=isinstance(leaf, torch.nn.Parameter),
+            sizes.pop(0), value.dtype, value.device, value.requires_grad,
+            strides=None if value.is_contiguous() else value.stride(),
+            is_parameter=isinstance(value, torch.nn.Parameter), identity=id(value),
         )  # fmt: skip
-
-    return ARGUMENTS.map(spec, value)
+    entry = ARGUMENTS.of(value)
+    if entry is None:
+        return value
+    made = entry.like(value, [specs_of(item, sizes, seen) for item in entry.parts(value).items])
+    return seen.setdefault(id(value), made) if isinstance(value, list | dict) else made
 
 
 def specs_from(value: Any, device: torch.device | None = None) -> Any:

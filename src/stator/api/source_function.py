@@ -65,7 +65,8 @@ class SourceFunction:
         left = list(sizes)
         names = self.parameter_names()
         if input_spec is None:
-            return _with_names(specs_of(args, left), names), specs_of(kwargs, left)
+            seen: dict[int, Any] = {}
+            return _with_names(specs_of(args, left, seen), names), specs_of(kwargs, left, seen)
         wanted = self._by_parameter(input_spec)
         positions = [_parameter(names, k) for k in range(len(args))]
         for name in wanted:

@@ -20,13 +20,14 @@ from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.frames import current_place, place_of
 from stator.program.ir import Arg
 from stator.torch_private.dispatch import set_grad_mode
+from stator.values.containers import is_plain_object
 from stator.values.contents import restore, state_of
 from stator.values.describe import describe, describe_state
 from stator.values.freezing import refuse_frozen
 from stator.values.kinds import BOTTOM, Fresh, Kind, ListKind, is_map, never
 from stator.values.merge import as_pairs, merge_maps
-from stator.values.staged import Columns, Staged, StagedSet
-from stator.values.symbolic import CapturedText, Diverged, Undefined
+from stator.values.staged import Columns, Staged, StagedSet, python_name
+from stator.values.symbolic import CannotLeave, CapturedText, Diverged, Undefined
 from stator.values.union import Symbolic, Union
 
 
@@ -189,13 +190,20 @@ def refuse_aliases(values: list[object], fresh: Fresh) -> None:
     waiting = [value for value in values if value is not NOTHING]
     while waiting:
         value = waiting.pop()
+        if isinstance(value, CannotLeave) and fresh(value):
+            raise UnsupportedCall(
+                f"a {value.what} made in a branch or a loop of the program is used after it",
+                at=current_place(), fix="make it where it is used, or make a list of it",
+            )  # fmt: skip
         if isinstance(value, Union):
             waiting.extend(value.alternatives)
         elif isinstance(value, tuple):
             waiting.extend(value)
-        elif isinstance(value, list | dict | StagedSet) and fresh(value):
+        elif (isinstance(value, list | dict | StagedSet) or is_plain_object(value)) and fresh(
+            value
+        ):
             if id(value) in seen:
-                name = next(c.__name__ for c in (list, dict, set) if isinstance(value, c))
+                name = python_name(value)
                 raise UnsupportedCall(
                     f"a {name} made in a branch or a loop "
                     "of the program is kept under two names",
@@ -206,7 +214,7 @@ def refuse_aliases(values: list[object], fresh: Fresh) -> None:
 
 
 def state_values(value: object) -> list[object]:
-    """The items of a list or dict, whatever they are."""
+    """The items of a list or dict, or the attributes of an object, whatever they are."""
     state = state_of(value)
     if isinstance(state, Columns):
         return []

@@ -343,6 +343,8 @@ class ValueBuilder:
         entry = STAGED.of_type(kind.type)
         assert entry is not None
         new = entry.new(kind.type, Entries(tuple(items), tuple(items.values())))
+        if self.is_joined and entry.name == "tuple":
+            self.recorder.joined_tuples[id(new)] = new
         if entry.name in ("object", "dataclass"):
             self.recorder.provenance.add_created(new)
         return new
@@ -354,6 +356,7 @@ class ValueBuilder:
         recorder.bind(tensor, value)
         if self.is_joined:
             recorder.joined[tensor] = True
+        recorder.grad_varies |= kind.grad_varies
         if not isinstance(value.type, OptionalType):
             value.type = recorder.tensor_type(tensor)
         return tensor

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import torch
@@ -40,6 +40,7 @@ class TensorSpec:
     name: str | None = None
     strides: tuple[int, ...] | None = None  # where they are not those of a contiguous tensor
     is_parameter: bool = False
+    identity: int | None = field(default=None, compare=False)  # of the tensor, where one is given
 
 
 ScalarKind = Literal["int", "float", "bool", "str"]
@@ -98,6 +99,7 @@ class InputReader:
         self.values: list[Value] = []
         self.objects: list[Any] = []
         self.containers: dict[int, tuple[Any, tuple[Any, ...]]] = {}
+        self._seen: dict[int, Any] = {}  # by id: what is given twice is one object
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
         """The symbolic form of a call with these arguments."""
@@ -108,6 +110,16 @@ class InputReader:
         )
 
     def _one(self, value: object, path: Path) -> tuple[Structure, Any]:
+        structure, symbolic = self._new(value, path)
+        if isinstance(value, TensorSpec | list | dict):
+            known = getattr(value, "identity", None)
+            first = self._seen.setdefault(id(value) if known is None else known, symbolic)
+            if first is not symbolic:
+                self.containers.pop(id(symbolic), None)
+            symbolic = first
+        return structure, symbolic
+
+    def _new(self, value: object, path: Path) -> tuple[Structure, Any]:
         if isinstance(value, TensorSpec):
             return self._tensor(value, path)
         if isinstance(value, ScalarSpec):

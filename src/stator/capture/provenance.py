@@ -7,6 +7,7 @@ those are part of its result rather than changed by it.
 
 from __future__ import annotations
 
+import collections
 import os
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from stator.capture.scope import Scope
 from stator.values.staged import Locals, StagedDict, StagedList, StagedSet, tick
 
 IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
+CONTAINERS = (list, dict, set, collections.deque)
 BEFORE = 0  # earlier than any tick
 
 
@@ -28,13 +30,17 @@ class Provenance:
         self._owners: dict[int, tuple[object, object]] = {}  # of dicts that hold attributes
 
     def add_external(self, obj: object) -> None:
-        """`obj` existed before the capture."""
-        if not isinstance(obj, IMMUTABLE):
+        """`obj` existed before the capture, unless it is known to be new."""
+        if not isinstance(obj, IMMUTABLE) and self._created_at(obj) == BEFORE:
             self._external[id(obj)] = obj
 
     def is_external(self, obj: object) -> bool:
         """Is `obj` known to have existed before the capture?"""
         return id(obj) in self._external
+
+    def external_containers(self) -> tuple[object, ...]:
+        """The lists, dicts, sets and deques among the external objects."""
+        return tuple(obj for obj in self._external.values() if isinstance(obj, CONTAINERS))
 
     def add_attributes(self, attributes: object, owner: object) -> None:
         """`attributes` is the `__dict__` of `owner`: one state, by whichever it is changed."""
@@ -43,6 +49,10 @@ class Provenance:
     def owner_of(self, obj: object) -> object:
         """The object whose `__dict__` `obj` is; any other `obj` itself."""
         return self._owners[id(obj)][1] if id(obj) in self._owners else obj
+
+    def is_of_external(self, obj: object) -> bool:
+        """Is it an external object, or the `__dict__` of one?"""
+        return self.is_external(obj) or self.is_external(self.owner_of(obj))
 
     def add_created(self, obj: object) -> None:
         """User code has just created `obj`."""

@@ -84,6 +84,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self._lifted: Any = WeakTensorKeyDictionary()
         self.sampled: Any = WeakTensorKeyDictionary()  # sample element -> the list it represents
         self.joined: Any = WeakTensorKeyDictionary()  # tensors that may be one with another
+        self.joined_tuples: dict[int, tuple[Any, ...]] = {}  # by id: those that may be another
+        self.grad_varies = False  # are there tensors of which only a run knows `requires_grad`?
         self.stored_tensors: dict[str, torch.Tensor] = {}
         self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
         self.dispatching: str | None = None

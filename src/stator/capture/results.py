@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.leaving import departure_of, departure_of_class, refuse_bound_function
 from stator.capture.recorder import Recorder
 from stator.errors import CaptureError
 from stator.frames import current_place
@@ -41,7 +42,7 @@ from stator.values.kinds import (
     UnionKind,
     leaf_types,
 )
-from stator.values.staged import Columns, Staged, StagedDeque, StagedList, StagedSet
+from stator.values.staged import Columns, Staged, StagedDefaultDict, StagedDeque, StagedSet
 from stator.values.structures import node_of
 from stator.values.symbolic import (
     CannotLeave,
@@ -55,8 +56,12 @@ from stator.values.symbolic import (
 from stator.values.union import Union
 
 SCALARS = (bool, int, float, complex, str, type(None))
+ODD = (StagedDeque, StagedSet, StagedDefaultDict)  # of which Python makes something else
 RETURNED = Containers(NAMED_TUPLE, DATACLASS, LIST, TUPLE, DICT, OBJECT)
-REFERENCES = (torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType)
+REFERENCES = (
+    torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType,
+    types.BuiltinFunctionType, types.ModuleType, range, bytes, types.EllipsisType,
+)  # fmt: skip
 
 
 def _refused(name: str) -> CaptureError:
@@ -96,7 +101,7 @@ class Results:
         if id(value) in self.containers:
             return self.containers[id(value)][1]
         found = self._structure_of(value)
-        if isinstance(value, list | dict) or is_plain_object(value):
+        if isinstance(value, list | dict | set) or is_plain_object(value):
             self.containers[id(value)] = (value, found)
         return found
 
@@ -112,15 +117,14 @@ class Results:
             raise value.refused()
         if isinstance(value, SCALARS):
             return shape.ConstantValue(value)
-        if isinstance(value, StagedDeque):
-            raise CaptureError("a deque leaves the program, which can give lists and dicts",
-                               at=current_place(), fix="return `list(...)` of it")  # fmt: skip
-        if isinstance(value, StagedList) and (
+        if isinstance(value, Staged) and (
             value.is_live or (value.is_stand_in and self.is_outside(value))
         ):
             return shape.ConstantValue(self.plain(value))
-        if isinstance(value, Staged) and value.columns is not None:
+        if isinstance(value, Staged) and not isinstance(value, ODD) and value.columns is not None:
             return self._runtime_list(value.columns.form, self._item(value.columns))
+        if isinstance(value, types.FunctionType) and not self.is_outside(value):
+            refuse_bound_function(value)
         if isinstance(value, REFERENCES) or self.is_outside(value):
             return shape.ConstantValue(self.plain(value))  # the very object; a file cannot hold it
         return self._container(value)
@@ -135,12 +139,16 @@ class Results:
         if isinstance(value, CapturedArray):
             raise CaptureError("a numpy array leaves the program", at=current_place(),
                                fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
+        found = departure_of(value)
+        if found is not None:
+            inner = self._structure_of(found.contents)
+            return shape.Conversion(found.name, found.convert, (inner,))
         if isinstance(value, CannotLeave):
             raise CaptureError(f"a {value.what} leaves the program", at=current_place(),
                                fix="return a list of its items")  # fmt: skip
         entry = RETURNED.of(value)
         if entry is None:
-            raise _refused("set" if isinstance(value, StagedSet) else type(value).__name__)
+            raise _refused(type(value).__name__)
         if entry is DATACLASS and is_plain_object(value) and {*vars(value)} - {*field_names(value)}:
             entry = OBJECT  # it has attributes beyond the fields
         if entry is DICT:
@@ -211,11 +219,12 @@ class Results:
         if entry is DATACLASS and kind.keys != field_names(kind.type):
             entry = OBJECT
         names = record_fields(kind.type, len(items)) if entry is NAMED_TUPLE else kind.keys
-        return self._node(entry, kind.type, names or (), items)
+        node = self._node(entry, kind.type, names or (), items)
+        convert = departure_of_class(kind.type) if entry is DICT else None
+        return shape.Conversion(kind.type.__name__, convert, (node,)) if convert else node
 
     def _runtime_list(self, form: type, item: Structure) -> Structure:
         if form is set:
-            raise CaptureError("a set leaves the program, which can give lists and dicts",
-                               at=current_place(), fix="return `sorted(...)` of it")  # fmt: skip
+            return shape.Conversion("set", set, (shape.RuntimeList(item, "list"),))
         kind: Any = form.__name__
         return shape.RuntimeList(item, kind)

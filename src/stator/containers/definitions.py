@@ -73,6 +73,15 @@ def list_of(items: Staged) -> Staged:
     return result
 
 
+def chained(sequences: Staged) -> Staged:
+    """`itertools.chain(*sequences)`, as a list."""
+    result = []
+    for sequence in sequences:
+        for item in sequence:
+            result.append(item)
+    return result
+
+
 def filtered(function: Staged, items: Staged) -> Staged:
     """`filter(function, items)`, as a list."""
     result = []

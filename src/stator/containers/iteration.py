@@ -43,6 +43,10 @@ class CapturedRange(CannotLeave):
     stop: Any
     step: Any
 
+    def given(self) -> tuple[str, Callable[[Any], Any], Any]:
+        """The range that it is."""
+        return "range", _range_of, (self.start, self.stop, self.step)
+
     def more(self, index: object) -> Staged:
         """Is there an item `index`?"""
         at = self.start + index * self.step
@@ -62,6 +66,10 @@ class CapturedRange(CannotLeave):
         distance = self.stop - self.start if self.step > 0 else self.start - self.stop
         size = abs(self.step)
         return torch.sym_max((distance + size - 1) // size, 0)
+
+
+def _range_of(bounds: tuple[int, int, int]) -> range:
+    return range(*bounds)
 
 
 def indexed(recorder: Recorder, value: object, *, recorded: bool = False) -> Indexed | None:

@@ -6,8 +6,11 @@ whole (iteration, `len`, the result of the program) is done once for each way th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import copy
+from collections.abc import Callable, Iterable
 
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, is_table
@@ -29,6 +32,15 @@ def is_partial(value: object) -> bool:
     return any(maybe_absent(item) for item in value.values())
 
 
+def refuse_partial(values: Iterable[object]) -> None:
+    """An error where library code is given a dict with a key that may be absent."""
+    if any(map(is_partial, values)):
+        raise UnsupportedCall(
+            "library code is given a dict with a key that only some paths have set",
+            at=current_place(), fix="set the key on every path, or use `key in d` and `d[key]`",
+        )  # fmt: skip
+
+
 def for_each_way(session: Session, table: Staged, function: Callable[[Staged], Staged]) -> Staged:
     """`function(table)`, with every key there for sure or not at all."""
     key = next((key for key, value in table.items() if maybe_absent(value)), None)
@@ -36,7 +48,7 @@ def for_each_way(session: Session, table: Staged, function: Callable[[Staged], S
         return function(table)
 
     def with_one(value: object) -> Staged:
-        whole = StagedDict(table)
+        whole = StagedDict(table) if type(table) is dict else copy.copy(table)
         if isinstance(value, Undefined):
             del whole[key]
         else:

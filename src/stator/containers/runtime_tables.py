@@ -225,7 +225,7 @@ def call_set_method(
     )
     if not is_table(owner) and not given:
         session.note(owner)
-        return method(*args, **kwargs)
+        return getattr(owner, name)(*args, **kwargs)
     if not isinstance(owner, StagedSet):
         raise UnsupportedCall("a set is asked about, or given, a captured value",
                               at=current_place(), fix="use a list")  # fmt: skip

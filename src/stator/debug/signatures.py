@@ -9,6 +9,7 @@ from stator.program.program import Program
 from stator.program.structure import (
     Choice,
     ConstantValue,
+    Conversion,
     Leaf,
     Mapping,
     Record,
@@ -41,6 +42,8 @@ def structure_text(structure: Structure, types: Sequence[str]) -> str:
     if isinstance(structure, Choice):
         return " or ".join(structure_text(item, types) for item in structure.alternatives)
     items = [structure_text(item, types) for item in structure.items]
+    if isinstance(structure, Conversion):
+        return f"{structure.name}({items[0]})"
     if isinstance(structure, Mapping):
         pairs = zip(structure.keys, items, strict=True)
         return "{" + ", ".join(f"{key!r}: {item}" for key, item in pairs) + "}"

@@ -17,10 +17,10 @@ class CaptureError(StatorError):
         import torch
 
         @stator.to_static
-        def distinct(x):
-            return {int(x.sum()), 1}
+        def scaled(x):
+            return map(x.mul, [1, 2])
 
-        distinct(torch.ones(2))
+        scaled(torch.ones(2))
 
     Instead::
 
@@ -28,10 +28,10 @@ class CaptureError(StatorError):
         import torch
 
         @stator.to_static
-        def distinct(x):
-            return [int(x.sum()), 1]
+        def scaled(x):
+            return list(map(x.mul, [1, 2]))
 
-        distinct(torch.ones(2))
+        scaled(torch.ones(2))
     """
 
     code = "ST200"

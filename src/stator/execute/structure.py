@@ -15,6 +15,7 @@ from stator.errors import ProgramError
 from stator.program.structure import (
     Choice,
     ConstantValue,
+    Conversion,
     Leaf,
     Mapping,
     Record,
@@ -75,6 +76,10 @@ def _build_record(structure: Record, leaves: Leaves, classes: Classes, made: Mad
     return entry.new(found, Entries(structure.fields, items))
 
 
+def _build_conversion(structure: Conversion, leaves: Leaves, classes: Classes, made: Made) -> Any:
+    return structure.convert(unflatten(structure.items[0], leaves, classes=classes, made=made))
+
+
 def _build_choice(structure: Choice, leaves: Leaves, classes: Classes, made: Made) -> Any:
     chosen = structure.alternatives[int(leaves[structure.tag])]
     return unflatten(chosen, leaves, classes=classes, made=made)
@@ -100,6 +105,7 @@ BUILDERS: MappingOf[type, Callable[[Any, Leaves, Classes, Made], Any]] = Mapping
         Record: _build_record,
         Choice: _build_choice,
         RuntimeList: _build_list,
+        Conversion: _build_conversion,
     }
 )
 

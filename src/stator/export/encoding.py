@@ -160,8 +160,12 @@ def _plain(value: Any) -> bool | int | float | complex | str | None:
     """`value`, which a file must be able to hold."""
     if value is None or isinstance(value, bool | int | float | complex | str):
         return value
-    raise FormatError(
-        f"the program gives or takes a {type(value).__name__}, which a file cannot hold",
+    raise _not_in_a_file(type(value).__name__)
+
+
+def _not_in_a_file(name: str) -> FormatError:
+    return FormatError(
+        f"the program gives or takes a {name}, which a file cannot hold",
         fix="return tensors, numbers, strings, and lists, tuples or dicts of these",
     )
 
@@ -235,6 +239,22 @@ def _variant(variant: shape.Choice, depth: int) -> Json:
     return {"variant": {"tag": variant.tag, "alternatives": alternatives}}
 
 
+def _conversion(made: shape.Conversion, depth: int) -> Json:
+    """A dict of another class is saved as a dict; a file has no sets, deques and ranges."""
+    (inner,) = made.items
+    if not _is_dict(inner):
+        raise _not_in_a_file(made.name)
+    return encode_structure(inner, depth)
+
+
+def _is_dict(structure: shape.Structure) -> bool:
+    if isinstance(structure, shape.Choice):
+        return all(map(_is_dict, structure.alternatives))
+    return isinstance(structure, shape.Mapping) or (
+        isinstance(structure, shape.RuntimeList) and structure.kind == "dict"
+    )
+
+
 STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
     {
         shape.Leaf: lambda leaf, _: {"leaf": leaf.position},
@@ -246,6 +266,7 @@ STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
         shape.RuntimeList: lambda columns, depth: {
             COLUMNS[columns.kind]: encode_structure(columns.item, depth)
         },
+        shape.Conversion: _conversion,
     }
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import collections
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -13,24 +13,24 @@ import torch
 from stator.capture.conditions import choose, raise_if
 from stator.capture.conversions import index, item, to_float, to_int
 from stator.capture.try_block import error_names
-from stator.containers import definitions, iteration, lists, runtime_tables
+from stator.containers import definitions, lists, runtime_tables
 from stator.containers.deques import new_deque
-from stator.containers.generators import StagedGenerator
-from stator.containers.iteration import CapturedRange, Indexed, indexed
-from stator.containers.iterators import StagedIterator, new_iterator, next_item
+from stator.containers.iteration import CapturedRange, Indexed
+from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
-from stator.containers.tensor_index import read_tensor
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
+from stator.library.iterator_calls import IteratorCalls
 from stator.library.number_calls import absolute, complex_of, rounded
-from stator.library.outside_iterators import of_map, taking
+from stator.library.outside_iterators import iterated
 from stator.library.text import format_value, is_text_symbolic, print_values, text_length
 from stator.library.user_methods import user_method
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray
+from stator.values.attributes import class_attribute, own_attribute
 from stator.values.staged import (
     StagedDefaultDict,
     StagedDeque,
@@ -56,8 +56,7 @@ PYTHON_TYPES = {
 }  # fmt: skip
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
-    builtins.all: definitions.all_of, builtins.filter: definitions.filtered,
-    functools.reduce: definitions.reduced,
+    builtins.all: definitions.all_of, functools.reduce: definitions.reduced,
 }  # fmt: skip
 Handler = Callable[..., Staged]
 ABOUT_THE_OBJECT = frozenset(
@@ -73,20 +72,20 @@ class BuiltinCalls:
         self.handlers: dict[Any, Handler] = {
             int: self._int, float: self._float, bool: self._bool, complex: self._complex,
             str: self._str, repr: self._repr, format: self._format, len: self._len,
-            range: self._range, enumerate: self._enumerate, zip: self._zip,
-            reversed: self._reversed, map: self._map, print: self._print, list: self._list,
+            range: self._range, print: self._print, list: self._list,
             tuple: self._tuple, isinstance: self._isinstance, type: self._type,
             getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr,
             abs: functools.partial(absolute, session), round: functools.partial(rounded, session),
             max: self._max, min: self._min, divmod: self._divmod,
-            sorted: self._sorted, next: self._next, iter: self._iter, dict: self._dict,
+            sorted: self._sorted, dict: self._dict,
             sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
-            filter: self._defined(filter), functools.reduce: self._defined(functools.reduce),
+            functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity,
             issubclass: self._issubclass, pow: self._pow, set: self._set,
             collections.Counter: self._counter, collections.deque: self._deque,
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
             vars: lambda obj: self._getattr(obj, "__dict__"),
+            **IteratorCalls(session).handlers,
         }  # fmt: skip
 
     def knows(self, function: object) -> bool:
@@ -113,8 +112,9 @@ class BuiltinCalls:
             for arg in args:
                 watch_object(self.session, arg, set())
         takes = function is dict or function not in ABOUT_THE_OBJECT
-        with taking(self.session, args if takes else ()):
-            return self.handlers[function](*args, **kwargs)
+        if takes:
+            args = tuple(iterated(self.session, arg) for arg in args)
+        return self.handlers[function](*args, **kwargs)
 
     # ---- casts
 
@@ -185,56 +185,9 @@ class BuiltinCalls:
             raise_if(self.session.recorder, step == 0, ValueError("range() arg 3 must not be zero"))
         return CapturedRange(start, stop, step)
 
-    def _indexed(self, values: tuple[object, ...]) -> list[Indexed] | None:
-        """All of `values` as sequences of the program, if one of them is one."""
-        found = [indexed(self.recorder, value) for value in values]
-        if all(one is None for one in found):
-            return None
-        return [one or self._beside(value) for one, value in zip(found, values, strict=True)]
-
-    def _beside(self, value: object) -> Indexed:
-        """A sequence that Python can list, beside one that only a run can count."""
-        if isinstance(value, torch.Tensor) and value.dim():
-            count = value.shape[0]
-            return Indexed(lambda k: k < count, lambda k: read_tensor(value, k), lambda: count)
-        return indexed(self.recorder, value, recorded=True) or iteration.of_python(
-            self.recorder, value
-        )
-
-    @over_unions("values")
-    def _enumerate(self, values: Staged, start: Staged = 0) -> Staged:
-        start = index(self.recorder, start)
-        if isinstance(values, StagedGenerator):
-            return self._run(definitions.enumerated, values, start)
-        found = self._indexed((values,))
-        if found:
-            return iteration.enumerated(found[0], start)
-        if isinstance(start, torch.SymInt):
-            return StagedList((start + k, value) for k, value in enumerate(rows(values)))
-        return enumerate(rows(values), start)
-
-    def _zip(self, *values: Staged, **kwargs: Staged) -> Staged:
-        found = self._indexed(values)
-        if found and not kwargs.get("strict"):
-            return iteration.zipped(found)
-        return zip(*map(rows, values), **kwargs)  # noqa: B905 (the caller says)
-
-    def _reversed(self, values: Staged) -> Staged:
-        if isinstance(values, torch.Tensor):  # as eager: the rows of a flipped copy
-            return values.flip(0) if values.dim() else reversed(values)
-        found = self._indexed((values,))
-        return iteration.reversed_items(found[0]) if found else reversed(values)
-
-    def _map(self, function: object, *values: Staged) -> Staged:
-        found, call = self._indexed(values), self.session.interpreter.call
-        if found and len(values) == 1:
-            return iteration.mapped(lambda value: call(function, value), found[0])
-        if found:
-            return iteration.mapped(lambda row: call(function, *row), iteration.zipped(found))
-        known = zip(*map(rows, values), strict=False)
-        return of_map(self.session, StagedList(call(function, *row) for row in known))
-
     def _list(self, *args: Staged) -> Staged:
+        if args and isinstance(args[0], StagedIterator) and args[0].is_endless:
+            args[0].items.length()  # refuses
         if args and isinstance(args[0], Union):
             return self.recorder.apply(args[0], self._list)
         if args and lists.is_captured(args[0]):
@@ -260,32 +213,6 @@ class BuiltinCalls:
             return made
         return StagedDict(dict(*args, **kwargs))
 
-    def _next(self, iterator: Staged, *default: Staged) -> Staged:
-        if isinstance(iterator, StagedIterator):
-            return next_item(self.session, iterator, *default)
-        own = user_method(iterator, "__next__")
-        if own is not None and default:
-            return self._run(definitions.next_or, iterator, *default)
-        if own is not None:
-            return self.session.interpreter.call(own, iterator)
-        iterator = iter(iterator) if id(iterator) in self.session.mapped else iterator
-        is_new = self.session.provenance.created_since(self.recorder.scope)(iterator)
-        if self.recorder.depth and not is_new and not isinstance(iterator, Indexed):
-            raise UnsupportedCall("`next` inside a branch or a loop of the program",
-                                  at=current_place(), fix="use a `for` loop")  # fmt: skip
-        return next(iterator, *default)
-
-    def _iter(self, *args: Staged) -> Staged:
-        if len(args) == 1 and (isinstance(args[0], torch.Tensor | Union) or self._indexed(args)):
-            if isinstance(args[0], torch.Tensor) and isinstance(args[0].shape[0], int):
-                return iter(rows(args[0]))
-            found = self._indexed(args)
-            if found:
-                return new_iterator(self.session, found[0])
-            raise UnsupportedCall("`iter` of a captured value", at=current_place(),
-                                  fix="use a `for` loop")  # fmt: skip
-        return iter(*args)
-
     # ---- questions about types and attributes
 
     @over_unions("value", undefined=True)
@@ -297,6 +224,8 @@ class BuiltinCalls:
         wanted = flat_classes(classes)
         if isinstance(value, CaughtError):
             return value.is_a(error_names(wanted))
+        if isinstance(value, StagedIterator):
+            return issubclass(value.cls, tuple(c for c in wanted if isinstance(c, type)))
         if isinstance(value, StagedDeque):
             return issubclass(collections.deque, tuple(c for c in wanted if isinstance(c, type)))
         for captured, python in PYTHON_TYPES.items():
@@ -316,6 +245,8 @@ class BuiltinCalls:
         if len(args) != 1:
             return type(*args, **kwargs)
         value = args[0]
+        if isinstance(value, StagedIterator):
+            return value.cls
         if isinstance(value, CaughtError):
             return CaughtType(value)
         if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
@@ -338,9 +269,12 @@ class BuiltinCalls:
 
     @over_unions("obj", undefined=True)
     def _hasattr(self, obj: object, name: str) -> Staged:
-        held: Any = getattr(obj, "__dict__", {}).get(name)
+        held = own_attribute(obj, name)
         if maybe_absent(held):
-            return self.recorder.apply_all(held, lambda one: not isinstance(one, Undefined))
+            of_class = class_attribute(obj, name, held) is not held
+            return self.recorder.apply_all(
+                held, lambda one: of_class or not isinstance(one, Undefined)
+            )
         answer = hasattr(obj, name)
         self.session.reads.watch(
             obj, ("hasattr", name), lambda: hasattr(obj, name), answer, f"hasattr {name}"
@@ -381,6 +315,9 @@ class BuiltinCalls:
 
     def _extreme(self, python: Handler, definition: Staged, args: Args, options: Staged) -> Staged:
         items = args[0] if len(args) == 1 else StagedList(args)
+        if isinstance(items, Iterator):
+            items = self._list(items)
+            args = (items,)
         if isinstance(items, Union):
             return self.recorder.apply(
                 items, lambda one: self._extreme(python, definition, (one,), options)
@@ -405,6 +342,10 @@ class BuiltinCalls:
                 lambda: self._sorted(items, key=key, reverse=True),
                 lambda: self._sorted(items, key=key, reverse=False),
             )
+        if isinstance(items, Iterator):
+            items = self._list(items)
+            if is_runtime_sequence(self.recorder, items):
+                return self._sorted_by_the_run(items, key, reverse)
         values = list(rows(items))
         keys = (
             values
@@ -475,6 +416,8 @@ class BuiltinCalls:
             return self.recorder.apply(args[0], self._set)
         if is_table(args[0] if args else None) and isinstance(args[0], StagedSet):
             return runtime_tables.call_table_method(self.session, args[0], "copy", (), {})
+        if args and isinstance(args[0], Iterator):
+            args = (self._list(args[0]),)
         if not args or not (is_captured(args[0]) or is_table(args[0])):
             return StagedSet(*args)
         made = StagedSet()

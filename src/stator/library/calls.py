@@ -19,33 +19,44 @@ from typing import Any
 
 import torch
 
-from stator.capture.branches import capture_if
 from stator.capture.conversions import index
 from stator.containers import definitions, lists
 from stator.containers.deques import call_deque_method
 from stator.containers.dict_calls import call_dict_method
 from stator.containers.generators import StagedGenerator
+from stator.containers.iterators import StagedIterator
+from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
 from stator.containers.runtime_tables import call_set_method
 from stator.errors import DataDependent
 from stator.frames import is_library_file
 from stator.library import control_flow_definitions, number_definitions, torch_definitions
 from stator.library.autocast import FollowedAutocast
+from stator.library.bool_arguments import split_bool
 from stator.library.builtin_calls import BuiltinCalls
+from stator.library.cached_functions import call_cached
 from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.dataclass_calls import makes_dataclass, new_dataclass
 from stator.library.float_arguments import is_op_with_float, record_with_floats
 from stator.library.gradients import apply_function, is_function_apply, requires_grad
 from stator.library.host_rules import HostMethod, call_host_object, host_rule
+from stator.library.iterator_calls import is_native, staged_iterator
 from stator.library.list_samples import call_with_samples
 from stator.library.markers import is_left_alone, original_function
 from stator.library.modules import call_module, enumerates, may_call_user_code, members, watch_tree
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
-from stator.library.outside_iterators import refuse_in_arguments
+from stator.library.outside_iterators import iterated_arguments
 from stator.library.recursion import Recursion
 from stator.library.refused_calls import is_from_torch, is_hashable, refuse_call
-from stator.library.star_args import Rest, spread_rest
+from stator.library.star_args import (
+    SPREAD,
+    Rest,
+    SpreadUnion,
+    may_be_absent,
+    named,
+    spread_rest,
+)
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
 from stator.library.text import is_text_symbolic
 from stator.library.text_methods import call_text_method
@@ -63,11 +74,12 @@ from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray
 from stator.values.staged import StagedDeque, StagedDict, StagedList, StagedSet, plain_containers
-from stator.values.symbolic import CapturedText, Number, Undefined
+from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union, distribute, first_union
 
 MUTABLE = (list, dict, set, collections.deque, contextvars.ContextVar)
 MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
+READ_ONLY = frozenset({"most_common", "total", "elements", "copy"})  # of a Counter
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 KEEPS_ARGUMENTS = frozenset({"append", "appendleft", "insert", "add", "setdefault"})
 DEFINITIONS = frozenset(  # the modules of this package that are converted like user code
@@ -89,26 +101,6 @@ def _same(session: Session, left: object, right: object) -> Staged:
 FUNCTIONS: dict[Any, Any] = {
     **TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: _same, torch.autocast: FollowedAutocast,
 }  # fmt: skip
-SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
-
-
-class SpreadUnion:
-    """`*variant` in the arguments of a call."""
-
-    def __init__(self, values: Union) -> None:
-        self.values = values
-
-
-def _named(name: str, value: object) -> dict[str, object]:
-    """A keyword argument that may be absent."""
-    return {} if isinstance(value, Undefined) else {name: value}
-
-
-def _may_be_absent(name: str, value: object) -> bool:
-    """Does it depend on the path whether this keyword is passed?"""
-    return isinstance(value, Union) and (
-        name == SPREAD or any(isinstance(one, Undefined) for one in value.alternatives)
-    )
 
 
 class Caller:
@@ -126,7 +118,10 @@ class Caller:
             (is_left_alone, self._call_left_alone),
             (is_function_apply, lambda f, a, k: apply_function(session, f, a, k)),
             (lambda f: isinstance(f, functools.partial), self._call_partial),
-            (lambda f: isinstance(f, functools._lru_cache_wrapper), self._call_cached),
+            (
+                lambda f: isinstance(f, functools._lru_cache_wrapper),
+                lambda f, a, k: call_cached(session, f, a, k),
+            ),
             (self.builtins.knows, self.builtins.call),
             (is_numpy_function, self._call_numpy),
             (lambda f: original_function(f) is not None, self._call_static_function),
@@ -163,15 +158,13 @@ class Caller:
             return (
                 apply(args[at].values, lambda one: self(function, *first, *one, *last, **kwargs)),
             )
-        name = next((key for key, value in kwargs.items() if _may_be_absent(key, value)), None)
+        name = next((key for key, value in kwargs.items() if may_be_absent(key, value)), None)
         if name is None:
             return None
         rest = {key: other for key, other in kwargs.items() if key != name}
         if name == SPREAD:
             return (apply(kwargs[name], lambda one: self(function, *args, **rest, **one)),)
-        return (
-            apply(kwargs[name], lambda one: self(function, *args, **rest, **_named(name, one))),
-        )
+        return (apply(kwargs[name], lambda one: self(function, *args, **rest, **named(name, one))),)
 
     def _call_numpy(self, function: object, args: Args, kwargs: Keywords) -> Staged:
         if first_union((args, kwargs)) is not None:
@@ -193,10 +186,6 @@ class Caller:
 
     def _call_host_method(self, method: HostMethod, args: Args, kwargs: Keywords) -> Staged:
         return call_host_object(self.session, method, args, kwargs)
-
-    def _call_cached(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
-        """A cached function is called as it is: its cache is for real values."""
-        return self(function.__wrapped__, *args, **kwargs)
 
     def _call_partial(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         provenance = self.session.provenance
@@ -320,7 +309,7 @@ class Caller:
         if isinstance(owner, BaseException | contextvars.ContextVar) or name == "__setattr__":
             return self._call_on_the_object(owner, name, method, args, kwargs)
         if name not in KEEPS_ARGUMENTS:
-            refuse_in_arguments(self.session, args)
+            args = iterated_arguments(self.session, args)
         if isinstance(owner, StagedDeque):
             return call_deque_method(self.session, owner, name, args)
         if isinstance(owner, StagedList):
@@ -334,6 +323,11 @@ class Caller:
             return call_dict_method(self.session, owner, name, method, args, kwargs)
         if isinstance(owner, set):
             return call_set_method(self.session, owner, method, args, kwargs)
+        return self._call_other_method(owner, name, method, args, kwargs)
+
+    def _call_other_method(
+        self, owner: Staged, name: str, method: Staged, args: Args, kwargs: Keywords
+    ) -> Staged:
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
         if (
@@ -342,9 +336,14 @@ class Caller:
             and any(map(_is_captured, (*owner, *args)))
         ):
             return self.run(COMPARING[name], (owner, *args), {})
+        if isinstance(owner, str):
+            args = tuple(map(self._listed, args))
         if isinstance(owner, str | bytes) and any(map(is_text_symbolic, (*args, *kwargs.values()))):
             return call_text_method(self.session, owner, name, args, kwargs)
         return self.library(method, args, kwargs)
+
+    def _listed(self, value: object) -> Staged:
+        return self(list, value) if isinstance(value, StagedIterator) else value
 
     def _call_on_the_object(
         self, owner: object, name: str, method: Staged, args: Args, kwargs: Keywords
@@ -377,6 +376,8 @@ class Caller:
             lists.refuse_identity(owner)
         if compares and len(args) == 1:
             return self.run(COMPARING[name], (owner, *args), {})
+        if name == "extend" and len(args) == 1:
+            args = (self._listed(args[0]),)
         if name == "sort":
             lists.replace_contents(owner, self.builtins.call(sorted, (owner,), kwargs))
             return None
@@ -395,7 +396,18 @@ class Caller:
             return requires_grad(self.session, self.library(function, args, rest))
         if function is object.__setattr__:
             note_object(self.session, args[0])
-        owner = getattr(function, "__self__", None)
+        owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+        if is_partial(owner) and name in READ_ONLY:
+            ways = functools.partial(self._call_each_way, name, args, kwargs)
+            return for_each_way(self.session, owner, ways)
+        if name != "__missing__":  # which is asked about one key
+            refuse_partial((owner, *args, *kwargs.values()))
+        return self._library(function, owner, args, kwargs)
+
+    def _call_each_way(self, name: str, args: Args, kwargs: Keywords, whole: Staged) -> Staged:
+        return self.library(getattr(whole, name), args, kwargs)
+
+    def _library(self, function: Staged, owner: Staged, args: Args, kwargs: Keywords) -> Staged:
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
         elif owner is not None:
@@ -404,13 +416,16 @@ class Caller:
             return FUNCTIONS[function](self.session, *args, **kwargs)
         if first_union((args, kwargs)) is not None:
             return distribute(lambda *a, **k: self.library(function, a, k), args, kwargs)
-        split = self._split_bool(function, args, kwargs)
+        split = split_bool(self.session.recorder, self.library, function, args, kwargs)
         if split is not None:
             return split[0]
         if _takes_captured_list(args, kwargs):
             return call_with_samples(self.session.recorder, function, args, kwargs)
         if getattr(function, "__module__", "") == trees.MODULE_NAME:  # it looks at exact classes
             args, kwargs = plain_containers(args), plain_containers(kwargs)
+        args = iterated_arguments(self.session, args)
+        names, values = tuple(kwargs), iterated_arguments(self.session, tuple(kwargs.values()))
+        kwargs = dict(zip(names, values, strict=True))
         self._watch_arguments(args, kwargs)
         if isinstance(owner, torch.nn.Module):
             watch_tree(self.session, owner)
@@ -438,31 +453,8 @@ class Caller:
             return self._new_object(function, python[0], args, kwargs)
         return self.run(python[0], (*python[1], *args), kwargs)
 
-    def _split_bool(self, function: object, args: Args, kwargs: Keywords) -> tuple[object] | None:
-        """Torch takes no symbolic bool: one call for each of its two values."""
-        at = next((k for k, arg in enumerate(args) if isinstance(arg, torch.SymBool)), None)
-        if at is not None:
-            before, after = args[:at], args[at + 1 :]
-            return (
-                self._either(
-                    args[at], lambda b: self.library(function, (*before, b, *after), kwargs)
-                ),
-            )
-        name = next((key for key, arg in kwargs.items() if isinstance(arg, torch.SymBool)), None)
-        if name is None:
-            return None
-        return (
-            self._either(kwargs[name], lambda b: self.library(function, args, {**kwargs, name: b})),
-        )
-
-    def _either(self, condition: torch.SymBool, function: Callable[[bool], object]) -> Staged:
-        return capture_if(
-            self.session.recorder, condition, lambda: function(True), lambda: function(False)
-        )
-
     def _watch_arguments(self, args: Args, kwargs: Keywords) -> None:
         """Library code may write into a container, and reads what it likes of anything else."""
-        refuse_in_arguments(self.session, (*args, *kwargs.values()))
         for arg in (*args, *kwargs.values()):
             if isinstance(arg, MUTABLE):
                 self.session.note(arg)
@@ -479,6 +471,8 @@ class Caller:
             and not any(isinstance(arg, torch.Tensor | torch.nn.Module) for arg in args)
         ):
             return result.clone()
+        if is_native(result) and not self.session.provenance.is_external(result):
+            return staged_iterator(self.session, result, args, is_new=True)
         return StagedList(result) if type(result) is list else result
 
 

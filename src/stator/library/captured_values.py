@@ -10,6 +10,7 @@ from stator.capture.recorder import Recorder
 from stator.containers import lists
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange, Indexed, indexed
+from stator.containers.iterators import StagedIterator
 from stator.values.annotations import Staged
 from stator.values.staged import is_table
 from stator.values.symbolic import CapturedText, Number
@@ -18,13 +19,12 @@ from stator.values.union import Union
 SYMBOLIC = torch.Tensor | Number | Union | CapturedText
 
 
+SEQUENCES = (torch.Tensor, Indexed, CapturedRange, Union, StagedGenerator, StagedIterator)
+
+
 def is_captured(items: object) -> bool:
     """Is `items` a symbolic sequence, or a container with something symbolic in it?"""
-    if (
-        isinstance(items, torch.Tensor | Indexed | CapturedRange | Union | StagedGenerator)
-        or lists.is_captured(items)
-        or is_table(items)
-    ):
+    if isinstance(items, SEQUENCES) or lists.is_captured(items) or is_table(items):
         return True
     if isinstance(items, dict):
         items = list(items.values())
@@ -37,6 +37,8 @@ def is_captured(items: object) -> bool:
 
 def is_runtime_sequence(recorder: Recorder, value: object) -> bool:
     """Does only a run know how many items `value` has?"""
+    if isinstance(value, StagedIterator):
+        return not isinstance(value.more(), bool)
     is_known = isinstance(value, StagedGenerator) or is_table(value)
     return is_known or indexed(recorder, value) is not None
 

@@ -1,81 +1,135 @@
-"""Iterators of the caller's: a program cannot advance one.
+"""Iterators whose items converted code takes: Python's own, of the capture and of the caller.
 
-The capture would take its items, and every run would use those again; the caller's own position
-would move once, not at every call. So every place that takes items of a value asks here first.
+Every place that takes items of a value asks here first. An iterator of the caller's moves with
+every call. One with an end is read as a list of what it has left, by a copy, which the program is
+guarded by; after each run it is moved as far as the run came. One without an end is asked by each
+run itself. Of any other (a generator, a file) no one can know the items before they are taken: it
+is refused.
 """
 
 from __future__ import annotations
 
-import contextlib
+import copy
 import io
+import itertools
 from collections.abc import Iterator
+from typing import Any
 
+from stator.containers.iteration import Indexed, of_python
+from stator.containers.iterators import StagedIterator, endless, new_iterator
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.iterator_calls import EMPTY, is_native, staged_iterator
 from stator.library.user_methods import user_method
+from stator.state.host_calls import record_host_call
+from stator.state.read_results import Contents
 from stator.state.session import Session
-from stator.values.staged import StagedList
+from stator.values.annotations import Staged
+
+COPIED: tuple[type, ...] = (*(type(iter(one)) for one in EMPTY), type(reversed([])))
+SCALARS = (int, float, str, bool)
 
 
-def refuse_outside_iterator(session: Session, value: object) -> None:
-    """Raise where `value`, whose items are about to be taken, is an iterator of the caller's.
-
-    One whose `__next__` a user wrote in Python is converted: its attributes are its position.
-    So is an iterator refused that a recorded loop has left at an item that only a run knows.
-    """
+def iterated(session: Session, value: Staged) -> Staged:
+    """`value`, whose items are about to be taken; an iterator as the program knows it."""
     if id(value) in session.spent_iterators:
         raise UnsupportedCall(
-            "the rest of an iterator is used after a loop or a search that took some of its items: "
-            "only a run knows how many",
-            at=current_place(), fix="make a list of it, and use indices",
+            "the rest of an iterator is used after it was given to `chain`", at=current_place(),
+            fix="make a list of it first",
         )  # fmt: skip
-    if (
-        isinstance(value, Iterator)
-        and session.provenance.is_external(value)
-        and user_method(value, "__next__") is None
-    ):
+    if not is_native(value) or (isinstance(value, io.IOBase) and not _is_outside(session, value)):
+        return value
+    if not _is_outside(session, value):
+        return staged_iterator(session, value)
+    if id(value) not in session.native_iterators:
+        session.native_iterators[id(value)] = (value, _outside(session, value))
+    return session.native_iterators[id(value)][1]
+
+
+def _is_outside(session: Session, value: object) -> bool:
+    """One whose `__next__` a user wrote in Python is converted: its attributes are its position."""
+    return session.provenance.is_external(value) and user_method(value, "__next__") is None
+
+
+def _outside(session: Session, native: Iterator[Any]) -> StagedIterator:
+    if isinstance(native, COPIED):
+        return _with_an_end(session, native)
+    upcoming = _upcoming(native)
+    kinds = {type(item) for item in upcoming}
+    if len(kinds) != 1 or not kinds <= {*SCALARS}:
         raise UnsupportedCall(
-            f"items of a {type(value).__name__} of the caller's are taken: only the capture would "
+            f"items of a {type(native).__name__} of the caller's are taken: only the capture would "
             "take them, and no later call",
             at=current_place(), fix="make a list of it before the call",
         )  # fmt: skip
+    return _without_an_end(session, native, kinds.pop())
 
 
-def spend(session: Session, value: object, *, whole: bool) -> None:
-    """Items of `value` were taken: all of them, or as many as a run takes.
-
-    What `map` gives is a list here, which would give its items again.
-    """
-    is_mapped = id(value) in session.mapped
-    if is_mapped or (isinstance(value, Iterator) and not whole):
-        session.spent_iterators[id(value)] = value
-
-
-def of_map(session: Session, items: StagedList) -> StagedList:
-    """What `map` gives: `items`, which can be used once."""
-    session.mapped[id(items)] = items
-    return items
-
-
-@contextlib.contextmanager
-def taking(session: Session, values: tuple[object, ...]) -> Iterator[None]:
-    """The code inside takes the items of each of `values`."""
-    for value in values:
-        refuse_outside_iterator(session, value)
-    yield
-    for value in values:
-        spend(session, value, whole=True)
+def _with_an_end(session: Session, native: Iterator[Any]) -> StagedIterator:
+    left = _copied(native)
+    for item in left:
+        session.provenance.add_external(item)
+    session.reads.watch(
+        native, ("items",), lambda: Contents(_copied(native)), Contents(left),
+        f"what a {type(native).__name__} has left",
+    )  # fmt: skip
+    items = of_python(session.recorder, map(session.staged, left))
+    made = StagedIterator(session, items, type(native), unrolls=True)
+    made.native = native
+    session.provenance.add_stand_in(made)
+    return made
 
 
-def refuse_in_arguments(session: Session, args: tuple[object, ...]) -> None:
-    """The same for the arguments of library code, which may take items of any of them.
+def _without_an_end(session: Session, native: Iterator[Any], kind: type) -> StagedIterator:
+    """Each run takes the items, at their places."""
+    session.reads.watch(
+        native, ("items",), lambda: {type(item) for item in _upcoming(native)} == {kind}, True,
+        f"the type of what a {type(native).__name__} gives",
+    )  # fmt: skip
+    name = f"next({type(native).__name__})"
+
+    def item(_: object) -> Staged:
+        return record_host_call(session, next, (native,), {}, name=name, result=kind)
+
+    return new_iterator(session, Indexed(lambda _: True, item, endless), type(native))
+
+
+def _upcoming(native: Iterator[Any]) -> tuple[Any, ...]:
+    """What an iterator without an end gives, once round; nothing of any other."""
+    if isinstance(native, itertools.count):
+        return (next(copy.copy(native)),)
+    if isinstance(native, itertools.repeat):
+        repeated: Any = native.__reduce__()
+        return tuple(repeated[1]) if len(repeated[1]) == 1 else ()
+    if isinstance(native, itertools.cycle):
+        parts: Any = native.__reduce__()
+        inner: Any = parts[1][0]
+        return (*_copied(inner), *parts[2][0]) if isinstance(inner, COPIED) else ()
+    return ()
+
+
+def _copied(native: Any) -> tuple[Any, ...]:
+    return tuple(copy.copy(native))
+
+
+def iterated_arguments(session: Session, args: tuple[object, ...]) -> tuple[Any, ...]:
+    """The arguments of library code, which may take items of any of them.
 
     Files are not looked at: what is read from them and written to them has rules of its own.
     """
-    for arg in args:
-        if isinstance(arg, list | tuple):
-            refuse_in_arguments(
-                session, tuple(list.__iter__(arg) if isinstance(arg, list) else arg)
-            )
-        elif not isinstance(arg, io.IOBase):
-            refuse_outside_iterator(session, arg)
+    return tuple(_argument(session, arg) for arg in args)
+
+
+def _argument(session: Session, arg: Any) -> Any:
+    if type(arg) is tuple:
+        return tuple(_argument(session, item) for item in arg)
+    if isinstance(arg, list):
+        for item in list.__iter__(arg):
+            if is_native(item) and _is_outside(session, item):
+                iterated(session, item)
+                raise UnsupportedCall(
+                    f"library code is given a list with a {type(item).__name__} of the caller's",
+                    at=current_place(), fix="make a list of it before the call",
+                )  # fmt: skip
+        return arg
+    return arg if isinstance(arg, io.IOBase) else iterated(session, arg)

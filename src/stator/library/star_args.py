@@ -17,8 +17,30 @@ from stator.library.markers import is_left_alone
 from stator.state.session import Session
 from stator.values.annotations import Args, Staged
 from stator.values.staged import StagedList
+from stator.values.symbolic import Undefined
+from stator.values.union import Union
 
 EXTREMES = (max, min)
+SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
+
+
+class SpreadUnion:
+    """`*variant` in the arguments of a call."""
+
+    def __init__(self, values: Union) -> None:
+        self.values = values
+
+
+def named(name: str, value: object) -> dict[str, object]:
+    """A keyword argument that may be absent."""
+    return {} if isinstance(value, Undefined) else {name: value}
+
+
+def may_be_absent(name: str, value: object) -> bool:
+    """Does it depend on the path whether this keyword is passed?"""
+    return isinstance(value, Union) and (
+        name == SPREAD or any(isinstance(one, Undefined) for one in value.alternatives)
+    )
 
 
 class Rest:

@@ -8,7 +8,7 @@ of each of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
@@ -88,7 +88,24 @@ class RuntimeList(Repetition):
     kind: ListName = "list"
 
 
-Structure = Leaf | ConstantValue | Sequence | Mapping | Record | Choice | RuntimeList
+@dataclass(frozen=True)
+class Conversion(Node):
+    """What `convert` makes of a list, a tuple or a dict: a set, a deque, a Counter, ...
+
+    A file has no such objects: a dict of another class is a dict there, anything else is refused.
+    """
+
+    name: str
+    convert: Callable[[Any], Any]
+    items: tuple[Structure, ...]  # only one
+
+    @property
+    def keys(self) -> range:
+        """The position of what is converted."""
+        return range(1)
+
+
+Structure = Leaf | ConstantValue | Sequence | Mapping | Record | Choice | RuntimeList | Conversion
 
 
 def size_fields(rank: int) -> tuple[str, ...]:

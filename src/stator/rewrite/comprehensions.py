@@ -111,7 +111,7 @@ class _Comprehensions(Walk):
         super().visit_GeneratorExp(node)
         first = node.generators[0]
         first.iter = staged("generated", first.iter, at=first.iter)
-        return node
+        return staged("generator", node, at=node)
 
     def visit_Search(self, node: Search) -> ast.AST:
         if node.found is None:

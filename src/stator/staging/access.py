@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import collections
-import functools
-import inspect
 import types
 
 import numpy
 import torch
-from torch.nn.utils import parametrize
 
 from stator.capture.branches import defined
 from stator.capture.conditions import as_union, raise_if, select
@@ -28,14 +25,10 @@ from stator.containers.maybe_keys import is_partial, maybe_absent
 from stator.containers.tensor_index import read_tensor, write_tensor
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.host_rules import HostMethod
-from stator.library.number_calls import number_attribute
 from stator.library.numpy_calls import live_array
-from stator.library.user_methods import user_method, user_property, user_setter
-from stator.state.library_objects import note_object
-from stator.state.replaced import original_of
+from stator.library.user_methods import user_method
 from stator.state.session import Session
-from stator.torch_private.ops import data_of
+from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
 from stator.values.staged import (
@@ -46,8 +39,8 @@ from stator.values.staged import (
     is_table,
     python_name,
 )
-from stator.values.symbolic import CapturedComplex, HostObject, Number, Undefined
-from stator.values.union import Union, distribute, over_unions
+from stator.values.symbolic import Undefined
+from stator.values.union import Union, distribute
 
 MAX_CHOICES = 64  # a sequence longer than this is not chosen from item by item
 LIST_LIKE = (
@@ -59,109 +52,14 @@ LIST_LIKE = (
     torch.nn.Sequential,
     torch.nn.ParameterList,
 )
-GRAPH = "the autograd graph is not part of a program"
 NO_BOUND = "slice indices must be integers or None or have an __index__ method"
-REFUSED_ATTRIBUTES = {
-    "grad": "the gradient of a tensor changes from step to step",
-    "grad_fn": GRAPH,
-}
-
-
-@over_unions("obj")
-def get(session: Session, obj: Staged, name: str) -> Staged:
-    """`obj.name`."""
-    if isinstance(obj, torch.Tensor) and (
-        name in REFUSED_ATTRIBUTES or (name == "is_leaf" and obj.requires_grad)
-    ):
-        why = REFUSED_ATTRIBUTES.get(name, GRAPH)
-        raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
-                              at=current_place(), fix="use `.detach()`")  # fmt: skip
-    if isinstance(obj, torch.Tensor) and name == "data":
-        return session.interpreter.call_library(data_of, (obj,), {})
-    if isinstance(obj, torch.nn.Module):
-        session.add_module(obj)
-    if isinstance(obj, Number | CapturedComplex | HostObject):
-        return _symbolic_attribute(session, obj, name)
-    cached = inspect.getattr_static(type(obj), name, None)
-    if isinstance(cached, functools.cached_property) and name not in vars(obj):
-        set_attribute(session, obj, name, session.interpreter.call_method(cached.func, obj))
-    getter = user_property(obj, name)
-    if getter is not None:
-        kind = (type(obj),) if isinstance(getter, functools.partial) else ()  # of a descriptor
-        return session.interpreter.call_method(getter, obj, *kind)
-    if is_parametrized(obj, name):
-        return session.interpreter.call(obj.parametrizations[name])
-    fallback = user_method(obj, "__getattr__")
-    if fallback is not None and not _has_plainly(obj, name):
-        return session.interpreter.call_method(fallback, obj, name)
-    if isinstance(obj, torch.Tensor):
-        session.reads.read_tensor_method(name)
-    try:
-        value = original_of(getattr(obj, name))
-    except AttributeError:
-        session.reads.read_absent_attribute(obj, name)
-        raise
-    if isinstance(value, Union):
-        value = _without_undefined(session, value, AttributeError(
-            f"'{type(obj).__name__}' object has no attribute '{name}'"))  # fmt: skip
-    return _read(session, obj, name, value)
-
-
-def _read(session: Session, obj: Staged, name: str, value: Staged) -> Staged:
-    """`value`, which `obj` has under `name`, as converted code sees it."""
-    if name == "__dict__" and type(value) is dict and not isinstance(obj, types.ModuleType):
-        session.provenance.add_attributes(value, obj)
-        return value
-    session.reads.read_attribute(obj, name, value)
-    return shadowed(session, value)
-
-
-def _symbolic_attribute(session: Session, obj: Staged, name: str) -> Staged:
-    if isinstance(obj, HostObject):
-        return HostMethod(obj, name)
-    return number_attribute(session, obj, name)
-
-
-def _has_plainly(obj: object, name: str) -> bool:
-    """Is there an attribute `name`, without asking `__getattr__`?"""
-    try:
-        object.__getattribute__(obj, name)
-    except AttributeError:
-        return False
-    return True
-
-
-def is_parametrized(obj: object, name: str) -> bool:
-    """Is `obj.name` computed by parametrizations, which users may have written?"""
-    return isinstance(obj, torch.nn.Module) and parametrize.is_parametrized(obj, name)
 
 
 def shadowed(session: Session, value: object) -> Staged:
     """A plain list or array from outside, as what represents it during this capture."""
     if isinstance(value, numpy.ndarray):
         return live_array(session, value)
-    return session.stand_in(value) if type(value) is list else value
-
-
-@over_unions("obj")
-def set_attribute(session: Session, obj: object, name: str, value: object) -> None:
-    """`obj.name = value`."""
-    own = user_method(obj, "__setattr__")
-    if own is not None:
-        session.interpreter.call_method(own, obj, name, value)
-        return
-    setter = user_setter(obj, name)
-    if setter is not None:
-        session.interpreter.call_method(setter, obj, value)
-        return
-    note_object(session, obj)
-    setattr(obj, name, value)
-
-
-def delete_attribute(session: Session, obj: object, name: str) -> None:
-    """`del obj.name`."""
-    note_object(session, obj)
-    delattr(obj, name)
+    return session.stand_in(value) if has_stand_in(value) else value
 
 
 def getitem(session: Session, obj: Staged, key: Staged) -> Staged:

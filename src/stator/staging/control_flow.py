@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable
 
 from stator.capture.branches import capture_if
-from stator.capture.conditions import Condition, known, negated
+from stator.capture.conditions import Condition, negated
 from stator.capture.loops import capture_while
-from stator.capture.numbers import both
 from stator.containers import definitions
 from stator.containers.generators import StagedGenerator
-from stator.containers.iteration import Indexed, indexed
+from stator.containers.iteration import indexed
 from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial
-from stator.library.outside_iterators import refuse_outside_iterator, spend
+from stator.library.outside_iterators import iterated
 from stator.library.user_methods import user_method
+from stator.staging.iterator_loops import Loop, for_iterator
+from stator.staging.recorded_loops import LoopVariables, capture_sides, for_recorded
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
@@ -36,34 +36,6 @@ def if_stmt(
     capture_sides(session, condition, body, orelse, read, write, names)
 
 
-def capture_sides(
-    session: Session,
-    condition: object,
-    body: Code,
-    orelse: Code,
-    read: Read,
-    write: Write,
-    names: Names,
-) -> None:
-    """Record both sides; each starts from the names as they are now."""
-    before = read()
-
-    def side(code: Code) -> Callable[[], tuple[object, ...]]:
-        def run() -> tuple[Staged, ...]:
-            write(before)
-            code()
-            return read()
-
-        return run
-
-    try:
-        after = capture_if(session.recorder, condition, side(body), side(orelse), names=names)
-    except BaseException:
-        write(before)
-        raise
-    write(after)
-
-
 def if_expr(session: Session, test: object, body: Code, orelse: Code) -> Staged:
     """`body if test else orelse`."""
     condition = truth(session, test)
@@ -78,26 +50,6 @@ def test_if(session: Session, test: object, body: Code, orelse: Code) -> Conditi
     """The truth of `body if test else orelse`."""
     sides = (lambda: truth(session, body()), lambda: truth(session, orelse()))
     return truth(session, if_expr(session, test, *sides))
-
-
-class LoopVariables:
-    """The names that a loop carries, and the number of the trip for loops that count."""
-
-    def __init__(self, names: Names, read: Read, write: Write, *, counts: bool) -> None:
-        self.names = (*names, "trip") if counts else names
-        self.trip: Any = 0
-        self._read, self._write, self._counts = read, write, counts
-
-    def read(self) -> tuple[Staged, ...]:
-        """The values that the names, and the trip where it counts, have now."""
-        return (*self._read(), self.trip) if self._counts else self._read()
-
-    def write(self, values: tuple[object, ...]) -> None:
-        """Give the names, and the trip where it counts, these values."""
-        if self._counts:
-            *names, self.trip = values
-            values = tuple(names)
-        self._write(values)
 
 
 def while_stmt(
@@ -147,7 +99,7 @@ def for_stmt(
         write(for_each_way(session, iterable, loop))
         return
     goes_on = test if test is not None else _always
-    refuse_outside_iterator(session, iterable)
+    iterable = iterated(session, iterable)
     method = user_method(iterable, "__iter__")
     if method is not None:
         iterable = session.interpreter.call_method(method, iterable)
@@ -163,14 +115,15 @@ def for_stmt(
         )  # a block around this loop has these names in its own state
         _for_each_yielded(session, iterable, body, goes_on, frame)
         return
+    iterable = iterated(session, iterable)  # what its `__iter__` has given
     if isinstance(iterable, StagedIterator):
-        iterable = iterable.rest(session)
+        for_iterator(session, iterable, Loop(body, goes_on, read, write, names))
+        return
     items = indexed(session.recorder, iterable)
     if items is None:
         _for_python(session, iterable, body, goes_on, read, write, names)
-        spend(session, iterable, whole=True)
     else:
-        _for_recorded(session, items, 0, body, goes_on, read, write, names)
+        for_recorded(session, items, 0, body, goes_on, read, write, names)
 
 
 def _for_each_yielded(
@@ -226,16 +179,14 @@ def _for_python(
     """Trip by trip; when the test becomes captured, a range is recorded, the rest guarded."""
     recorder = session.recorder
     session.decisions.add("for", "python", f"unrolled over {_in_words(iterable)}")
-    for trip, item in enumerate(_items(session, iterable, goes_on)):
+    for trip, item in enumerate(_items(iterable)):
         condition = truth(session, goes_on())
         if condition is False:
             return
-        if condition is not True:
-            spend(session, iterable, whole=False)
         if condition is not True and isinstance(iterable, range):
             rest = indexed(recorder, iterable[trip:], recorded=True)
             assert rest is not None
-            _for_recorded(session, rest, 0, body, goes_on, read, write, names)
+            for_recorded(session, rest, 0, body, goes_on, read, write, names)
             return
         if condition is not True:
             capture_sides(session, condition, _trip(body, item), _nothing, read, write, names)
@@ -244,7 +195,7 @@ def _for_python(
         if isinstance(iterable, StagedList) and iterable.columns is not None:
             rest = indexed(recorder, iterable)
             assert rest is not None
-            _for_recorded(session, rest, trip + 1, body, goes_on, read, write, names)
+            for_recorded(session, rest, trip + 1, body, goes_on, read, write, names)
             return
 
 
@@ -254,19 +205,8 @@ def _in_words(iterable: Staged) -> str:
     return f"a {kind} of {len(iterable)}" if known else f"a {kind}"
 
 
-def _items(session: Session, iterable: Staged, goes_on: Code) -> Staged:
-    """A list is read by index, as it may become one of the program on the way.
-
-    No item of an iterator is taken once the loop has ended: the rest may be used after it.
-    """
-    if isinstance(iterable, Iterator):
-        while truth(session, goes_on()) is not False:
-            try:
-                item = next(iterable)
-            except StopIteration:
-                return
-            yield item
-        return
+def _items(iterable: Staged) -> Staged:
+    """A list is read by index, as it may become one of the program on the way."""
     if not isinstance(iterable, StagedList):
         yield from iterable
         return
@@ -282,50 +222,3 @@ def _trip(body: Callable[[object], object], item: object) -> Code:
 
 def _nothing() -> None:
     return None
-
-
-def _for_recorded(
-    session: Session,
-    items: Indexed,
-    start: int,
-    body: Callable[[object], object],
-    goes_on: Code,
-    read: Read,
-    write: Write,
-    names: Names,
-) -> None:
-    """A loop of the program that counts its iterations."""
-    recorder = session.recorder
-    session.decisions.add("for", "recorded", "the number of iterations is data-dependent")
-    variables = LoopVariables(names, read, write, counts=True)
-    variables.trip = start
-
-    def again() -> Condition:
-        more = known(recorder, items.more(variables.trip))
-        if more is False:
-            return False
-        rest = truth(session, goes_on())
-        return both(more, rest)
-
-    def one_trip() -> Condition:
-        body(items.item(variables.trip))
-        variables.trip = variables.trip + 1
-        return again()
-
-    condition = again()
-    if isinstance(condition, bool):
-        if not condition:
-            return
-        one_trip_first(session, one_trip, variables)
-        return
-    capture_while(recorder, variables, condition, one_trip)
-
-
-def one_trip_first(session: Session, one_trip: Code, variables: LoopVariables) -> None:
-    """The first trip is certain: it runs before the loop that is recorded."""
-    condition = one_trip()
-    while isinstance(condition, bool):
-        if not condition:
-            return
-        condition = one_trip()
-    capture_while(session.recorder, variables, condition, one_trip)

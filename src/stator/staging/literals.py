@@ -13,7 +13,7 @@ from stator.containers.iteration import indexed
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.outside_iterators import refuse_outside_iterator
+from stator.library.outside_iterators import iterated
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, StagedList, StagedSet, is_table
@@ -95,8 +95,7 @@ def _in_each_way(session: Session, items: Sequence[object], make: object) -> tup
     for at, item in enumerate(items):
         if not isinstance(item, Spread):
             continue
-        refuse_outside_iterator(session, item.values)
-        values = item.values = session.staged(item.values)
+        values = item.values = session.staged(iterated(session, item.values))
         if is_partial(values):
             values = for_each_way(session, values, tuple)
         if isinstance(values, Union):

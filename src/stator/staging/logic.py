@@ -7,7 +7,7 @@ symbolic one, so that the program has no union of the operands.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -18,18 +18,20 @@ from stator.capture.conversions import to_int
 from stator.capture.numbers import both
 from stator.containers import definitions
 from stator.containers.dict_calls import refuse_open_views
+from stator.containers.generators import StagedGenerator
 from stator.containers.lists import is_captured, is_tuple, refuse_identity
 from stator.containers.runtime_tables import has, is_captured_item
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.dataclass_calls import compared_fields
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
-from stator.library.outside_iterators import refuse_outside_iterator, spend
+from stator.library.outside_iterators import iterated
 from stator.library.text import compare_texts
 from stator.library.user_methods import user_method
 from stator.staging.truth import truth
 from stator.state.library_objects import watch_object
 from stator.state.session import VIEWS, Session
+from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Code, Staged
 from stator.values.staged import StagedList, StagedSet, is_table
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtType, Number, Undefined
@@ -208,6 +210,7 @@ def _is(session: Session, left: object, right: object) -> Staged:
         return _is(session, right, left)
     if isinstance(left, CaughtType) or isinstance(right, CaughtType):
         return _is_class(session, left, "==", right)
+    left, right = session.stand_ins.original(left), session.stand_ins.original(right)
     if left is right:
         return True
     if _cannot_tell(session, left, right):
@@ -229,8 +232,18 @@ def _is_class(session: Session, left: Staged, sign: str, right: Staged) -> Stage
 def _cannot_tell(session: Session, left: object, right: object) -> bool:
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
         joined = session.recorder.joined
-        return left in joined or right in joined
+        return left in joined or right in joined or _may_be_given(session, left, right)
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        joined = session.recorder.joined_tuples
+        return (id(left) in joined or id(right) in joined) and len(left) == len(right)
     return isinstance(left, Number) and isinstance(right, Number | int | float)
+
+
+def _may_be_given(session: Session, left: torch.Tensor, right: torch.Tensor) -> bool:
+    """May an argument be the stored tensor that it is compared with?"""
+    given, stored = (left, right) if isinstance(left, FakeTensor) else (right, left)
+    is_stored = not isinstance(stored, FakeTensor)
+    return is_stored and session.recorder.find(given) in session.recorder.input_facts
 
 
 def _equal(session: Session, left: object, right: object, sign: str) -> Staged:
@@ -320,8 +333,7 @@ def same(session: Session, left: object, right: object) -> Staged:
 @over_unions("container", "item")
 def _contains(session: Session, container: Staged, item: Staged) -> Staged:
     """`item in container`."""
-    container = session.staged(container)
-    refuse_outside_iterator(session, container)
+    container = session.staged(iterated(session, container))
     refuse_identity(container)
     if isinstance(container, torch.Tensor):
         return truth(session, (container == item).any())
@@ -332,10 +344,13 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
     if isinstance(container, dict) and isinstance(container.get(_key(item)), Union):
         return _is_defined(session, container[item])
     if _is_searched(container, item):
-        spend(session, container, whole=True)
         tests = [_item_test(session, item, one) for one in container]
         return or_(session, tests[0](), *tests[1:]) if tests else False
-    if is_captured(container) or isinstance(item, Number | CapturedText):
+    if (
+        is_captured(container)
+        or isinstance(item, Number | CapturedText)
+        or isinstance(container, Iterator | StagedGenerator)
+    ):
         return session.interpreter.run(definitions.contains, container, item)
     method = user_method(container, "__contains__")
     if method is not None:

@@ -10,7 +10,8 @@ import torch
 from stator.containers.lists import is_captured
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.staging.access import get, getitem
+from stator.staging.access import getitem
+from stator.staging.attributes import get
 from stator.staging.logic import and_, compare
 from stator.state.session import Session
 from stator.values.annotations import Staged

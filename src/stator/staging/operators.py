@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import torch
 
@@ -18,13 +18,15 @@ from stator.debugger import for_converted_code
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library import text
-from stator.library.calls import SPREAD, Caller, SpreadUnion
-from stator.library.outside_iterators import refuse_outside_iterator
-from stator.library.star_args import Rest
+from stator.library.calls import Caller
+from stator.library.iterator_calls import staged_iterator
+from stator.library.outside_iterators import iterated
+from stator.library.star_args import SPREAD, Rest, SpreadUnion
 from stator.library.tensor_calls import unbind
 from stator.library.user_methods import user_method
 from stator.staging import (
     access,
+    attributes,
     control_flow,
     literals,
     logic,
@@ -197,8 +199,7 @@ class Staging:
 
     def positionals(self, values: Staged) -> Staged:
         """`*values` of a call."""
-        refuse_outside_iterator(self.session, values)
-        values = self.session.staged(values)
+        values = self.session.staged(iterated(self.session, values))
         if is_partial(values):
             values = for_each_way(self.session, values, tuple)
         if isinstance(values, Union):
@@ -211,8 +212,11 @@ class Staging:
 
     def generated(self, values: object) -> Staged:
         """What a generator expression takes its items of."""
-        refuse_outside_iterator(self.session, values)
-        return values
+        return iterated(self.session, values)
+
+    def generator(self, made: Iterator[Staged]) -> Staged:
+        """A generator expression, as the iterator that it is."""
+        return staged_iterator(self.session, made, is_new=True)
 
     def gathered(self, values: tuple[object, ...]) -> Staged:
         """`*args` of a converted function."""
@@ -257,15 +261,15 @@ class Staging:
 
     def get(self, obj: object, name: str) -> Staged:
         """`obj.name`."""
-        return access.get(self.session, obj, name)
+        return attributes.get(self.session, obj, name)
 
     def set(self, obj: object, name: str, value: object) -> None:
         """`obj.name = value`."""
-        access.set_attribute(self.session, obj, name, value)
+        attributes.set_attribute(self.session, obj, name, value)
 
     def delete(self, obj: object, name: str) -> None:
         """`del obj.name`."""
-        access.delete_attribute(self.session, obj, name)
+        attributes.delete_attribute(self.session, obj, name)
 
     def getitem(self, obj: object, key: object) -> Staged:
         """`obj[key]`."""
@@ -317,8 +321,7 @@ class Staging:
 
     def unpack(self, value: Staged, before: int, after: int | None) -> Staged:
         """What `a, b = value` or `a, *b, c = value` assigns: one value for each target."""
-        refuse_outside_iterator(self.session, value)
-        value = self.session.staged(value)
+        value = self.session.staged(iterated(self.session, value))
         if is_partial(value):
             value = for_each_way(self.session, value, tuple)
         if isinstance(value, Union):

@@ -19,7 +19,7 @@ from stator.capture.blocks import record_raise
 from stator.capture.errors.capture_artifacts import says_captured
 from stator.capture.errors.line_variables import attach_line_variables
 from stator.capture.errors.tensor_repr import tensors_shown
-from stator.capture.inputs import InputReader, Inputs
+from stator.capture.inputs import Argument, InputReader, Inputs
 from stator.capture.recorder import Recorder
 from stator.capture.scope import may_be_seen
 from stator.debugger import stepping_around
@@ -83,6 +83,8 @@ class CaptureResult:
     hooked: Mapping[str, torch.nn.Module] = field(default_factory=dict)  # by name, for their hooks
     noted: tuple[tuple[Effect, ...], ...] = ()  # what is changed before the program may raise
     host_calls: tuple[HostCall, ...] = ()  # by number
+    containers: tuple[Argument, ...] = ()  # the lists and dicts that a call is given
+    outside: Mapping[int, object] = field(default_factory=dict)  # those it knows otherwise, by id
 
 
 @dataclass(frozen=True)
@@ -206,8 +208,17 @@ def _trace(
         Guards(generalized(session.reads, session.replaced, stored)),
         tuple(session.decisions),
         recorder.errors, live, written, given, session.hooked_modules, tuple(notes.effects),
-        tuple(session.host_calls),
+        tuple(session.host_calls), *_given_and_known(session, inputs),
     )  # fmt: skip
+
+
+def _given_and_known(
+    session: Session, inputs: Inputs
+) -> tuple[tuple[Argument, ...], dict[int, object]]:
+    """The containers that the call was given; if there are any, those that it knows otherwise."""
+    given = tuple(Argument(path) for _, path in inputs.containers.values())
+    known = session.provenance.external_containers() if given else ()
+    return given, {id(obj): obj for obj in known}
 
 
 def read_state(slots: Sequence[AnySlot]) -> list[object]:

@@ -12,7 +12,8 @@ from stator.capture.try_block import capture_try, error_names
 from stator.errors import StatorError
 from stator.program.ir import Block
 from stator.program.opset.queries import may_raise
-from stator.staging.control_flow import LoopVariables, if_stmt
+from stator.staging.control_flow import if_stmt
+from stator.staging.recorded_loops import LoopVariables
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
 from stator.values.contents import same_state, state_of

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 
 import torch
 
+from stator.capture.flatten import list_of
 from stator.capture.inputs import Argument, Inputs
 from stator.capture.listeners import Listener
 from stator.capture.results import Results, maybe_absent
-from stator.errors import StatorError, UnsupportedCall
+from stator.errors import StatorError
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op
 from stator.program.structure import Choice, Mapping, Structure, positions_in
@@ -25,8 +26,10 @@ from stator.state.live_state import AnySlot
 from stator.state.live_trees import HeldContainer
 from stator.state.session import Session
 from stator.state.slots import Slot
+from stator.values.containers import in_order
 from stator.values.contents import same_state, state_of
-from stator.values.staged import Columns, StagedList
+from stator.values.staged import Columns
+from stator.values.symbolic import Moving
 from stator.values.union import Symbolic
 
 Origin = Argument | HeldContainer
@@ -39,7 +42,14 @@ class Effect:
     target: Any  # the object; or where each call finds its own
     state: Structure
     deleted: tuple[Any, ...] = ()
+    absent: tuple[Any, ...] = ()  # deleted as well, where `state` does not have them
     place: Location | None = None  # the line that first wrote to it
+
+    def deleted_from(self, state: object) -> tuple[Any, ...]:
+        """What goes, where a run has found `state`."""
+        if not self.absent or not isinstance(state, dict):
+            return self.deleted
+        return (*self.deleted, *(key for key in self.absent if key not in state))
 
 
 def new_results(session: Session) -> Results:
@@ -64,8 +74,11 @@ def effects_of(
             anew = [slot.key for slot in live if slot.owner is obj]
             _watch_kept(session, obj, before, anew)
         place = session.journal.place_of(obj)
+        if isinstance(obj, Moving):
+            effects.append(Effect(obj.native, results.structure_of(obj.moved()), place=place))
+            continue
         before = _with_installed(session, obj, before)
-        effect = _effect(obj, target, before, results, place)
+        effect = _effect(obj, target, before, results)
         if effect is not None:
             effects.append(replace(effect, place=place))
     return tuple(effects)
@@ -125,7 +138,7 @@ def written_slots(session: Session) -> tuple[AnySlot, ...]:
     slots: list[AnySlot] = []
     for obj, before in session.journal.changed():
         state, plain = state_of(obj), session.stand_ins.original(obj)
-        if plain is not obj:
+        if plain is not obj and not isinstance(plain, set):
             slots.append(ListSlot(plain))
         if isinstance(state, dict) and not session.is_local(obj):
             slots += [
@@ -143,39 +156,34 @@ def _effect(
     target: object,
     before: Any,
     results: Results,
-    place: Location | None,
 ) -> Effect | None:
     state = state_of(obj)
     if isinstance(state, Columns):
-        new = StagedList()
-        new.columns = state
-        return Effect(target, results.structure_of(new))
+        return Effect(target, results.structure_of(list_of(Columns(state.item, state.values))))
     if isinstance(state, frozenset):
-        raise UnsupportedCall("a set of the caller's is changed", at=place,
-                              fix="return the set instead")  # fmt: skip
+        return Effect(target, results.structure_of(list(in_order(state))))
     if not isinstance(state, dict):
         return Effect(target, results.structure_of(list(state)))
+    moved = _moved(before, state)
     changed = {
         key: value
         for key, value in state.items()
-        if key not in before or not same_state((value,), (before[key],))
+        if key in moved or key not in before or not same_state((value,), (before[key],))
     }
-    _refuse_maybe_deleted(changed, before, place)
-    deleted = tuple(key for key in before if key not in state)
+    deleted = tuple(key for key in before if key not in state or key in moved)
+    absent = tuple(key for key in changed if key in before and maybe_absent(changed[key]))
     if not changed and not deleted:
         return None
-    return Effect(target, results.structure_of(changed), deleted)
+    return Effect(target, results.structure_of(changed), deleted, absent)
 
 
-def _refuse_maybe_deleted(
-    changed: dict[Any, Any], before: dict[Any, Any], place: Location | None
-) -> None:
-    for key, value in changed.items():
-        if key in before and maybe_absent(value):
-            raise UnsupportedCall(
-                f"`{key}` of an object of the caller's is deleted on some paths only",
-                at=place, fix="delete it on every path, or set it to None",
-            )  # fmt: skip
+def _moved(before: dict[Any, Any], state: dict[Any, Any]) -> frozenset[Any]:
+    """The keys that were there before, and are now behind others: they are set again, in order."""
+    in_place = [key for key in before if key in state]
+    expected = in_place + [key for key in state if key not in before]
+    pairs = enumerate(zip(state, expected, strict=True))
+    first = next((k for k, (key, other) in pairs if key != other), len(expected))
+    return frozenset(key for key in list(state)[first:] if key in before)
 
 
 class KeptEffects(NamedTuple):
@@ -265,7 +273,8 @@ def _is_empty(effect: Effect) -> bool:
 
 def _without(effect: Effect, keys: Sequence[object]) -> Effect:
     deleted = tuple(key for key in effect.deleted if key not in keys)
-    return replace(effect, state=_without_keys(effect.state, keys), deleted=deleted)
+    absent = tuple(key for key in effect.absent if key not in keys)
+    return replace(effect, state=_without_keys(effect.state, keys), deleted=deleted, absent=absent)
 
 
 def _without_keys(state: Structure, keys: Sequence[object]) -> Structure:

@@ -28,8 +28,9 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
 from stator.torch_private.modules import tables
+from stator.values.attributes import slots_of
 from stator.values.containers import is_plain_object
-from stator.values.contents import slots_of, state_of
+from stator.values.contents import state_of
 from stator.values.staged import StagedList
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError
 from stator.values.union import Union

@@ -16,11 +16,12 @@ from typing import Any
 
 import torch
 
-from stator.capture.flatten import list_of
 from stator.program.ir import Block, Value
 from stator.program.program import Program
 from stator.program.types import ListType
 from stator.state.session import Session
+from stator.state.stand_ins import staged_copy
+from stator.values.contents import restore
 from stator.values.kinds import NumberKind, TensorKind, column_types
 from stator.values.merge import common_sizes
 from stator.values.staged import Columns
@@ -94,7 +95,8 @@ def install_list(session: Session, slot: ListSlot, values: list[Value]) -> None:
     value = session.recorder.new_value(ListType(element))
     value.name = f"state_{len(values)}"
     values.append(value)
-    shadow = list_of(Columns(slot.item, (value,)))
+    shadow = staged_copy(slot.owner)
+    restore(shadow, Columns(slot.item, (value,)))
     shadow.is_live = True
     session.provenance.add_external(slot.owner)
     session.stand_ins.add(slot.owner, shadow)

@@ -19,10 +19,10 @@ from stator.capture.results import maybe_absent
 from stator.capture.try_names import TryNames
 from stator.state.decisions import Decisions
 from stator.state.reads import ReadLog
-from stator.state.stand_ins import StandIns
+from stator.state.stand_ins import StandIns, has_stand_in, staged_copy
 from stator.state.state_inputs import StateInputs
 from stator.values.freezing import refuse_frozen
-from stator.values.staged import StagedList, is_table
+from stator.values.staged import is_table
 
 CONTAINERS = (
     list, dict, set, bytearray, array.array, collections.deque, collections.abc.Mapping,
@@ -63,7 +63,9 @@ class Session:
         self.hooked_modules: dict[str, torch.nn.Module] = {}  # those with backward hooks
         self.library_modules: dict[int, tuple[torch.nn.Module, bool]] = {}
         self.spent_iterators: dict[int, object] = {}  # whose position only a run knows
-        self.mapped: dict[int, object] = {}  # what `map` has given: lists that can be used once
+        # iterators of Python's own, and those of the program that stand for them, by id
+        self.native_iterators: dict[int, tuple[object, Any]] = {}
+        self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
         self.handlers = 0  # how many recorded handlers of a `try` run now
         self.interpreter = make_interpreter(self)
 
@@ -87,22 +89,22 @@ class Session:
             self.provenance.add_external(module)
 
     def staged(self, value: object) -> Any:
-        """The stand-in of an external list; the items of a view that only a run knows, as a list.
+        """The stand-in of an external list, set or deque; any other value unchanged.
 
-        Any other value unchanged.
+        A view of a dict whose items only a run knows is a list of these.
         """
         if isinstance(value, VIEWS):
             return self._seen_view(value)
-        if isinstance(value, CONTAINERS) and self.provenance.is_external(value):
+        if isinstance(value, CONTAINERS) and self.provenance.is_of_external(value):
             self.reads.read_contents(value)
-        return self.stand_in(value) if type(value) is list else value
+        return self.stand_in(value) if has_stand_in(value) else value
 
-    def stand_in(self, external: list[object]) -> StagedList:
-        """The staged list that represents `external`; its changes are written back."""
+    def stand_in(self, external: object) -> Any:
+        """The staged container that represents `external`; its changes are written back."""
         found = self.stand_ins.find(external)
         if found is None:
             self.reads.read_contents(external)
-            found = StagedList(external)
+            found = staged_copy(external)
             self.stand_ins.add(external, found)
         return found
 
@@ -118,7 +120,7 @@ class Session:
         """`apply`, such that an external list among the alternatives is seen as its stand-in."""
 
         def seen(value: object) -> object:
-            return self.stand_in(value) if type(value) is list else value
+            return self.stand_in(value) if has_stand_in(value) else value
 
         return lambda recorder, variant, function: apply(
             recorder, variant, lambda value: function(seen(value))

@@ -6,8 +6,8 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from stator.values.containers import update_dict
-from stator.values.contents import attributes_of, set_attribute
+from stator.values.attributes import attributes_of
+from stator.values.contents import change
 
 EMPTY = object()
 
@@ -39,10 +39,8 @@ class Slot:
         """Put `value` there, as plainly as can be."""
         if isinstance(self.owner, types.CellType):
             self.owner.cell_contents = value
-        elif isinstance(self.owner, dict):
-            update_dict(self.owner, {self.key: value})
         else:
-            set_attribute(self.owner, self.key, value)
+            change(self.owner, {self.key: value}, ())
 
     def is_same_place(self, other: Any) -> bool:
         """Is `other` this place, whatever is known of what it holds?"""

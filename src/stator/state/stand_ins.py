@@ -1,14 +1,29 @@
-"""Stand-ins: what converted code sees in place of an external list or array."""
+"""Stand-ins: what converted code sees in place of an external list, set, deque or array."""
 
 from __future__ import annotations
 
+import collections
 from typing import Any
 
 import numpy
 
 from stator.capture.provenance import Provenance
 from stator.values.arrays import CapturedArray
-from stator.values.staged import StagedList
+from stator.values.staged import Staged, StagedDeque, StagedList, StagedSet
+
+STOOD_FOR = (list, set, collections.deque)  # these very classes
+
+
+def has_stand_in(value: object) -> bool:
+    """Is `value` a container that converted code sees by a stand-in?"""
+    return type(value) in STOOD_FOR
+
+
+def staged_copy(external: Any) -> Staged:
+    """A staged container with what `external` holds."""
+    if isinstance(external, collections.deque):
+        return StagedDeque(external, external.maxlen)
+    return StagedSet(external) if isinstance(external, set) else StagedList(external)
 
 
 class StandIns:
@@ -17,25 +32,25 @@ class StandIns:
     def __init__(self, provenance: Provenance) -> None:
         self._provenance = provenance
         # by the id of the external object, which is kept so that its id is not used again
-        self._lists: dict[int, tuple[list[Any], StagedList]] = {}
+        self._containers: dict[int, tuple[Any, Staged]] = {}
         self.arrays: dict[int, tuple[numpy.ndarray[Any, Any], CapturedArray]] = {}
 
-    def add(self, external: list[object], stand_in: StagedList) -> None:
+    def add(self, external: object, stand_in: Staged) -> None:
         """`stand_in` is used in place of `external`; its changes are written back."""
-        self._lists[id(external)] = (external, stand_in)
+        self._containers[id(external)] = (external, stand_in)
         self._provenance.add_stand_in(stand_in)
         stand_in.is_stand_in = True
         if self._provenance.is_external(external):
             self._provenance.add_external(stand_in)
 
-    def find(self, external: list[object]) -> StagedList | None:
+    def find(self, external: object) -> Staged | None:
         """The stand-in of `external`, if it has one yet."""
-        _, found = self._lists.get(id(external), (None, None))
+        _, found = self._containers.get(id(external), (None, None))
         return found
 
     def original(self, value: object) -> Any:
-        """The external list that `value` represents; any other value unchanged."""
-        if not isinstance(value, StagedList):
+        """The external container that `value` represents; any other value unchanged."""
+        if not isinstance(value, Staged):
             return value
-        pairs = self._lists.values()
+        pairs = self._containers.values()
         return next((external for external, one in pairs if one is value), value)

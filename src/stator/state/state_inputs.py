@@ -31,6 +31,11 @@ class StateInputs:
         self._values: list[tuple[Place, object]] = []
         self._containers: dict[int, tuple[object, Any]] = {}
 
+    @property
+    def is_used(self) -> bool:
+        """Is there a symbolic value in an external place?"""
+        return bool(self._values or self._containers)
+
     def add(self, place: Place, value: object) -> None:
         """`value` is in `place` during the capture."""
         self._values.append((place, value))

@@ -19,6 +19,7 @@ import torch
 from stator.program.structure import size_fields
 from stator.values.symbolic import CapturedComplex, CapturedText, Undefined
 
+HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that a `class` statement has made
 Path = tuple[Any, ...]  # the keys that lead to a part
 Name = Literal["list", "tuple", "dict", "set", "namedtuple", "dataclass", "object"]
 
@@ -293,7 +294,7 @@ def _new_dataclass(cls: Any, contents: Entries) -> Any:
 
 def _new_object(cls: Any, contents: Entries) -> Any:
     """Without the `__new__` of the class, which may take arguments."""
-    builtin: Any = next(base for base in cls.__mro__ if base.__module__ == "builtins")
+    builtin: Any = next(base for base in cls.__mro__ if not base.__flags__ & HEAP_TYPE)
     made = builtin.__new__(cls)
     vars(made).update(zip(*contents, strict=True))
     return made

@@ -8,17 +8,17 @@ A mutable type is added by one entry in `MUTABLE`.
 from __future__ import annotations
 
 import collections
-import contextlib
 import contextvars
+import itertools
 import types
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stator.values.attributes import attributes_of, update_attributes, write_attributes
 from stator.values.containers import fill_dict, plain_items, update_dict
 from stator.values.staged import Columns, Locals, Staged, StagedList
 
-OF_A_CLASS = frozenset({"__dict__", "__weakref__"})  # descriptors that Python makes
 ObjectState = Any  # Columns, a tuple, a frozenset or a dict
 
 
@@ -46,17 +46,13 @@ def change(obj: Any, state: ObjectState, deleted: Sequence[object]) -> None:
 
     What is `deleted` goes.
     """
+    if isinstance(state, int):  # of an iterator
+        collections.deque(itertools.islice(obj, state), maxlen=0)  # so many items are taken
+        return
     if not isinstance(state, dict) or isinstance(obj, types.CellType | contextvars.ContextVar):
         restore(obj, state)
         return
-    if isinstance(obj, dict):
-        update_dict(obj, state, deleted)
-        return
-    for name in deleted:
-        if name in attributes_of(obj):
-            delete_attribute(obj, name)
-    for name, value in state.items():
-        set_attribute(obj, name, value)
+    (update_dict if isinstance(obj, dict) else update_attributes)(obj, state, deleted)
 
 
 def _mutable(obj: object) -> MutableType:
@@ -115,63 +111,6 @@ def _write_variable(variable: contextvars.ContextVar[Any], state: ObjectState) -
         variable.set(state["value"])
 
 
-def slots_of(cls: type) -> dict[str, types.MemberDescriptorType]:
-    """The `__slots__` of a class, by name."""
-    return {
-        name: found
-        for base in reversed(cls.__mro__)
-        for name, found in vars(base).items()
-        if isinstance(found, types.MemberDescriptorType)
-    }
-
-
-def attributes_of(obj: object) -> dict[str, Any]:
-    """What an object or a class keeps under names: its `__dict__`, and its slots that are set."""
-    if isinstance(obj, type):
-        return {name: value for name, value in vars(obj).items() if name not in OF_A_CLASS}
-    found = dict(getattr(obj, "__dict__", ()))
-    for name, slot in slots_of(type(obj)).items():
-        with contextlib.suppress(AttributeError):
-            found[name] = slot.__get__(obj)
-    return found
-
-
-def set_attribute(obj: Any, name: str, value: object) -> None:
-    """`obj.name = value`, as plainly as can be."""
-    slot = None if isinstance(obj, type) else slots_of(type(obj)).get(name)
-    if isinstance(obj, type):
-        type.__setattr__(obj, name, value)
-    elif slot is not None:
-        slot.__set__(obj, value)
-    else:
-        vars(obj)[name] = value
-
-
-def delete_attribute(obj: Any, name: str) -> None:
-    """`del obj.name`, as plainly as can be."""
-    slot = None if isinstance(obj, type) else slots_of(type(obj)).get(name)
-    if isinstance(obj, type):
-        type.__delattr__(obj, name)
-    elif slot is not None:
-        slot.__delete__(obj)
-    else:
-        del vars(obj)[name]
-
-
-def _write_attributes(obj: object, state: ObjectState) -> None:
-    if not isinstance(obj, type) and not slots_of(type(obj)):
-        vars(obj).clear()
-        vars(obj).update(state)
-        return
-    now = attributes_of(obj)
-    for name in now:
-        if name not in state:
-            delete_attribute(obj, name)
-    for name, value in state.items():
-        if name not in now or now[name] is not value:
-            set_attribute(obj, name, value)
-
-
 MUTABLE = (
     MutableType((Locals,), Locals.state, Locals.restore),
     MutableType((Staged,), _read_staged, _write_staged),
@@ -182,7 +121,7 @@ MUTABLE = (
     MutableType((types.CellType,), _read_cell, _write_cell),
     MutableType((contextvars.ContextVar,), _read_variable, _write_variable),
 )
-ATTRIBUTES = MutableType((), attributes_of, _write_attributes)
+ATTRIBUTES = MutableType((), attributes_of, write_attributes)
 
 
 def same_state(a: ObjectState, b: ObjectState) -> bool:

@@ -79,6 +79,7 @@ class TensorKind:
     device: torch.device
     sizes: tuple[Size, ...]
     requires_grad: bool
+    grad_varies: bool = False  # only a run knows whether it requires grad
 
 
 @dataclass(frozen=True)

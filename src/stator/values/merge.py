@@ -138,8 +138,9 @@ def _merge_alike(a: Kind, b: Kind) -> Kind:
     a, b = widen(a), widen(b)
     match a, b:
         case TensorKind(), TensorKind():
-            return replace(
-                a, sizes=common_sizes(a, b), requires_grad=a.requires_grad or b.requires_grad
+            varies = a.grad_varies or b.grad_varies or a.requires_grad != b.requires_grad
+            return TensorKind(
+                a.dtype, a.device, common_sizes(a, b), a.requires_grad or b.requires_grad, varies
             )
         case (ListKind(), _) | (_, ListKind()):
             return _merge_lists(a, b)

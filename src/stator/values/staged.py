@@ -44,6 +44,8 @@ class Staged:
     unknown: ClassVar[str]  # what Python code cannot have once the items live in the program
     columns: Columns | None = None
     frozen: str | None = None  # why it must not be changed any more
+    is_stand_in = False  # stands for a container of the caller's, and is known as that object
+    is_live = False  # such a one that every run reads again
 
     def __init__(self, items: object = ()) -> None:
         super().__init__(items)  # type: ignore[call-arg]  # of the plain container
@@ -69,8 +71,6 @@ class StagedList(Staged, list[Any]):
 
     plain = list
     unknown = "the items of a list whose length only a run knows"
-    is_stand_in = False  # represents a list of the caller's, and is known as that object
-    is_live = False  # such a one that every run reads again
 
     @property
     def is_tuple(self) -> bool:
@@ -175,7 +175,7 @@ class Locals:
 
 def is_copied(value: object) -> bool:
     """Does a list of the program hold a copy of `value`, where that is a container?"""
-    return not (isinstance(value, StagedList) and value.is_stand_in)
+    return not (isinstance(value, Staged) and value.is_stand_in)
 
 
 def is_table(value: object) -> bool:

@@ -54,6 +54,20 @@ class CannotLeave(StandIn):
 
     what: ClassVar[str]
 
+    def given(self) -> tuple[str, Callable[[Any], Any], Any] | None:
+        """What Python makes it of at the end of a run: a name, a function and its argument."""
+        return None
+
+
+class Moving(CannotLeave):
+    """An iterator of converted code; it may stand for `native`, one of the caller's."""
+
+    native: Any = None
+
+    def moved(self) -> Any:
+        """How many items were taken."""
+        raise NotImplementedError
+
 
 class Undefined:
     """The value of a name that is not bound."""

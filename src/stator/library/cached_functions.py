@@ -1,0 +1,63 @@
+"""Calls of functions under `functools.cache` and `lru_cache`: the cache is state of the process.
+
+With arguments that Python knows, outside every branch and loop of the program, the function is
+called as it is: what it gives is what every later call gets, as long as the cache keeps it. With
+other arguments its body is converted. Then it must change nothing outside: a later call, which
+eager code answers from the cache, would change it again.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from typing import Any
+
+import torch
+
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.state.session import Session
+from stator.values.annotations import Args, Keywords, Staged
+
+KNOWN = (
+    bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, type,
+    types.FunctionType,
+)  # fmt: skip
+
+
+def call_cached(
+    session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords
+) -> Staged:
+    """`function(*args, **kwargs)`."""
+    before = session.journal.changed_so_far()
+    known = all(map(_is_known, (*args, *kwargs.values())))
+    if known and not session.recorder.depth and not before and not session.state_inputs.is_used:
+        return _from_the_cache(session, function, args, kwargs)
+    result = session.interpreter.call(function.__wrapped__, *args, **kwargs)
+    changed = [obj for obj, _ in session.journal.changed_so_far() if not session.is_local(obj)]
+    if len(changed) > len([obj for obj, _ in before if not session.is_local(obj)]):
+        raise UnsupportedCall(
+            f"the cached function `{function.__name__}` changes an object outside, which only its "
+            "first call with these arguments does",
+            at=current_place(), fix="change it outside the cached function",
+        )  # fmt: skip
+    return result
+
+
+def _is_known(value: object) -> bool:
+    return all(map(_is_known, value)) if type(value) is tuple else isinstance(value, KNOWN)
+
+
+def _from_the_cache(
+    session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords
+) -> Staged:
+    with session.recorder.real():
+        result = function(*args, **kwargs)
+    size = function.cache_info().currsize
+    session.provenance.add_external(function)
+    session.reads.watch(
+        function, ("cache",), lambda: function.cache_info().currsize >= size, True,
+        f"the cache of {function.__name__}",
+    )  # fmt: skip
+    session.provenance.add_external(result)
+    return session.staged(result)

@@ -1,0 +1,336 @@
+"""`iter`, `next`, `zip`, `map`, `enumerate`, `reversed`, `filter` and `itertools`: iterators."""
+
+from __future__ import annotations
+
+import functools
+import io
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any, TypeGuard
+
+import torch
+
+from stator.capture.conversions import index
+from stator.capture.journal import Journal
+from stator.capture.numbers import both
+from stator.containers import definitions, iteration
+from stator.containers.generators import StagedGenerator
+from stator.containers.iteration import CapturedRange, Indexed, indexed
+from stator.containers.iterators import (
+    PythonItems,
+    StagedIterator,
+    endless,
+    new_iterator,
+    next_item,
+)
+from stator.containers.lists import list_get
+from stator.containers.tensor_index import read_tensor
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.library.captured_values import rows
+from stator.library.user_methods import user_method
+from stator.state.session import Session
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.staged import StagedList, StagedSet, is_table
+from stator.values.union import Union
+
+ITERATOR_OF_A_LIST: type = type(iter([]))
+EMPTY: tuple[Any, ...] = ([], (), "", {}, set(), range(0), {}.values(), {}.items())
+# Python's own iterators that run no code when an item is taken
+PLAIN: tuple[type, ...] = (
+    *(type(iter(one)) for one in EMPTY),
+    type(reversed([])), itertools.product, itertools.combinations, itertools.permutations,
+    itertools.combinations_with_replacement,
+)  # fmt: skip
+Source = tuple[Indexed, bool]  # the items, and whether a loop over them is written out
+
+
+def is_native(value: object) -> TypeGuard[Iterator[Any]]:
+    """Is `value` an iterator of Python's own?"""
+    return (
+        isinstance(value, Iterator)
+        and not isinstance(value, StagedIterator | StagedGenerator | io.IOBase)
+        and user_method(value, "__next__") is None
+    )
+
+
+def staged_iterator(
+    session: Session, native: Iterator[Any], args: Args = (), *, is_new: bool = False
+) -> StagedIterator:
+    """The iterator of the program that stands for one of Python's own, always the same one."""
+    if id(native) not in session.native_iterators:
+        if session.recorder.depth and not is_new:
+            raise UnsupportedCall(
+                f"items of a {type(native).__name__} are taken inside a branch or a loop of the "
+                "program that it may not have been made in",
+                at=current_place(), fix="make a list of it first: `list(...)`",
+            )  # fmt: skip
+        runs_code = not isinstance(native, PLAIN) and type(native).__module__ != "itertools"
+        code = runs_code or any(isinstance(arg, Iterator) or callable(arg) for arg in args)
+        items = PythonItems(session, native, code=code).as_indexed()
+        made = new_iterator(session, items, type(native), unrolls=True)
+        session.native_iterators[id(native)] = (native, made)
+    found: StagedIterator = session.native_iterators[id(native)][1]
+    return found
+
+
+class IteratorCalls:
+    """The calls of one capture that make iterators, or take items of them."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.recorder = session, session.recorder
+        self.handlers: dict[Any, Callable[..., Any]] = {
+            enumerate: self._enumerate, zip: self._zip, reversed: self._reversed, map: self._map,
+            filter: self._filter, next: self._next, iter: self._iter,
+            itertools.count: self._count, itertools.cycle: self._cycle,
+            itertools.repeat: self._repeat, itertools.islice: self._islice,
+            itertools.chain: self._chain, itertools.chain.from_iterable: self._chain_of,
+            itertools.starmap: self._starmap,
+        }  # fmt: skip
+
+    def source(self, value: Staged) -> Source:
+        """The items that `value` gives, one after the other."""
+        method = user_method(value, "__iter__")
+        if method is not None:
+            value = self.session.interpreter.call_method(method, value)
+        if is_native(value):
+            value = staged_iterator(self.session, value)
+        if isinstance(value, StagedIterator):
+            return value.stream(), False
+        if isinstance(value, StagedGenerator) or user_method(value, "__next__") is not None:
+            value = self.session.interpreter.call(list, value)
+        found = indexed(self.recorder, value)
+        if found is not None:
+            return found, False
+        if isinstance(value, range):
+            known = CapturedRange(value.start, value.stop, value.step)
+            return Indexed(known.more, known.item, known.length), False
+        if isinstance(value, torch.Tensor):
+            count = value.shape[0]
+            return Indexed(
+                lambda k: k < count, lambda k: read_tensor(value, k), lambda: count
+            ), True
+        if isinstance(value, StagedList):
+            return self._list_items(value), True
+        return iteration.of_python(self.recorder, rows(value)), True
+
+    def _list_items(self, items: StagedList) -> Indexed:
+        """The items of a list, which may change before they are taken."""
+
+        def length() -> Staged:
+            return self.session.interpreter.call(len, items)
+
+        def item(at: Staged) -> Staged:
+            if items.columns is None and isinstance(at, int):
+                return self.session.interpreter.getitem(items, at)
+            return list_get(self.recorder, items, at)
+
+        return Indexed(lambda at: at < length(), item, length)
+
+    def _made(self, items: Indexed, cls: type, *, unrolls: bool) -> StagedIterator:
+        return new_iterator(self.session, items, cls, unrolls=unrolls)
+
+    def _enumerate(self, values: Staged, start: Staged = 0) -> Staged:
+        start = index(self.recorder, start)
+        if isinstance(values, Union):
+            return self.recorder.apply(values, lambda one: self._enumerate(one, start))
+        if isinstance(values, StagedGenerator):
+            return self.session.interpreter.run(definitions.enumerated, values, start)
+        items, unrolls = self.source(values)
+        return self._made(iteration.enumerated(items, start), enumerate, unrolls=unrolls)
+
+    def _zip(self, *values: Staged, **kwargs: Staged) -> Staged:
+        if not values:
+            return self._made(iteration.of_python(self.recorder, ()), zip, unrolls=True)
+        sources = [self.source(value) for value in values]
+        parts = [items for items, _ in sources]
+        unrolls = all(unrolls for _, unrolls in sources)
+        streams = [isinstance(self._seen(value), StagedIterator) for value in values]
+        items = iteration.zipped(parts)
+        if kwargs.get("strict"):
+            items = Indexed(functools.partial(self._strict_more, parts), items.item, items.length)
+        elif sum(streams) > 1 or any(streams[:-1]):
+            return staged_iterator(self.session, zip(*values), values, is_new=True)  # noqa: B905
+        return self._made(items, zip, unrolls=unrolls)
+
+    def _seen(self, value: object) -> object:
+        return staged_iterator(self.session, value) if is_native(value) else value
+
+    def _strict_more(self, parts: list[Indexed], at: object) -> Staged:
+        """Is there a row `at` of a strict `zip`? An error where only some have an item."""
+        more = [part.more(at) for part in parts]
+        if not all(isinstance(one, bool) for one in more):
+            raise UnsupportedCall("`zip` with `strict=True` of lengths that only a run knows",
+                                  at=current_place(), fix="compare the lengths")  # fmt: skip
+        if len(set(more)) > 1:
+            at_fault = more.index(not more[0])
+            what = "shorter" if more[0] else "longer"
+            others = "argument 1" if at_fault == 1 else f"arguments 1-{at_fault}"
+            raise ValueError(f"zip() argument {at_fault + 1} is {what} than {others}")
+        return more[0]
+
+    def _reversed(self, values: Staged) -> Staged:
+        method = user_method(values, "__reversed__")
+        if method is not None:
+            return self.session.interpreter.call_method(method, values)
+        if isinstance(values, Union):
+            return self.recorder.apply(values, self._reversed)
+        if isinstance(values, torch.Tensor):  # as eager: the rows of a flipped copy
+            return values.flip(0) if values.dim() else reversed(values)
+        if isinstance(values, Iterator | StagedIterator | StagedGenerator | set | frozenset):
+            name = values.what if isinstance(values, StagedIterator) else type(values).__name__
+            raise TypeError(f"'{name.removeprefix('Staged').lower()}' object is not reversible")
+        items, unrolls = self.source(values)
+        return self._made(iteration.reversed_items(items), type(reversed([])), unrolls=unrolls)
+
+    def _map(self, function: object, *values: Staged) -> Staged:
+        call = self.session.interpreter.call
+        if len(values) == 1:
+            items, unrolls = self.source(values[0])
+            mapped = iteration.mapped(lambda value: call(function, value), items)
+            return self._made(mapped, map, unrolls=unrolls)
+        rows_of = self._zip(*values)
+        mapped = iteration.mapped(lambda row: call(function, *row), rows_of.items)
+        return self._made(mapped, map, unrolls=rows_of.unrolls)
+
+    def _starmap(self, function: object, values: Staged) -> Staged:
+        call = self.session.interpreter.call
+        items, unrolls = self.source(values)
+        mapped = iteration.mapped(lambda row: call(function, *row), items)
+        return self._made(mapped, itertools.starmap, unrolls=unrolls)
+
+    def _filter(self, function: Staged, values: Staged) -> Staged:
+        """`filter`, whose test is made of all items at once: it must not change anything."""
+        recorder = self.recorder
+        journal = recorder.journal = Journal(recorder.journal)
+        try:
+            kept = self.session.interpreter.run(definitions.filtered, function, values)
+        finally:
+            journal.keep()
+            assert journal.parent is not None
+            recorder.journal = journal.parent
+        if any(not isinstance(obj, StagedIterator | StagedList) for obj, _ in journal.changed()):
+            raise UnsupportedCall("the function that `filter` is given changes an object",
+                                  at=current_place(), fix="use a loop")  # fmt: skip
+        items, unrolls = self.source(kept)
+        return self._made(items, filter, unrolls=unrolls)
+
+    def _next(self, iterator: Staged, *default: Staged) -> Staged:
+        if isinstance(iterator, Union):
+            return self.recorder.apply(iterator, lambda one: self._next(one, *default))
+        own = user_method(iterator, "__next__")
+        if own is not None and default:
+            return self.session.interpreter.run(definitions.next_or, iterator, *default)
+        if own is not None:
+            return self.session.interpreter.call(own, iterator)
+        if is_native(iterator):
+            iterator = staged_iterator(self.session, iterator)
+        if isinstance(iterator, StagedIterator):
+            return next_item(self.session, iterator, *default)
+        return next(iterator, *default)
+
+    def _iter(self, *args: Staged) -> Staged:
+        if len(args) != 1:
+            raise UnsupportedCall("`iter` with a function that gives the items",
+                                  at=current_place(), fix="use a `while` loop")  # fmt: skip
+        (value,) = args
+        if isinstance(value, Union):
+            return self.recorder.apply(value, self._iter)
+        if isinstance(value, StagedIterator | StagedGenerator):
+            return value
+        method = user_method(value, "__iter__")
+        if method is not None:
+            return self.session.interpreter.call_method(method, value)
+        if is_native(value):
+            return staged_iterator(self.session, value)
+        if isinstance(value, StagedSet) and is_table(value):
+            value = self.session.interpreter.call(list, value)  # refuses its order
+        items, unrolls = self.source(value)
+        return self._made(items, _class_of_iterator(value), unrolls=unrolls)
+
+    # ---- itertools
+
+    def _count(self, start: Staged = 0, step: Staged = 1) -> Staged:
+        items = Indexed(lambda _: True, lambda k: start + k * step, endless)
+        if isinstance(start, float) or isinstance(step, float):
+            return self.session.interpreter.call_library(itertools.count, (start, step), {})
+        return self._made(items, itertools.count, unrolls=False)
+
+    def _repeat(self, value: Staged, times: Staged = None) -> Staged:
+        if times is None:
+            items = Indexed(lambda _: True, lambda _: value, endless)
+        else:
+            items = Indexed(lambda k: k < times, lambda _: value, lambda: times)
+        return self._made(items, itertools.repeat, unrolls=isinstance(times, int))
+
+    def _cycle(self, values: Staged) -> Staged:
+        whole = self.session.interpreter.call(list, values)
+        items, _ = self.source(whole)
+        count = items.length()
+        round_about = Indexed(lambda _: count > 0, lambda k: items.item(k % count), endless)
+        return self._made(round_about, itertools.cycle, unrolls=False)
+
+    def _islice(self, values: Staged, *bounds: Staged) -> Staged:
+        start, stop, step = _bounds(*bounds)
+        items, unrolls = self.source(values)
+        if isinstance(self._seen(values), StagedIterator):
+            return self._islice_stream(items, start, stop, step)
+
+        def more(at: Staged) -> Staged:
+            place = start + at * step
+            return items.more(place) if stop is None else both(place < stop, items.more(place))
+
+        sliced = Indexed(more, lambda at: items.item(start + at * step), _no_length)
+        return self._made(sliced, itertools.islice, unrolls=unrolls)
+
+    def _islice_stream(self, items: Indexed, start: Staged, stop: Staged, step: object) -> Staged:
+        if stop is None or step != 1 or not (isinstance(start, int) and isinstance(stop, int)):
+            raise UnsupportedCall("`islice` of an iterator, with a step or an unknown end",
+                                  at=current_place(), fix="make a list of it first")  # fmt: skip
+        for _ in range(start):
+            if items.more(0) is not True:
+                break
+            items.item(0)
+        sliced = Indexed(lambda at: both(at < stop - start, items.more(at)), items.item, _no_length)
+        return self._made(sliced, itertools.islice, unrolls=False)
+
+    def _chain(self, *values: Staged) -> Staged:
+        """The items of each: those of sequences whose length is known, or all in a list."""
+        if any(isinstance(self._seen(value), StagedIterator) for value in values):
+            whole = self.session.interpreter.new_list(())
+            for value in values:
+                whole = self.session.interpreter.arithmetic(
+                    whole, "+", self.session.interpreter.call(list, value)
+                )
+                seen = self._seen(value)
+                if isinstance(seen, StagedIterator):
+                    self.session.spent_iterators[id(seen)] = seen
+        else:
+            whole = self.session.interpreter.run(definitions.chained, values)
+        items, unrolls = self.source(whole)
+        return self._made(items, itertools.chain, unrolls=unrolls)
+
+    def _chain_of(self, values: Staged) -> Staged:
+        return self._chain(*self.session.interpreter.call(tuple, values))
+
+    def call(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """`function(*args, **kwargs)`."""
+        return self.handlers[function](*args, **kwargs)
+
+
+def _bounds(*bounds: Staged) -> tuple[Staged, Staged, Staged]:
+    if len(bounds) == 1:
+        return 0, bounds[0], 1
+    start, stop, step = (*bounds, None)[:3]
+    return start or 0, stop, step or 1
+
+
+def _class_of_iterator(value: Staged) -> type:
+    try:
+        return type(iter(value)) if not isinstance(value, StagedList) else ITERATOR_OF_A_LIST
+    except Exception:  # noqa: BLE001 (only the name of a class is asked for)
+        return ITERATOR_OF_A_LIST
+
+
+def _no_length() -> int:
+    raise TypeError("object of type 'itertools.islice' has no len()")

@@ -1,0 +1,174 @@
+"""Attributes: read, set and deleted by converted code."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import operator
+import types
+
+import torch
+from torch.nn.utils import parametrize
+
+from stator.capture.branches import defined
+from stator.containers.maybe_keys import maybe_absent
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.library.host_rules import HostMethod
+from stator.library.number_calls import number_attribute
+from stator.library.user_methods import user_method, user_property, user_setter
+from stator.staging.access import shadowed
+from stator.state.host_calls import record_host_call
+from stator.state.library_objects import note_object
+from stator.state.replaced import original_of
+from stator.state.session import Session
+from stator.torch_private.ops import data_of
+from stator.values.annotations import Staged
+from stator.values.attributes import class_attribute, own_attribute
+from stator.values.containers import HEAP_TYPE
+from stator.values.symbolic import CapturedComplex, HostObject, Number, Undefined
+from stator.values.union import Union, over_unions
+
+GRAPH = "the autograd graph is not part of a program"
+ABSENT = object()
+_READ_REQUIRES_GRAD = operator.attrgetter("requires_grad")
+REFUSED_ATTRIBUTES = {
+    "grad": "the gradient of a tensor changes from step to step",
+    "grad_fn": GRAPH,
+}
+
+
+@over_unions("obj")
+def get(session: Session, obj: Staged, name: str) -> Staged:
+    """`obj.name`."""
+    if isinstance(obj, torch.Tensor):
+        _refuse_attribute(obj, name)
+        if name == "requires_grad" and obj.requires_grad:
+            return _requires_grad(session, obj)
+        if name == "data":
+            return session.interpreter.call_library(data_of, (obj,), {})
+        session.reads.read_tensor_method(name)
+    if isinstance(obj, torch.nn.Module):
+        session.add_module(obj)
+    if isinstance(obj, Number | CapturedComplex | HostObject):
+        return _symbolic_attribute(session, obj, name)
+    cached = inspect.getattr_static(type(obj), name, None)
+    if isinstance(cached, functools.cached_property) and name not in vars(obj):
+        set_attribute(session, obj, name, session.interpreter.call_method(cached.func, obj))
+    getter = user_property(obj, name)
+    if getter is not None:
+        kind = (type(obj),) if isinstance(getter, functools.partial) else ()  # of a descriptor
+        return session.interpreter.call_method(getter, obj, *kind)
+    if is_parametrized(obj, name):
+        return session.interpreter.call(obj.parametrizations[name])
+    fallback = user_method(obj, "__getattr__")
+    if fallback is not None and not _has_plainly(obj, name):
+        return session.interpreter.call_method(fallback, obj, name)
+    try:
+        value = original_of(getattr(obj, name))
+    except AttributeError:
+        session.reads.read_absent_attribute(obj, name)
+        raise
+    if maybe_absent(value):
+        value = _or_class_attribute(session, obj, name, value)
+    return _read(session, obj, name, value)
+
+
+def _refuse_attribute(tensor: torch.Tensor, name: str) -> None:
+    if name in REFUSED_ATTRIBUTES or (name == "is_leaf" and tensor.requires_grad):
+        why = REFUSED_ATTRIBUTES.get(name, GRAPH)
+        raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
+                              at=current_place(), fix="use `.detach()`")  # fmt: skip
+
+
+def _or_class_attribute(session: Session, obj: object, name: str, value: Union) -> Staged:
+    """`obj.name`, where only some paths have set it: its class may have one for the others."""
+    found = class_attribute(obj, name, ABSENT)
+    if found is not ABSENT:
+        return session.recorder.apply_all(
+            value, lambda one: found if isinstance(one, Undefined) else one
+        )
+    text = f"'{type(obj).__name__}' object has no attribute '{name}'"
+    return defined(session.recorder, value, AttributeError(text))
+
+
+def _read(session: Session, obj: Staged, name: str, value: Staged) -> Staged:
+    """`value`, which `obj` has under `name`, as converted code sees it."""
+    if name == "__dict__" and type(value) is dict and not isinstance(obj, types.ModuleType):
+        session.provenance.add_attributes(value, obj)
+        return value
+    session.reads.read_attribute(obj, name, value)
+    if own_attribute(obj, name, ABSENT) is ABSENT and not isinstance(obj, type | torch.Tensor):
+        _read_class_attribute(session, type(obj), name, value)
+    return shadowed(session, value)
+
+
+def _read_class_attribute(session: Session, cls: type, name: str, value: object) -> None:
+    """An attribute that an object has of its class: of an object that the call makes, too."""
+    owner = next((base for base in cls.__mro__ if name in vars(base)), None)
+    if owner is not None and owner.__flags__ & HEAP_TYPE and vars(owner)[name] is value:
+        if not session.is_local(owner):
+            session.provenance.add_external(owner)
+        session.reads.read_attribute(owner, name, value)
+
+
+def _requires_grad(session: Session, tensor: torch.Tensor) -> Staged:
+    """`tensor.requires_grad`, which each run asks after a branch that one side leaves without."""
+    if not session.recorder.grad_varies:
+        return True
+    return record_host_call(
+        session, _READ_REQUIRES_GRAD, (tensor,), {}, name="Tensor.requires_grad", result=bool
+    )
+
+
+def _symbolic_attribute(session: Session, obj: Staged, name: str) -> Staged:
+    if isinstance(obj, HostObject):
+        return HostMethod(obj, name)
+    return number_attribute(session, obj, name)
+
+
+def _has_plainly(obj: object, name: str) -> bool:
+    """Is there an attribute `name`, without asking `__getattr__`?"""
+    try:
+        object.__getattribute__(obj, name)
+    except AttributeError:
+        return False
+    return True
+
+
+def is_parametrized(obj: object, name: str) -> bool:
+    """Is `obj.name` computed by parametrizations, which users may have written?"""
+    return isinstance(obj, torch.nn.Module) and parametrize.is_parametrized(obj, name)
+
+
+@over_unions("obj")
+def set_attribute(session: Session, obj: object, name: str, value: object) -> None:
+    """`obj.name = value`."""
+    own = user_method(obj, "__setattr__")
+    if own is not None:
+        session.interpreter.call_method(own, obj, name, value)
+        return
+    setter = user_setter(obj, name)
+    if setter is not None:
+        session.interpreter.call_method(setter, obj, value)
+        return
+    if name == "__dict__":
+        raise UnsupportedCall("the `__dict__` of an object is replaced", at=current_place(),
+                              fix="set its attributes one by one")  # fmt: skip
+    note_object(session, obj)
+    setattr(obj, name, value)
+
+
+@over_unions("obj")
+def delete_attribute(session: Session, obj: object, name: str) -> None:
+    """`del obj.name`."""
+    own = user_method(obj, "__delattr__")
+    if own is not None:
+        session.interpreter.call_method(own, obj, name)
+        return
+    note_object(session, obj)
+    held = own_attribute(obj, name)
+    if maybe_absent(held):
+        text = f"'{type(obj).__name__}' object has no attribute '{name}'"
+        defined(session.recorder, held, AttributeError(text))
+    delattr(obj, name)

@@ -1,0 +1,134 @@
+"""for_iterator: a loop over an iterator, which says afterwards how many items it has taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from stator.capture.conditions import Condition
+from stator.capture.numbers import both
+from stator.containers.iteration import Indexed
+from stator.containers.iterators import AdvancedInside, StagedIterator
+from stator.staging.recorded_loops import capture_sides, for_recorded
+from stator.staging.truth import truth
+from stator.state.session import Session
+from stator.values.annotations import Code, Names, Read, Staged, Write
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A `for` statement: what runs for each item, and the names that it assigns."""
+
+    body: Callable[[Staged], Staged]
+    goes_on: Code
+    read: Read
+    write: Write
+    names: Names
+
+
+def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None:
+    """Python's own loop as long as Python knows whether there is another trip."""
+    session.decisions.add("for", "python", f"unrolled over a {iterator.what}")
+    while True:
+        condition = _condition(session, iterator, loop)
+        if condition is False:
+            return
+        if condition is not True:
+            break
+        loop.body(iterator.take())
+    before = loop.read()
+    try:
+        if iterator.unrolls and isinstance(iterator.position, int):
+            _unrolled(session, iterator, loop)
+        else:
+            _counted(session, iterator, loop)
+    except AdvancedInside:
+        loop.write(before)
+        _carried(session, iterator, loop)
+
+
+def _condition(session: Session, iterator: StagedIterator, loop: Loop) -> Condition:
+    """Is there another trip? No item is asked for once the loop has ended."""
+    goes_on = truth(session, loop.goes_on())
+    if goes_on is False:
+        return False
+    if goes_on is True:
+        return iterator.more()
+    more = _ahead(session, iterator.more)
+    return both(more, goes_on) if more is not True else goes_on
+
+
+def _unrolled(session: Session, iterator: StagedIterator, loop: Loop) -> None:
+    """Trip by trip, each under the condition that there is one."""
+    start = at = iterator.position
+    taken: list[Condition] = []
+    condition: Condition = False
+    while _more(session, iterator, at):
+        condition = truth(session, loop.goes_on())
+        if isinstance(condition, bool):
+            break
+        sides = (_trip(iterator, loop, at), _nothing, loop.read, loop.write, loop.names)
+        try:
+            capture_sides(session, condition, *sides)
+        except AdvancedInside:
+            iterator.put_back(start, tuple(taken))
+            raise
+        taken.append(condition)
+        at += 1
+    iterator.taken_where(start, tuple(taken))
+    if condition is True and _more(session, iterator, at):
+        for_iterator(session, iterator, loop)
+
+
+def _more(session: Session, iterator: StagedIterator, at: int) -> bool:
+    """Is there an item `at`? It is asked for before a run knows that there is such a trip."""
+    return _ahead(session, lambda: iterator.items.more(at)) is True
+
+
+def _ahead(session: Session, more: Callable[[], Condition]) -> Condition:
+    """`more()`, which must change nothing: a run may not come so far."""
+    before, session.takes_ahead = session.takes_ahead, True
+    try:
+        return more()
+    finally:
+        session.takes_ahead = before
+
+
+def _trip(iterator: StagedIterator, loop: Loop, at: Staged) -> Code:
+    def trip() -> None:
+        with iterator.expects(at + 1):
+            loop.body(iterator.items.item(at))
+
+    return trip
+
+
+def _nothing() -> None:
+    return None
+
+
+def _counted(session: Session, iterator: StagedIterator, loop: Loop) -> None:
+    """A loop of the program that counts its trips: the iterator is as far as the count."""
+    start, items = iterator.position, iterator.items
+
+    def body(index: Staged) -> None:
+        with iterator.expects(start + index + 1):
+            loop.body(items.item(start + index))
+
+    def more(index: Staged) -> Condition:
+        return _ahead(session, lambda: items.more(start + index))
+
+    places = Indexed(more, lambda k: k, items.length)
+    rest = (body, loop.goes_on, loop.read, loop.write, loop.names)
+    try:
+        trips = for_recorded(session, places, 0, *rest)
+    except AdvancedInside:
+        iterator.put_back(start, ())
+        raise
+    iterator.set_position(start + trips)
+
+
+def _carried(session: Session, iterator: StagedIterator, loop: Loop) -> None:
+    """A loop of the program that carries the position: its body takes items as well."""
+    rest = iterator.stream()
+    stream = Indexed(lambda k: _ahead(session, lambda: rest.more(k)), rest.item, rest.length)
+    for_recorded(session, stream, 0, loop.body, loop.goes_on, loop.read, loop.write, loop.names)

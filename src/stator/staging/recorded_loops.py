@@ -1,0 +1,110 @@
+"""Branches and loops that are recorded: for the names that a statement assigns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from stator.capture.branches import capture_if
+from stator.capture.conditions import Condition, known
+from stator.capture.loops import capture_while
+from stator.capture.numbers import both
+from stator.containers.iteration import Indexed
+from stator.staging.truth import truth
+from stator.state.session import Session
+from stator.values.annotations import Code, Names, Read, Staged, Write
+
+
+def capture_sides(
+    session: Session,
+    condition: object,
+    body: Code,
+    orelse: Code,
+    read: Read,
+    write: Write,
+    names: Names,
+) -> None:
+    """Record both sides; each starts from the names as they are now."""
+    before = read()
+
+    def side(code: Code) -> Callable[[], tuple[object, ...]]:
+        def run() -> tuple[Staged, ...]:
+            write(before)
+            code()
+            return read()
+
+        return run
+
+    try:
+        after = capture_if(session.recorder, condition, side(body), side(orelse), names=names)
+    except BaseException:
+        write(before)
+        raise
+    write(after)
+
+
+class LoopVariables:
+    """The names that a loop carries, and the number of the trip for loops that count."""
+
+    def __init__(self, names: Names, read: Read, write: Write, *, counts: bool) -> None:
+        self.names = (*names, "trip") if counts else names
+        self.trip: Any = 0
+        self._read, self._write, self._counts = read, write, counts
+
+    def read(self) -> tuple[Staged, ...]:
+        """The values that the names, and the trip where it counts, have now."""
+        return (*self._read(), self.trip) if self._counts else self._read()
+
+    def write(self, values: tuple[object, ...]) -> None:
+        """Give the names, and the trip where it counts, these values."""
+        if self._counts:
+            *names, self.trip = values
+            values = tuple(names)
+        self._write(values)
+
+
+def for_recorded(
+    session: Session,
+    items: Indexed,
+    start: int,
+    body: Callable[[object], object],
+    goes_on: Code,
+    read: Read,
+    write: Write,
+    names: Names,
+) -> Staged:
+    """A loop of the program that counts its iterations; gives the count, `start` included."""
+    recorder = session.recorder
+    session.decisions.add("for", "recorded", "the number of iterations is data-dependent")
+    variables = LoopVariables(names, read, write, counts=True)
+    variables.trip = start
+
+    def again() -> Condition:
+        more = known(recorder, items.more(variables.trip))
+        if more is False:
+            return False
+        rest = truth(session, goes_on())
+        return both(more, rest)
+
+    def one_trip() -> Condition:
+        body(items.item(variables.trip))
+        variables.trip = variables.trip + 1
+        return again()
+
+    condition = again()
+    if isinstance(condition, bool):
+        if condition:
+            one_trip_first(session, one_trip, variables)
+        return variables.trip
+    capture_while(recorder, variables, condition, one_trip)
+    return variables.trip
+
+
+def one_trip_first(session: Session, one_trip: Code, variables: LoopVariables) -> None:
+    """The first trip is certain: it runs before the loop that is recorded."""
+    condition = one_trip()
+    while isinstance(condition, bool):
+        if not condition:
+            return
+        condition = one_trip()
+    capture_while(session.recorder, variables, condition, one_trip)

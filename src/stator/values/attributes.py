@@ -1,0 +1,102 @@
+"""Attributes: what an object has under names, in its `__dict__`, in its slots, or as a class."""
+
+from __future__ import annotations
+
+import types
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+from stator.values.containers import update_dict
+
+OF_A_CLASS = frozenset({"__dict__", "__weakref__"})  # descriptors that Python makes
+
+_SLOTS: weakref.WeakKeyDictionary[type, dict[str, types.MemberDescriptorType]] = (
+    weakref.WeakKeyDictionary()
+)
+
+
+def slots_of(cls: type) -> dict[str, types.MemberDescriptorType]:
+    """The slots of the instances of `cls`, by name."""
+    found = _SLOTS.get(cls)
+    if found is None:
+        found = _SLOTS[cls] = _find_slots(cls)
+    return found
+
+
+def _find_slots(cls: type) -> dict[str, types.MemberDescriptorType]:
+    found: dict[str, types.MemberDescriptorType] = {}
+    for base in reversed(cls.__mro__):
+        if "__slots__" in vars(base):
+            members = (
+                m for m in vars(base).items() if isinstance(m[1], types.MemberDescriptorType)
+            )
+            found.update(members)
+    return found
+
+
+def own_attribute(obj: object, name: str, default: object = None) -> Any:
+    """What `obj` itself has under `name`, in its `__dict__` or in a slot."""
+    own = getattr(obj, "__dict__", {})
+    if name in own:
+        return own[name]
+    member = None if isinstance(obj, type) else slots_of(type(obj)).get(name)
+    try:
+        return default if member is None else member.__get__(obj)
+    except AttributeError:  # the slot is empty
+        return default
+
+
+def class_attribute(obj: object, name: str, default: object = None) -> Any:
+    """What `obj.name` is where `obj` itself has no such attribute."""
+    for base in () if isinstance(obj, type) else type(obj).__mro__:
+        if name in vars(base):
+            found = vars(base)[name]
+            if isinstance(found, types.MemberDescriptorType):
+                return default
+            return found.__get__(obj, type(obj)) if hasattr(type(found), "__get__") else found
+    return default
+
+
+def attributes_of(obj: object) -> dict[str, Any]:
+    """The attributes that `obj` itself has."""
+    if isinstance(obj, type):
+        return {name: value for name, value in vars(obj).items() if name not in OF_A_CLASS}
+    found = dict(getattr(obj, "__dict__", {}))
+    for name, member in slots_of(type(obj)).items():
+        try:
+            found[name] = member.__get__(obj)
+        except AttributeError:  # the slot is empty
+            continue
+    return found
+
+
+def write_attributes(obj: object, state: dict[str, Any]) -> None:
+    """Make `state` the attributes of `obj`."""
+    if type(getattr(obj, "__dict__", None)) is dict and not slots_of(type(obj)):
+        vars(obj).clear()
+        vars(obj).update(state)
+        return
+    now = attributes_of(obj)
+    changed = {name: value for name, value in state.items() if now.get(name, now) is not value}
+    update_attributes(obj, changed, [name for name in now if name not in state])
+
+
+def update_attributes(obj: Any, state: dict[str, Any], deleted: Sequence[Any] = ()) -> None:
+    """Set the attributes of `state`, without those `deleted`, by the plain methods."""
+    if isinstance(obj, type):
+        for name in deleted:
+            type.__delattr__(obj, name)
+        for name, value in state.items():
+            type.__setattr__(obj, name, value)
+        return
+    members = slots_of(type(obj))
+    for name in deleted:
+        if name in members:
+            members[name].__delete__(obj)
+    for name, value in state.items():
+        if name in members:
+            members[name].__set__(obj, value)
+    if hasattr(obj, "__dict__"):
+        own = {name: value for name, value in state.items() if name not in members}
+        update_dict(vars(obj), own, [name for name in deleted if name not in members])
