@@ -56,6 +56,7 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.fuzz --seconds $(SECONDS) --seed $(SEED) || failed=1; \
 	$(BIN)/python -m tests.export.fuzz --files $(FILES) --seed $(SEED) || failed=1; \
 	$(BIN)/python -m tests.export.op_fuzz --seed $(SEED) || failed=1; \
+	$(BIN)/python -m tests.staging.interrupts --seed $(SEED) || failed=1; \
 	exit $$failed
 
 clean:

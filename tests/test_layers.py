@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "stator"
-GROUND = {"debugger", "errors", "frames", "location", "locks", "logs"}
+GROUND = {"debugger", "errors", "frames", "location", "locks", "logs", "signals"}
 TORCH = {"torch_private"}  # its private API
 ROOMS = {"state", "containers", "library", "staging"}
 STAGES = ROOMS | {
@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "frames": {"location", "logs"},
     "errors": {"frames", "location"},
     "debugger": {"frames"},
+    "signals": {"frames"},
     "source": GROUND,
     "program": TORCH | GROUND,
     "rewrite": {"source"} | GROUND,

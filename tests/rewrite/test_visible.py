@@ -4,18 +4,19 @@ import ast
 
 import pytest
 
-from stator.rewrite.visible import with_visible_names
+from stator.rewrite.visible import visible_names
 
 
 def declared(text, piece):
     """The names that `piece` declares, as the first thing it does."""
     (tree,) = ast.parse(text).body
     before = ast.dump(tree)
-    made = with_visible_names(tree)
+    with visible_names(tree):
+        compile(ast.fix_missing_locations(wrapped(tree)), "f.py", "exec")
+        found = next(n for n in ast.walk(tree) if getattr(n, "name", "") == piece)
+        names = found.body[0].names
     assert ast.dump(tree) == before
-    compile(ast.fix_missing_locations(wrapped(made)), "f.py", "exec")
-    found = next(n for n in ast.walk(made) if getattr(n, "name", "") == piece)
-    return found.body[0].names
+    return names
 
 
 def wrapped(tree):
@@ -49,4 +50,6 @@ def test_a_piece_of_a_piece_sees_the_names_of_both():
 @pytest.mark.parametrize("name", ["read_1__", "write_1__", "inner"])
 def test_other_functions_are_left_as_they_are(name):
     (tree,) = ast.parse(f"def f(a):\n    def {name}():\n        return a\n").body
-    assert ast.dump(with_visible_names(tree)) == ast.dump(tree)
+    before = ast.dump(tree)
+    with visible_names(tree):
+        assert ast.dump(tree) == before

@@ -7,6 +7,7 @@ carried at all.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -24,8 +25,9 @@ from stator.capture.blocks import (
 from stator.capture.errors.boundary import internal
 from stator.capture.errors.variable_names import name_of_object
 from stator.capture.flatten import NOTHING, flatten, instantiate, new_leaves
+from stator.capture.loop_memory import Carried
 from stator.capture.recorder import Recorder
-from stator.errors import LoopStateChanged
+from stator.errors import LoopStateChanged, StatorError
 from stator.frames import current_place
 from stator.program.ir import Arg, Value
 from stator.values.contents import state_of
@@ -72,28 +74,58 @@ def capture_while(
 def _capture_while(
     recorder: Recorder, variables: Variables, condition: object, body: Callable[[], object]
 ) -> None:
-    names = variables.names
-    entry = list(variables.read())
-    objects: list[object] = []
-    kinds: list[Kind] = [describe_value(value) for value in entry]
+    outer = recorder.loops
+    memory = recorder.loops = outer.loop_at(current_place())
+    try:
+        names = list(variables.read())
+        kinds: list[Kind] = [describe_value(value) for value in names]
+        carried = memory.start(recorder.sees, names, kinds)
+        turn = None if carried is None else _settle_at_once(recorder, variables, carried, body)
+        if carried is None or turn is None:
+            carried = Carried(names.copy(), kinds.copy())
+            turn = _settle(recorder, variables, carried, body)
+        memory.remember(recorder.provenance, kinds, carried, outer.started)
+    finally:
+        recorder.loops = outer
+    _emit_while(recorder, variables, condition, carried, turn)
+
+
+def _settle_at_once(
+    recorder: Recorder, variables: Variables, carried: Carried, body: Callable[[], object]
+) -> Round | None:
+    """One round; None if something else than `carried` has to be carried."""
+    kinds = carried.kinds
+    with contextlib.suppress(StatorError):  # if it is the user's, it is raised again
+        turn = _record_round(recorder, variables, carried, body)
+        is_settled = _widen_carried(recorder, variables, carried, turn) and carried.kinds == kinds
+        return turn if is_settled else None
+    return None
+
+
+def _settle(
+    recorder: Recorder, variables: Variables, carried: Carried, body: Callable[[], object]
+) -> Round:
+    """Rounds until what is carried no longer changes."""
     for _ in range(ROUNDS):
-        turn = _record_round(recorder, variables, kinds, objects, body)
-        found = [obj for obj in changed_objects([turn.body]) if not _holds(objects, obj)]
-        objects += found
-        states = [state_of(obj) for obj in found]
-        entry += states
-        kinds += [describe_state(state) for state in states]
-        after = turn.after + [turn.body.state_after(obj) for obj in found]
-        fresh = recorder.provenance.created_since(turn.body.scope)
-        refuse_aliases(after, fresh)
-        widened = _widen(kinds, after, len(names), fresh)
-        settled = widened == kinds and not found  # an object just found is carried next time
-        if settled:
-            break
-        begun, kinds = kinds, widened
-    else:
-        raise _never_settles(names, objects, _Turn(begun, widened, after))
-    _emit_while(recorder, variables, condition, entry, kinds, objects, turn)
+        turn = _record_round(recorder, variables, carried, body)
+        begun = carried.kinds
+        if _widen_carried(recorder, variables, carried, turn):
+            return turn
+    raise _never_settles(variables.names, carried, begun, turn)
+
+
+def _widen_carried(recorder: Recorder, variables: Variables, carried: Carried, turn: Round) -> bool:
+    """Carry what `turn` needs; True if that is nothing new."""
+    found = [obj for obj in changed_objects([turn.body]) if not _holds(carried.objects, obj)]
+    carried.objects += found
+    states = [state_of(obj) for obj in found]
+    carried.entry += states
+    kinds = carried.kinds + [describe_state(state) for state in states]
+    turn.after += [turn.body.state_after(obj) for obj in found]
+    fresh = recorder.provenance.created_since(turn.body.scope)
+    refuse_aliases(turn.after, fresh)
+    carried.kinds = _widen(kinds, turn.after, len(variables.names), fresh)
+    return carried.kinds == kinds and not found  # an object just found is carried next time
 
 
 def _holds(objects: list[object], obj: object) -> bool:
@@ -103,11 +135,12 @@ def _holds(objects: list[object], obj: object) -> bool:
 def _record_round(
     recorder: Recorder,
     variables: Variables,
-    kinds: list[Kind],
-    objects: list[object],
+    carried: Carried,
     body: Callable[[], object],
 ) -> Round:
-    """Record the body once, entered with fresh values of `kinds`."""
+    """Record the body once, entered with fresh values of the kinds that are carried."""
+    kinds, objects = carried.kinds, carried.objects
+    recorder.loops.begin_round()
     before = variables.read()
     inputs = [value for kind in kinds for value in new_leaves(recorder, kind)]
     recorder.carried.update(dict.fromkeys(inputs, current_place()))
@@ -162,12 +195,10 @@ def _emit_while(
     recorder: Recorder,
     variables: Variables,
     condition: object,
-    entry: list[object],
-    kinds: list[Kind],
-    objects: list[object],
+    carried: Carried,
     turn: Round,
 ) -> None:
-    scope = turn.body.scope
+    scope, kinds = turn.body.scope, carried.kinds
     after = [with_keys(value, kind) for value, kind in zip(turn.after, kinds, strict=True)]
     yielded = outputs(recorder, scope, after, kinds)
     with recorder.inside(scope):
@@ -175,7 +206,7 @@ def _emit_while(
     scope.block.inputs = tuple(turn.inputs)
     scope.block.outputs = (again, *yielded)
     initial: list[Arg] = [recorder.arg(condition)]
-    for value, kind in zip(entry, kinds, strict=True):
+    for value, kind in zip(carried.entry, kinds, strict=True):
         initial += flatten(recorder, with_keys(value, kind), kind)
     results = [value for kind in kinds for value in new_leaves(recorder, kind)]
     recorder.emit("stator::while", initial, results, blocks=[scope.block])
@@ -183,26 +214,20 @@ def _emit_while(
     new = [instantiate(recorder, kind, leaves) for kind in kinds]
     count = len(variables.names)
     variables.write(tuple(new[:count]))
-    for obj, state in zip(objects, new[count:], strict=True):
+    for obj, state in zip(carried.objects, new[count:], strict=True):
         put_state(recorder, obj, state)
 
 
-@dataclass
-class _Turn:
-    """The last round of a loop that does not settle: what is carried, by position."""
-
-    begun: list[Kind]
-    widened: list[Kind]
-    after: list[Any]
-
-
-def _never_settles(names: tuple[str, ...], objects: list[object], turn: _Turn) -> LoopStateChanged:
-    at = next(k for k, kind in enumerate(turn.begun) if kind != turn.widened[k])
-    before, value = turn.begun[at], turn.after[at]
+def _never_settles(
+    names: tuple[str, ...], carried: Carried, begun: list[Kind], turn: Round
+) -> LoopStateChanged:
+    kinds = [*begun, *carried.kinds[len(begun) :]]
+    at = next(k for k, kind in enumerate(kinds) if kind != carried.kinds[k])
+    before, value = kinds[at], turn.after[at]
     if at < len(names):
         name, after = names[at], describe_value(value)
     else:
-        obj = objects[at - len(names)]
+        obj = carried.objects[at - len(names)]
         name, before, after = _part(name_of_object(obj), obj, before, describe_state(value))
     return LoopStateChanged(
         f"`{name}` is {_first_forms(before)} when a trip begins and "

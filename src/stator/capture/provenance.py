@@ -64,16 +64,17 @@ class Provenance:
 
     def created_since(self, scope: Scope) -> Callable[[object], bool]:
         """Tells the objects that were created since `scope` was opened."""
-        return lambda obj: self._created_at(obj) >= scope.start
+        return lambda obj: self.created_at(obj) >= scope.start
 
     def is_local(self, obj: object, scope: Scope) -> bool:
         """Was `obj` created by the program or function that `scope` is in?
 
         No one outside can see it change.
         """
-        return isinstance(obj, Locals) or self._created_at(obj) >= scope.root.start
+        return isinstance(obj, Locals) or self.created_at(obj) >= scope.root.start
 
-    def _created_at(self, obj: object) -> int:
+    def created_at(self, obj: object) -> int:
+        """When `obj` was created: `BEFORE` if it was before the capture."""
         if id(obj) in self._created:
             return self._created[id(obj)][1]
         return obj.created_at if isinstance(obj, StagedList | StagedDict | StagedSet) else BEFORE

@@ -26,6 +26,7 @@ from stator.capture.errors.eager_errors import eager_error
 from stator.capture.fake_rules import FAKE_RULES
 from stator.capture.journal import Journal
 from stator.capture.literals import literal_arg
+from stator.capture.loop_memory import LoopMemory
 from stator.capture.numbers import NUMBER_FUNCTIONS, NumberBuilder, in_words
 from stator.capture.provenance import Provenance
 from stator.capture.reshaping import is_made_here, reshape_in_place
@@ -44,6 +45,7 @@ from stator.frames import current_place
 from stator.location import Location
 from stator.program.ir import Arg, Block, InputFacts, StoredTensor, Value
 from stator.program.types import NumberKind, NumberType, TensorType
+from stator.signals import DeferredSignals
 from stator.torch_private import ops
 from stator.torch_private.dispatch import (
     ProxyTorchDispatchMode,
@@ -95,6 +97,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.carried: dict[Value, Location | None] = {}  # by loops: where these stand
         self.provenance = Provenance()
         self._learned: list[tuple[int, sympy.Basic]] = []  # by the number of ops at the time
+        self.signals = DeferredSignals()
+        self.loops = LoopMemory()  # of the loop that is recorded now, or of the program
 
     def apply(self, variant: Union, function: Callable[[Any], Any]) -> Any:
         """`function` of whichever alternative of `variant` a run has."""
@@ -318,6 +322,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
             return self._record_call(op, op_name(op), given, examples)
 
     def _record_call(self, func: object, name: str, given: Arguments, examples: Arguments) -> Any:
+        self.signals.check()
         program_args = tuple(self.arg(arg) for arg in given[0])
         program_kwargs = {key: self.arg(value) for key, value in given[1].items()}
         args, kwargs = examples

@@ -135,6 +135,7 @@ class Caller:
 
     def __call__(self, function: object, /, *args: object, **kwargs: object) -> Staged:
         """`function(*args, **kwargs)` in converted code."""
+        self.session.recorder.signals.check()
         if kwargs or any(type(arg) is SpreadUnion for arg in args):
             chosen = self._choose_arguments(function, args, kwargs)
             if chosen is not None:

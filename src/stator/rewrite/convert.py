@@ -47,12 +47,17 @@ class ConvertedFunction:
     """A function that replaces another, and what that other one does to its surroundings."""
 
     function: types.FunctionType
-    code: str  # the rewritten function, for people
+    tree: ast.FunctionDef  # the rewritten function
     nonlocals: tuple[str, ...]  # cells that it, or functions nested in it, assign
     globals_written: tuple[str, ...]
     free_reads: tuple[str, ...]
     global_reads: tuple[str, ...]
     is_generator: bool  # then `function` takes its consumer first: see `yields`
+
+    @property
+    def code(self) -> str:
+        """The rewritten function, for people."""
+        return ast.unparse(self.tree)
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ def convert(function: types.FunctionType, staging: object) -> ConvertedFunction:
         _show_passes(function)
     new = load(work.code, function, staging)
     return ConvertedFunction(
-        new, work.text, work.outside.nonlocals_written, work.outside.globals_written,
+        new, work.tree, work.outside.nonlocals_written, work.outside.globals_written,
         work.free_reads, work.global_reads, work.is_generator,
     )  # fmt: skip
 
@@ -81,7 +86,7 @@ class Work:
     """What one code object becomes; every function made of it shares this."""
 
     code: types.CodeType
-    text: str
+    tree: ast.FunctionDef
     outside: Outside
     free_reads: tuple[str, ...]
     global_reads: tuple[str, ...]
@@ -128,10 +133,9 @@ def _work(function: types.FunctionType) -> Work:
     nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
     generator = bool(code.co_flags & CO_GENERATOR)
     tree = rewrite(source, is_generator=generator)
-    new, text = compile_tree(tree, code), ast.unparse(tree)
     return Work(
-        new, text, replace(outside, nonlocals_written=nonlocals), tuple(sorted(names & free)),
-        tuple(sorted(names - free)), generator,
+        compile_tree(tree, code), tree, replace(outside, nonlocals_written=nonlocals),
+        tuple(sorted(names & free)), tuple(sorted(names - free)), generator,
     )  # fmt: skip
 
 

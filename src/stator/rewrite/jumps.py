@@ -29,14 +29,13 @@ needs neither a flag nor a move, and a function that checks its arguments stays 
 from __future__ import annotations
 
 import ast
-import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from stator.errors import UnsupportedSyntax
 from stator.rewrite.job import Job
 from stator.rewrite.template import constant, preamble, quote
-from stator.source.nodes import TestedFor
+from stator.source.nodes import TestedFor, copy_tree
 
 Block = list[ast.stmt]
 RETURNED, VALUE = "returned__", "return_value__"
@@ -219,7 +218,7 @@ def _absorb(node: ast.If, rest: Block) -> Block:
     elif orelse:
         node.body = [*node.body, *rest]
     elif len(rest) == 1 and _is_small_return(rest[0]):
-        node.body = [*node.body, copy.deepcopy(rest[0])]
+        node.body = [*node.body, copy_tree(rest[0])]
         node.orelse = [*node.orelse, *rest]
     else:
         return rest

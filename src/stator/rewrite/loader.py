@@ -13,7 +13,7 @@ import re
 import types
 
 from stator.frames import STAGING
-from stator.rewrite.visible import with_visible_names
+from stator.rewrite.visible import visible_names
 
 OWN_NAME = "function__"  # not the user's: a global function may call itself by name
 GENERATED = re.compile(r"(body|orelse|final|handler|test|comp|thunk)_\d+(_\d+)?__")
@@ -28,9 +28,10 @@ def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
     module = ast.parse(f"def outer({', '.join(free)}): pass")
     outer = module.body[0]
     assert isinstance(outer, ast.FunctionDef)
-    outer.body = [_without_header(with_visible_names(tree))]
+    outer.body = [_without_header(tree)]
     flags = like.co_flags & FUTURE
-    whole = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
+    with visible_names(tree):
+        whole = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
     code = _inner_code(_inner_code(whole))
     return _named_like(code, like)
 

@@ -1,4 +1,4 @@
-"""with_visible_names(): every piece of a function sees all its names, as a debugger shows them.
+"""visible_names(): every piece of a function sees all its names, as a debugger shows them.
 
     def body_1__():            def body_1__():
         nonlocal n                 nonlocal n, stator__, steps, total, x
@@ -6,36 +6,45 @@
                                    n = n // 2
 
 A function has the free names that it uses, and a debugger that stops there shows no others. What
-is declared `nonlocal` counts as used, and costs nothing. It is done to what is compiled alone:
-`.code` shows the function without.
+is declared `nonlocal` counts as used, and costs nothing. The declarations are there while the tree
+is compiled; `.code` shows the function without.
 """
 
 from __future__ import annotations
 
 import ast
-import copy
+import contextlib
 import re
+from collections.abc import Iterator
 
 from stator.frames import STAGING
-from stator.source.scopes import scope_of
+from stator.source.scopes import NameScope, scope_of
 
 PIECE = re.compile(r"(body|orelse|final|handler|test|comp|thunk)_\d+(_\d+)?__")
 
 
-def with_visible_names(tree: ast.FunctionDef) -> ast.FunctionDef:
-    """A copy of `tree` whose pieces declare the names of the user's around them."""
-    new = copy.deepcopy(tree)
-    _declare(new, _users_names(new))
-    return new
+@contextlib.contextmanager
+def visible_names(tree: ast.FunctionDef) -> Iterator[None]:
+    """Inside, the pieces of `tree` declare the names of the user's around them."""
+    pieces: list[ast.FunctionDef] = []
+    try:
+        _declare(tree, _users_names(scope_of(tree)), pieces)
+        yield
+    finally:
+        for node in pieces:
+            del node.body[0]
 
 
-def _declare(function: ast.FunctionDef, visible: frozenset[str]) -> None:
+def _declare(
+    function: ast.FunctionDef, visible: frozenset[str], pieces: list[ast.FunctionDef]
+) -> None:
     for node in _pieces_in(function):
         own = scope_of(node)
         bound = frozenset(own.locals)
         names = sorted({STAGING, *(visible - bound - frozenset(own.globals))})
-        _declare(node, visible | _users_names(node))
+        _declare(node, visible | _users_names(own), pieces)
         node.body.insert(0, ast.copy_location(ast.Nonlocal(names), node))
+        pieces.append(node)
 
 
 def _pieces_in(function: ast.FunctionDef) -> list[ast.FunctionDef]:
@@ -51,5 +60,5 @@ def _pieces_in(function: ast.FunctionDef) -> list[ast.FunctionDef]:
     return found
 
 
-def _users_names(function: ast.FunctionDef) -> frozenset[str]:
-    return frozenset(name for name in scope_of(function).locals if not name.endswith("__"))
+def _users_names(scope: NameScope) -> frozenset[str]:
+    return frozenset(name for name in scope.locals if not name.endswith("__"))

@@ -8,6 +8,8 @@ statement at hand: that is always safe, since a `def` evaluates nothing.
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
 
 from stator.rewrite.job import Job
 
@@ -18,6 +20,7 @@ class Walk(ast.NodeTransformer):
     def __init__(self, job: Job) -> None:
         self.job = job
         self.hoisted: list[ast.stmt] = []
+        self._methods: dict[type, Callable[[Any], Any]] = {}
 
     def run(self, tree: ast.FunctionDef) -> ast.FunctionDef:
         """`tree` with its body rewritten; the signature stays."""
@@ -45,15 +48,26 @@ class Walk(ast.NodeTransformer):
         assert isinstance(new, ast.expr)
         return new
 
+    def visit(self, node: ast.AST) -> Any:
+        """`node` rewritten by the method for its class, if the pass has one."""
+        cls = node.__class__
+        if cls not in self._methods:
+            self._methods[cls] = getattr(self, f"visit_{cls.__name__}", self.generic_visit)
+        return self._methods[cls](node)
+
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """`node` with its parts rewritten; blocks get what their statements hoist."""
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, list) and value and isinstance(value[0], ast.stmt):
-                setattr(node, name, self.block(value))
-            elif isinstance(value, list):
-                setattr(node, name, [self._child(item) for item in value])
-            elif isinstance(value, ast.AST):
-                setattr(node, name, self.visit(value))
+        for name in node._fields:
+            value = getattr(node, name, None)
+            if isinstance(value, list):
+                if value and isinstance(value[0], ast.stmt):
+                    setattr(node, name, self.block(value))
+                elif value:
+                    setattr(node, name, [self._child(item) for item in value])
+            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+                new = self.visit(value)
+                if new is not value:
+                    setattr(node, name, new)
         return node
 
     def _child(self, item: object) -> object:

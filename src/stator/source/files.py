@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import copy
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stator.location import Location
+from stator.source.nodes import copy_tree
 from stator.source.text import Definition, Source
 
 
@@ -92,9 +92,7 @@ def _name(node: Definition) -> str:
 
 def _source(node: Definition, around: _Around, file: str, lines: list[str]) -> Source:
     segment = textwrap.dedent("".join(lines[node.lineno - 1 : node.end_lineno]))
-    return Source(
-        copy.deepcopy(node), segment, file, _name(node), around.class_name, around.functions
-    )
+    return Source(copy_tree(node), segment, file, _name(node), around.class_name, around.functions)
 
 
 def _imports(tree: ast.AST) -> dict[str, str]:

@@ -36,7 +36,11 @@ def liveness(body: list[ast.stmt]) -> Liveness:
 
 
 class _BackwardWalk:
-    """One backward walk; each method takes what is live after and gives what is before."""
+    """One backward walk; each method takes what is live after and gives what is before.
+
+    A loop around another walks its body until nothing is added. What is live after an inner loop
+    only grows meanwhile, so the inner one starts from what it found in the walk before.
+    """
 
     def __init__(self) -> None:
         self.out: dict[ast.stmt, Names] = {}
@@ -79,7 +83,7 @@ class _BackwardWalk:
         return self.before(node, live - frozenset(deleted_names([node])))
 
     def _while(self, node: ast.While, live: Names) -> Names:
-        head = self.before(node.test, live)
+        head = self.before(node.test, live) | self.inside.get(node, NOTHING)
         while (wider := head | self.before(node.test, self.block(node.body, head))) != head:
             head = wider
         self.inside[node] = head
@@ -87,6 +91,7 @@ class _BackwardWalk:
 
     def _for(self, node: ast.For, live: Names) -> Names:
         head = self.before(node.test, live) if isinstance(node, TestedFor) else live
+        head |= self.inside.get(node, NOTHING)
         while (wider := head | self._trip(node, head)) != head:
             head = wider
         self.inside[node] = head

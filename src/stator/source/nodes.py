@@ -1,4 +1,4 @@
-"""Two node kinds of our own, alive only between passes.
+"""Two node kinds of our own, alive only between passes; and walks over trees.
 
 TestedFor    for TARGET in ITER while TEST: BODY      (a `for` that can be left early)
 Search       any(ELT for ...), all(...), next(...)    (a comprehension that can stop early)
@@ -7,7 +7,7 @@ Search       any(ELT for ...), all(...), next(...)    (a comprehension that can 
 from __future__ import annotations
 
 import ast
-from typing import Any, ClassVar, final
+from typing import Any, ClassVar, TypeVar, final
 
 
 @final
@@ -51,5 +51,32 @@ class Search(ast.ListComp):
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+NodeT = TypeVar("NodeT", bound=ast.AST)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+
+
+def children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right inside `node`; `Load`, `Store` and `Del` are left out."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            found += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+            found.append(value)
+    return found
+
+
+def copy_tree(node: NodeT) -> NodeT:
+    """A copy of `node` and of all that is inside."""
+    new = node.__class__.__new__(node.__class__)
+    parts = new.__dict__
+    for name, value in node.__dict__.items():
+        if isinstance(value, list):
+            parts[name] = [copy_tree(i) if isinstance(i, ast.AST) else i for i in value]
+        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+            parts[name] = copy_tree(value)
+        else:
+            parts[name] = value
+    return new

@@ -10,7 +10,11 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stator.source.nodes import COMPREHENSIONS, FUNCTIONS, Comprehension, Function
+from stator.source.nodes import COMPREHENSIONS, FUNCTIONS, Comprehension, Function, children
+
+PARTLY_EVALUATED = frozenset(
+    {ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AnnAssign}
+)
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,8 @@ class NameScope:
 def scope_of(function: Function) -> NameScope:
     """The scope of `function` itself, nested functions left out."""
     body = function.body if isinstance(function.body, list) else [function.body]
-    declared = [node for node in own_nodes(body) if isinstance(node, ast.Global | ast.Nonlocal)]
+    nodes = [node for node in own_nodes(body) if isinstance(node, ast.stmt)]
+    declared = [node for node in nodes if isinstance(node, ast.Global | ast.Nonlocal)]
     global_names = _declared(item for item in declared if isinstance(item, ast.Global))
     nonlocal_names = _declared(item for item in declared if isinstance(item, ast.Nonlocal))
     parameters = parameter_names(function.args)
@@ -42,7 +47,7 @@ def scope_of(function: Function) -> NameScope:
     bound = [name for name in bound_names(body) if name not in elsewhere]
     annotated = [
         node.target.id
-        for node in own_nodes(body)
+        for node in nodes
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
     every = tuple(dict.fromkeys([*parameters, *bound, *annotated]))
@@ -75,15 +80,16 @@ def own_nodes(trees: Iterable[ast.AST]) -> Iterable[ast.AST]:
 
 def evaluated_children(node: ast.AST) -> list[ast.AST]:
     """The children of `node` that are evaluated when `node` is."""
+    if node.__class__ not in PARTLY_EVALUATED:
+        return children(node)
     if isinstance(node, ast.Lambda):
         return _defaults(node.args)
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
         return [*node.decorator_list, *_defaults(node.args), *_annotations(node)]
     if isinstance(node, ast.ClassDef):
         return [*node.decorator_list, *node.bases, *node.keywords]
-    if isinstance(node, ast.AnnAssign):
-        return [part for part in (node.value, node.target) if part is not None]
-    return list(ast.iter_child_nodes(node))
+    assert isinstance(node, ast.AnnAssign)
+    return [part for part in (node.value, node.target) if part is not None]
 
 
 def _defaults(arguments: ast.arguments) -> list[ast.AST]:

@@ -8,7 +8,6 @@ file its author wrote, because rewriting keeps places.
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import itertools
 import linecache
@@ -19,6 +18,7 @@ from dataclasses import dataclass
 
 from stator.errors import SourceUnavailable
 from stator.location import Location
+from stator.source.nodes import copy_tree
 from stator.source.private import mangled
 
 _Point = tuple[int, int]
@@ -52,7 +52,7 @@ def read_source(function: types.FunctionType) -> Source:
     node = found.node
     segment = textwrap.dedent("".join(lines[node.lineno - 1 : node.end_lineno]))
     return Source(
-        copy.deepcopy(node), segment, code.co_filename, code.co_name, found.class_name,
+        copy_tree(node), segment, code.co_filename, code.co_name, found.class_name,
         found.enclosing,
     )  # fmt: skip
 

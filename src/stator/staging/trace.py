@@ -33,6 +33,7 @@ from stator.program.naming import renumber
 from stator.program.program import Program
 from stator.program.structure import ConstantValue, Structure
 from stator.program.verifier import verify
+from stator.signals import DeferredSignals
 from stator.staging.operators import Staging
 from stator.state.decisions import Decision
 from stator.state.effects import (
@@ -126,13 +127,17 @@ def attempt(
     What the slots `live` hold become further inputs, after those of the arguments. User code
     runs inside `listening(recorder)`, if that is given.
     """
-    with ONE_AT_A_TIME, _isolated():
+    signals = DeferredSignals()
+    with ONE_AT_A_TIME, signals, _isolated():
         context = contextvars.copy_context()  # changes to context variables stay in it
-        return context.run(_attempt, function, args, kwargs, name, owner, live, listening)
+        return context.run(_attempt, signals, function, args, kwargs, name, owner, live, listening)
 
 
-def _attempt(function: Staged, *given: Staged) -> CaptureResult | FailedCapture:
+def _attempt(
+    signals: DeferredSignals, function: Staged, *given: Staged
+) -> CaptureResult | FailedCapture:
     session = Session(Staging)
+    session.recorder.signals = signals
     try:
         return _trace(session, function, *given)
     except StatorError:

@@ -19,6 +19,7 @@ from stator.values.union import Union
 def truth(session: Session, value: object) -> Condition:
     """`bool(value)`, symbolic where it is data-dependent."""
     recorder = session.recorder
+    recorder.signals.check()
     if isinstance(value, Union):
         return truth(session, recorder.apply(value, lambda one: truth(session, one)))
     method = user_method(value, "__bool__")

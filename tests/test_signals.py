@@ -1,0 +1,104 @@
+"""During a capture, a signal is handled where it can do no harm."""
+
+import os
+import random
+import signal
+import threading
+
+import pytest
+import torch
+
+import stator
+from stator.signals import DeferredSignals
+from tests.staging.interrupts import interrupt, left_behind
+
+
+@pytest.fixture
+def handled():
+    """The numbers of the signals that the handler of SIGALRM has seen."""
+    seen = []
+    before = signal.signal(signal.SIGALRM, lambda number, frame: seen.append(number))
+    yield seen
+    signal.signal(signal.SIGALRM, before)
+
+
+def test_a_signal_in_code_of_the_user_is_handled_at_once(handled):
+    with DeferredSignals():
+        os.kill(os.getpid(), signal.SIGALRM)
+        assert handled == [signal.SIGALRM]
+
+
+def test_a_signal_inside_torch_is_handled_at_the_next_check(handled):
+    signals = DeferredSignals()
+    scope = {"os": os, "signal": signal}
+    inside = compile("os.kill(os.getpid(), signal.SIGALRM)", torch.__file__, "exec")
+    with signals:
+        exec(inside, scope)
+        assert handled == []
+        signals.check()
+        assert handled == [signal.SIGALRM]
+
+
+def test_what_is_pending_at_the_end_is_handled_there(handled):
+    inside = compile("os.kill(os.getpid(), signal.SIGALRM)", torch.__file__, "exec")
+    with DeferredSignals():
+        exec(inside, {"os": os, "signal": signal})
+        assert handled == []
+    assert handled == [signal.SIGALRM]
+
+
+def test_a_second_signal_is_handled_wherever_it_arrives(handled):
+    inside = compile("os.kill(os.getpid(), signal.SIGALRM)\n" * 2, torch.__file__, "exec")
+    with DeferredSignals():
+        exec(inside, {"os": os, "signal": signal})
+        assert handled == [signal.SIGALRM]
+
+
+def test_handlers_are_put_back():
+    before = signal.getsignal(signal.SIGINT)
+    with DeferredSignals():
+        assert signal.getsignal(signal.SIGINT) != before
+    assert signal.getsignal(signal.SIGINT) == before
+
+
+def test_a_handler_that_the_user_sets_meanwhile_stays(handled):
+    def mine(number, frame):
+        handled.append("mine")
+
+    with DeferredSignals():
+        signal.signal(signal.SIGALRM, mine)
+    assert signal.getsignal(signal.SIGALRM) is mine
+
+
+def test_another_thread_leaves_the_handlers_alone():
+    def capture():
+        with DeferredSignals():
+            found.append(signal.getsignal(signal.SIGINT))
+
+    before, found = signal.getsignal(signal.SIGINT), []
+    thread = threading.Thread(target=capture)
+    thread.start()
+    thread.join()
+    assert found == [before]
+
+
+def test_ctrl_c_in_a_capture_raises_keyboard_interrupt():
+    def f(x):
+        if x.sum() > 0:
+            os.kill(os.getpid(), signal.SIGINT)
+        return x
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            stator.to_static(f)(torch.ones(2))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert left_behind() == []
+
+
+@pytest.mark.slow
+def test_interrupts_at_random_moments_leave_torch_as_it_was():
+    report = interrupt(40, random.randrange(2**32), seconds=60)
+    assert report.is_clean, report
+    assert report.interrupts > 0
