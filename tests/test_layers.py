@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "stator"
-GROUND = {"debugger", "errors", "frames", "location", "locks", "logs", "signals"}
+GROUND = {"debugger", "errors", "frames", "location", "locks", "logs", "recursion_limit", "signals"}
 TORCH = {"torch_private"}  # its private API
 ROOMS = {"state", "containers", "library", "staging"}
 STAGES = ROOMS | {
@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "errors": {"frames", "location"},
     "debugger": {"frames"},
     "signals": {"frames"},
+    "recursion_limit": {"locks"},
     "source": GROUND,
     "program": TORCH | GROUND,
     "rewrite": {"source"} | GROUND,

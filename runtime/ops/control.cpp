@@ -38,7 +38,7 @@ void run_while(const Step& step, Frame& frame) {
 /// Runs a function of the program in a frame of its own.
 void run_call(const Step& step, Frame& frame) {
   const Routine& function = frame.run->plan->functions[std::get<Call>(step.detail).function];
-  const std::int64_t limit = frame.run->host == nullptr ? 200 : frame.run->host->recursion_limit();
+  const std::int64_t limit = frame.run->host == nullptr ? 1000 : frame.run->host->recursion_limit();
   if (frame.depth >= limit) {
     throw Error("RecursionError", "`" + function.name + "` calls itself more than " +
                                       std::to_string(limit) + " times deep");

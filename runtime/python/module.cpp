@@ -72,7 +72,7 @@ class PythonHost : public Host {
     if (PyErr_CheckSignals() != 0) throw_python_error();
   }
 
-  std::int64_t recursion_limit() const override { return Py_GetRecursionLimit() / 5; }
+  std::int64_t recursion_limit() const override { return Py_GetRecursionLimit(); }
 };
 
 Host* python_host() {

@@ -1,5 +1,7 @@
 """Recursion whose depth only a run knows."""
 
+import sys
+
 import pytest
 import torch
 
@@ -80,6 +82,30 @@ def test_recursion_deeper_than_python_allows_raises_recursion_error():
     assert static(torch.tensor(5)).item() == 0
     with pytest.raises(RecursionError):
         static(torch.tensor(100_000))
+
+
+def test_recursion_is_as_deep_as_in_eager_code():
+    def count(n):
+        return n if n <= 0 else count(n - 1) + 1
+
+    deep = torch.tensor(sys.getrecursionlimit() - 150)  # pytest has frames of its own
+    assert torch.equal(count(deep), deep)
+    assert torch.equal(stator.to_static(count)(deep), deep)
+
+
+def test_calls_are_nested_as_deeply_as_in_eager_code():
+    def count(x, n):
+        return x if n == 0 else count(x, n - 1) + 1
+
+    deep = sys.getrecursionlimit() - 150
+    x = torch.zeros(1)
+    assert torch.equal(stator.to_static(lambda x: count(x, deep))(x), count(x, deep))
+
+
+def test_the_limit_of_the_process_is_put_back():
+    before = sys.getrecursionlimit()
+    stator.to_static(lambda x: x + 1)(torch.zeros(1))
+    assert sys.getrecursionlimit() == before
 
 
 def test_recursion_without_an_end_is_refused_or_overflows():

@@ -19,7 +19,7 @@ class STATOR_API Host {
   virtual void poll_interrupt() {}
 
   /// How deep functions of the program may call each other.
-  virtual std::int64_t recursion_limit() const { return 200; }
+  virtual std::int64_t recursion_limit() const { return 1000; }
 };
 
 }  // namespace stator

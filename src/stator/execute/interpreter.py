@@ -7,7 +7,6 @@ work as they do without Stator.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
@@ -57,6 +56,7 @@ from stator.program.opset.queries import is_effect, kind_of
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
 from stator.program.types import ListType, NumberType, OptionalType, Type
+from stator.recursion_limit import more_frames, users_limit
 
 NOTE = "  in the program"
 
@@ -96,6 +96,12 @@ class Runner:
         return run_inputs
 
     def _run(self, frame: Activation) -> tuple[object, ...]:
+        if self.functions:
+            with more_frames():
+                return self._run_body(frame)
+        return self._run_body(frame)
+
+    def _run_body(self, frame: Activation) -> tuple[object, ...]:
         if not self.sets_modes:
             return tuple(run_block(self.body, (), frame))
         with modes_restored(self.autocast_devices):
@@ -221,7 +227,7 @@ def run_reraise(_step: Step, frame: Activation) -> Sequence[Any]:
 
 def run_call(step: Step, frame: Activation) -> Sequence[Any]:
     """A function of the program runs on values of its own."""
-    name, limit = str(step.op.attributes["function"]), sys.getrecursionlimit() // 5
+    name, limit = str(step.op.attributes["function"]), users_limit()
     if frame.depth >= limit:
         raise RecursionError(f"`{name}` calls itself more than {limit} times deep")
     given = [read(frame.values) for read in step.args]

@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from stator.capture.functions import CapturedFunction
 from stator.capture.journal import Journal
+from stator.recursion_limit import users_limit
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 
@@ -40,6 +41,7 @@ class Recursion:
         self.session = session
         self._running: dict[types.FunctionType, list[RunningCall]] = {}
         self._captured: dict[types.FunctionType, list[CapturedFunction]] = {}
+        self._depth = 0  # of calls that run now
 
     def run(
         self, function: types.FunctionType, new: Callable[..., Staged], args: Args, kwargs: Keywords
@@ -50,6 +52,8 @@ class Recursion:
         known = self._known(function, call)
         if known is not None:
             return known.call(call)
+        if self._depth >= users_limit():
+            raise RecursionError("maximum recursion depth exceeded")
         recorder = self.session.recorder
         running = self._running.setdefault(function, [])
         nested = [one for one in running if one.depth < recorder.depth]
@@ -58,6 +62,7 @@ class Recursion:
         activation, mark = RunningCall(recorder.depth), recorder.mark()
         outer, recorder.journal = recorder.journal, Journal(recorder.journal)
         running.append(activation)
+        self._depth += 1
         try:
             result = new(*args, **kwargs)
             recorder.journal.keep()
@@ -72,6 +77,7 @@ class Recursion:
             recorder.journal.keep()
             raise
         finally:
+            self._depth -= 1
             running.remove(activation)
             recorder.journal = outer
         return self._capture(function, new, call)

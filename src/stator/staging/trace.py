@@ -33,6 +33,7 @@ from stator.program.naming import renumber
 from stator.program.program import Program
 from stator.program.structure import ConstantValue, Structure
 from stator.program.verifier import verify
+from stator.recursion_limit import more_frames
 from stator.signals import DeferredSignals
 from stator.staging.operators import Staging
 from stator.state.decisions import Decision
@@ -128,7 +129,7 @@ def attempt(
     runs inside `listening(recorder)`, if that is given.
     """
     signals = DeferredSignals()
-    with ONE_AT_A_TIME, signals, _isolated():
+    with ONE_AT_A_TIME, signals, more_frames(), _isolated():
         context = contextvars.copy_context()  # changes to context variables stay in it
         return context.run(_attempt, signals, function, args, kwargs, name, owner, live, listening)
 
