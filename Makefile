@@ -44,6 +44,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bench.capture
 	$(BIN)/python -m bench.loading
 	$(BIN)/python -m bench.looking
+	$(BIN)/python -m bench.growth
 
 corpus: $(INSTALLED)
 	$(BIN)/python scripts/corpus.py $(CORPUS) $(ARGS)
