@@ -31,7 +31,7 @@ class Provenance:
 
     def add_external(self, obj: object) -> None:
         """`obj` existed before the capture, unless it is known to be new."""
-        if not isinstance(obj, IMMUTABLE) and self._created_at(obj) == BEFORE:
+        if not isinstance(obj, IMMUTABLE) and self.created_at(obj) == BEFORE:
             self._external[id(obj)] = obj
 
     def is_external(self, obj: object) -> bool:
