@@ -87,7 +87,7 @@ def page(cls: type[StatorError]) -> str:
         f"```text\n{text_of_failure(one)}\n```",
         "## Instead",
         f"```python\n{one.instead}\n```",
-        f"[Every text of this code]({link})" if cls is not StatorError else "",
+        f"[Every message with this code]({link})" if cls is not StatorError else "",
     ]).rstrip() + "\n"  # fmt: skip
 
 

@@ -269,10 +269,9 @@ def error_of(example: Example) -> StatorError:
 INTRODUCTION = """\
 # Refusals
 
-What Stator cannot do as eager PyTorch does, it refuses: with a code, your line, and a way out. This
-page has every message of such an error; `…` marks what depends on your code. It is
-made from the source and from examples that are run (`python -m tests.docs.regenerate`), so it
-cannot fall behind.
+What Stator cannot do as eager PyTorch does, it refuses, with a code, your line and a fix. This page
+lists every message; `…` marks what depends on your code. It is generated from the source and from
+examples that are run.
 
 In the examples `x` is a vector of three floats and `y` an integer tensor, as in
 

@@ -16,16 +16,14 @@ from tests.zoo.programs import Program
 from tests.zoo.whole import PROGRAMS
 
 INTRODUCTION = """\
-# What is converted
+# Syntax
 
-Made from the zoo (`tests/zoo`), whose programs are each run on several inputs at each stage, and
-compared with eager PyTorch: results, dtypes, shapes, errors, prints, effects and gradients. The
-stages are {stages}.
-`python -m tests.docs.regenerate` makes this page again, and a test compares.
+Generated from the programs in `tests/zoo`. Each runs on several inputs at each stage and is
+compared with eager PyTorch: results, dtypes, shapes, errors, prints, side effects and gradients.
+The stages are {stages}.
 
-The example of each construct is the shortest program of the zoo that uses it. *Pending* is what is
-not as in eager today, and says how. What is refused, and the way out of it, is in
-[refusals.md](refusals.md).
+The example of each construct is the shortest program that uses it. *Pending* marks what differs
+from eager today. What is refused, and what to write instead, is in [refusals.md](refusals.md).
 
 | construct | programs | |
 |---|---|---|

@@ -35,7 +35,7 @@ def test_a_construct_has_an_example_that_uses_it(construct):
 
 
 def test_titles_and_anchors_are_given_once():
-    anchors = [syntax._anchor(construct.title) for construct in CONSTRUCTS]
+    anchors = [syntax.anchor(construct.title) for construct in CONSTRUCTS]
     assert len(anchors) == len(set(anchors))
 
 

@@ -131,7 +131,7 @@ class Counting(nn.Module):
         return x - self.mean + self.hidden
 
 
-@pytest.mark.feature("modules", "buffers: written in place, assigned anew, None at first")
+@pytest.mark.feature("modules", "buffers: written in place, assigned again, None at first")
 def test_buffers_are_written_as_in_eager():
     eager = Counting()
     static = stator.to_static(copy.deepcopy(eager))
