@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "stator"
-GROUND = {"debugger", "errors", "frames", "location", "locks", "logs", "recursion_limit", "signals"}
+GROUND = {
+    "debugger", "errors", "frames", "location", "locks", "logs", "notebook", "recursion_limit",
+    "signals",
+}  # fmt: skip
 TORCH = {"torch_private"}  # its private API
 ROOMS = {"state", "containers", "library", "staging"}
 STAGES = ROOMS | {
@@ -18,6 +21,7 @@ MAY_IMPORT = {
     "location": set(),
     "locks": set(),
     "logs": set(),
+    "notebook": set(),
     "requirements": set(),
     "frames": {"location", "logs"},
     "errors": {"frames", "location"},

@@ -609,3 +609,24 @@ def test_the_same_model_gives_the_same_bytes_and_other_weights_others(tmp_path):
         stator.save(copy.deepcopy(model), tmp_path / name, methods=METHODS)
     for ending in ("stator", "safetensors"):
         assert (tmp_path / f"a.{ending}").read_bytes() == (tmp_path / f"b.{ending}").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("model", "training", "warned"),
+    [
+        (torch.nn.Dropout(0.5), True, True),
+        (torch.nn.Dropout(0.5), False, False),
+        (torch.nn.Linear(2, 2), True, False),  # the same in both modes
+    ],
+)
+def test_a_model_that_is_saved_in_train_mode_is_warned_of(
+    model, training, warned, tmp_path, caplog
+):
+    saved(model.train(training), tmp_path, [InputSpec([None, 2])])
+    messages = [record.getMessage() for record in caplog.records if record.name == "stator"]
+    expected = (
+        "Dropout is saved in train mode, in which `forward` differs from eval mode (dropout, batch "
+        "normalization), and the loaded model starts in train mode: call `.eval()` before saving, "
+        "or on the loaded model"
+    )
+    assert messages == [expected] * warned

@@ -23,6 +23,18 @@ def test_without_a_name_the_page_gets_one(shell, folder):
     assert (folder / data["page"]).is_file()
 
 
+def test_the_page_is_opened_if_asked_for(shell, folder, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)
+    done = shell("view", "net.py:sign", "-i", "x:f32[2]", "-o", "sign.html", "--open")
+    assert (done.exit_code, done.out) == (0, "sign.html\n")
+    assert opened == [(folder / "sign.html").resolve().as_uri()]
+    monkeypatch.setattr("webbrowser.open", lambda url: False)
+    done = shell("view", "net.py:sign", "-i", "x:f32[2]", "-o", "sign.html", "--open")
+    assert done.exit_code == 2
+    assert "there is no browser to show sign.html in" in done.err
+
+
 @pytest.mark.parametrize(
     ("args", "code", "said"),
     [

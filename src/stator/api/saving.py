@@ -16,6 +16,7 @@ from stator.errors import SpecMismatch
 from stator.execute.selection import check_backend
 from stator.export.saved_model import read_model, write_model
 from stator.frames import user_facing
+from stator.logs import LOGGER
 from stator.torch_private.modules import tables
 
 __all__ = ["TranslatedLayer", "load", "save"]
@@ -54,6 +55,21 @@ def save(
     owner = owner_of(model)
     capture = capture_all(requests, owner, refuse_host_calls=host_calls == "refuse")
     write_capture(path, capture, owner, properties)
+    if owner is not None and owner.training:
+        _warn_of_train_mode(owner, capture)
+
+
+def _warn_of_train_mode(owner: torch.nn.Module, capture: Capture) -> None:
+    """One warning, if the loaded model will start in a mode in which it computes something else."""
+    for name, method in capture.methods.items():
+        if len({*method.programs.values()}) > 1:
+            LOGGER.warning(
+                "%s is saved in train mode, in which `%s` differs from eval mode (dropout, batch "
+                "normalization), and the loaded model starts in train mode: call `.eval()` before "
+                "saving, or on the loaded model",
+                type(owner).__name__, name,
+            )  # fmt: skip
+            return
 
 
 def owner_of(model: Any) -> torch.nn.Module | None:

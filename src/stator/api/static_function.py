@@ -42,6 +42,7 @@ from stator.frames import hide_library_frames, is_library_file, user_facing
 from stator.location import Location
 from stator.locks import ForkSafeLock
 from stator.logs import LOGGER
+from stator.notebook import preformatted, unfolding
 from stator.program.program import Program
 from stator.rewrite.convert import convert
 from stator.staging.operators import Staging
@@ -429,6 +430,10 @@ class StaticFunction(Generic[Parameters, Result]):
 
     def __repr__(self) -> str:
         return f"<StaticFunction {self.__qualname__}, {len(self._cache)} captured>"
+
+    def _repr_html_(self) -> str:
+        programs = [unfolding(repr(one), str(one.program)) for one in self.concrete_programs]
+        return preformatted(repr(self)) + "".join(programs)
 
 
 def warn_caller(message: str) -> None:

@@ -30,6 +30,7 @@ from stator.export.methods import Method, mode_name
 from stator.export.saved_model import SavedModel
 from stator.export.tensor_table import Entry
 from stator.frames import user_facing
+from stator.notebook import preformatted, unfolding
 from stator.program.ir import Value
 from stator.program.program import Program
 from stator.program.types import TensorType
@@ -112,6 +113,13 @@ class TranslatedLayer(torch.nn.Module):
             if name == "__signature__":  # of a call of the module itself
                 return inspect.signature(self.forward)
             raise
+
+    def _repr_html_(self) -> str:
+        methods = [name for name in self._stator_methods if _is_there(self, name)]
+        programs = [
+            unfolding(describe_method(self, name), str(program_of(self, name))) for name in methods
+        ]
+        return preformatted(repr(self)) + "".join(programs)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), "program", "properties", *self._stator_methods]

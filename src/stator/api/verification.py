@@ -10,6 +10,7 @@ from typing import Any
 from stator.api.example import Example
 from stator.errors import VerificationFailed
 from stator.location import Location
+from stator.notebook import preformatted
 
 WIDTH = 40  # of the source column
 
@@ -104,6 +105,9 @@ class Verification:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))
 
     def raise_for_difference(self) -> Verification:
         """This report, if everything matches eager code; otherwise raises VerificationFailed."""

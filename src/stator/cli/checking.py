@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from stator.cli.failures import FOUND, OK, CommandFailure
+from stator.cli.python_files import python_files
 from stator.cli.screen import CommandOutcome, columns, counted, show_plain, show_table, working
 from stator.errors import UnsupportedSyntax
 from stator.location import Location
@@ -68,9 +69,9 @@ class Unreadable:
     source: str
 
 
-def check(targets: Sequence[str], everything: bool) -> CommandOutcome:
+def check(targets: Sequence[str], everything: bool, exclude: Sequence[str]) -> CommandOutcome:
     """Every function of the targets that would be converted."""
-    files = [pair for target in targets for pair in _files(target)]
+    files = [pair for target in targets for pair in _files(target, exclude)]
     checked: list[FunctionCheck] = []
     unreadable: list[Unreadable] = []
     with working("checking", len(files)) as step:
@@ -90,12 +91,11 @@ def check(targets: Sequence[str], everything: bool) -> CommandOutcome:
     )
 
 
-def _files(target: str) -> Iterator[tuple[str, str]]:
+def _files(target: str, exclude: Sequence[str]) -> Iterator[tuple[str, str]]:
     """The files of a target, each with the name of the function in it, if there is one."""
     path, _, name = target.partition(":") if not Path(target).exists() else (target, "", "")
     if Path(path).is_dir():
-        found = sorted(Path(path).rglob("*.py"))
-        yield from ((str(file), "") for file in found if not _is_hidden(file, path))
+        yield from ((str(file), "") for file in python_files(Path(path), exclude))
     elif Path(path).is_file():
         yield path, name
     else:
@@ -103,11 +103,6 @@ def _files(target: str) -> Iterator[tuple[str, str]]:
         raise CommandFailure(f"there is no file {path}",
                       fix=f"did you mean {Path(path).parent / near[0]}?" if near
                       else "check the path; a function in it is named FILE:NAME")  # fmt: skip
-
-
-def _is_hidden(file: Path, folder: str) -> bool:
-    parts = file.relative_to(folder).parts
-    return any(part.startswith(".") or part == "__pycache__" for part in parts)
 
 
 def _neighbours(path: Path) -> list[str]:

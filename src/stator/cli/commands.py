@@ -126,16 +126,19 @@ def _method(function: Declared) -> Declared:
 @_command("checking")
 @click.argument("targets", nargs=-1, required=True, metavar="FILE[:NAME]...", type=FILES)
 @click.option("--all", "everything", is_flag=True, help="Every function, not only static ones.")
+@click.option("--exclude", multiple=True, metavar="GLOB",
+              help="Leave out files and folders of this name; repeat it.")  # fmt: skip
 def check() -> None:
     """Say by line what is converted or refused; runs nothing.
 
     Looked at are the functions that the file makes static, and what they call or hold; if it makes
     none static, all functions. NAME is one of them: Model.forward, or Model for all its methods.
-    A folder means all files in it. Ends with 1 if anything is refused.
+    A folder means the Python files in it, without virtual environments, node_modules, build
+    and what .gitignore names. Ends with 1 if anything is refused.
 
     Example:
       stator check model.py
-      stator check src/ --json
+      stator check src/ --exclude "*_test.py" --json
       stator check model.py:Decoder.forward
     """
 
@@ -193,6 +196,8 @@ def program() -> None:
               )  # fmt: skip
 def save() -> None:
     """Write OBJ as a saved model, for these inputs.
+
+    A module is saved in eval mode, unless --mode says otherwise.
 
     Example:
       stator save model.py:Decoder -i "tokens:int64[None,None]" -o out/decoder
@@ -311,9 +316,11 @@ def verify() -> None:
 @_inputs
 @_object
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page to write.")
+@click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 def view() -> None:
     """Write a page with the program's graph beside its source.
 
     Example:
       stator view out/decoder -o decoder.html
+      stator view out/decoder --open
     """

@@ -26,7 +26,7 @@ def save(
     output: str,
 ) -> CommandOutcome:
     """Write the object's program and its tensors."""
-    subject = load_subject(obj, init, mode)
+    subject = load_subject(obj, init, mode or "eval")
     given = arguments_for(subject, inputs, seed, sizes)
     path = _path(output, subject.name)
     with working(f"saving {subject.name}"), user_code(f"{subject.name} could not be captured"):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import webbrowser
 from collections.abc import Sequence
+from pathlib import Path
 
 from stator.api.static_function import StaticFunction
 from stator.cli.failures import REFUSED, CommandFailure, user_code
@@ -21,8 +23,9 @@ def view(
     init: Sequence[str],
     mode: str | None,
     output: str | None,
+    opened: bool,
 ) -> CommandOutcome:
-    """Write the page, and say where it is."""
+    """Write the page, print where it is, and show it if asked to."""
     if is_object(target):
         source: StaticFunction | str = _captured(target, inputs, sizes, seed, init, mode)
     elif inputs or init:
@@ -33,6 +36,8 @@ def view(
         source = target
     with working("drawing"):
         page = str(debug.view(source, output))
+    if opened and not webbrowser.open(Path(page).resolve().as_uri()):
+        raise CommandFailure(f"there is no browser to show {page} in", fix="open it by hand")
     return CommandOutcome({"target": target, "page": page}, lambda screen: show_plain(screen, page))
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from stator.debug.html import report_page
 from stator.debug.report_contents import ReportContents
 from stator.debug.text import report_text
+from stator.notebook import framed
 
 
 @dataclass(frozen=True)
@@ -23,6 +24,9 @@ class Report(ReportContents):
     def to_dict(self) -> dict[str, Any]:
         """The whole report as dicts, lists, numbers and strings."""
         return dataclasses.asdict(self)
+
+    def _repr_html_(self) -> str:
+        return framed(self.to_html())
 
     def to_html(self) -> str:
         """The report as one page that needs nothing else."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from stator.notebook import preformatted
 from stator.program.ir import Block, InputFacts, StoredTensor, Value
 from stator.program.printer import print_program
 from stator.program.structure import Structure
@@ -24,3 +25,10 @@ class Program:
 
     def __str__(self) -> str:
         return print_program(self)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(f"{value.name}: {value.type}" for value in self.inputs)
+        return f"<Program {self.name}({inputs}), {len(self.body.ops)} ops at its top level>"
+
+    def _repr_html_(self) -> str:
+        return preformatted(str(self))

@@ -26,6 +26,7 @@ from stator.debug.view.sources import FileTable
 from stator.debug.view.subject import PageSubject, subject_of
 from stator.debug.view.weights import weight_rows
 from stator.frames import user_facing
+from stator.notebook import framed
 
 DOCUMENT = """\
 <!doctype html>
@@ -46,15 +47,22 @@ DOCUMENT = """\
 """
 
 
+class PagePath(type(Path())):  # type: ignore[misc] # `Path` itself has no subclasses before 3.12
+    """The path of a page; a notebook shows the page."""
+
+    def _repr_html_(self) -> str:
+        return framed(self.read_text(encoding="utf-8"))
+
+
 @user_facing
 def view(source: Any, path: str | os.PathLike[str] | None = None) -> Path:
-    """Write the page of `source` to `path`, and give the path; nothing is opened.
+    """Write the page of `source` to `path`, and give the path, which a notebook shows as the page.
 
     `source` is a static function that has been called, a static module, a program, a loaded model,
     or the path of a saved one. Without `path` the file is NAME.view.html in the working folder.
     """
     subject = subject_of(source)
-    target = Path(path) if path is not None else Path(_file_name(subject.title))
+    target = PagePath(path if path is not None else _file_name(subject.title))
     target.write_text(_page(subject), encoding="utf-8")
     return target
 
