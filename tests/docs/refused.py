@@ -661,6 +661,10 @@ def generator_returned(x, y):
     return items()
 
 
+def reversed_array(x, y):
+    return x + torch.as_tensor(numpy.arange(3)[::-1])
+
+
 def function_that_keeps_a_value(x, y):
     doubled = x * 2
     return lambda: doubled

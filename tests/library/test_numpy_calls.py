@@ -99,3 +99,75 @@ def test_a_function_without_a_counterpart_is_refused():
     error = refusal(UnsupportedCall, lambda x: numpy.unwrap(x.numpy()), torch.ones(2))
     assert error.problem == "`numpy.unwrap` has no counterpart on captured tensors"
     assert error.fix == "use the torch function"
+
+
+def test_arrays_that_depend_on_nothing_captured_stay_arrays_of_numpy():
+    def f(x):
+        steps = (numpy.arange(0, 4) * 2.5).round()[::-1].copy().astype(numpy.int64)
+        table = numpy.interp(steps, numpy.arange(10), numpy.linspace(0, 1, 10))
+        table = numpy.concatenate([table, [0.0]]).astype(numpy.float32)
+        for step in steps:
+            x = x + int(step)
+        if steps[0] > 7 and table.max() < 1:
+            x = x * float(table[1])
+        return x * torch.from_numpy(table[:2]), steps.tolist(), steps.shape, len(steps)
+
+    check(f, *CALLS)
+
+
+def test_an_array_that_is_written_by_data_is_no_longer_known():
+    def f(x):
+        table, both = numpy.zeros(2), numpy.ones(3)
+        part = both[1:]
+        table[0] = x.sum().item()
+        if x.sum() > 0:
+            both[1] = 5
+        both += 1
+        return torch.from_numpy(table + part), torch.from_numpy(part * 2)
+
+    check(f, *CALLS)
+
+
+def test_an_array_is_not_known_in_a_loop_that_writes_to_it():
+    def f(x):
+        table, count = numpy.zeros(3), x.sum()
+        while count > 0:
+            table[0] = table[0] + 1
+            count = count - 1
+        return torch.from_numpy(table)
+
+    check(f, *CALLS)
+
+
+def test_a_function_of_an_array_from_outside_is_computed_by_every_run():
+    table = numpy.array([1.0, 2.0], dtype=numpy.float32)
+    static = check(lambda x: x * torch.as_tensor(numpy.exp(table)), *CALLS)
+    table[0] = 7
+    assert torch.allclose(static(torch.ones(2)), torch.from_numpy(numpy.exp(table)))
+
+
+def test_a_reversed_view_is_no_tensor():
+    error = refusal(
+        UnsupportedCall, lambda x: x + torch.as_tensor(numpy.arange(2)[::-1]), torch.ones(2)
+    )
+    assert error.problem == "a reversed view of a numpy array is used as a tensor"
+    assert error.fix == "copy it: `a.copy()`"
+
+
+def test_interpolation_of_a_captured_table():
+    def f(x):
+        table = x.numpy() * numpy.arange(2)
+        return torch.as_tensor(numpy.interp([-1.0, 0.5, 0.9, 7.0], numpy.arange(2), table))
+
+    check(f, *CALLS)
+
+
+def test_an_array_is_added_to_in_place():
+    def f(x):
+        both = x.numpy() * 1
+        part = both[1:]
+        both += 1
+        both *= numpy.arange(1, 3)
+        return torch.as_tensor(part)
+
+    check(f, *CALLS)

@@ -20,6 +20,7 @@ from stator.torch_private import (
     modules,
     numpy_layer,
     ops,
+    scripts,
     symbols,
     trees,
 )
@@ -380,3 +381,13 @@ def test_the_op_of_data_shares_memory_and_no_version():
     assert not data.requires_grad
     assert x.tolist() == [2.0, 2.0]
     assert x._version == 0
+
+
+def test_a_scripted_function_knows_its_python():
+    def doubled(x):
+        return x * 2
+
+    with pytest.warns(DeprecationWarning, match="torch.jit.script"):
+        scripted = torch.jit.script(doubled)
+    assert scripts.source_of(scripted) is doubled
+    assert scripts.source_of(doubled) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import torch
 from torch import nn
 from torch.distributions import Dirichlet
@@ -115,6 +117,14 @@ def data_is_written(x):
     return y
 
 
+@program((f(1.0, 2.0), None), (f(3.0, 4.0), None))
+def locals_on_a_path_that_is_not_taken(x, extra):
+    """`locals()` is refused only where it is called."""
+    if extra is not None:
+        return extra(**locals())
+    return x * 2
+
+
 @program((f([1.0, 2.0]),), (f([3.0, 4.0, 5.0]),), dynamic=({0},))
 def unsqueezed_in_place(x):
     """A tensor of the program gets another rank in place."""
@@ -138,3 +148,27 @@ class FirstParameter(nn.Module):
             x = x + torch.ones(3, device=next(self.buffers(), torch.zeros(1)).device)
         sizes = [p.numel() for _, p in self.named_parameters()]
         return self.line(x) + torch.ones(3, device=device), sizes, len(list(self.modules()))
+
+
+def _sized(x):
+    if bool(x.sum() > 0):
+        return x + torch.arange(x.size(0))
+    return x - 1
+
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)  # old code has scripted functions
+    SCRIPTED = torch.jit.script(_sized)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0, -3.0),), dynamic=({0},), trains=True)
+def scripted_function(x):
+    """A function that `torch.jit.script` has compiled, with a branch and a size."""
+    return SCRIPTED(x) * 2
+
+
+@program((f(1.0, 2.0),), (f(1.0, 2.0, 3.0),), dynamic=({0},))
+def no_generator(x):
+    """Random numbers of a dynamic size, with `generator=None`."""
+    torch.manual_seed(0)
+    return x + torch.randn(x.shape, generator=None)

@@ -104,6 +104,22 @@ def _as_first(_fresh: FreshSize, first: torch.Tensor, *_rest: Any) -> torch.Tens
     return torch.empty_like(first)
 
 
+def _grouped(
+    _fresh: FreshSize,
+    left: torch.Tensor,
+    right: torch.Tensor,
+    offsets: torch.Tensor | None = None,
+    _bias: torch.Tensor | None = None,
+    out_dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """Matrices in groups: torch's own rule knows only the types that a GPU takes."""
+    batch = [] if left.dim() != right.dim() else [right.shape[0]]
+    if left.dim() == right.dim() == 2 and offsets is not None:
+        batch = [offsets.shape[0]]
+    made = _like([*batch, left.shape[-2], right.shape[-1]], left, right)
+    return made if out_dtype is None else made.to(out_dtype)
+
+
 FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]] = MappingProxyType(
     {
         "aten::gru.input": _recurrent,
@@ -116,6 +132,7 @@ FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]]
         "aten::lstm.data": _packed_lstm,
         "aten::_pack_padded_sequence": _pack,
         "aten::_pad_packed_sequence": _pad,
+        "aten::_grouped_mm": _grouped,
         "aten::_sample_dirichlet": _as_first,
         "aten::_dirichlet_grad": _as_first,
     }

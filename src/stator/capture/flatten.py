@@ -22,6 +22,7 @@ from stator.program.ir import Arg, Block, Value
 from stator.program.layout import map_parts, parts
 from stator.program.types import ListType, NumberType, OptionalType
 from stator.torch_private.fake import FakeTensor
+from stator.values.arrays import CapturedArray
 from stator.values.containers import Entries, in_order
 from stator.values.describe import STAGED, describe, widen
 from stator.values.kinds import (
@@ -80,6 +81,8 @@ def _parts_of(value: Any, kind: ContainerKind) -> tuple[Any, ...]:
     """What `value` has in the places that `kind` names."""
     if kind.keys is None:
         return _items_of(value)
+    if isinstance(value, CapturedArray):
+        return (value.tensor,)
     contents = value if is_map(kind) else vars(value)
     return tuple(contents[key] for key in kind.keys)
 

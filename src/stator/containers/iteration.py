@@ -17,7 +17,7 @@ from stator.containers.tensor_index import read_tensor
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.annotations import Staged
-from stator.values.arrays import CapturedArray
+from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.staged import Columns, StagedList, StagedSet, is_table
 from stator.values.symbolic import CannotLeave, StandIn
 
@@ -83,6 +83,8 @@ def indexed(recorder: Recorder, value: object, *, recorded: bool = False) -> Ind
         value = CapturedRange(value.start, value.stop, value.step)
     if isinstance(value, CapturedRange):
         return Indexed(value.more, value.item, value.length)
+    if isinstance(value, KnownArray) and value.memory.is_known and not recorder.depth:
+        return None
     if isinstance(value, CapturedArray):
         rows = _rows(value.tensor) or of_python(
             recorder, (value.tensor[k] for k in range(value.tensor.shape[0]))

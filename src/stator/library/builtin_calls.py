@@ -22,6 +22,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
 from stator.library.iterator_calls import IteratorCalls
+from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, complex_of, rounded
 from stator.library.outside_iterators import iterated
 from stator.library.text import format_value, is_text_symbolic, print_values, text_length
@@ -29,7 +30,7 @@ from stator.library.user_methods import user_method
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.arrays import CapturedArray
+from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute
 from stator.values.staged import (
     StagedDefaultDict,
@@ -80,7 +81,7 @@ class BuiltinCalls:
             sorted: self._sorted, dict: self._dict,
             sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
             functools.reduce: self._defined(functools.reduce),
-            callable: self._callable, id: self._refuse_identity,
+            callable: self._callable, id: self._refuse_identity, locals: self._refuse_locals,
             issubclass: self._issubclass, pow: self._pow, set: self._set,
             collections.Counter: self._counter, collections.deque: self._deque,
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
@@ -120,8 +121,10 @@ class BuiltinCalls:
 
     @over_unions("value")
     def _cast(
-        self, function: Callable[[Staged], Staged], value: object, number: Callable[..., Staged]
+        self, function: Callable[[Staged], Staged], value: Staged, number: Callable[..., Staged]
     ) -> Staged:
+        if is_known(self.session, value):
+            return function(value.value)
         if isinstance(value, CapturedArray):
             value = value.tensor
         if isinstance(value, torch.Tensor):
@@ -160,6 +163,8 @@ class BuiltinCalls:
         method = user_method(value, "__len__")
         if method is not None:
             return self.session.interpreter.call(method, value)
+        if isinstance(value, KnownArray):
+            return len(value.value)
         if isinstance(value, CapturedArray):
             value = value.tensor
         if isinstance(value, torch.Tensor):
@@ -293,6 +298,11 @@ class BuiltinCalls:
             raise UnsupportedCall("`id()` of a captured value", at=current_place(),
                                   fix="compare with `is`")  # fmt: skip
         return id(value)
+
+    def _refuse_locals(self) -> Staged:
+        """Only where it is called: code that may not run is converted all the same."""
+        raise UnsupportedCall("a call of `locals` cannot be captured", at=current_place(),
+                              fix="name the variables")  # fmt: skip
 
     # ---- arithmetic
 

@@ -37,18 +37,20 @@ from stator.library.cached_functions import call_cached
 from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.dataclass_calls import makes_dataclass, new_dataclass
-from stator.library.float_arguments import is_op_with_float, record_with_floats
+from stator.library.float_arguments import is_op_with_float, record_with_floats, without_generator
 from stator.library.gradients import apply_function, is_function_apply, requires_grad
 from stator.library.host_rules import HostMethod, call_host_object, host_rule
 from stator.library.iterator_calls import is_native, staged_iterator
+from stator.library.known_arrays import NOT_KNOWN, compute_known, method_of
 from stator.library.list_samples import call_with_samples
-from stator.library.markers import is_left_alone, original_function
+from stator.library.markers import is_left_alone
 from stator.library.modules import call_module, enumerates, may_call_user_code, members, watch_tree
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.library.outside_iterators import iterated_arguments
 from stator.library.recursion import Recursion
 from stator.library.refused_calls import is_from_torch, is_hashable, refuse_call
+from stator.library.scripted import python_function
 from stator.library.star_args import (
     SPREAD,
     Rest,
@@ -60,6 +62,7 @@ from stator.library.star_args import (
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
 from stator.library.text import is_text_symbolic
 from stator.library.text_methods import call_text_method
+from stator.library.user_methods import has_python_call
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import (
     call_variable,
@@ -124,13 +127,13 @@ class Caller:
             ),
             (self.builtins.knows, self.builtins.call),
             (is_numpy_function, self._call_numpy),
-            (lambda f: original_function(f) is not None, self._call_static_function),
+            (lambda f: python_function(f) is not None, self._call_static_function),
             (lambda f: isinstance(f, types.MethodType), self._call_method),
             (lambda f: isinstance(f, BUILTIN_METHODS), self._call_builtin_method),
             (lambda f: isinstance(f, torch.nn.Module), self._call_module),
             (lambda f: isinstance(f, types.FunctionType), self._call_function),
             (lambda f: isinstance(f, type), self._call_class),
-            (_has_python_call, self._call_object),
+            (has_python_call, self._call_object),
         )  # fmt: skip
 
     def __call__(self, function: object, /, *args: object, **kwargs: object) -> Staged:
@@ -197,8 +200,8 @@ class Caller:
         return self(function.func, *function.args, *args, **{**function.keywords, **kwargs})
 
     def _call_static_function(self, function: object, args: Args, kwargs: Keywords) -> Staged:
-        """A callee that is static itself is captured as part of this program."""
-        return self(original_function(function), *args, **kwargs)
+        """A callee that is static itself, or scripted, is captured as part of this program."""
+        return self(python_function(function), *args, **kwargs)
 
     def _call_method(self, method: types.MethodType, args: Args, kwargs: Keywords) -> Staged:
         owner: Any = self.session.staged(method.__self__)
@@ -362,8 +365,12 @@ class Caller:
         return self.library(method, args, kwargs)
 
     def _call_array_method(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
-        if method.__name__ in ("item", "tolist"):
-            return TENSOR_METHODS[method.__name__](self.session, method.__self__.tensor, *args)
+        owner, name = method.__self__, method.__name__
+        done = compute_known(self.session, method_of(name), owner, args, kwargs)
+        if done is not NOT_KNOWN:
+            return done
+        if name in ("item", "tolist"):
+            return TENSOR_METHODS[name](self.session, owner.tensor, *args)
         args = tuple(map(numpy_dtype, args))
         return self.library(method, args, {k: numpy_dtype(v) for k, v in kwargs.items()})
 
@@ -390,7 +397,7 @@ class Caller:
 
     def library(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """A call that is not converted; captured values are made into what it can take."""
-        function = undecorated(function)
+        function, kwargs = undecorated(function), without_generator(function, kwargs)
         refuse_call(function)
         if kwargs.get("requires_grad") is True and is_from_torch(function):
             rest = {name: value for name, value in kwargs.items() if name != "requires_grad"}
@@ -485,8 +492,3 @@ def _is_captured(value: object) -> bool:
     return isinstance(value, torch.Tensor | Number | Union | CapturedText) or lists.is_captured(
         value
     )
-
-
-def _has_python_call(function: object) -> bool:
-    call = inspect.getattr_static(type(function), "__call__", None)
-    return isinstance(call, types.FunctionType)

@@ -14,7 +14,7 @@ from stator.capture.recorder import Recorder
 from stator.errors import DataDependent
 from stator.frames import current_place
 from stator.torch_private import ops
-from stator.values.annotations import Staged
+from stator.values.annotations import Keywords, Staged
 
 EXAMPLE = 0.5  # valid as a probability, a momentum, a slope, a tolerance
 
@@ -49,3 +49,13 @@ def record_with_floats(
 
 def _example(value: object) -> Staged:
     return EXAMPLE if isinstance(value, torch.SymFloat) else value
+
+
+def without_generator(function: object, kwargs: Keywords) -> Keywords:
+    """`kwargs` without `generator=None`, beside which torch takes no dynamic size."""
+    if (
+        not isinstance(function, types.BuiltinFunctionType)
+        or kwargs.get("generator", 0) is not None
+    ):
+        return kwargs
+    return {name: value for name, value in kwargs.items() if name != "generator"}

@@ -12,6 +12,7 @@ import torch
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.known_arrays import ARRAY_KINDS, NOT_KNOWN, compute_known, known_array
 from stator.state.session import Session
 from stator.torch_private import numpy_layer
 from stator.values.annotations import Args, Keywords, Staged
@@ -23,7 +24,6 @@ TAKES_DATA = frozenset({
     "prod", "sum", "mean", "max", "min", "amax", "amin", "array", "asarray", "cumsum", "cumprod",
     "median", "var", "std",
 })  # fmt: skip
-ARRAY_KINDS = "biufc"  # bool, int, unsigned, float, complex
 
 
 def is_numpy_function(function: object) -> bool:
@@ -47,8 +47,10 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
             "numpy draws random numbers while the function is captured, not when it runs",
             at=current_place(), fix="use torch's random functions",
         )  # fmt: skip
-    if not _is_captured((args, tuple(kwargs.values()))):
-        return captured_array(session, function(*args, **kwargs))
+    args = tuple(_live(session, arg) for arg in args)
+    done = compute_known(session, lambda a, k: function(*a, **k), args, kwargs)
+    if done is not NOT_KNOWN:
+        return done
     counterpart = _counterpart(function, module)
     if isinstance(function, numpy.ufunc) or function.__name__ in TAKES_DATA:
         args = tuple(_numbers_as_array(session, arg) for arg in args)
@@ -66,7 +68,23 @@ def _numbers_as_array(session: Session, value: object) -> Staged:
     return CapturedArray(made.double() if made.is_floating_point() else made)
 
 
+def _interpolated(x: Staged, xp: Staged, fp: Staged) -> Staged:
+    """`numpy.interp` of captured arrays; outside of `xp`, the first and the last of `fp`."""
+    at, points, values = (torch.as_tensor(_tensor(one)).double() for one in (x, xp, fp))
+    right = torch.searchsorted(points, at, right=True).clamp(1, points.shape[0] - 1)
+    low, start = points[right - 1], values[right - 1]
+    inside = (values[right] - start) / (points[right] - low) * (at - low) + start
+    ends = torch.where(at >= points[-1], values[-1], inside)
+    return CapturedArray(torch.where(at <= points[0], values[0], ends))
+
+
+def _tensor(value: Staged) -> Staged:
+    return value.tensor if isinstance(value, CapturedArray) else value
+
+
 def _counterpart(function: Staged, module: str) -> Staged:
+    if function is numpy.interp:
+        return _interpolated
     found: object = numpy_layer.functions
     for part in (*module.split(".")[1:], function.__name__):
         found = getattr(found, part, None)
@@ -76,17 +94,6 @@ def _counterpart(function: Staged, module: str) -> Staged:
             at=current_place(), fix="use the torch function",
         )  # fmt: skip
     return found
-
-
-def captured_array(session: Session, value: object) -> Staged:
-    """A numpy array as a captured one; each run gets a copy of its own."""
-    if isinstance(value, numpy.ndarray) and value.dtype.kind in ARRAY_KINDS:
-        with session.recorder.real():
-            constant = torch.from_numpy(numpy.ascontiguousarray(value).reshape(value.shape))
-        return CapturedArray(constant.clone())
-    if isinstance(value, tuple):
-        return tuple(captured_array(session, item) for item in value)
-    return value
 
 
 def live_array(session: Session, array: numpy.ndarray[Staged, Staged]) -> Staged:
@@ -113,15 +120,19 @@ def array_of(
 
 def tensor_of(session: Session, array: object) -> Staged:
     """`torch.from_numpy(array)`: the same memory, as a tensor."""
-    if isinstance(array, CapturedArray):
-        return array.tensor
-    return captured_array(session, array).tensor
+    array = _live(session, array)
+    return (array if isinstance(array, CapturedArray) else known_array(session, array)).tensor
 
 
-def _is_captured(tree: object) -> bool:
-    if isinstance(tree, list | tuple):
-        return any(_is_captured(item) for item in tree)
-    return isinstance(tree, torch.Tensor | CapturedArray | Number)
+def _live(session: Session, value: Staged) -> Staged:
+    """An array of the caller's, alone or in a sequence, as one that every run reads."""
+    if isinstance(value, numpy.ndarray) and session.provenance.is_external(value):
+        return live_array(session, value)
+    if type(value) in (list, tuple, StagedList) and any(
+        isinstance(item, numpy.ndarray) for item in value
+    ):
+        return type(value)(_live(session, item) for item in value)
+    return value
 
 
 def _for_torch(tree: object) -> Staged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import linecache
 import types
 
@@ -46,6 +47,12 @@ def user_setter(obj: object, name: str) -> Staged:
             setter = user_method(found, "__set__")
             return None if setter is None else types.MethodType(setter, found)
     return None
+
+
+def has_python_call(function: object) -> bool:
+    """Is `function` an object whose `__call__` is written in Python?"""
+    call = inspect.getattr_static(type(function), "__call__", None)
+    return isinstance(call, types.FunctionType)
 
 
 def _users(function: object) -> types.FunctionType | None:

@@ -74,7 +74,6 @@ _REFUSED_CALLS = MappingProxyType(
     {
         "exec": "call the code directly",
         "eval": "call the code directly",
-        "locals": "name the variables",
         "vars": "name the variables",
         "dir": "name the variables",
     }

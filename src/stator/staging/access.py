@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import operator
 import types
 
 import numpy
@@ -25,6 +26,7 @@ from stator.containers.maybe_keys import is_partial, maybe_absent
 from stator.containers.tensor_index import read_tensor, write_tensor
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.numpy_calls import live_array
 from stator.library.user_methods import user_method
 from stator.state.session import Session
@@ -72,7 +74,7 @@ def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
     if method is not None:
         return session.interpreter.call_method(method, obj, key)
     if isinstance(obj, CapturedArray):
-        return CapturedArray(getitem(session, obj.tensor, _array_key(key)))
+        return _array_item(session, obj, key)
     if isinstance(obj, torch.Tensor):
         return read_tensor(obj, _tensor_index(session, key))
     if isinstance(obj, LIST_LIKE):
@@ -96,6 +98,13 @@ def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
         value = _without_undefined(session, value, KeyError(key))
     session.reads.read_item(obj, key, value)
     return shadowed(session, value)
+
+
+def _array_item(session: Session, obj: Staged, key: Staged) -> Staged:
+    done = compute_known(session, operator.getitem, obj, key)
+    if done is not NOT_KNOWN:
+        return done
+    return CapturedArray(getitem(session, obj.tensor, array_key(key)))
 
 
 def _read_or_missing(session: Session, obj: dict[Staged, Staged], key: object) -> Staged:
@@ -202,7 +211,7 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
     elif (method := user_method(obj, "__setitem__")) is not None:
         session.interpreter.call_method(method, obj, key, value)
     elif isinstance(obj, CapturedArray):
-        setitem(session, obj.tensor, _array_key(key), _array_key(value))
+        setitem(session, obj.tensor, array_key(key), array_key(value))
     elif isinstance(obj, torch.Tensor):
         _set_tensor_item(session, obj, key, value)
     elif isinstance(obj, StagedList):
@@ -352,10 +361,10 @@ def _tensor_index(session: Session, key: object) -> Staged:
     return list(key) if isinstance(key, StagedList) else key
 
 
-def _array_key(key: object) -> Staged:
+def array_key(key: object) -> Staged:
     """Arrays in an index, or to be written, as the tensors they are."""
     if isinstance(key, tuple):
-        return tuple(_array_key(part) for part in key)
+        return tuple(array_key(part) for part in key)
     return key.tensor if isinstance(key, CapturedArray) else key
 
 

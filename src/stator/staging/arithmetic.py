@@ -12,6 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import torch
 
 from stator.capture.conditions import as_union, choose
@@ -21,11 +22,13 @@ from stator.capture.numbers import both
 from stator.containers import definitions
 from stator.containers.dict_calls import refuse_open_views, union
 from stator.containers.lists import concatenated, is_captured, is_tuple, repeated
+from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
 from stator.library.text import fstring, is_text_symbolic, percent_format
 from stator.library.user_methods import user_method
 from stator.state.session import VIEWS, Session
 from stator.values.annotations import Staged
+from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.staged import StagedList
 from stator.values.symbolic import CapturedComplex, CapturedText, Number, kind_of_number
 from stator.values.union import over_unions
@@ -84,7 +87,17 @@ def _python(session: Session, left: object, sign: str, right: object) -> Staged:
     method = user_method(left, f"__{PYTHON[sign].__name__.rstrip('_')}__")
     if method is not None:
         return session.interpreter.call_method(method, left, right)
-    return PYTHON[sign](left, right)
+    if isinstance(left, KnownArray) or isinstance(right, KnownArray):
+        done = compute_known(session, PYTHON[sign], left, right)
+        if done is not NOT_KNOWN:
+            return done
+    return PYTHON[sign](_beside(left, right), _beside(right, left))
+
+
+def _beside(value: Any, other: object) -> Any:
+    """A number of numpy's next to a captured value is a plain one."""
+    captured = isinstance(other, torch.Tensor | Number | CapturedArray)
+    return value.item() if captured and isinstance(value, numpy.generic) else value
 
 
 def _truth_values(session: Session, left: object, sign: str, right: object) -> Staged:
@@ -164,6 +177,10 @@ def unary(session: Session, sign: str, value: object) -> Staged:
         return value
     if sign == "-" and isinstance(value, CapturedComplex):
         return number_op(session, "neg", "complex", value)
+    if isinstance(value, KnownArray):
+        done = compute_known(session, UNARY[sign], value)
+        if done is not NOT_KNOWN:
+            return done
     method = user_method(value, f"__{UNARY[sign].__name__}__")
     return UNARY[sign](value) if method is None else session.interpreter.call_method(method, value)
 

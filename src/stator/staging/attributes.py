@@ -15,6 +15,7 @@ from stator.containers.maybe_keys import maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.host_rules import HostMethod
+from stator.library.known_arrays import has_known, known_array
 from stator.library.number_calls import number_attribute
 from stator.library.user_methods import user_method, user_property, user_setter
 from stator.staging.access import shadowed
@@ -24,6 +25,7 @@ from stator.state.replaced import original_of
 from stator.state.session import Session
 from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
+from stator.values.arrays import KnownArray
 from stator.values.attributes import class_attribute, own_attribute
 from stator.values.containers import HEAP_TYPE
 from stator.values.symbolic import CapturedComplex, HostObject, Number, Undefined
@@ -50,7 +52,7 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
         session.reads.read_tensor_method(name)
     if isinstance(obj, torch.nn.Module):
         session.add_module(obj)
-    if isinstance(obj, Number | CapturedComplex | HostObject):
+    if isinstance(obj, Number | CapturedComplex | HostObject) or has_known(session, obj, name):
         return _symbolic_attribute(session, obj, name)
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
@@ -122,6 +124,8 @@ def _requires_grad(session: Session, tensor: torch.Tensor) -> Staged:
 
 
 def _symbolic_attribute(session: Session, obj: Staged, name: str) -> Staged:
+    if isinstance(obj, KnownArray):
+        return known_array(session, getattr(obj.value, name), (obj,))
     if isinstance(obj, HostObject):
         return HostMethod(obj, name)
     return number_attribute(session, obj, name)

@@ -24,6 +24,7 @@ from stator.containers.runtime_tables import has, is_captured_item
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.dataclass_calls import compared_fields
+from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
 from stator.library.outside_iterators import iterated
 from stator.library.text import compare_texts
@@ -33,10 +34,12 @@ from stator.state.library_objects import watch_object
 from stator.state.session import VIEWS, Session
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Code, Staged
+from stator.values.arrays import KnownArray
 from stator.values.staged import StagedList, StagedSet, is_table
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtType, Number, Undefined
 from stator.values.union import Symbolic, Union, over_unions
 
+EQUALITY: dict[str, Callable[[Any, Any], Any]] = {"==": operator.eq, "!=": operator.ne}
 ORDER: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
@@ -132,6 +135,10 @@ def _compare(session: Session, left: object, sign: str, right: object) -> Staged
     if isinstance(left, VIEWS) or isinstance(right, VIEWS):
         refuse_open_views(session, left, right)
     left, right = session.staged(left), session.staged(right)
+    if isinstance(left, KnownArray) or isinstance(right, KnownArray):
+        done = compute_known(session, {**ORDER, **EQUALITY}[sign], left, right)
+        if done is not NOT_KNOWN:
+            return done
     refuse_identity(left)
     refuse_identity(right)
     if any(isinstance(one, Number | CapturedText | CapturedComplex) for one in (left, right)):

@@ -38,6 +38,7 @@ from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
+from stator.values.arrays import CapturedArray
 from stator.values.staged import StagedList, is_table
 from stator.values.symbolic import CaughtError, Undefined
 from stator.values.union import Union, over_unions
@@ -292,6 +293,9 @@ class Staging:
         method = user_method(left, f"__i{IN_PLACE[sign].__name__[1:].rstrip('_')}__")
         if method is not None:
             return self.call(method, left, right)
+        if isinstance(left, CapturedArray):
+            IN_PLACE[sign](left.tensor, access.array_key(right))
+            return left
         if isinstance(left, dict) and isinstance(right, dict) and sign == "|":
             self.call(left.update, right)
             return left

@@ -10,7 +10,7 @@ from stator.capture.recorder import Recorder
 from stator.containers.lists import list_length
 from stator.library.user_methods import user_method
 from stator.state.session import Session
-from stator.values.arrays import CapturedArray
+from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.staged import StagedList, is_table
 from stator.values.symbolic import CapturedComplex
 from stator.values.union import Union
@@ -30,6 +30,8 @@ def truth(session: Session, value: object) -> Condition:
 
 def builtin_truth(recorder: Recorder, value: object) -> Condition:
     """The same, of a value whose `__bool__` is not a user's."""
+    if isinstance(value, KnownArray) and value.memory.is_known and not recorder.depth:
+        return bool(value.value)
     if isinstance(value, CapturedArray):
         value = value.tensor
     if isinstance(value, torch.Tensor):

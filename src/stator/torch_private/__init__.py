@@ -12,6 +12,7 @@ relies on. To support another torch, run those tests with it and mend what they 
     modules     tables and hooks of nn.Module
     checks      C++ checks of torch's own compiler: tensors, modes, versions of dicts
     distributions  checks of values
+    scripts        functions of TorchScript
     control_flow   functions that take functions: `cond`, `while_loop`, `map`, `scan`
     numpy_layer numpy's functions on tensors
 """

@@ -63,8 +63,9 @@ def _new_dict_dataclass(cls: Any, contents: Entries) -> Any:
 
 
 ARRAY = dataclasses.replace(
-    OBJECT, covers=lambda cls: cls is CapturedArray,
+    OBJECT, covers=lambda cls: issubclass(cls, CapturedArray),
     parts=lambda value: Entries(("tensor",), (value.tensor,)),
+    new=lambda _, contents: CapturedArray(*contents.items),
 )  # fmt: skip
 DICT_DATACLASS = dataclasses.replace(  # transformers' outputs are both
     DATACLASS, covers=lambda cls: DATACLASS.covers(cls) and DICT.covers(cls),
@@ -137,7 +138,8 @@ def _widen_container(kind: Exact, entry: ContainerType | None) -> Kind:
 
 def _opened(entry: ContainerType, value: object, fresh: Fresh) -> ContainerKind:
     keys, items = entry.parts(value)
-    cls = {"list": list, "set": set}.get(entry.name, type(value))
+    named = CapturedArray if entry is ARRAY else type(value)
+    cls = {"list": list, "set": set}.get(entry.name, named)
     kinds = tuple(describe(item, never if entry.name == "set" else fresh) for item in items)
     return ContainerKind(cls, kinds, None if entry.name in POSITIONAL else keys)
 
