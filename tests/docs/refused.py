@@ -140,7 +140,7 @@ def sent_value(x, y):
 
 
 def tensor_made_behind(x, y):
-    return torch.from_numpy(numpy.interp(x.numpy(), [0.0, 1.0], [1.0, 2.0]))
+    return torch.from_numpy(numpy.unwrap(x.numpy()))
 
 
 def custom_gradient(x, y):

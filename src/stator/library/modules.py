@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
@@ -22,6 +20,7 @@ from stator.torch_private.modules import (
     tables,
 )
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.staged import StagedList
 
 # Torch's other modules look for what they have by name, so what is added elsewhere is not seen.
 GOES_THROUGH_ALL = (
@@ -45,7 +44,7 @@ def enumerates(module: torch.nn.Module, function: object) -> bool:
     )
 
 
-def members(session: Session, method: Staged, args: Args, kwargs: Keywords) -> Iterator[object]:
+def members(session: Session, method: Staged, args: Args, kwargs: Keywords) -> Staged:
     """`module.parameters()` and the like: an iterator over what the tables of the tree hold."""
     for part in method.__self__.modules():
         session.add_module(part)
@@ -53,9 +52,7 @@ def members(session: Session, method: Staged, args: Args, kwargs: Keywords) -> I
             if not session.is_local(part):
                 session.provenance.add_external(table)
             session.reads.read_contents(table)
-    iterator = iter(list(method(*args, **kwargs)))
-    session.provenance.add_created(iterator)
-    return iterator
+    return session.interpreter.call(iter, StagedList(method(*args, **kwargs)))
 
 
 def is_library_module(session: Session, module: torch.nn.Module) -> bool:
