@@ -5,6 +5,7 @@ import torch
 from torch import nn
 from torch._subclasses.fake_tensor import FakeTensorMode
 
+import stator
 from stator.capture.fake_rules import FAKE_RULES
 
 LAYERS = {
@@ -36,3 +37,85 @@ def test_every_rule_is_for_an_op_of_torch():
         space, _, rest = name.partition("::")
         base, _, overload = rest.partition(".")
         getattr(getattr(getattr(torch.ops, space), base), overload or "default")
+
+
+# ---- ops whose description needs what tensors hold
+
+
+def one_hot(x):
+    return nn.functional.one_hot(x)
+
+
+def covariance(x, weights):
+    return torch.cov(x, aweights=weights.abs() + 1, fweights=(weights.abs() * 3).long() + 1)
+
+
+def ctc(scores, targets, lengths, sizes):
+    return nn.functional.ctc_loss(scores.log_softmax(-1), targets, lengths, sizes)
+
+
+def least_squares(a, b):
+    found = torch.linalg.lstsq(a, b)
+    return found.solution, found.rank
+
+
+def diagonal(x):
+    x = x * 1
+    x.fill_diagonal_(5)
+    return x
+
+
+def layout(x):
+    return x * 2 if x.t().is_contiguous() else x * 3
+
+
+def default_generator(x):
+    drawn = torch.rand(x.shape[0], generator=None) + torch.randperm(x.shape[0], generator=None)
+    return x + torch.randn(x.shape, generator=None) + drawn.sum()
+
+
+CASES = {
+    one_hot: [(torch.tensor(values),) for values in ([1, 2, 0], [4, 0, 1, 1], [0])],
+    covariance: [(torch.randn(3, n), torch.randn(n)) for n in (5, 6, 9)],
+    ctc: [(torch.randn(6, n, 4), torch.randint(1, 4, (n, 3)), torch.full((n,), 6),
+           torch.full((n,), 2)) for n in (2, 3, 1)],
+    least_squares: [(torch.randn(n, 3), torch.randn(n, 2)) for n in (15, 13, 19)],
+    diagonal: [(torch.ones(n, n + 1),) for n in (2, 3, 1)],
+    layout: [(torch.ones(n, 3),) for n in (2, 3, 1)],
+    default_generator: [(torch.ones(n),) for n in (2, 3, 4)],
+}  # fmt: skip
+
+
+def seeded(function, args):
+    torch.manual_seed(0)
+    return function(*args)
+
+
+def open_spec(calls):
+    """A spec of what the calls have in common; sizes that differ are open."""
+    specs = []
+    for given in zip(*calls, strict=True):
+        sizes = zip(*(one.shape for one in given), strict=True)
+        shape = [found[0] if len(set(found)) == 1 else None for found in sizes]
+        specs.append(stator.InputSpec(shape, given[0].dtype))
+    return specs
+
+
+@pytest.mark.parametrize("function", CASES)
+def test_an_op_that_depends_on_data_is_described_for_any_size(function, tmp_path):
+    calls = CASES[function]
+    static = stator.to_static(function)
+    stator.save(stator.to_static(function), tmp_path / "model", open_spec(calls))
+    loaded = stator.load(tmp_path / "model")
+    for args in calls:
+        want = seeded(function, args)
+        torch.testing.assert_close(seeded(static, args), want)
+        torch.testing.assert_close(seeded(loaded, args), want)
+    assert len(static.concrete_programs) == 2
+
+
+def test_several_least_squares_at_once_are_refused():
+    with pytest.raises(stator.StatorError, match="`lstsq` of several problems at once"):
+        stator.to_static(lambda a, b: torch.linalg.lstsq(a, b).solution)(
+            torch.randn(2, 4, 3), torch.randn(2, 4, 1)
+        )

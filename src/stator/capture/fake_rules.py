@@ -12,6 +12,9 @@ from typing import Any
 
 import torch
 
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+
 FreshSize = Callable[[], torch.SymInt]
 
 
@@ -120,6 +123,65 @@ def _grouped(
     return made if out_dtype is None else made.to(out_dtype)
 
 
+def _one_hot(fresh: FreshSize, classes: torch.Tensor, count: int = -1) -> torch.Tensor:
+    """Without a number of classes, the largest one decides."""
+    sizes = (*classes.shape, fresh() if count == -1 else count)
+    return torch.empty(sizes, dtype=torch.int64, device=classes.device)
+
+
+def _covariance(
+    _fresh: FreshSize,
+    data: torch.Tensor,
+    *_: Any,
+    fweights: torch.Tensor | None = None,
+    aweights: torch.Tensor | None = None,
+    **__: Any,
+) -> torch.Tensor:
+    shape = (data.shape[0], data.shape[0]) if data.dim() == 2 else ()
+    values = data if data.is_floating_point() or data.is_complex() else data * 1.0
+    weights = [weight for weight in (fweights, aweights) if weight is not None]
+    return _like(shape, values, *weights)
+
+
+def _ctc_loss(
+    _fresh: FreshSize,
+    log_probs: torch.Tensor,
+    _targets: torch.Tensor,
+    _input_lengths: Any,
+    _target_lengths: Any,
+    _blank: int = 0,
+    reduction: int = 1,
+    *_: Any,
+) -> torch.Tensor:
+    is_batch = log_probs.dim() == 3 and reduction == 0
+    return _like((log_probs.shape[1],) if is_batch else (), log_probs)
+
+
+def _least_squares(
+    fresh: FreshSize,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    _rcond: float | None = None,
+    *,
+    driver: str | None = None,
+) -> tuple[torch.Tensor, ...]:
+    """Of one problem; whether there are residuals depends on the rank."""
+    if a.dim() != 2:
+        raise UnsupportedCall("`lstsq` of several problems at once", at=current_place(),
+                              fix="solve them one by one")  # fmt: skip
+    solution = _like((a.shape[1], *b.shape[1:]), a, b)
+    residuals = _like((fresh(),), a, b)
+    has_values = driver in ("gelsd", "gelss")
+    values = a.new_empty([fresh() if has_values else 0]).real
+    rank = torch.empty([] if driver != "gels" else [0], dtype=torch.int64, device=a.device)
+    return solution, residuals, rank, values
+
+
+def _itself(_fresh: FreshSize, first: torch.Tensor, *_rest: Any) -> torch.Tensor:
+    """An op in place, which keeps the shape."""
+    return first
+
+
 FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]] = MappingProxyType(
     {
         "aten::gru.input": _recurrent,
@@ -133,6 +195,12 @@ FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]]
         "aten::_pack_padded_sequence": _pack,
         "aten::_pad_packed_sequence": _pad,
         "aten::_grouped_mm": _grouped,
+        "aten::one_hot": _one_hot,
+        "aten::cov": _covariance,
+        "aten::ctc_loss.Tensor": _ctc_loss,
+        "aten::ctc_loss.IntList": _ctc_loss,
+        "aten::linalg_lstsq": _least_squares,
+        "aten::fill_diagonal_": _itself,
         "aten::_sample_dirichlet": _as_first,
         "aten::_dirichlet_grad": _as_first,
     }

@@ -304,6 +304,9 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
                 f"the higher-order op `{func}` cannot be recorded", at=current_place(),
                 fix="call the plain function",
             )  # fmt: skip
+        plain = ops.without_generator(func, kwargs)
+        if plain is not func:
+            func, kwargs = plain, {key: kwargs[key] for key in kwargs if key != "generator"}
         name = op_name(func)
         if name in REFUSED_OPS:
             problem, fix = REFUSED_OPS[name]

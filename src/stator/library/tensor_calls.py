@@ -10,6 +10,7 @@ import torch
 from stator.capture.conditions import choose, refuse_if
 from stator.capture.conversions import item, number_kind
 from stator.capture.flatten import list_of
+from stator.capture.numbers import both, either
 from stator.containers import lists
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -109,14 +110,29 @@ def _squeeze_open(session: Session, tensor: torch.Tensor, dim: int, rest: list[i
     return squeeze(session, either, tuple(rest)) if rest else either
 
 
-def is_contiguous(session: Session, tensor: torch.Tensor, *args: Staged, **kwargs: Staged) -> bool:
-    """`tensor.is_contiguous()`, where its layout is known."""
+def is_contiguous(
+    session: Session, tensor: torch.Tensor, *args: Staged, **kwargs: Staged
+) -> Staged:
+    """`tensor.is_contiguous()`: where its layout is not known, of the strides of the run."""
     if not session.recorder.knows_layout(tensor):
+        if not args and not kwargs:
+            return _is_contiguous_in_run(session, tensor)
         raise UnsupportedCall(
             "whether a tensor is contiguous depends on sizes that only a run knows",
             at=current_place(), fix="call `.contiguous()`, which copies only where it must",
         )  # fmt: skip
     return tensor.is_contiguous(*args, **kwargs)
+
+
+def _is_contiguous_in_run(session: Session, tensor: torch.Tensor) -> Staged:
+    """Each size is 1, or its stride is the product of the sizes after it; or there is nothing."""
+    result: Staged = True
+    expected: Staged = 1
+    for dim in reversed(range(tensor.dim())):
+        size = tensor.shape[dim]
+        result = both(result, either(size == 1, stride(session, tensor, dim) == expected))
+        expected = expected * size
+    return either(result, expected == 0)
 
 
 def stride(session: Session, tensor: torch.Tensor, dim: int | None = None) -> Staged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import torch
 from torch._C import FunctionSchema
@@ -19,6 +20,7 @@ __all__ = [
     "pad_packed",
     "parse_schema",
     "schema",
+    "without_generator",
 ]
 
 data_of = torch.ops.aten.data.default  # `tensor.data`, as an op
@@ -33,6 +35,18 @@ def schema(op: OpOverload) -> FunctionSchema:
 def is_pointwise(op: OpOverload) -> bool:
     """Does it give, for each element of its broadcast arguments, one of its result?"""
     return torch.Tag.pointwise in op.tags
+
+
+def without_generator(op: OpOverload, kwargs: dict[str, Any]) -> OpOverload:
+    """The overload that takes no generator, if `op` is given None for its own.
+
+    That is the default generator; and torch describes random sizes only without one.
+    """
+    if "generator" not in op._overloadname or kwargs.get("generator") is not None:
+        return op
+    plain = op._overloadname.replace("_generator", "").replace("generator", "") or "default"
+    found: OpOverload = getattr(op.overloadpacket, plain, op)
+    return found
 
 
 def parse_schema(text: str) -> FunctionSchema:
