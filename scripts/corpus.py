@@ -71,6 +71,8 @@ def load_machinery(folder: Path, plugin: Path, groups: tuple[str, ...]) -> Machi
     # NOTE: why not run_peers.main(): it imports the ONNX tools that other peers need.
     run_peers = importlib.import_module("run_peers")
     run_peers.CAP.update(runpy.run_path(str(plugin))["PEERS"])
+    with contextlib.suppress(ImportError):  # once, before the workers fork
+        importlib.import_module("stator.api.onnx_saving")
     cases = {case.name: case for case in corpuslib.load_cases(groups or None)}
     return Machinery(cases, run_peers.run_one)
 

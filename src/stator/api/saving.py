@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import torch
 
@@ -12,12 +14,15 @@ from stator.api.captures import Capture, capture_all
 from stator.api.saved_methods import requests_of
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, check_tensors
-from stator.errors import SpecMismatch
+from stator.errors import SpecMismatch, UnknownOption
 from stator.execute.selection import check_backend
 from stator.export.saved_model import read_model, write_model
 from stator.frames import user_facing
 from stator.logs import LOGGER
 from stator.torch_private.modules import tables
+
+ONNX_PACKAGES = ("onnx", "onnx_ir", "onnxscript", "onnxruntime")
+ONNX_BACKEND = "onnxruntime"
 
 __all__ = ["TranslatedLayer", "load", "save"]
 
@@ -32,8 +37,11 @@ def save(
     output_spec: Any = None,
     properties: Mapping[str, Any] | None = None,
     host_calls: Literal["drop", "refuse"] = "drop",
+    onnx: bool = False,
+    embed: bool = False,
+    opset: int | None = None,
     **options: Any,
-) -> None:
+) -> Any:
     """Write `path`.stator and `path`.safetensors: a module, or a function, that needs no Python.
 
     `input_spec` has an InputSpec, a tensor to take one from, or a constant, for each argument;
@@ -43,20 +51,34 @@ def save(
     dict of such lists); `properties` are small values to find on the loaded model. Calls of Python
     that each run makes (logging, warnings, files) are left out of the saved model and named in a
     log message; with `host_calls="refuse"` they are an error.
+
+    `onnx=True` also writes `path`.onnx, for `forward`, and `path`.METHOD.onnx for other methods:
+    the same program for any ONNX runtime, in the mode that the module is in. Its weights are those
+    of the .safetensors file; `embed=True` puts them into the ONNX file. `opset` is by default the
+    newest that ONNX Runtime runs. The result is then a list of reports, one for each file.
     """
     if options:
         raise SpecMismatch(f"save has no option {next(iter(options))!r} here",
                            fix="leave it out")  # fmt: skip
     properties = dict(properties or {})
+    saving = importlib.import_module("stator.api.onnx_saving") if onnx and has_onnx() else None
     if isinstance(model, TranslatedLayer) and input_spec is None and methods is None:
+        plan = None if saving is None else saving.plan_onnx(
+            model._stator_programs, model._stator_methods, training=model.training, opset=opset
+        )  # fmt: skip
         _save_again(model, path, output_spec, properties)
-        return
+        return None if saving is None else saving.write_onnx(path, plan, embed=embed)
     requests = requests_of(model, input_spec, methods, output_spec)
     owner = owner_of(model)
     capture = capture_all(requests, owner, refuse_host_calls=host_calls == "refuse")
+    training = owner.training if owner is not None else False
+    plan = None if saving is None else saving.plan_onnx(
+        capture.programs, capture.methods, training=training, opset=opset
+    )  # fmt: skip
     write_capture(path, capture, owner, properties)
     if owner is not None and owner.training:
         _warn_of_train_mode(owner, capture)
+    return None if saving is None else saving.write_onnx(path, plan, embed=embed)
 
 
 def _warn_of_train_mode(owner: torch.nn.Module, capture: Capture) -> None:
@@ -70,6 +92,15 @@ def _warn_of_train_mode(owner: torch.nn.Module, capture: Capture) -> None:
                 type(owner).__name__, name,
             )  # fmt: skip
             return
+
+
+def has_onnx() -> bool:
+    """Whether the extra `onnx` is installed; UnknownOption says how to install it if not."""
+    missing = [name for name in ONNX_PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise UnknownOption(f"ONNX needs {', '.join(missing)}, which is not installed",
+                            fix="pip install 'stator[onnx]'")  # fmt: skip
+    return True
 
 
 def owner_of(model: Any) -> torch.nn.Module | None:
@@ -145,15 +176,28 @@ def _save_again(
     )
 
 
+@overload
+def load(
+    path: str | os.PathLike[str], *, backend: Literal["onnxruntime"], verify_weights: bool = True
+) -> Any: ...
+@overload
+def load(
+    path: str | os.PathLike[str], *, backend: str | None = None, verify_weights: bool = True
+) -> TranslatedLayer: ...
 @user_facing
 def load(
     path: str | os.PathLike[str], *, backend: str | None = None, verify_weights: bool = True
-) -> TranslatedLayer:
+) -> Any:
     """The model saved at `path`: an nn.Module to run, or to train further.
 
     Every byte of the weights is compared with its digest. `verify_weights=False` leaves that out:
     a large model is then mapped at once, and damage to its weights goes unnoticed. `backend` is
-    what runs its programs; without it, `STATOR_BACKEND`, or else the interpreter.
+    what runs its programs; without it, `STATOR_BACKEND`, or else the interpreter. With
+    `backend="onnxruntime"` the ONNX files run that `save(..., onnx=True)` has written; the result
+    is then no module, but is called in the same way.
     """
+    if backend == ONNX_BACKEND and has_onnx():
+        layers = importlib.import_module("stator.api.onnx_layer")
+        return layers.OnnxLayer(path, read_model(path, verify_weights=verify_weights))
     check_backend(backend)
     return TranslatedLayer(read_model(path, verify_weights=verify_weights), backend)

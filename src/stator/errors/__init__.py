@@ -16,6 +16,7 @@
         UnknownOption          ST303  a setting, or a value for it, that does not exist
         IntegerOverflow        ST304  an integer of a run has more than 64 bits
       FormatError              ST400  a saved model is missing, damaged or from elsewhere
+      ExportError              ST401  another format cannot hold this program
       VerificationFailed       ST500  a program was compared with eager code, and differs
       ProgramError             ST900  a Program broke a rule: always a bug in Stator
 
@@ -47,6 +48,7 @@ from stator.errors.conversion import (
     SourceUnavailable,
     UnsupportedSyntax,
 )
+from stator.errors.exporting import ExportError
 from stator.errors.inputs import (
     DemandViolated,
     InputError,
@@ -72,6 +74,7 @@ __all__ = [
     "DataDependent",
     "DemandViolated",
     "Edit",
+    "ExportError",
     "FormatError",
     "InputError",
     "IntegerOverflow",
@@ -109,6 +112,7 @@ for _class in (
     UnknownOption,
     IntegerOverflow,
     FormatError,
+    ExportError,
     VerificationFailed,
     ProgramError,
 ):

@@ -129,6 +129,13 @@ def map_tensors(descriptor: int) -> dict[str, torch.Tensor]:
     }
 
 
+def spans_in(file: Path) -> dict[str, Span]:
+    """Where the file has the data of each tensor; Damage says what is wrong with its header."""
+    with file.open("rb") as stream:
+        size = os.fstat(stream.fileno()).st_size
+        return _read_header(stream.fileno(), size)
+
+
 def _map(mapped: mmap.mmap, span: Span) -> torch.Tensor:
     if span.start == span.stop:
         return torch.empty(span.shape, dtype=span.dtype)

@@ -1,0 +1,240 @@
+"""OnnxReport: what was found when an ONNX model was run beside the program that it was made from."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from stator.api.onnx_layer import OnnxMethod
+from stator.errors import ExportError
+from stator.execute.backend import Raised, RunOptions
+from stator.execute.interpreter import INTERPRETER
+from stator.execute.observing import Seen, Stopped
+from stator.export.onnx.model import OnnxModel
+from stator.export.onnx.session import Failure, Session
+from stator.export.saved_model import SavedModel
+from stator.program.ir import Block, Op, Value
+from stator.program.program import Program
+from stator.program.sizes import evaluate
+from stator.program.types import ListType, NumberType, TensorType, TextType, Type
+
+MOST_OPS = 3000  # of a run, before it counts as endless
+DRAWS = 6
+ABSOLUTE, RELATIVE = 1e-4, 1e-3
+
+
+@dataclass(frozen=True)
+class OnnxReport:
+    """A model that was written: what was checked, and what a reader of it should know."""
+
+    file: Path
+    opset: int
+    runs: int  # on drawn inputs, each equal to the program
+    raised: int  # of those, runs that report an error where the program raises
+    endless: int  # drawn inputs that were left out: the program took too long
+    differences: Mapping[int, float] = field(default_factory=dict)  # greatest, by output
+    messages: tuple[str, ...] = ()  # errors that the model can report
+    states: tuple[str, ...] = ()  # buffers and inputs whose next contents are outputs
+    dropped: tuple[str, ...] = ()  # what the model leaves out
+    recursion: int = 0  # calls inside each other, beyond which the model reports an error
+
+    def __str__(self) -> str:
+        lines = [f"{self.file.name}  (opset {self.opset})", "  ✓ onnx.checker",
+                 f"  ✓ ONNX Runtime equals the program in {self.runs} runs, "
+                 f"{self.raised} of them with an error"]  # fmt: skip
+        if self.endless:
+            lines.append(f"  - {self.endless} drawn inputs left out: the program took too long")
+        lines += [f"  output {k}: greatest difference {d:.2g}" for k, d in self.differences.items()]
+        lines += [f"  status {n}: {text}" for n, text in enumerate(self.messages, 1)]
+        lines += [f"  state: {name} -> {name}.next" for name in self.states]
+        lines += [f"  left out: {text}" for text in self.dropped]
+        if self.recursion:
+            lines.append(f"  recursion: up to {self.recursion} calls inside each other")
+        return "\n".join(lines)
+
+
+class _Budget:
+    """Ends a run that takes too many ops."""
+
+    def __init__(self) -> None:
+        self.left = MOST_OPS
+
+    def begin(self, op: Op, values: Seen) -> None:
+        del op, values
+        self.left -= 1
+        if self.left < 0:
+            raise Stopped(TimeoutError("the run takes too long"))
+
+    def enter(self, block: Block, values: Seen) -> None:
+        """Nothing to do."""
+
+    def leave(self, block: Block, values: Seen) -> None:
+        """Nothing to do."""
+
+    def end(self, op: Op, values: Seen, results: Sequence[Any]) -> None:
+        """Nothing to do."""
+
+    def fail(self, op: Op, error: BaseException) -> None:
+        """Nothing to do."""
+
+
+def checked_runs(
+    file: Path,
+    session: Session,
+    program: Program,
+    saved: SavedModel,
+    model: OnnxModel,
+    depth: int,
+) -> OnnxReport:
+    """Runs both on drawn inputs; ExportError where they differ."""
+    runs = raised = endless = 0
+    greatest: dict[int, float] = {}
+    stored = {item.name: saved.tensors[item.name] for item in program.stored}
+    changing = {name for name, _ in session.states if name in stored}
+    stored |= {name: stored[name].clone() for name in changing}
+    state = {name: stored[name].clone() for name in changing}
+    for inputs in _draws(program):  # the state goes on from one to the next
+        try:
+            wanted = _reference(program, [_copied(leaf) for leaf in inputs], stored)
+        except Stopped:
+            endless += 1
+            continue
+        found = OnnxMethod(session, program, state).run([_copied(leaf) for leaf in inputs])
+        is_recursion = isinstance(found, Failure) and found.error == "RecursionError" and depth
+        if is_recursion:
+            endless += 1
+            continue
+        if isinstance(wanted, Raised) or isinstance(found, Failure):
+            for name, tensor in state.items():
+                tensor.copy_(stored[name])
+            if not (isinstance(wanted, Raised) and isinstance(found, Failure)):
+                _differ(file, f"one of them raises: {_said(wanted)}, and {_said(found)}")
+            runs, raised = runs + 1, raised + 1
+            continue
+        _compare(file, program, wanted, found, greatest)
+        for name, tensor in state.items():
+            if not _close(stored[name], tensor)[0]:
+                _differ(file, f"the buffer {name} differs after a run")
+        runs += 1
+    messages = tuple(f"{m.error}: {m.text}" for m in model.messages)
+    opset = int(model.model.graph.opset_imports[""])
+    states = tuple(name for name, _ in model.states)
+    return OnnxReport(file, opset, runs, raised, endless, greatest, messages, states,
+                      model.dropped, depth)  # fmt: skip
+
+
+def _differ(file: Path, how: str) -> None:
+    raise ExportError(f"ONNX Runtime does not do what the program does ({file.name}): {how}",
+                      fix="report it as a bug in Stator; the model can be saved without onnx=True")  # fmt: skip
+
+
+def _said(outcome: object) -> str:
+    if isinstance(outcome, Raised):
+        return f"the program raises {outcome.class_name}{outcome.args!r}"
+    if isinstance(outcome, Failure):
+        return f"ONNX Runtime reports {outcome.error}: {outcome.text}"
+    return "the other gives a result"
+
+
+def _reference(
+    program: Program, inputs: Sequence[Any], stored: Mapping[str, torch.Tensor]
+) -> tuple[object, ...] | Raised:
+    options = RunOptions(observer=_Budget(), gradients=False)
+    with torch.no_grad():
+        return INTERPRETER.prepare(program, options).bind(stored)(inputs)
+
+
+def _compare(
+    file: Path, program: Program, wanted: Sequence[Any], found: Sequence[Any],
+    greatest: dict[int, float],
+) -> None:  # fmt: skip
+    for index, (arg, one, other) in enumerate(
+        zip(program.body.outputs, wanted, found, strict=True)
+    ):
+        if one is None and not isinstance(arg, type(None)):
+            continue  # an absent part of a union
+        if arg is None:
+            continue
+        same, distance = _close(one, other)
+        greatest[index] = max(greatest.get(index, 0.0), distance)
+        if not same:
+            _differ(file, f"output {index} is {other!r}, not {one!r}")
+
+
+def _close(one: Any, other: Any) -> tuple[bool, float]:
+    """Whether two leaves are equal up to rounding, and how far they are from each other."""
+    if isinstance(one, list):
+        if not isinstance(other, list) or len(one) != len(other):
+            return False, float("inf")
+        pairs = [_close(a, b) for a, b in zip(one, other, strict=True)]
+        return all(same for same, _ in pairs), max((d for _, d in pairs), default=0.0)
+    if not isinstance(one, torch.Tensor):
+        one = torch.tensor(one) if isinstance(one, bool | int | float) else one
+        other = torch.tensor(other) if isinstance(other, bool | int | float) else other
+        if not isinstance(one, torch.Tensor):
+            return one == other, 0.0
+    if one.dtype != other.dtype or one.shape != other.shape:
+        return False, float("inf")
+    if not one.is_floating_point():
+        return torch.equal(one, other), 0.0 if torch.equal(one, other) else float("inf")
+    close = torch.allclose(one, other, rtol=RELATIVE, atol=ABSOLUTE, equal_nan=True)
+    distance = (one - other).abs().nan_to_num(0.0, 0.0, 0.0)
+    return close, float(distance.max()) if distance.numel() else 0.0
+
+
+def _copied(leaf: Any) -> Any:
+    return leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
+
+
+# ---- inputs
+
+
+def _draws(program: Program) -> Iterator[list[Any]]:
+    """Inputs of several sizes and scales; the same ones in every process."""
+    for number in range(DRAWS):
+        draw = random.Random(number)
+        sizes: dict[str, int] = {}
+        yield [_leaf(value, draw, sizes, number) for value in program.inputs]
+
+
+def _leaf(value: Value, draw: random.Random, sizes: dict[str, int], number: int) -> Any:
+    return _drawn(value.type, draw, sizes, number)
+
+
+def _drawn(kind: Type, draw: random.Random, sizes: dict[str, int], number: int) -> Any:
+    if isinstance(kind, TensorType):
+        return _tensor(kind, draw, sizes, number)
+    if isinstance(kind, NumberType):
+        return {"int": draw.randint(0, 4), "bool": draw.random() < 0.5}.get(
+            kind.kind, draw.uniform(-2, 2)
+        )
+    if isinstance(kind, ListType):
+        return [_drawn(kind.element, draw, sizes, number) for _ in range(draw.randint(0, 3))]
+    if isinstance(kind, TextType):
+        return draw.choice(("", "a", "text"))
+    return None
+
+
+def _tensor(
+    kind: TensorType, draw: random.Random, sizes: dict[str, int], number: int
+) -> torch.Tensor:
+    shape = []
+    for size in kind.shape:
+        name = str(size)
+        found = size if isinstance(size, int) else evaluate(size, sizes)
+        if found is None:
+            found = sizes.setdefault(name, (4, 1, 3, 2, 5, 0)[number % 6])
+        shape.append(max(0, found))
+    generator = torch.Generator().manual_seed(draw.randrange(2**31))
+    dtype = getattr(torch, kind.dtype)
+    if dtype is torch.bool:
+        return torch.randint(0, 2, shape, generator=generator).bool()
+    if not dtype.is_floating_point:
+        return torch.randint(0, (4, 2, 7, 3, 5, 6)[number % 6], shape, generator=generator, dtype=dtype)
+    scale, shift = ((1, 0), (4, 3), (4, -3), (0.1, 0), (20, 0), (1, 1))[number % 6]
+    return (torch.randn(shape, generator=generator) * scale + shift).to(dtype)

@@ -1,0 +1,197 @@
+"""Ops of torch by torch's own function library for ONNX.
+
+The library takes operands of one dtype; the promotion that torch does is written out here as casts.
+Where torch raises an error for values that ONNX Runtime accepts, a check comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import onnx_ir as ir
+import torch
+
+from stator.export.onnx.lowering import Lowering
+from stator.export.onnx.numbers import kind_of_number
+from stator.export.onnx.scope import D
+from stator.export.onnx.types import DTYPES, NUMBERS, element_type, present
+from stator.program.ir import Arg, Literal, Op, Value
+from stator.program.registry import argument_names, resolve, schema_of
+from stator.program.types import ListType, NumberType, TensorType
+from stator.torch_private.onnx_library import function_of, new_value, recording
+
+UNPROMOTED = frozenset({"alpha", "beta", "value", "lambd", "negative_slope", "condition", "mask"})
+IGNORED = frozenset(
+    {"layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "copy"}
+)
+RANDOM_TEXT = "the numbers of ONNX Runtime's generators are not torch's"
+
+
+def dtype_of(arg: Arg) -> torch.dtype | None:
+    """The dtype of a tensor."""
+    kind = present(arg.type) if isinstance(arg, Value) else None
+    return getattr(torch, kind.dtype) if isinstance(kind, TensorType) else None
+
+
+def arguments_of(op: Op) -> dict[str, Arg]:
+    """The arguments of an op of torch, by name."""
+    return {**dict(zip(argument_names(op.name), op.args, strict=False)), **op.attributes}
+
+
+def promoted_dtype(op: Op, *, pointwise: bool = False) -> torch.dtype | None:
+    """The dtype that a pointwise op computes in; None for other ops."""
+    if not pointwise and "pointwise" not in schema_of(op.name).tags:
+        return None
+    operands = [arg for name, arg in arguments_of(op).items() if name not in UNPROMOTED]
+    tensors = [arg for arg in operands if dtype_of(arg) is not None]
+    if not tensors:
+        return None
+    found = [
+        torch.empty([1] * rank(arg), dtype=dtype_of(arg), device="meta") for arg in tensors
+    ] + [
+        {"int": 1, "bool": True, "float": 1.0}.get(kind_of_number(arg), 1)
+        for arg in operands
+        if dtype_of(arg) is None and kind_of_number(arg) in NUMBERS
+    ]
+    dtype = tensors and dtype_of(tensors[0])
+    assert isinstance(dtype, torch.dtype)
+    result = op.results[0].type
+    if isinstance(result, TensorType) and result.dtype != "bool":
+        return getattr(torch, result.dtype)  # type: ignore[no-any-return]
+    if len(found) == 1:
+        return dtype
+    return _result_type(found)
+
+
+def _result_type(operands: Sequence[Any]) -> torch.dtype:
+    """What `torch.result_type` gives for all of them."""
+    whole = operands[0]
+    for other in operands[1:]:
+        dtype = torch.result_type(whole, other)
+        ranks = [item.dim() if isinstance(item, torch.Tensor) else 0 for item in (whole, other)]
+        whole = torch.empty([1] * max(ranks), dtype=dtype, device="meta")
+    return whole.dtype  # type: ignore[no-any-return]
+
+
+def rank(arg: Arg) -> int:
+    """The number of dimensions of a tensor."""
+    kind = present(arg.type) if isinstance(arg, Value) else None
+    assert isinstance(kind, TensorType)
+    return len(kind.shape)
+
+
+def lower_torch(to: Lowering, op: Op) -> None:
+    """An op of torch, as the library writes it."""
+    schema = schema_of(op.name)
+    if "nondeterministic_seeded" in schema.tags and arguments_of(op).get("dropout_p", 0.0) == 0.0:
+        is_random = "dropout_p" not in argument_names(op.name)
+    else:
+        is_random = "nondeterministic_seeded" in schema.tags
+    if is_random:
+        to.refuse(f"{op.name} draws random numbers: {RANDOM_TEXT}",
+                  "compute them outside, and pass them in")  # fmt: skip
+    if schema.is_mutable:
+        to.refuse(f"{op.name} writes to its arguments")
+    function = function_of(resolve(op.name))
+    if function is None:
+        to.refuse(f"{op.name} has no counterpart in torch's function library for ONNX")
+    assert function is not None
+    call(to, op, function)
+
+
+def call(to: Lowering, op: Op, function: Any) -> None:
+    """Record a function of the library, and bind its results."""
+    wanted = promoted_dtype(op)
+    given: dict[str, Any] = {}
+    types = {one.name: one.type for one in schema_of(op.name).arguments}
+    for name, arg in arguments_of(op).items():
+        if name in IGNORED:
+            continue
+        constant = not isinstance(arg, Value) and "Tensor" not in types[name]
+        promotes = wanted is not None and name not in UNPROMOTED and not constant
+        given[name] = operand(to, arg, wanted if promotes else None)
+    if "dtype" in given and given["dtype"] is None:
+        del given["dtype"]
+    names = argument_names(op.name)
+    positional = [given.pop(name) for name in names[: _leading(names, given)]]
+    with recording(to.scope.recorder):
+        found = function(*positional, **given)
+    if to.scope.recorder.functions:
+        to.scope.recorder.functions.clear()
+        to.refuse(f"{op.name} is a function of its own in torch's library")
+    bind_results(to, op, found)
+
+
+def _leading(names: Sequence[str], given: dict[str, Any]) -> int:
+    """How many arguments can be given by position."""
+    count = 0
+    while count < len(names) and names[count] in given:
+        count += 1
+    return count
+
+
+def bind_results(to: Lowering, op: Op, found: Any) -> None:
+    """The results of `op` are what a function has recorded."""
+    if len(op.results) == 1 and isinstance(found, Sequence) and not isinstance(found, ir.Value):
+        kind = present(op.results[0].type)
+        found = found[0] if not isinstance(kind, ListType) else found
+    if len(op.results) == 1:
+        bind_one(to, op.results[0], found)
+        return
+    if isinstance(found, ir.Value):  # a sequence, of which each item is a result
+        found = [
+            to.scope.emit("SequenceAt", found, to.scope.int64(k)) for k in range(len(op.results))
+        ]
+    for value, one in zip(op.results, found, strict=False):
+        bind_one(to, value, one)
+
+
+def bind_one(to: Lowering, value: Value, found: ir.Value) -> None:
+    """`found` stands for `value`; what comes from outside gets a node of its own."""
+    if not to.scope.is_own(found) or to.scope.values.get(value) is not None or _is_bound(to, found):
+        found = to.scope.emit("Identity", found)
+    to.bind(value, found)
+
+
+def _is_bound(to: Lowering, found: ir.Value) -> bool:
+    return any(found is other for other in to.scope.values.values())
+
+
+def operand(to: Lowering, arg: Arg, wanted: torch.dtype | None) -> Any:
+    """An argument for the library: a value, a constant, or a list of these."""
+    if isinstance(arg, Literal):
+        return _literal(to, arg)
+    if isinstance(arg, tuple):
+        return [operand(to, item, wanted) for item in arg]
+    if isinstance(arg, Value):
+        found = to.value(arg)
+        kind = present(arg.type)
+        if wanted is not None and isinstance(kind, TensorType | NumberType):
+            return to.scope.cast(found, DTYPES[_name(wanted)])
+        if isinstance(kind, NumberType) and kind.kind == "float":
+            return to.scope.cast(found, D.FLOAT)
+        return found
+    if wanted is not None and isinstance(arg, bool | int | float):
+        return to.scope.constant(_converted(arg, wanted), DTYPES[_name(wanted)])
+    return arg
+
+
+def _converted(arg: float, wanted: torch.dtype) -> Any:
+    return torch.tensor(arg, dtype=wanted).item()
+
+
+def _name(dtype: torch.dtype) -> str:
+    return str(dtype).removeprefix("torch.")
+
+
+def _literal(to: Lowering, arg: Literal) -> Any:
+    if arg.kind == "dtype":
+        return int(element_type(TensorType(arg.text, ()), to.place))
+    return None
+
+
+def new_tensor(to: Lowering, op: Op, index: int = 0) -> ir.Value:
+    """A value of the type of a result of `op`."""
+    kind = op.results[index].type
+    return new_value("", ir.TensorType(element_type(kind, to.place)), None)

@@ -1,0 +1,109 @@
+"""Scope: one graph that is being built."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+
+from stator.location import Location
+from stator.program.ir import Value
+from stator.torch_private.onnx_library import new_recorder, new_value
+
+D = ir.DataType
+
+
+class Scope:
+    """A graph: the main one, a side of an `If`, or the body of a `Loop`."""
+
+    def __init__(self, parent: Scope | None = None) -> None:
+        self.parent = parent
+        self.recorder = new_recorder()
+        self.values: dict[Value, Any] = {}
+        self.constants: dict[tuple[ir.DataType, tuple[int, ...], bytes], ir.Value] = {}
+        self.inputs: list[ir.Value] = []
+        self.status: ir.Value | None = parent.status if parent is not None else None
+        self.place: Location | None = parent.place if parent is not None else None
+
+    @property
+    def nodes(self) -> list[ir.Node]:
+        """The nodes so far."""
+        nodes: list[ir.Node] = self.recorder.nodes
+        return nodes
+
+    def find(self, value: Value) -> Any:
+        """What stands for `value` here or in a graph around."""
+        scope: Scope | None = self
+        while scope is not None:
+            if value in scope.values:
+                return scope.values[value]
+            scope = scope.parent
+        raise LookupError(value.name)
+
+    def is_own(self, value: ir.Value) -> bool:
+        """Whether a node of this very graph makes `value`."""
+        producer = value.producer()
+        return producer is not None and any(node is producer for node in self.nodes)
+
+    def emit(
+        self,
+        op: str,
+        *inputs: ir.Value | None,
+        dtype: ir.DataType | None = None,
+        shape: ir.Shape | Sequence[int] | None = None,
+        kind: ir.TypeProtocol | None = None,
+        attributes: Mapping[str, Any] | None = None,
+    ) -> ir.Value:
+        """The output of one more node."""
+        kind = ir.TensorType(dtype) if dtype is not None else kind
+        shape = ir.Shape(shape) if shape is not None and not isinstance(shape, ir.Shape) else shape
+        result = new_value("", kind, shape)
+        self.node(op, inputs, [result], attributes or {})
+        return result
+
+    def node(
+        self,
+        op: str,
+        inputs: Sequence[ir.Value | None],
+        outputs: Sequence[ir.Value],
+        attributes: Mapping[str, Any],
+    ) -> None:
+        """One more node."""
+        made = ir.convenience.convert_attributes(dict(attributes))
+        self.nodes.append(ir.Node("", op, list(inputs), made, outputs=list(outputs)))
+
+    def constant(self, value: Any, dtype: ir.DataType) -> ir.Value:
+        """A constant; equal ones are one node, in this graph or one around."""
+        array = np.array(value, dtype=object if dtype is D.STRING else dtype.numpy())
+        data = str(array.tolist()).encode() if dtype is D.STRING else array.tobytes()
+        key = (dtype, array.shape, data)
+        scope: Scope | None = self
+        while scope is not None:
+            if key in scope.constants:
+                return scope.constants[key]
+            scope = scope.parent
+        if dtype is D.STRING:
+            flat = [text.encode() for text in array.reshape(-1).tolist()]
+            tensor: Any = ir.StringTensor(flat, shape=ir.Shape(array.shape))
+        else:
+            tensor = ir.Tensor(array, dtype=dtype)
+        result = new_value("", ir.TensorType(dtype), ir.Shape(array.shape))
+        self.nodes.append(ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[result]))
+        self.constants[key] = result
+        return result
+
+    def int64(self, value: int | Sequence[int]) -> ir.Value:
+        """A constant of int64."""
+        return self.constant(value, D.INT64)
+
+    def cast(self, value: ir.Value, dtype: ir.DataType) -> ir.Value:
+        """`value` as another element type; itself if it has it."""
+        if value.dtype is dtype:
+            return value
+        return self.emit("Cast", value, dtype=dtype, shape=value.shape, attributes={"to": int(dtype)})
+
+    def boolean(self, op: str, *inputs: ir.Value) -> ir.Value:
+        """A scalar comparison or logical op."""
+        return self.emit(op, *inputs, dtype=D.BOOL, shape=[])

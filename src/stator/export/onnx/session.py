@@ -1,0 +1,144 @@
+"""Running a model in ONNX Runtime: numbers, tensors, lists and strings in and out, and its errors."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+import torch
+
+from stator.errors import ExportError
+from stator.export.onnx.model import ERRORS, MESSAGES, STATES, STATUS
+from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
+from stator.torch_private.onnx_library import LIBRARY_OPSET
+
+PROVIDERS = ["CPUExecutionProvider"]
+FAILED_NODE = re.compile(r"Name:'([^']+)'")
+PLACE = re.compile(r"@(.+):(\d+)$")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """What a run reports: the name of an exception, its text, and where it was raised."""
+
+    error: str
+    text: str
+    classes: tuple[str, ...] = ()
+    place: tuple[str, int, str] | None = None
+
+
+def options(threads: int | None = None) -> ort.SessionOptions:
+    """The settings of a session: errors only, and as many threads as torch uses."""
+    made = ort.SessionOptions()
+    made.log_severity_level = 4
+    made.intra_op_num_threads = threads or torch.get_num_threads()
+    made.inter_op_num_threads = 1
+    return made
+
+
+@functools.cache
+def newest_opset() -> int:
+    """The newest opset that the installed ONNX Runtime accepts and ONNX knows."""
+    for number in range(onnx.defs.onnx_opset_version(), LIBRARY_OPSET, -1):
+        empty = onnx.helper.make_graph([], "probe", [], [])
+        proto = onnx.helper.make_model(
+            empty, opset_imports=[onnx.helper.make_opsetid("", number)], ir_version=10
+        )
+        try:
+            ort.InferenceSession(proto.SerializeToString(), options())
+        except ort.capi.onnxruntime_pybind11_state.Fail:
+            continue
+        return number
+    return LIBRARY_OPSET
+
+
+class Session:
+    """A model in ONNX Runtime."""
+
+    def __init__(self, model: Path | bytes) -> None:
+        file = str(model) if isinstance(model, Path) else model
+        try:
+            self._session = ort.InferenceSession(file, options(), providers=PROVIDERS)
+        except RuntimeError as error:
+            raise ExportError(f"ONNX Runtime refuses the model: {_first(str(error))}") from None
+        stored = self._session.get_modelmeta().custom_metadata_map
+        self.messages = json.loads(stored.get(MESSAGES, "[]"))
+        self.states: list[list[str]] = json.loads(stored.get(STATES, "[]"))
+        self._errors: dict[str, str] = json.loads(stored.get(ERRORS, "{}"))
+        given = (*self._session.get_inputs(), *self._session.get_overridable_initializers())
+        self.inputs = {item.name for item in given}  # a buffer that changes is both
+        self.outputs = [item.name for item in self._session.get_outputs()]
+
+    def run(self, feeds: Mapping[str, Any]) -> list[Any] | Failure:
+        """The outputs in order, without the status; or what the run reports."""
+        used = {name: value for name, value in feeds.items() if name in self.inputs}
+        try:
+            found = self._session.run(None, used)
+        except RuntimeError as error:
+            return self._failed(str(error))
+        except ort.capi.onnxruntime_pybind11_state.InvalidArgument as error:
+            return self._failed(str(error))
+        if self.outputs and self.outputs[-1] == STATUS:
+            *found, status = found
+            if int(status):
+                return self._reported(int(status))
+        return list(found)
+
+    def _reported(self, status: int) -> Failure:
+        message = self.messages[status - 1]
+        place = message["place"]
+        return Failure(
+            message["error"], message["text"], tuple(message["classes"]),
+            None if place is None else (place[0], place[1], place[2]),
+        )  # fmt: skip
+
+    def _failed(self, text: str) -> Failure:
+        """An error of ONNX Runtime itself, in the words of the node that failed."""
+        node = FAILED_NODE.search(text)
+        name = node[1] if node else ""
+        found = PLACE.search(name)
+        place = (found[1], int(found[2]), "") if found else None
+        error, _, said = self._errors.get(name, f"RuntimeError: {_first(text)}").partition(": ")
+        return Failure(error, said, (), place)
+
+
+def _first(text: str) -> str:
+    return text.strip().splitlines()[0][:300] if text.strip() else "it gives no reason"
+
+
+def to_feed(value: object, kind: Type) -> Any:
+    """A leaf of a call, as ONNX Runtime takes it."""
+    if isinstance(kind, OptionalType):
+        kind = kind.element
+    if isinstance(kind, ListType):
+        assert isinstance(value, Sequence)
+        return [to_feed(item, kind.element) for item in value]
+    if isinstance(value, torch.Tensor):
+        plain = value.detach().cpu().resolve_conj().resolve_neg().contiguous()
+        if plain.dtype is torch.bfloat16:
+            raise ExportError("numpy, through which tensors go to ONNX Runtime, has no bfloat16")
+        return plain.numpy()
+    if isinstance(kind, TextType):
+        return np.array(value, dtype=object)
+    assert isinstance(kind, NumberType)
+    dtype = {"int": np.int64, "float": np.float64, "bool": np.bool_}[kind.kind]
+    return np.array(value, dtype=dtype)
+
+
+def from_result(value: Any, kind: Type) -> Any:
+    """An output as a leaf of the result."""
+    if isinstance(kind, OptionalType):
+        kind = kind.element
+    if isinstance(kind, ListType):
+        return [from_result(item, kind.element) for item in value]
+    if isinstance(kind, TensorType):
+        return torch.from_numpy(np.array(value))
+    return np.asarray(value).item()

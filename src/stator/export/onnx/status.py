@@ -1,0 +1,66 @@
+"""Errors as data: ONNX has no exceptions, so a run gives a status, and the model's metadata says
+what each number means. 0 is no error.
+
+The first error of a run counts. Loops end when there is one; other nodes still run, on values that
+no one reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import onnx_ir as ir
+
+from stator.export.onnx.scope import D, Scope
+from stator.location import Location
+
+
+@dataclass(frozen=True)
+class Message:
+    """One error that a model can report."""
+
+    error: str  # the name of a builtin exception, or "DemandViolated"
+    text: str
+    place: Location | None
+    classes: tuple[str, ...] = ()  # that the user wrote
+
+
+@dataclass
+class Messages:
+    """The errors of one model, by number; the first has number 1."""
+
+    listed: list[Message] = field(default_factory=list)
+
+    def number(self, message: Message) -> int:
+        """The number of a message: equal ones have one."""
+        if message not in self.listed:
+            self.listed.append(message)
+        return self.listed.index(message) + 1
+
+
+def report(scope: Scope, number: int) -> None:
+    """From here on the status is `number`, unless an error came before."""
+    join(scope, scope.int64(number))
+
+
+def check(scope: Scope, holds: ir.Value, number: int) -> None:
+    """The status is `number` if the scalar `holds` is false, unless an error came before."""
+    failed = scope.emit(
+        "Where", holds, scope.int64(0), scope.int64(number), dtype=D.INT64, shape=[]
+    )
+    join(scope, failed)
+
+
+def join(scope: Scope, new: ir.Value) -> None:
+    """The status so far, or `new` if that is 0."""
+    if scope.status is None:
+        scope.status = new
+        return
+    fine = is_fine(scope)
+    scope.status = scope.emit("Where", fine, new, scope.status, dtype=D.INT64, shape=[])
+
+
+def is_fine(scope: Scope) -> ir.Value:
+    """Whether there was no error so far."""
+    assert scope.status is not None
+    return scope.boolean("Equal", scope.status, scope.int64(0))
