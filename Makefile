@@ -23,7 +23,7 @@ help:
 
 $(INSTALLED): pyproject.toml constraints.txt
 	$(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,dev,demo,cli,native,docs]"
+	$(BIN)/python -m pip install --quiet -c constraints.txt -e ".[test,dev,demo,cli,native,docs,onnx]"
 	@touch $@
 
 native: $(INSTALLED)

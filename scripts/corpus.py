@@ -73,6 +73,7 @@ def load_machinery(folder: Path, plugin: Path, groups: tuple[str, ...]) -> Machi
     run_peers.CAP.update(runpy.run_path(str(plugin))["PEERS"])
     with contextlib.suppress(ImportError):  # once, before the workers fork
         importlib.import_module("stator.api.onnx_saving")
+        importlib.import_module("stator.torch_private.onnx_library").warm_up()
     cases = {case.name: case for case in corpuslib.load_cases(groups or None)}
     return Machinery(cases, run_peers.run_one)
 

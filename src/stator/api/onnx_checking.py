@@ -1,4 +1,4 @@
-"""OnnxReport: what was found when an ONNX model was run beside the program that it was made from."""
+"""OnnxReport: an ONNX model, run beside the program that it was made from."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from stator.execute.backend import Raised, RunOptions
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Seen, Stopped
 from stator.export.onnx.model import OnnxModel
-from stator.export.onnx.session import Failure, Session
+from stator.export.onnx.session import OnnxSession, RunFailure
 from stator.export.saved_model import SavedModel
 from stator.program.ir import Block, Op, Value
 from stator.program.program import Program
@@ -85,7 +85,7 @@ class _Budget:
 
 def checked_runs(
     file: Path,
-    session: Session,
+    session: OnnxSession,
     program: Program,
     saved: SavedModel,
     model: OnnxModel,
@@ -105,14 +105,14 @@ def checked_runs(
             endless += 1
             continue
         found = OnnxMethod(session, program, state).run([_copied(leaf) for leaf in inputs])
-        is_recursion = isinstance(found, Failure) and found.error == "RecursionError" and depth
+        is_recursion = isinstance(found, RunFailure) and found.error == "RecursionError" and depth
         if is_recursion:
             endless += 1
             continue
-        if isinstance(wanted, Raised) or isinstance(found, Failure):
+        if isinstance(wanted, Raised) or isinstance(found, RunFailure):
             for name, tensor in state.items():
                 tensor.copy_(stored[name])
-            if not (isinstance(wanted, Raised) and isinstance(found, Failure)):
+            if not (isinstance(wanted, Raised) and isinstance(found, RunFailure)):
                 _differ(file, f"one of them raises: {_said(wanted)}, and {_said(found)}")
             runs, raised = runs + 1, raised + 1
             continue
@@ -130,13 +130,13 @@ def checked_runs(
 
 def _differ(file: Path, how: str) -> None:
     raise ExportError(f"ONNX Runtime does not do what the program does ({file.name}): {how}",
-                      fix="report it as a bug in Stator; the model can be saved without onnx=True")  # fmt: skip
+                      fix="report it as a bug in Stator, or save without onnx=True")  # fmt: skip
 
 
 def _said(outcome: object) -> str:
     if isinstance(outcome, Raised):
         return f"the program raises {outcome.class_name}{outcome.args!r}"
-    if isinstance(outcome, Failure):
+    if isinstance(outcome, RunFailure):
         return f"ONNX Runtime reports {outcome.error}: {outcome.text}"
     return "the other gives a result"
 
@@ -235,6 +235,8 @@ def _tensor(
     if dtype is torch.bool:
         return torch.randint(0, 2, shape, generator=generator).bool()
     if not dtype.is_floating_point:
-        return torch.randint(0, (4, 2, 7, 3, 5, 6)[number % 6], shape, generator=generator, dtype=dtype)
+        return torch.randint(
+            0, (4, 2, 7, 3, 5, 6)[number % 6], shape, generator=generator, dtype=dtype
+        )
     scale, shift = ((1, 0), (4, 3), (4, -3), (0.1, 0), (20, 0), (1, 1))[number % 6]
     return (torch.randn(shape, generator=generator) * scale + shift).to(dtype)

@@ -16,7 +16,7 @@ from stator.execute.backend import Raised
 from stator.execute.structure import unflatten
 from stator.export.files import Paths
 from stator.export.methods import Method, mode_name
-from stator.export.onnx.session import Failure, Session, from_result, to_feed
+from stator.export.onnx.session import OnnxSession, RunFailure, from_result, to_feed
 from stator.export.saved_model import SavedModel
 from stator.frames import user_facing
 from stator.location import Location
@@ -40,12 +40,15 @@ def program_name(method: Method, *, training: bool) -> str:
 class OnnxMethod:
     """One method: its model in ONNX Runtime, and the program that it was made from."""
 
-    def __init__(self, session: Session, program: Program, state: dict[str, torch.Tensor]) -> None:
+    def __init__(
+        self, session: OnnxSession, program: Program, state: dict[str, torch.Tensor]
+    ) -> None:
         self.session, self.program, self.state = session, program, state
         self.names = [value.name for value in program.inputs]
         self.kinds = [_kind(arg) for arg in program.body.outputs]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What the method gives."""
         program = self.program
         leaves = flatten_inputs(
             program.input_structure, args, kwargs,
@@ -53,11 +56,11 @@ class OnnxMethod:
             facts=[program.input_facts.get(value) for value in program.inputs],
         )  # fmt: skip
         found = self.run(leaves)
-        if isinstance(found, Failure):
+        if isinstance(found, RunFailure):
             raise exception(found)
         return unflatten(program.output_structure, found)
 
-    def run(self, leaves: Sequence[object]) -> tuple[Any, ...] | Failure:
+    def run(self, leaves: Sequence[object]) -> tuple[Any, ...] | RunFailure:
         """The flat outputs; the state and the inputs that the program writes are changed."""
         given = dict(zip(self.names, leaves, strict=True))
         feeds = {v.name: to_feed(given[v.name], v.type) for v in self.program.inputs}
@@ -65,7 +68,7 @@ class OnnxMethod:
             if name not in given:
                 feeds[name] = self.state[name].detach().numpy()
         found = self.session.run(feeds)
-        if isinstance(found, Failure):
+        if isinstance(found, RunFailure):
             return found
         count = len(self.kinds)
         for (name, _), new in zip(self.session.states, found[count:], strict=True):
@@ -85,7 +88,7 @@ def _kind(arg: Arg) -> Type:
     return NumberType(names.get(type(arg), "int"))
 
 
-def exception(failure: Failure) -> Exception:
+def exception(failure: RunFailure) -> Exception:
     """The exception that a run reports."""
     place = None
     if failure.place is not None:
@@ -116,7 +119,7 @@ class OnnxLayer:
             if not file.exists():
                 raise FormatError(f"{file} does not exist", fix="save the model with `onnx=True`")
             program = saved.programs[program_name(method, training=saved.training)]
-            session = Session(file)
+            session = OnnxSession(file)
             for state, _ in session.states:
                 if state in saved.tensors and state not in self.state:
                     self.state[state] = saved.tensors[state].clone()
@@ -124,6 +127,7 @@ class OnnxLayer:
 
     @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """What `forward` gives."""
         return self._method("forward")(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:

@@ -15,7 +15,7 @@ from stator.api.onnx_layer import onnx_file, program_name
 from stator.export.files import Paths, temporary
 from stator.export.methods import Method
 from stator.export.onnx.model import OnnxModel, StoredTensor, attach, build
-from stator.export.onnx.session import Session, newest_opset
+from stator.export.onnx.session import OnnxSession, newest_opset
 from stator.export.saved_model import read_model
 from stator.export.tensor_file import keys_of, spans_in
 from stator.optimize.functionalize import functionalize
@@ -73,9 +73,9 @@ def write_onnx(
         with temporary(file) as new:
             new.write_bytes(proto.SerializeToString(deterministic=True))
             onnx.checker.check_model(str(new), full_check=True)
-            report = checked_runs(file, Session(new), plan.programs[name], saved, planned, plan.depths[name])
+            report = checked_runs(
+                file, OnnxSession(new), plan.programs[name], saved, planned, plan.depths[name]
+            )
             new.replace(file)
         reports.append(report)
     return reports
-
-

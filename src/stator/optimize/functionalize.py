@@ -22,17 +22,20 @@ import torch
 from stator.errors import ExportError
 from stator.location import Location
 from stator.optimize.alias import Aliases
-from stator.optimize.memory_map import Contents, MemoryMap, Place, Root
+from stator.optimize.memory_map import MemoryContents, MemoryMap, Root, TensorPlace
 from stator.optimize.substitution import substituted
 from stator.optimize.views import ViewStep, is_certain_view, may_alias
 from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
 from stator.program.opset.queries import kind_of, written_by
+from stator.program.opset.raising import argument
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve, schema_of
 from stator.program.types import NumberType, OptionalType, TensorType, Type
 from stator.program.verifier import verify
 
 DROPPED = ("stator::set_grad", "stator::set_inference", "stator::hook")
+# ops that write their running statistics, and the argument that turns it on
+STATISTICS_OF = {"aten::batch_norm": (5, "training"), "aten::instance_norm": (5, "use_input_stats")}
 VIEWS_THAT_WRITE = ("aten::detach_",)  # declared as a write, but the values stay
 
 
@@ -56,7 +59,9 @@ def functionalize(program: Program) -> Functional:
 
 
 def _writes(op: Op) -> bool:
-    return bool(written_by(op)) and op.name not in VIEWS_THAT_WRITE
+    if op.name in VIEWS_THAT_WRITE or not written_by(op):
+        return False
+    return op.name not in STATISTICS_OF or argument(op, *STATISTICS_OF[op.name]) is not False
 
 
 class _Functionalizer:
@@ -71,7 +76,9 @@ class _Functionalizer:
         self.depth = 0
         self.count = 0
         self.outside: dict[Value, Root] = {}
-        every = [op for block in (program.body, *program.functions.values()) for op in ops_in(block)]
+        every = [
+            op for block in (program.body, *program.functions.values()) for op in ops_in(block)
+        ]
         self.taken = {value.name for op in every for value in op.results}
         self.taken.update(v.name for op in every for block in op.blocks for v in block.inputs)
         self.taken.update(value.name for value in program.inputs)
@@ -83,7 +90,9 @@ class _Functionalizer:
             if self.is_tracked(value):
                 self.outside[value] = self.memory.add_root(value, value, self.depth)
         body = self.block(program.body)
-        changed = [value for value, root in self.outside.items() if self.memory.contents.version[root]]
+        changed = [
+            value for value, root in self.outside.items() if self.memory.contents.version[root]
+        ]
         extra = tuple(self.memory.contents.current[self.outside[value]] for value in changed)
         body = Block(body.inputs, body.ops, body.outputs + extra)
         functions = {name: self.function(block) for name, block in program.functions.items()}
@@ -175,7 +184,9 @@ class _Functionalizer:
         name = "aten::alias" if op.name in VIEWS_THAT_WRITE else op.name
         blocks = tuple(self.block(inner) for inner in op.blocks)
         results = tuple(Value(v.name, v.type) if self.is_tracked(v) else v for v in op.results)
-        new = replace(op, name=name, args=args, attributes=attributes, results=results, blocks=blocks)
+        new = replace(
+            op, name=name, args=args, attributes=attributes, results=results, blocks=blocks
+        )
         self.ops.append(new)
         for index, (old, now) in enumerate(zip(op.results, results, strict=True)):
             if self.is_tracked(old):
@@ -193,11 +204,11 @@ class _Functionalizer:
             certain = place.certain
             version = self.memory.contents.version[place.root] if certain else place.version
             path = (*place.path, step)
-            self.memory.note(old, Place(place.root, path, certain, version), now)
+            self.memory.note(old, TensorPlace(place.root, path, certain, version), now)
         elif may_alias(op) and len(sources) == 1 and not _is_list(op):
             place = self.memory.places[sources[0]]
             version = self.memory.contents.version[place.root] if place.certain else place.version
-            self.memory.note(old, Place(place.root, (), False, version), now)
+            self.memory.note(old, TensorPlace(place.root, (), False, version), now)
         else:
             root = self.memory.add_root(old, now, self.depth)
             for value in sources if may_alias(op) else ():
@@ -207,7 +218,7 @@ class _Functionalizer:
         """An in-place op, as the op of the same name without the underscore."""
         target = op.args[0] if op.args else None
         if not isinstance(target, Value) or written_by(op) != (target,):
-            raise ExportError(f"{op.name} writes to several tensors, or to one that is not its first",
+            raise ExportError(f"{op.name} writes to more than its first argument",
                               at=op.place)  # fmt: skip
         if target not in self.memory.places:
             raise ExportError(f"{op.name} writes to a tensor that comes out of a list", at=op.place)
@@ -233,7 +244,7 @@ class _Functionalizer:
 
     # ---- branches and loops
 
-    def inner(self, block: Block, start: Contents) -> tuple[Block, Contents]:
+    def inner(self, block: Block, start: MemoryContents) -> tuple[Block, MemoryContents]:
         """A block inside, and what memory holds at its end."""
         self.memory.contents = start.copy()
         self.depth += 1
@@ -269,7 +280,11 @@ class _Functionalizer:
         self.join_results(op, results, [block.outputs for block in op.blocks], start)
 
     def join_results(
-        self, op: Op, results: tuple[Value, ...], columns: list[tuple[Arg, ...]], start: Contents
+        self,
+        op: Op,
+        results: tuple[Value, ...],
+        columns: list[tuple[Arg, ...]],
+        start: MemoryContents,
     ) -> None:
         """Tensors that a branch or a loop gives are roots, linked to what they may be."""
         given: dict[Root, Root] = {}
@@ -312,7 +327,7 @@ class _Functionalizer:
                 self.memory.contents.stale.setdefault(root, at)
         self.join_results(op, results, [op.args[1:], body.outputs[1:]], start)
 
-    def entry(self, op: Op, start: Contents) -> tuple[tuple[Value, ...], Contents]:
+    def entry(self, op: Op, start: MemoryContents) -> tuple[tuple[Value, ...], MemoryContents]:
         """The inputs of a loop's body, and what memory holds when an iteration begins."""
         (body,) = op.blocks
         inputs = tuple(Value(v.name, v.type) if self.is_tracked(v) else v for v in body.inputs)
@@ -323,7 +338,7 @@ class _Functionalizer:
         self.link_inputs(body, op.args[1:], self.memory.contents)
         return inputs, self.memory.contents
 
-    def link_inputs(self, body: Block, given: Sequence[Arg], lasting: Contents) -> None:
+    def link_inputs(self, body: Block, given: Sequence[Arg], lasting: MemoryContents) -> None:
         """The inputs of a body are linked to what they are given, and to each other through it."""
         seen: dict[Root, Root] = {}  # memory of one iteration, by the first input that is given it
         for old, arg in zip(body.inputs, given, strict=True):
@@ -334,7 +349,7 @@ class _Functionalizer:
                         root.link(place.root)
                     root.link(seen.setdefault(place.root, root))
 
-    def settle(self, op: Op, start: Contents, entry: Contents) -> list[Root]:
+    def settle(self, op: Op, start: MemoryContents, entry: MemoryContents) -> list[Root]:
         """The roots from outside that the body writes; it is built until no more is learned.
 
         What an iteration has made stale is stale when the next one begins.
@@ -350,6 +365,7 @@ class _Functionalizer:
             if now == before:
                 return [root for root in start.current if end.version[root] != start.version[root]]
             before = now
+
 
 def _is_list(op: Op) -> bool:
     return kind_of(op) == "list"
@@ -391,5 +407,3 @@ def _empty(arg: Arg) -> object:
     if isinstance(kind, NumberType):
         return {"int": 0, "bool": False, "float": 0.0, "complex": 0j}[kind.kind]
     return ""
-
-

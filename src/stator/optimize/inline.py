@@ -89,9 +89,7 @@ class _Copy:
             results = tuple(self.value(value, known) for value in op.results)
             text = f"`{name}` calls itself more than {self.depth} times deep"
             error = Op("stator::raise", ("RecursionError", text), {}, (), place=op.place)
-            sides = tuple(
-                Block((), [replace(error)], (None,) * len(results)) for _ in range(2)
-            )
+            sides = tuple(Block((), [replace(error)], (None,) * len(results)) for _ in range(2))
             return [Op("stator::if", (True,), {}, results, sides, op.place)]
         function = self.program.functions[name]
         given = dict(zip(function.inputs, substituted_all(op.args, known), strict=True))

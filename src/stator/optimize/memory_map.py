@@ -45,7 +45,7 @@ class Root:
 
 
 @dataclass(frozen=True)
-class Place:
+class TensorPlace:
     """Where a tensor is: a root, and the views that lead to it; `certain` unless it may be a copy.
 
     A tensor that may be a copy can be used until its root is written, for `version` says what the
@@ -59,31 +59,33 @@ class Place:
 
 
 @dataclass
-class Contents:
+class MemoryContents:
     """What the roots hold at one point of a block."""
 
     current: dict[Root, Value] = field(default_factory=dict)
     version: dict[Root, int] = field(default_factory=dict)
-    stale: dict[Root, Location | None] = field(default_factory=dict)  # linked to one written there
+    stale: dict[Root, Location | None] = field(default_factory=dict)  # a linked one was written
     views: dict[Value, tuple[int, Value]] = field(default_factory=dict)  # made, at which version
 
-    def copy(self) -> Contents:
+    def copy(self) -> MemoryContents:
         """The same, to be changed by an inner block."""
-        return Contents(dict(self.current), dict(self.version), dict(self.stale), dict(self.views))
+        return MemoryContents(
+            dict(self.current), dict(self.version), dict(self.stale), dict(self.views)
+        )
 
 
 class MemoryMap:
     """Places of the tensors that are written somewhere, and what is there now."""
 
     def __init__(self) -> None:
-        self.places: dict[Value, Place] = {}
-        self.contents = Contents()
+        self.places: dict[Value, TensorPlace] = {}
+        self.contents = MemoryContents()
 
     def add_root(self, value: Value, now: Value, depth: int) -> Root:
         """`value` is memory of its own, and `now` is what it holds."""
         assert isinstance(value.type, TensorType)
         root = Root(value.type, depth)
-        self.places[value] = Place(root)
+        self.places[value] = TensorPlace(root)
         self.contents.current[root], self.contents.version[root] = now, 0
         return root
 
@@ -108,12 +110,12 @@ class MemoryMap:
         self.contents.views[value] = (version, found)
         return found
 
-    def note(self, value: Value, place: Place, now: Value) -> None:
+    def note(self, value: Value, place: TensorPlace, now: Value) -> None:
         """`value` is at `place`, and holds `now`."""
         self.places[value] = place
         self._remember(value, now)
 
-    def _applied(self, place: Place, make: OpMaker) -> list[Value]:
+    def _applied(self, place: TensorPlace, make: OpMaker) -> list[Value]:
         """The root's value, and what each view of the path gives."""
         values = [self.contents.current[place.root]]
         for step in place.path:
@@ -131,7 +133,7 @@ class MemoryMap:
             )  # fmt: skip
         if place.root in self.contents.stale:
             _refuse(value, self.contents.stale[place.root], op.place)
-        before = self._applied(Place(place.root, place.path[:-1]), make) if place.path else []
+        before = self._applied(TensorPlace(place.root, place.path[:-1]), make) if place.path else []
         content = new
         for step, source in zip(reversed(place.path), reversed(before), strict=True):
             try:

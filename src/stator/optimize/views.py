@@ -62,9 +62,7 @@ def _same(_step: ViewStep, _before: Value, new: Value, _make: OpMaker) -> Value:
     return new
 
 
-def _made(
-    step: ViewStep, make: OpMaker, name: str, *args: Arg, kind: Type | None = None
-) -> Value:
+def _made(step: ViewStep, make: OpMaker, name: str, *args: Arg, kind: Type | None = None) -> Value:
     return make.op(f"aten::{name}", args, kind or step.source, step.op.place)
 
 

@@ -35,6 +35,11 @@ def _registry() -> ONNXRegistry:
         quiet.level = level
 
 
+def warm_up() -> None:
+    """Read the library now: it takes seconds, and processes that are forked later have it."""
+    _registry()
+
+
 @functools.cache
 def opset() -> Any:
     """The operators of ONNX, for the recorder."""
@@ -54,7 +59,7 @@ def recording(recorder: OpRecorder) -> Any:
 
 def new_recorder() -> OpRecorder:
     """A recorder for one graph."""
-    return OpRecorder(opset(), {})
+    return OpRecorder(opset(), {})  # type: ignore[abstract] # an evaluator has an empty method
 
 
 def new_value(name: str, kind: ir.TypeProtocol | None, shape: ir.Shape | None) -> ir.Value:

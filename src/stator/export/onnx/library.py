@@ -58,7 +58,7 @@ def promoted_dtype(op: Op, *, pointwise: bool = False) -> torch.dtype | None:
     assert isinstance(dtype, torch.dtype)
     result = op.results[0].type
     if isinstance(result, TensorType) and result.dtype != "bool":
-        return getattr(torch, result.dtype)  # type: ignore[no-any-return]
+        return getattr(torch, result.dtype)
     if len(found) == 1:
         return dtype
     return _result_type(found)
@@ -71,7 +71,7 @@ def _result_type(operands: Sequence[Any]) -> torch.dtype:
         dtype = torch.result_type(whole, other)
         ranks = [item.dim() if isinstance(item, torch.Tensor) else 0 for item in (whole, other)]
         whole = torch.empty([1] * max(ranks), dtype=dtype, device="meta")
-    return whole.dtype  # type: ignore[no-any-return]
+    return whole.dtype
 
 
 def rank(arg: Arg) -> int:

@@ -9,7 +9,7 @@ import onnx_ir as ir
 
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
-from stator.export.onnx.scope import D, Scope
+from stator.export.onnx.scope import D, GraphScope, dtype_in
 from stator.export.onnx.types import element_type, onnx_shape, onnx_type, present
 from stator.program.ir import Arg, Op, Value
 from stator.program.registry import constant_of
@@ -49,7 +49,7 @@ def length(to: Lowering, op: Op) -> ir.Value:
     return length_of(to, to.value(op.args[0]))
 
 
-def raises(to: Lowering, value: ir.Value, error: str, text: str) -> ir.Value:
+def raises(value: ir.Value, error: str, text: str) -> ir.Value:
     """The node of `value` fails where Python raises this error; who runs the model looks it up."""
     producer = value.producer()
     assert producer is not None
@@ -65,7 +65,7 @@ def get(to: Lowering, op: Op) -> ir.Value:
         "SequenceAt", to.value(op.args[0]), index, dtype=element_type(element, to.place),
         shape=onnx_shape(element),
     )  # fmt: skip
-    return raises(to, found, "IndexError", OUT_OF_RANGE)
+    return raises(found, "IndexError", OUT_OF_RANGE)
 
 
 def append(to: Lowering, op: Op) -> ir.Value:
@@ -88,7 +88,9 @@ def insert(to: Lowering, op: Op) -> ir.Value:
     least = scope.emit("Neg", count, dtype=D.INT64, shape=[])
     within = scope.emit("Min", index, count, dtype=D.INT64, shape=[])
     within = scope.emit("Max", within, least, dtype=D.INT64, shape=[])
-    return scope.emit("SequenceInsert", sequence, _item(to, op, op.args[2]), within, kind=sequence.type)
+    return scope.emit(
+        "SequenceInsert", sequence, _item(to, op, op.args[2]), within, kind=sequence.type
+    )
 
 
 def replace(to: Lowering, op: Op) -> ir.Value:
@@ -99,15 +101,17 @@ def replace(to: Lowering, op: Op) -> ir.Value:
     moved = scope.emit("Add", index, count, dtype=D.INT64, shape=[])
     place = scope.emit("Where", is_negative, moved, index, dtype=D.INT64, shape=[])
     rest = scope.emit("SequenceErase", sequence, place, kind=sequence.type)
-    raises(to, rest, "IndexError", "list assignment index out of range")
+    raises(rest, "IndexError", "list assignment index out of range")
     return scope.emit("SequenceInsert", rest, _item(to, op, op.args[2]), place, kind=sequence.type)
 
 
 def delete(to: Lowering, op: Op) -> ir.Value:
     """The list without one item."""
     sequence = to.value(op.args[0])
-    found = to.scope.emit("SequenceErase", sequence, number(to, op.args[1], "int"), kind=sequence.type)
-    return raises(to, found, "IndexError", "list assignment index out of range")
+    found = to.scope.emit(
+        "SequenceErase", sequence, number(to, op.args[1], "int"), kind=sequence.type
+    )
+    return raises(found, "IndexError", "list assignment index out of range")
 
 
 def slice_of(to: Lowering, op: Op) -> ir.Value:
@@ -134,7 +138,7 @@ def slice_of(to: Lowering, op: Op) -> ir.Value:
     return taken(to, sequence, list_type(op.results[0]), positions)
 
 
-def _vector(scope: Scope, value: ir.Value) -> ir.Value:
+def _vector(scope: GraphScope, value: ir.Value) -> ir.Value:
     return scope.emit("Reshape", value, scope.int64([1]), dtype=D.INT64, shape=[1])
 
 
@@ -191,7 +195,7 @@ def order(to: Lowering, op: Op) -> ir.Value:
     if keys.dtype is D.BOOL:
         keys = to.scope.cast(keys, D.INT64)
     size = to.scope.emit("Size", keys, dtype=D.INT64, shape=[])
-    values = new_value("", ir.TensorType(keys.dtype), ir.Shape([None]))
+    values = new_value("", ir.TensorType(dtype_in(keys)), ir.Shape([None]))
     places = new_value("", ir.TensorType(D.INT64), ir.Shape([None]))
     attributes = {"axis": 0, "largest": int(bool(reverse)), "sorted": 1}
     to.scope.node("TopK", [keys, _vector(to.scope, size)], [values, places], attributes)
@@ -208,7 +212,9 @@ def as_list(to: Lowering, tensor: ir.Value) -> ir.Value:
     empty = to.scope.emit("SequenceEmpty", kind=kind, attributes={"dtype": int(tensor.dtype)})
     one = to.graph("empty", [empty])
     to.inner()
-    split = to.scope.emit("SplitToSequence", tensor, kind=kind, attributes={"axis": 0, "keepdims": 0})
+    split = to.scope.emit(
+        "SplitToSequence", tensor, kind=kind, attributes={"axis": 0, "keepdims": 0}
+    )
     other = to.graph("items", [split])
     result = new_value("", kind, None)
     to.scope.node("If", [is_empty], [result], {"then_branch": one, "else_branch": other})

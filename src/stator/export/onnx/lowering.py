@@ -15,15 +15,20 @@ from typing import Any
 import onnx_ir as ir
 
 from stator.errors import ExportError
-from stator.export.onnx.scope import D, Scope
+from stator.export.onnx.scope import D, GraphScope
 from stator.export.onnx.status import Message, Messages, check, is_fine, report
-from stator.export.onnx.types import NUMBERS, element_type, onnx_shape, onnx_type, present
+from stator.export.onnx.types import element_type, onnx_shape, onnx_type, present
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
 from stator.program.types import ListType, NumberType, TensorType, TextType, Type
 from stator.torch_private.onnx_library import new_value
 
+NUMBER_NAMES: Mapping[type, NumberType] = {
+    bool: NumberType("bool"),
+    int: NumberType("int"),
+    float: NumberType("float"),
+}
 UNKNOWN = "…"  # in a message: text that only a run knows
 Lower = Callable[["Lowering", Op], None]
 
@@ -40,7 +45,7 @@ class Lowering:
 
     def __init__(self, program: Program, opset: int) -> None:
         self.program, self.opset = program, opset
-        self.scope = Scope()
+        self.scope = GraphScope()
         self.messages = Messages()
         self.dropped: list[str] = []  # prints and host calls, described
         self.small: set[Value] = set()  # integers too small to overflow in any run
@@ -68,9 +73,8 @@ class Lowering:
             found = self.scope.find(arg)
             if isinstance(found, Text):
                 self.refuse("a string that only a run knows cannot be in an ONNX graph")
-            return found  # type: ignore[no-any-return]
-        if kind is None:
-            kind = NumberType(type(arg).__name__) if isinstance(arg, bool | int | float) else TextType()  # type: ignore[arg-type]
+            return found
+        kind = kind or kind_of_constant(arg)
         if arg is None:
             return self.absent(kind)
         return self.scope.constant(arg, element_type(kind, self.place))
@@ -137,9 +141,9 @@ class Lowering:
         node.metadata_props["stator.function"] = op.place.function or ""
         node.doc_string = f"{file}:{op.place.line}  {source}".rstrip()
 
-    def inner(self) -> Scope:
+    def inner(self) -> GraphScope:
         """A graph inside the current one, which becomes the current one."""
-        self.scope = Scope(self.scope)
+        self.scope = GraphScope(self.scope)
         return self.scope
 
     def outputs(self, args: Sequence[Arg], kinds: Sequence[Type]) -> list[ir.Value]:
@@ -202,7 +206,7 @@ def lower_if(to: Lowering, op: Op) -> None:
 
 
 def lower_while(to: Lowering, op: Op) -> None:
-    """A loop; it ends when there is an error. Only if its body reports one, it carries the status."""
+    """A loop; it ends when there is an error. It carries the status if its body reports one."""
     (body,) = op.blocks
     condition = to.value(op.args[0])
     kinds = [value.type for value in body.inputs]
@@ -279,6 +283,12 @@ def _note_small(to: Lowering, op: Op) -> None:
         ) and any(isinstance(arg, int) and is_small(to, arg) for arg in step.args)  # fmt: skip
         if counts or given is taken or is_small(to, given):
             to.small.update((taken, result))
+
+
+def kind_of_constant(arg: Arg) -> Type:
+    """The type of a number or a string."""
+    found = NUMBER_NAMES.get(type(arg))
+    return TextType() if found is None else found
 
 
 def is_small(to: Lowering, arg: Arg) -> bool:
@@ -382,4 +392,3 @@ LOWERINGS: dict[str, Lower] = {
     "stator::set_autocast": refuse_autocast,
 }
 KINDS: dict[str, Lower] = {}  # of the ops that have no entry of their own; `model` fills it
-NUMBER_TYPES: Mapping[str, ir.DataType] = NUMBERS

@@ -14,12 +14,12 @@ from onnxscript import version_converter
 from stator.errors import ExportError
 from stator.export.onnx import lists, numbers, tensors
 from stator.export.onnx.library import lower_torch
-from stator.export.onnx.lowering import KINDS, LOWERINGS, Lowering
+from stator.export.onnx.lowering import KINDS, LOWERINGS, Lowering, kind_of_constant
 from stator.export.onnx.status import Message
 from stator.export.onnx.types import DTYPES, onnx_shape, onnx_type
-from stator.program.ir import Value
+from stator.program.ir import Arg, Value
 from stator.program.program import Program
-from stator.program.types import NumberType, TensorType
+from stator.program.types import NumberType, TensorType, Type
 from stator.torch_private.onnx_library import LIBRARY_OPSET, new_value
 
 STATUS = "status"
@@ -81,7 +81,9 @@ def build(
         outputs.append(lowering.own(lowering.scope.status, outputs, NumberType("int")))
         names.append(STATUS)
     changed = {item.value for item in program.stored} & set(written)
-    graph_inputs += [v for v, item in zip(initializers, program.stored, strict=True) if item.value in changed]
+    graph_inputs += [
+        v for v, item in zip(initializers, program.stored, strict=True) if item.value in changed
+    ]
     taken = {value.name for value in (*graph_inputs, *initializers)}
     for output, name in zip(outputs, names, strict=True):
         output.name = name if name not in taken else f"{name}_"
@@ -93,15 +95,15 @@ def build(
     _name_all(graph)
     pairs = tuple((state, state + NEXT) for state in states)
     _describe(model, lowering, pairs)
-    _convert(model, opset)
+    convert(model, opset)
     _note_errors(model)
     return OnnxModel(model, tuple(lowering.messages.listed), pairs, tuple(lowering.dropped))
 
 
-def _kind(arg: Any) -> Any:
+def _kind(arg: Arg) -> Type:
     if isinstance(arg, Value):
         return arg.type
-    return NumberType(type(arg).__name__) if isinstance(arg, bool | int | float) else NumberType("int")  # type: ignore[arg-type]
+    return NumberType("int") if arg is None else kind_of_constant(arg)
 
 
 def _input(lowering: Lowering, value: Value) -> ir.Value:
@@ -171,9 +173,7 @@ def _name_all(graph: ir.Graph) -> None:
                         value.name += "_"
 
 
-def _describe(
-    model: ir.Model, lowering: Lowering, states: Sequence[tuple[str, str]]
-) -> None:
+def _describe(model: ir.Model, lowering: Lowering, states: Sequence[tuple[str, str]]) -> None:
     messages = [
         {"error": m.error, "text": m.text, "classes": list(m.classes),
          "place": [Path(m.place.file).name, m.place.line, m.place.function] if m.place else None}
@@ -196,13 +196,14 @@ def _note_errors(model: ir.Model) -> None:
         model.metadata_props[ERRORS] = json.dumps(errors)
 
 
-def _convert(model: ir.Model, opset: int) -> None:
+def convert(model: ir.Model, opset: int) -> None:
     """From the opset of torch's library to the one that is wanted."""
     if opset < LIBRARY_OPSET:
-        raise ExportError(f"opset {opset} is older than {LIBRARY_OPSET}, which torch's library needs",
+        raise ExportError(f"opset {opset} is older than {LIBRARY_OPSET}, which torch needs",
                           fix=f"use opset {LIBRARY_OPSET} or later")  # fmt: skip
     if opset > LIBRARY_OPSET:
-        version_converter.convert_version(model, target_version=opset)
+        try:
+            version_converter.convert_version(model, target_version=opset)
+        except ValueError as error:
+            raise ExportError(f"opset {opset} is not known here: {error}") from None
         model.graph.opset_imports[""] = opset
-
-

@@ -36,7 +36,7 @@ def number(to: Lowering, arg: Arg, kind: str) -> ir.Value:
         to.refuse("ONNX has no complex numbers")
     if not isinstance(arg, Value):
         convert = {"int": int, "float": float, "bool": bool}[kind]
-        return to.scope.constant(convert(arg), NUMBERS[kind])  # type: ignore[arg-type]
+        return to.scope.constant(convert(arg), NUMBERS[kind])
     found = to.value(arg)
     if kind == "float" and kind_of_number(arg) == "int" and not is_small(to, arg):
         size = to.scope.emit("Abs", found, dtype=D.INT64, shape=[])
@@ -110,8 +110,9 @@ def floordiv(to: Lowering, op: Op) -> ir.Value:
     kind = result_kind(op)
     if kind == "float":
         return _float_division(to, op)[0]
-    one, other = number(to, op.args[0], kind), divisor(
-        to, op.args[1], kind, "integer division or modulo by zero"
+    one, other = (
+        number(to, op.args[0], kind),
+        divisor(to, op.args[1], kind, "integer division or modulo by zero"),
     )
     if is_small(to, op.args[0]):
         to.small.add(op.results[0])
@@ -224,7 +225,9 @@ def truth(to: Lowering, arg: Arg) -> ir.Value:
     found = number(to, arg, kind)
     if kind == "bool":
         return found
-    return to.scope.boolean("Not", to.scope.boolean("Equal", found, to.scope.constant(0, NUMBERS[kind])))
+    return to.scope.boolean(
+        "Not", to.scope.boolean("Equal", found, to.scope.constant(0, NUMBERS[kind]))
+    )
 
 
 def connect(name: str) -> Rule:
@@ -387,7 +390,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "stator::bitxor": bitwise("Xor", "BitwiseXor"),
         "stator::lshift": shift,
         "stator::rshift": shift,
-        "stator::invert": lambda to, op: scalar(to, "BitwiseNot", "int", number(to, op.args[0], "int")),
+        "stator::invert": lambda to, op: scalar(
+            to, "BitwiseNot", "int", number(to, op.args[0], "int")
+        ),
         "stator::eq": compare("Equal"),
         "stator::ne": compare("Equal", negated=True),
         "stator::lt": compare("Less"),

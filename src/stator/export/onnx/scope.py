@@ -1,4 +1,4 @@
-"""Scope: one graph that is being built."""
+"""GraphScope: one graph that is being built."""
 
 from __future__ import annotations
 
@@ -15,10 +15,17 @@ from stator.torch_private.onnx_library import new_recorder, new_value
 D = ir.DataType
 
 
-class Scope:
+def dtype_in(value: ir.Value) -> ir.DataType:
+    """The element type of a value, which is known."""
+    found = value.dtype
+    assert found is not None
+    return found
+
+
+class GraphScope:
     """A graph: the main one, a side of an `If`, or the body of a `Loop`."""
 
-    def __init__(self, parent: Scope | None = None) -> None:
+    def __init__(self, parent: GraphScope | None = None) -> None:
         self.parent = parent
         self.recorder = new_recorder()
         self.values: dict[Value, Any] = {}
@@ -35,7 +42,7 @@ class Scope:
 
     def find(self, value: Value) -> Any:
         """What stands for `value` here or in a graph around."""
-        scope: Scope | None = self
+        scope: GraphScope | None = self
         while scope is not None:
             if value in scope.values:
                 return scope.values[value]
@@ -79,7 +86,7 @@ class Scope:
         array = np.array(value, dtype=object if dtype is D.STRING else dtype.numpy())
         data = str(array.tolist()).encode() if dtype is D.STRING else array.tobytes()
         key = (dtype, array.shape, data)
-        scope: Scope | None = self
+        scope: GraphScope | None = self
         while scope is not None:
             if key in scope.constants:
                 return scope.constants[key]
@@ -90,7 +97,9 @@ class Scope:
         else:
             tensor = ir.Tensor(array, dtype=dtype)
         result = new_value("", ir.TensorType(dtype), ir.Shape(array.shape))
-        self.nodes.append(ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[result]))
+        self.nodes.append(
+            ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[result])
+        )
         self.constants[key] = result
         return result
 
@@ -102,7 +111,9 @@ class Scope:
         """`value` as another element type; itself if it has it."""
         if value.dtype is dtype:
             return value
-        return self.emit("Cast", value, dtype=dtype, shape=value.shape, attributes={"to": int(dtype)})
+        return self.emit(
+            "Cast", value, dtype=dtype, shape=value.shape, attributes={"to": int(dtype)}
+        )
 
     def boolean(self, op: str, *inputs: ir.Value) -> ir.Value:
         """A scalar comparison or logical op."""

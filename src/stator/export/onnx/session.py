@@ -1,4 +1,4 @@
-"""Running a model in ONNX Runtime: numbers, tensors, lists and strings in and out, and its errors."""
+"""Running a model in ONNX Runtime: its inputs and outputs, and its errors."""
 
 from __future__ import annotations
 
@@ -12,21 +12,28 @@ from typing import Any
 
 import numpy as np
 import onnx
+import onnx_ir as ir
 import onnxruntime as ort
 import torch
 
 from stator.errors import ExportError
-from stator.export.onnx.model import ERRORS, MESSAGES, STATES, STATUS
+from stator.export.onnx.model import ERRORS, MESSAGES, STATES, STATUS, convert
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
 from stator.torch_private.onnx_library import LIBRARY_OPSET
 
 PROVIDERS = ["CPUExecutionProvider"]
+ERRORS_OF_RUNTIME: tuple[type[Exception], ...] = tuple(
+    found
+    for found in vars(ort.capi.onnxruntime_pybind11_state).values()
+    if isinstance(found, type) and issubclass(found, Exception)
+)
+REFUSALS: tuple[type[Exception], ...] = (*ERRORS_OF_RUNTIME, ExportError)
 FAILED_NODE = re.compile(r"Name:'([^']+)'")
 PLACE = re.compile(r"@(.+):(\d+)$")
 
 
 @dataclass(frozen=True)
-class Failure:
+class RunFailure:
     """What a run reports: the name of an exception, its text, and where it was raised."""
 
     error: str
@@ -46,28 +53,32 @@ def options(threads: int | None = None) -> ort.SessionOptions:
 
 @functools.cache
 def newest_opset() -> int:
-    """The newest opset that the installed ONNX Runtime accepts and ONNX knows."""
+    """The newest opset that the installed ONNX Runtime accepts and models can be converted to."""
+    x, y = (onnx.helper.make_tensor_value_info(name, 1, [1]) for name in "xy")
+    graph = onnx.helper.make_graph(
+        [onnx.helper.make_node("Identity", ["x"], ["y"])], "probe", [x], [y]
+    )
+    oldest = onnx.helper.make_opsetid("", LIBRARY_OPSET)
     for number in range(onnx.defs.onnx_opset_version(), LIBRARY_OPSET, -1):
-        empty = onnx.helper.make_graph([], "probe", [], [])
-        proto = onnx.helper.make_model(
-            empty, opset_imports=[onnx.helper.make_opsetid("", number)], ir_version=10
-        )
+        proto = onnx.helper.make_model(graph, opset_imports=[oldest], ir_version=10)
+        model = ir.from_proto(proto)
         try:
-            ort.InferenceSession(proto.SerializeToString(), options())
-        except ort.capi.onnxruntime_pybind11_state.Fail:
+            convert(model, number)
+            ort.InferenceSession(ir.to_proto(model).SerializeToString(), options())
+        except REFUSALS:
             continue
         return number
     return LIBRARY_OPSET
 
 
-class Session:
+class OnnxSession:
     """A model in ONNX Runtime."""
 
     def __init__(self, model: Path | bytes) -> None:
         file = str(model) if isinstance(model, Path) else model
         try:
             self._session = ort.InferenceSession(file, options(), providers=PROVIDERS)
-        except RuntimeError as error:
+        except ERRORS_OF_RUNTIME as error:
             raise ExportError(f"ONNX Runtime refuses the model: {_first(str(error))}") from None
         stored = self._session.get_modelmeta().custom_metadata_map
         self.messages = json.loads(stored.get(MESSAGES, "[]"))
@@ -77,14 +88,12 @@ class Session:
         self.inputs = {item.name for item in given}  # a buffer that changes is both
         self.outputs = [item.name for item in self._session.get_outputs()]
 
-    def run(self, feeds: Mapping[str, Any]) -> list[Any] | Failure:
+    def run(self, feeds: Mapping[str, Any]) -> list[Any] | RunFailure:
         """The outputs in order, without the status; or what the run reports."""
         used = {name: value for name, value in feeds.items() if name in self.inputs}
         try:
             found = self._session.run(None, used)
-        except RuntimeError as error:
-            return self._failed(str(error))
-        except ort.capi.onnxruntime_pybind11_state.InvalidArgument as error:
+        except ERRORS_OF_RUNTIME as error:
             return self._failed(str(error))
         if self.outputs and self.outputs[-1] == STATUS:
             *found, status = found
@@ -92,22 +101,22 @@ class Session:
                 return self._reported(int(status))
         return list(found)
 
-    def _reported(self, status: int) -> Failure:
+    def _reported(self, status: int) -> RunFailure:
         message = self.messages[status - 1]
         place = message["place"]
-        return Failure(
+        return RunFailure(
             message["error"], message["text"], tuple(message["classes"]),
             None if place is None else (place[0], place[1], place[2]),
         )  # fmt: skip
 
-    def _failed(self, text: str) -> Failure:
+    def _failed(self, text: str) -> RunFailure:
         """An error of ONNX Runtime itself, in the words of the node that failed."""
         node = FAILED_NODE.search(text)
         name = node[1] if node else ""
         found = PLACE.search(name)
         place = (found[1], int(found[2]), "") if found else None
         error, _, said = self._errors.get(name, f"RuntimeError: {_first(text)}").partition(": ")
-        return Failure(error, said, (), place)
+        return RunFailure(error, said, (), place)
 
 
 def _first(text: str) -> str:

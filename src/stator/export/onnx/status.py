@@ -1,5 +1,6 @@
-"""Errors as data: ONNX has no exceptions, so a run gives a status, and the model's metadata says
-what each number means. 0 is no error.
+"""Errors as data: a run gives a status, and the metadata of the model has a message for each.
+
+ONNX has no exceptions. 0 is no error.
 
 The first error of a run counts. Loops end when there is one; other nodes still run, on values that
 no one reads.
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 
 import onnx_ir as ir
 
-from stator.export.onnx.scope import D, Scope
+from stator.export.onnx.scope import D, GraphScope
 from stator.location import Location
 
 
@@ -38,12 +39,12 @@ class Messages:
         return self.listed.index(message) + 1
 
 
-def report(scope: Scope, number: int) -> None:
+def report(scope: GraphScope, number: int) -> None:
     """From here on the status is `number`, unless an error came before."""
     join(scope, scope.int64(number))
 
 
-def check(scope: Scope, holds: ir.Value, number: int) -> None:
+def check(scope: GraphScope, holds: ir.Value, number: int) -> None:
     """The status is `number` if the scalar `holds` is false, unless an error came before."""
     failed = scope.emit(
         "Where", holds, scope.int64(0), scope.int64(number), dtype=D.INT64, shape=[]
@@ -51,7 +52,7 @@ def check(scope: Scope, holds: ir.Value, number: int) -> None:
     join(scope, failed)
 
 
-def join(scope: Scope, new: ir.Value) -> None:
+def join(scope: GraphScope, new: ir.Value) -> None:
     """The status so far, or `new` if that is 0."""
     if scope.status is None:
         scope.status = new
@@ -60,7 +61,7 @@ def join(scope: Scope, new: ir.Value) -> None:
     scope.status = scope.emit("Where", fine, new, scope.status, dtype=D.INT64, shape=[])
 
 
-def is_fine(scope: Scope) -> ir.Value:
+def is_fine(scope: GraphScope) -> ir.Value:
     """Whether there was no error so far."""
     assert scope.status is not None
     return scope.boolean("Equal", scope.status, scope.int64(0))

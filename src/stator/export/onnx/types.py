@@ -51,7 +51,7 @@ def onnx_type(kind: Type, at: Location | None = None) -> ir.TypeProtocol:
     if isinstance(kind, ListType):
         if isinstance(present(kind.element), ListType):
             raise ExportError("ONNX has no lists of lists", at=at,
-                              fix="keep one list, and the lengths of its parts in another")  # fmt: skip
+                              fix="keep one list, and the lengths of its parts")  # fmt: skip
         return ir.SequenceType(ir.TensorType(element_type(kind.element, at)))
     return ir.TensorType(element_type(kind, at))
 

@@ -1,0 +1,211 @@
+"""Ops of torch that pick, place, join and sort parts of tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import onnx_ir as ir
+
+from stator.export.onnx.library import (
+    call,
+    rank,
+)
+from stator.export.onnx.lists import raises
+from stator.export.onnx.lowering import Lowering
+from stator.export.onnx.numbers import number
+from stator.export.onnx.operands import (
+    argument,
+    dimension,
+    dtype_of_result,
+    scalar_of,
+    shape_of,
+    tensor_type,
+)
+from stator.export.onnx.scope import D, dtype_in
+from stator.export.onnx.types import onnx_type, present
+from stator.program.ir import Op, Value
+from stator.program.registry import resolve
+from stator.program.types import ListType, TensorType
+from stator.torch_private.onnx_library import function_of, new_value
+
+Rule = Callable[[Lowering, Op], Any]
+
+
+def select_scatter(to: Lowering, op: Op) -> ir.Value:
+    """A tensor with one slice of it replaced."""
+    dim, index = dimension(to, op), argument(op, "index")
+    scope, dtype = to.scope, dtype_of_result(to, op)
+    source = scope.cast(to.value(op.args[1]), dtype)
+    source = scope.emit("Unsqueeze", source, scope.int64([dim]), dtype=dtype)
+    sizes = scope.emit("Shape", source, dtype=D.INT64)
+    place = scope.emit("Expand", number(to, index, "int"), sizes, dtype=D.INT64)
+    found = scope.emit("ScatterElements", to.value(op.args[0]), place, source, dtype=dtype,
+                       attributes={"axis": dim})  # fmt: skip
+    return raises(found, "IndexError", "select(): index out of range")
+
+
+def slice_scatter(to: Lowering, op: Op) -> ir.Value:
+    """A tensor with some slices of it replaced."""
+    dim, scope, dtype = dimension(to, op), to.scope, dtype_of_result(to, op)
+    ends = (("start", 0), ("end", 2**63 - 1))
+    bounds = [
+        scope.emit("Reshape", number(to, 0 if arg is None and name == "start" else arg, "int"),
+                   scope.int64([1]), dtype=D.INT64, shape=[1])
+        for name, default in ends
+        for arg in (argument(op, name, default),)
+    ]  # fmt: skip
+    step = argument(op, "step", 1)
+    count = scope.emit(
+        "Gather", shape_of(to, op.args[0]), scope.int64(dim), dtype=D.INT64, shape=[]
+    )
+    places = scope.emit("Range", scope.int64(0), count, scope.int64(1), dtype=D.INT64)
+    places = scope.emit("Slice", places, *bounds, scope.int64([0]),
+                        scope.int64([int(step)]), dtype=D.INT64)  # type: ignore[arg-type]  # fmt: skip
+    source = scope.cast(to.value(op.args[1]), dtype)
+    after = [1] * (rank(op.args[0]) - dim - 1)
+    column = scope.emit("Reshape", places, scope.int64([-1, *after]), dtype=D.INT64)
+    places = scope.emit("Expand", column, scope.emit("Shape", source, dtype=D.INT64), dtype=D.INT64)
+    return scope.emit("ScatterElements", to.value(op.args[0]), places, source, dtype=dtype,
+                      attributes={"axis": dim})  # fmt: skip
+
+
+def indexed(to: Lowering, op: Op) -> None:
+    """A lookup by indices that must not be negative: ONNX would count from the end."""
+    name = "indices" if op.name == "aten::embedding" else "index"
+    indices = argument(op, name)
+    found = to.value(indices)
+    kind = tensor_type(indices)
+    if 0 not in kind.shape:
+        least = found
+        if kind.shape:
+            flags = to.scope.cast(
+                to.scope.emit("Less", found, to.scope.constant(0, dtype_in(found)), dtype=D.BOOL),
+                D.INT64,
+            )
+            some = to.scope.emit("ReduceSum", flags, dtype=D.INT64, shape=[],
+                                 attributes={"keepdims": 0})  # fmt: skip
+            fine = to.scope.boolean("Equal", some, to.scope.int64(0))
+        else:
+            fine = to.scope.boolean("GreaterOrEqual", least, to.scope.constant(0, dtype_in(found)))
+        to.check(fine, "IndexError", "index out of range in self")
+    function = function_of(resolve(op.name))
+    if function is None:
+        to.refuse(f"{op.name} has no counterpart in torch's function library for ONNX")
+    start = len(to.scope.nodes)
+    call(to, op, function)
+    for node in to.scope.nodes[start:]:
+        if node.op_type.startswith("Gather"):
+            node.metadata_props["stator.error"] = "IndexError: index out of range in self"
+
+
+def picked(to: Lowering, op: Op) -> ir.Value:
+    """`select`: one slice, by an index that may count from the end."""
+    dim = dimension(to, op)
+    index = number(to, argument(op, "index"), "int")
+    found = to.scope.emit("Gather", to.value(op.args[0]), index, dtype=dtype_of_result(to, op),
+                          attributes={"axis": dim})  # fmt: skip
+    return raises(found, "IndexError", "select(): index out of range")
+
+
+def argsort(to: Lowering, op: Op) -> ir.Value:
+    """The positions that sort a tensor; equal elements keep their order."""
+    found, dim = to.value(op.args[0]), argument(op, "dim", -1)
+    assert isinstance(dim, int)
+    if not rank(op.args[0]):
+        return to.scope.int64(0)
+    axis = dim % rank(op.args[0])
+    if found.dtype is D.BOOL:
+        found = to.scope.cast(found, D.INT64)
+    sizes = shape_of(to, op.args[0])
+    count = to.scope.emit("Gather", sizes, to.scope.int64([axis]), dtype=D.INT64, shape=[1])
+    values, places = (
+        new_value("", ir.TensorType(dtype_in(found)), None),
+        new_value("", ir.TensorType(D.INT64), None),
+    )
+    largest = int(bool(argument(op, "descending", False)))
+    to.scope.node("TopK", [found, count], [values, places],
+                  {"axis": axis, "largest": largest, "sorted": 1})  # fmt: skip
+    return places
+
+
+def unique(to: Lowering, op: Op) -> None:
+    """The sorted distinct elements, and what was asked for beside them."""
+    found = to.value(op.args[0])
+    flat = to.scope.emit("Reshape", found, to.scope.int64([-1]), dtype=found.dtype)
+    kinds = [dtype_in(found), D.INT64, D.INT64, D.INT64]
+    outputs = [new_value("", ir.TensorType(kind), ir.Shape([None])) for kind in kinds]
+    to.scope.node("Unique", [flat], outputs, {"sorted": 1})
+    inverse = to.scope.emit("Reshape", outputs[2], shape_of(to, op.args[0]), dtype=D.INT64)
+    for value, given in zip(op.results, (outputs[0], inverse, outputs[3]), strict=False):
+        to.bind(value, given)
+
+
+def index_add(to: Lowering, op: Op) -> ir.Value:
+    """Slices added at indices."""
+    dim, scope, dtype = dimension(to, op), to.scope, dtype_of_result(to, op)
+    source = scope.cast(to.value(argument(op, "source")), dtype)
+    alpha = argument(op, "alpha", 1)
+    if alpha != 1:
+        source = scope.emit("Mul", source, scalar_of(to, alpha, dtype), dtype=dtype)
+    index = scope.cast(to.value(argument(op, "index")), D.INT64)
+    after = [1] * (rank(op.args[0]) - dim - 1)
+    column = scope.emit("Reshape", index, scope.int64([-1, *after]), dtype=D.INT64)
+    places = scope.emit("Expand", column, scope.emit("Shape", source, dtype=D.INT64), dtype=D.INT64)
+    return scope.emit("ScatterElements", to.value(op.args[0]), places, source, dtype=dtype,
+                      attributes={"axis": dim, "reduction": "add"})  # fmt: skip
+
+
+def split_up(to: Lowering, op: Op) -> None:
+    """`split` and `unbind`: as a list, if the number of parts is not known."""
+    result = op.results[0]
+    if not isinstance(present(result.type), ListType):
+        function = function_of(resolve(op.name))
+        assert function is not None
+        call(to, op, function)
+        return
+    dim, found, scope = dimension(to, op), to.value(op.args[0]), to.scope
+    kind = onnx_type(result.type, to.place)
+    sizes = shape_of(to, op.args[0])
+    count = scope.emit("Gather", sizes, scope.int64(dim), dtype=D.INT64, shape=[])
+    is_empty = scope.boolean("Equal", count, scope.int64(0))
+    is_split = op.name == "aten::split.Tensor"
+    to.inner()
+    if is_split:  # one part without elements
+        part = to.scope.emit("SequenceConstruct", found, kind=kind)
+    else:
+        part = to.absent(result.type)
+    empty = to.graph("empty", [part])
+    to.inner()
+    length = [number(to, argument(op, "split_size"), "int")] if is_split else []
+    attributes = {"axis": dim} if is_split else {"axis": dim, "keepdims": 0}
+    parts = to.scope.emit("SplitToSequence", found, *length, kind=kind, attributes=attributes)
+    other = to.graph("parts", [parts])
+    made = new_value("", kind, None)
+    scope.node("If", [is_empty], [made], {"then_branch": empty, "else_branch": other})
+    to.bind(result, made)
+
+
+def joined(to: Lowering, op: Op) -> Any:
+    """`cat` and `stack`, of tensors or of a list."""
+    tensors, dim = op.args[0], argument(op, "dim", 0)
+    is_stack = op.name == "aten::stack"
+    result = op.results[0].type
+    assert isinstance(result, TensorType)
+    assert isinstance(dim, int)
+    dtype = dtype_of_result(to, op)
+    axis = dim % len(result.shape)
+    if isinstance(tensors, Value):
+        found = to.scope.emit("ConcatFromSequence", to.value(tensors), dtype=dtype,
+                              attributes={"axis": axis, "new_axis": int(is_stack)})  # fmt: skip
+        return raises(found, "RuntimeError", "expected a non-empty list of tensors that fit")
+    assert isinstance(tensors, tuple)
+    parts = []
+    for one in tensors:
+        if len(tensor_type(one).shape) != len(result.shape) - is_stack:
+            continue  # torch leaves out empty vectors
+        part = to.scope.cast(to.value(one), dtype)
+        if is_stack:
+            part = to.scope.emit("Unsqueeze", part, to.scope.int64([axis]), dtype=dtype)
+        parts.append(part)
+    return to.scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": axis})
