@@ -12,9 +12,9 @@ import torch
 
 from stator.api.onnx_layer import OnnxMethod
 from stator.errors import ExportError
-from stator.execute.backend import Raised, RunOptions
+from stator.execute.backend import RaisedError, RunOptions
 from stator.execute.interpreter import INTERPRETER
-from stator.execute.observing import Seen, Stopped
+from stator.execute.observing import RunStop, Seen
 from stator.export.onnx.model import OnnxModel
 from stator.export.onnx.session import OnnxSession, RunFailure
 from stator.export.saved_model import SavedModel
@@ -68,7 +68,7 @@ class _Budget:
         del op, values
         self.left -= 1
         if self.left < 0:
-            raise Stopped(TimeoutError("the run takes too long"))
+            raise RunStop(TimeoutError("the run takes too long"))
 
     def enter(self, block: Block, values: Seen) -> None:
         """Nothing to do."""
@@ -101,7 +101,7 @@ def checked_runs(
     for inputs in _draws(program):  # the state goes on from one to the next
         try:
             wanted = _reference(program, [_copied(leaf) for leaf in inputs], stored)
-        except Stopped:
+        except RunStop:
             endless += 1
             continue
         found = OnnxMethod(session, program, state).run([_copied(leaf) for leaf in inputs])
@@ -109,10 +109,10 @@ def checked_runs(
         if is_recursion:
             endless += 1
             continue
-        if isinstance(wanted, Raised) or isinstance(found, RunFailure):
+        if isinstance(wanted, RaisedError) or isinstance(found, RunFailure):
             for name, tensor in state.items():
                 tensor.copy_(stored[name])
-            if not (isinstance(wanted, Raised) and isinstance(found, RunFailure)):
+            if not (isinstance(wanted, RaisedError) and isinstance(found, RunFailure)):
                 _differ(file, f"one of them raises: {_said(wanted)}, and {_said(found)}")
             runs, raised = runs + 1, raised + 1
             continue
@@ -134,7 +134,7 @@ def _differ(file: Path, how: str) -> None:
 
 
 def _said(outcome: object) -> str:
-    if isinstance(outcome, Raised):
+    if isinstance(outcome, RaisedError):
         return f"the program raises {outcome.class_name}{outcome.args!r}"
     if isinstance(outcome, RunFailure):
         return f"ONNX Runtime reports {outcome.error}: {outcome.text}"
@@ -143,7 +143,7 @@ def _said(outcome: object) -> str:
 
 def _reference(
     program: Program, inputs: Sequence[Any], stored: Mapping[str, torch.Tensor]
-) -> tuple[object, ...] | Raised:
+) -> tuple[object, ...] | RaisedError:
     options = RunOptions(observer=_Budget(), gradients=False)
     with torch.no_grad():
         return INTERPRETER.prepare(program, options).bind(stored)(inputs)

@@ -12,7 +12,7 @@ import torch
 
 from stator.errors import DemandViolated, FormatError, IntegerOverflow, SpecMismatch
 from stator.execute.arguments import flatten_inputs
-from stator.execute.backend import Raised
+from stator.execute.backend import RaisedError
 from stator.execute.structure import unflatten
 from stator.export.files import Paths
 from stator.export.methods import Method, mode_name
@@ -100,7 +100,7 @@ def exception(failure: RunFailure) -> Exception:
         return DemandViolated(failure.text, at=place)
     args = (failure.text,) if failure.text else ()
     notes = (f"  in the program at {place}",) if place else ()
-    return Raised(failure.error, args, failure.classes, place=place, notes=notes).exception()
+    return RaisedError(failure.error, args, failure.classes, place=place, notes=notes).exception()
 
 
 class OnnxLayer:
