@@ -14,7 +14,7 @@ from stator.api.onnx_checking import OnnxReport, checked_runs
 from stator.api.onnx_layer import onnx_file, program_name
 from stator.export.files import Paths, temporary
 from stator.export.methods import Method
-from stator.export.onnx.model import OnnxModel, StoredTensor, attach, build
+from stator.export.onnx.model import OnnxModel, WeightSpan, attach, build
 from stator.export.onnx.session import OnnxSession, newest_opset
 from stator.export.saved_model import read_model
 from stator.export.tensor_file import keys_of, spans_in
@@ -61,7 +61,7 @@ def write_onnx(
     weights = Paths.of(path).weights
     spans, keys = spans_in(weights), keys_of(saved.tensors)
     stored = {
-        name: StoredTensor(spans[key].start, spans[key].stop - spans[key].start)
+        name: WeightSpan(spans[key].start, spans[key].stop - spans[key].start)
         for name, key in keys.items()
         if key in spans
     }

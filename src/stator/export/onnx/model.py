@@ -39,7 +39,7 @@ KINDS.update(
 
 
 @dataclass(frozen=True)
-class StoredTensor:
+class WeightSpan:
     """Where the data of a stored tensor is in the weights file beside the model."""
 
     offset: int
@@ -133,7 +133,7 @@ def _described(value: ir.Value, file: str, offset: int, length: int, folder: str
 
 
 def attach(
-    model: ir.Model, weights: Path, stored: Mapping[str, StoredTensor], *, embed: bool
+    model: ir.Model, weights: Path, stored: Mapping[str, WeightSpan], *, embed: bool
 ) -> None:
     """The weights of `model` are in the file `weights`; `embed` puts their bytes inside."""
     for name, value in model.graph.initializers.items():
