@@ -8,13 +8,14 @@ SECONDS ?= 600
 FILES ?= 100000
 SEED ?= 0
 
-.PHONY: help native demo test check bench corpus docs fuzz clean
+.PHONY: help native wheel demo test check bench corpus docs fuzz clean
 
 help:
 	@echo "make demo     the story of Stator in under a minute"
 	@echo "make test     everything CI runs: format, lint, types, all tests, two hash seeds"
 	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
 	@echo "make native   the native runtime and stator-run, for the torch and the Python of .venv"
+	@echo "make wheel    a wheel with the native runtime in it, for that torch and that Python, in dist/"
 	@echo "make bench    capture, calls, loading and looking inside, next to torch's own tools and safetensors"
 	@echo "make corpus [ARGS='--groups if_else']   score Stator on the conformance programs of conformance/"
 	@echo "make docs     the documentation site, into build/site; warnings are errors"
@@ -30,7 +31,11 @@ native: $(INSTALLED)
 	scripts/native
 
 demo: $(INSTALLED)
+	scripts/native
 	$(BIN)/python -m demo
+
+wheel: $(INSTALLED)
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir dist .
 
 test: $(INSTALLED)
 	scripts/browser

@@ -27,6 +27,7 @@ import stator
 from demo import predict
 from demo.models import Classifier, PatientClassifier
 from demo.training import SEED, Digits, Run, accuracy, train
+from demo.without_python import TOOLS, call_times, run_by_command
 from stator import InputSpec, StaticFunction
 
 SPEC = [InputSpec([None, 64], "float32", "x")]
@@ -52,6 +53,14 @@ class Reloaded:
     losses: list[float]
     seconds: float
     size: int
+
+
+@dataclass(frozen=True)
+class Calls:
+    """What a call for one digit takes with each tool, in microseconds."""
+
+    times: dict[str, float]
+    process: float | None  # seconds of a process of `stator-run`, if that is built
 
 
 def require(equal: bool, claim: str, console: Console) -> None:
@@ -130,25 +139,40 @@ def save_and_use_elsewhere(
     return Reloaded(losses, seconds, size)
 
 
+def use_without_python(chapter: Chapter, digits: Digits, folder: Path, console: Console) -> Calls:
+    """Run the saved model by `stator-run`, compare, and time a call with each tool."""
+    models = {"eager": chapter.eager_model, "Stator": chapter.static_model}
+    times = call_times(models, digits.test_x[:1])
+    done = run_by_command(folder, chapter.name, digits.test_x)
+    if done is None:
+        console.print("[yellow]the native runtime is not built: `make native`")
+        return Calls(times, None)
+    with torch.no_grad():
+        here = predict.logits_of(chapter.eager_model(digits.test_x))
+    claim = f"{chapter.name}: {len(here)} equal predictions by stator-run, without Python"
+    require(torch.equal(here, done.logits), claim, console)
+    return Calls({**times, "stator-run": done.microseconds}, done.seconds)
+
+
 def run_elsewhere(folder: Path, name: str) -> str:
     """What a new Python prints that is given the saved files and nothing else."""
     command = [sys.executable, str(Path(predict.__file__)), str(folder), name]
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def closing_table(told: list[tuple[Chapter, Reloaded]]) -> Table:
+def closing_table(told: list[tuple[Chapter, Reloaded, Calls]]) -> Table:
     """Times, losses and equalities, a column for each model."""
     table = Table(title="eager PyTorch and its static program", title_style="bold")
     table.add_column()
-    for chapter, _ in told:
+    for chapter, _, _ in told:
         table.add_column(chapter.name, justify="right")
-    columns = [closing_facts(chapter, reloaded) for chapter, reloaded in told]
+    columns = [closing_facts(*one) for one in told]
     for title in columns[0]:
         table.add_row(title, *(column[title] for column in columns))
     return table
 
 
-def closing_facts(chapter: Chapter, reloaded: Reloaded) -> dict[str, str]:
+def closing_facts(chapter: Chapter, reloaded: Reloaded, calls: Calls) -> dict[str, str]:
     """One column of the closing table; each `yes` was required on the way here."""
     eager, static, tuned = chapter.eager, chapter.static, reloaded.losses
     return {
@@ -164,7 +188,21 @@ def closing_facts(chapter: Chapter, reloaded: Reloaded) -> dict[str, str]:
         "predictions equal after reload": "[green]yes[/]",
         "loss in fine-tuning it there": f"{tuned[0]:.4f} → {tuned[-1]:.4f}",
         "the new process, import to exit": f"{reloaded.seconds:.1f} s",
+        "the same by stator-run, start to exit": _seconds(calls.process),
+        **{f"a call for one digit, {tool}": _speed(calls.times, tool) for tool in TOOLS},
     }
+
+
+def _seconds(taken: float | None) -> str:
+    return "not built" if taken is None else f"{taken:.1f} s"
+
+
+def _speed(times: dict[str, float], tool: str) -> str:
+    """`35 µs (2.1x)`, next to eager."""
+    if tool not in times:
+        return "cannot"
+    ratio = f" ({times['eager'] / times[tool]:.1f}x)" if tool != "eager" else ""
+    return f"{times[tool]:.0f} µs{ratio}"
 
 
 def main() -> None:
@@ -183,11 +221,13 @@ def main() -> None:
     show_inside(patient, console)
 
     console.print(Rule("4. saved, and used in a new process"))
-    with tempfile.TemporaryDirectory() as folder:
-        told = [
-            (chapter, save_and_use_elsewhere(chapter, digits, Path(folder), console))
-            for chapter in (plain, patient)
-        ]
+    chapters = (plain, patient)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        reloaded = [save_and_use_elsewhere(one, digits, folder, console) for one in chapters]
+        console.print(Rule("5. where Python ends"))
+        calls = [use_without_python(one, digits, folder, console) for one in chapters]
+    told = list(zip(chapters, reloaded, calls, strict=True))
 
     console.print(Rule())
     console.print(closing_table(told))

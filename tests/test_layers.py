@@ -11,13 +11,14 @@ GROUND = {
     "debugger", "errors", "frames", "location", "locks", "logs", "notebook", "recursion_limit",
     "signals",
 }  # fmt: skip
-TORCH = {"torch_private"}  # its private API
+TORCH = {"torch_private", "extension"}  # its private API; what is built for it
 ROOMS = {"state", "containers", "library", "staging"}
 STAGES = ROOMS | {
     "source", "rewrite", "capture", "values", "program", "optimize", "execute", "export",
 }  # fmt: skip
 MAY_IMPORT = {
     "torch_private": set(),
+    "extension": set(),
     "location": set(),
     "locks": set(),
     "logs": set(),
@@ -50,10 +51,10 @@ MAY_IMPORT = {
     | GROUND,
     "debug": TORCH | STAGES | {"static"} | GROUND,
     "api": TORCH | STAGES | {"static", "debug"} | GROUND,
-    "native": {"execute", "export", "program"} | GROUND,
+    "native": TORCH | {"execute", "export", "program"} | GROUND,
     "testing": {"api", "debug"} | GROUND,
     "public": STAGES | {"static", "debug", "api", "testing", "native"} | GROUND,
-    "cli": STAGES | {"static", "debug", "api", "public"} | GROUND,
+    "cli": TORCH | STAGES | {"static", "debug", "api", "public", "native"} | GROUND,
     "__main__": {"cli"},
     # to know their types: see there
     "__init__": {"public", "requirements", "debug", "errors", "static", "testing"},

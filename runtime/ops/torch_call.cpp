@@ -6,6 +6,7 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 
 #include "ops/handlers.h"
+#include "ops/overflow.h"
 
 namespace stator {
 namespace {
@@ -71,6 +72,14 @@ void spread(const Value& list, const Step& step, Frame& frame) {
   for (std::size_t k = 0; k < items.size(); ++k) frame[step.results[k]] = Value(items[k]);
 }
 
+/// A result of torch as a value of the program: an unsigned integer is one of 64 bits with a sign.
+Value to_result(Value value) {
+  if (!value.isUnsigned()) return value;
+  const std::uint64_t number = value.toUInt();
+  if (number > static_cast<std::uint64_t>(INT64_MAX)) too_large(static_cast<Wide>(number));
+  return static_cast<std::int64_t>(number);
+}
+
 }  // namespace
 
 at::Tensor wrapped_number(const Value& number) {
@@ -125,7 +134,7 @@ void run_torch(const Step& step, Frame& frame) {
     spread(stack.back(), step, frame);
   } else {
     for (std::size_t k = 0; k < step.results.size(); ++k)
-      frame[step.results[k]] = std::move(stack[k]);
+      frame[step.results[k]] = to_result(std::move(stack[k]));
   }
   stack.clear();
 }

@@ -89,6 +89,11 @@ bool is_other_layout(const Arg& arg) {
          arg.constant.value.toInt() != static_cast<std::int64_t>(at::kStrided);
 }
 
+bool is_tensor_or_absent(const Type& type) {
+  const Type& inner = type.kind == Type::Kind::kOptional ? type.element.at(0) : type;
+  return inner.kind == Type::Kind::kTensor;
+}
+
 c10::OperatorHandle find_op(const Op& op) {
   const std::size_t dot = op.name.find('.');
   const std::string overload = dot == std::string::npos ? "" : op.name.substr(dot + 1);
@@ -125,9 +130,13 @@ TorchArgument Planner::torch_argument(const Arg& arg, const c10::Argument& expec
   TorchArgument made;
   made.coercion = coercion_of(type, op);
   made.repeat = expected.N().value_or(1);
+  const bool may_be_absent = expected.type()->kind() == TypeKind::OptionalType;
   std::vector<Step> none;
   if (arg.kind == Arg::Kind::kValue) {
     made.operand = operand(arg.value);
+    const Type& given = plan_.program.values[arg.value].type;
+    if (may_be_absent && made.coercion == Coercion::kTensor && is_tensor_or_absent(given))
+      made.coercion = Coercion::kNone;  // None is not the same as an undefined tensor
     return made;
   }
   const auto has_values = [](const Arg& list) {
@@ -145,6 +154,10 @@ TorchArgument Planner::torch_argument(const Arg& arg, const c10::Argument& expec
     return made;
   }
   const Operand plain = operand(arg, none);
+  if (may_be_absent && plan_.constants[plain.index].isNone()) {
+    made.operand = plain;
+    return made;
+  }
   made.operand = constant(coerced(plan_.constants[plain.index], made.coercion, made.repeat));
   return made;
 }

@@ -627,11 +627,12 @@ def seeded(model, x):
 
 
 @pytest.mark.filterwarnings("ignore:The .grad attribute:UserWarning")  # of a non-leaf
-@pytest.mark.parametrize("by_memory", [True, False], ids=["by_memory", "by_torch"])
+@pytest.mark.parametrize("extended", [True, False], ids=["extension", "plain"])
 @pytest.mark.parametrize("step", MODULE_STEPS.values(), ids=MODULE_STEPS.keys())
-def test_a_change_to_a_model_is_seen(step, by_memory, monkeypatch):
-    if not by_memory:
-        monkeypatch.setattr("stator.state.snapshot.can_check_by_memory", lambda: False)
+def test_a_change_to_a_model_is_seen(step, extended, monkeypatch):
+    if not extended:
+        monkeypatch.setattr("stator.state.snapshot.extension", lambda: None)
+        monkeypatch.setattr("stator.api.entries.extension", lambda: None)
     torch.manual_seed(1)
     model, x = Stack(), torch.randn(4, 3)
     static = stator.to_static(Stack())

@@ -13,7 +13,7 @@ import torch
 
 import stator
 from stator.errors import FormatError
-from stator.native.library import command
+from stator.extension import command
 from tests.export.crafted import Call, craft, real, value, weight
 from tests.export.hostile_cases import CASES, Case
 

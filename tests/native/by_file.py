@@ -29,7 +29,7 @@ from stator.execute.backend import RaisedError
 from stator.execute.interpreter import INTERPRETER
 from stator.export.encoding import encode_constant
 from stator.export.saved_model import SavedModel, read_model
-from stator.native.library import command
+from stator.extension import command
 from stator.program.program import Program
 
 SEED = 1

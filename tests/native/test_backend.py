@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import signal
 import threading
 import time
+import weakref
 
 import pytest
 import torch
 
 import stator
-from stator.native.library import extension
+from stator.extension import extension
+from stator.native.backend import native
 
 pytestmark = pytest.mark.skipif(extension() is None, reason="the native runtime is not built")
 
@@ -155,6 +158,69 @@ def test_floats_are_rounded_as_python_does():
     values = (1234.5, 15.0, 25.0, 250.0, 149.99999, 1e22, 0.15, 2.675, -55.0, 5.0, 500.0, 999.5)
     interpreted, native = both(rounded, *[(torch.tensor(v, dtype=torch.float64),) for v in values])
     assert interpreted == native
+
+
+def test_a_stored_tensor_that_is_swapped_is_the_new_one():
+    static = stator.to_static(torch.nn.Linear(2, 2), backend="native")
+    x = torch.ones(1, 2)
+    static(x)
+    program = static.forward.program
+    stored = {item.name: torch.ones(2, 2) for item in program.stored if "weight" in item.name}
+    stored |= {item.name: torch.zeros(2) for item in program.stored if "bias" in item.name}
+    run = native().prepare(program).bind(stored)
+    assert torch.equal(run([x])[0], torch.full((1, 2), 2.0))
+    weight = next(tensor for tensor in stored.values() if tensor.dim() == 2)
+    torch._C._swap_tensor_impl(weight, torch.full((2, 2), 3.0))  # `swap_tensors` would refuse
+    assert torch.equal(run([x])[0], torch.full((1, 2), 6.0))
+
+
+def descend(x, depth):
+    if x.sum() > depth:
+        return descend(x - 1, depth) + 1
+    return x
+
+
+def test_functions_that_call_themselves():
+    calls = [(torch.tensor([float(k)]), 0) for k in (0, 3, 150, 900)]
+    interpreted, native_answers = both(descend, *calls)
+    assert interpreted == native_answers
+
+
+def test_absent_tensors_and_unsigned_elements():
+    def attend(q, n):
+        return torch.nn.functional.scaled_dot_product_attention(q, q, q, None, 0.0), int(n) // 2
+
+    calls = [(torch.randn(1, 2, 3, 4), torch.tensor(n, dtype=torch.uint64)) for n in (8, 2**63)]
+    interpreted, native_answers = both(attend, *calls)
+    assert interpreted == native_answers
+
+
+def test_an_entry_gives_what_the_long_way_gives():
+    def several(x, y):
+        return x + y, [x - y], {"product": x * y}
+
+    def plain(x, y):
+        return x + y, x - y
+
+    for function in (several, plain, lambda x, y: [x, y], lambda x, y: y):
+        static = stator.to_static(function, backend="native")
+        x, y = torch.ones(2), torch.full((2,), 3.0)
+        wanted = function(x, y)
+        for _ in range(3):
+            assert repr(static(x, y)) == repr(wanted)
+        assert repr(static(x, x)) == repr(function(x, x))  # one tensor twice
+        assert repr(static(x.double(), y)) == repr(function(x.double(), y))
+    assert static(x, y) is y
+
+
+def test_a_static_function_that_is_dropped_is_collected():
+    layer = stator.to_static(torch.nn.Linear(2, 2), backend="native")
+    for _ in range(3):
+        layer(torch.ones(1, 2))
+    gone = weakref.ref(layer)
+    del layer
+    gc.collect()
+    assert gone() is None
 
 
 def endless(x):

@@ -12,7 +12,7 @@ import pytest
 import torch
 
 import stator
-from stator.native.library import build_folder, command
+from stator.extension import build_folder, command
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

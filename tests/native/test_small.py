@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import stator
-from stator.native.library import extension
+from stator.extension import extension
 from tests.native.by_file import same
 
 pytestmark = pytest.mark.skipif(extension() is None, reason="the native runtime is not built")

@@ -13,7 +13,7 @@ from safetensors.torch import load_file, save_file
 
 import stator
 from stator import InputSpec
-from stator.native.library import command
+from stator.extension import command
 
 pytestmark = pytest.mark.skipif(command() is None, reason="the native runtime is not built")
 

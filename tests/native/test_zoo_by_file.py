@@ -6,7 +6,7 @@ import pytest
 
 import stator
 from stator import StatorError
-from stator.native.library import command
+from stator.extension import command
 from tests.native.by_file import Batch
 from tests.zoo.harness import groups, spec_of
 from tests.zoo.whole import PROGRAMS

@@ -1,32 +1,39 @@
 """Snapshots: no change is seen at once, a change is never missed."""
 
 import collections
+import functools
+import gc
 import types
+import weakref
 
 import pytest
 import torch
 
 from stator.capture.provenance import Provenance
+from stator.extension import extension
 from stator.state.guards import Guards
-from stator.state.native_checks import (
-    DictVersions,
-    modes_check,
-    tensors_check,
-    versions_check,
-)
 from stator.state.reads import ReadLog
 from stator.state.snapshot import class_dicts
 
+NATIVE = extension()
+needs_extension = pytest.mark.skipif(NATIVE is None, reason="the extension is not built")
 
-def test_versions_tell_the_dicts_that_were_written():
+
+def snapshot_of(dicts=(), owners=(), functions=(), tensors=(), again=()):
+    return NATIVE.snapshot(dicts, owners, functions, tensors, again)
+
+
+@needs_extension
+def test_a_snapshot_tells_the_dicts_that_were_written():
     dicts = [{"a": 1}, {"b": 2}, {"c": 3}]
-    versions, are_unchanged = DictVersions(dicts), versions_check(dicts)
-    assert are_unchanged()
+    snapshot = snapshot_of(dicts)
+    assert snapshot.is_valid()
     dicts[1]["b"] = 5
-    assert not are_unchanged()
-    assert versions.written() == [{"b": 5}]
+    assert not snapshot.is_valid()
+    assert snapshot.written() == [{"b": 5}]
 
 
+@needs_extension
 @pytest.mark.parametrize(
     "write",
     [
@@ -36,16 +43,47 @@ def test_versions_tell_the_dicts_that_were_written():
         lambda d: d.clear(),
         lambda d: d.__ior__({"a": 7}),
         lambda d: d.popitem(),
+        lambda d: d.__delitem__("a"),
     ],
 )
 @pytest.mark.parametrize("kind", [dict, collections.OrderedDict])
 def test_every_way_to_write_a_dict_is_seen(kind, write):
     one = kind(a=1)
-    are_unchanged = versions_check([one])
+    first, second = snapshot_of([one]), snapshot_of([one])
     write(one)
-    assert not are_unchanged()
+    assert not first.is_valid()
+    assert not second.is_valid()
+    assert snapshot_of([one]).is_valid()
 
 
+@needs_extension
+def test_an_attribute_of_an_object_is_in_its_dict():
+    class Plain:
+        def __init__(self):
+            self.k = 1
+
+    def write(obj, value):  # often enough for the interpreter to specialize it
+        obj.k = value
+
+    objects = [Plain() for _ in range(100)]
+    for one in objects:
+        write(one, 2)
+    snapshots = [snapshot_of([vars(one)]) for one in objects]
+    for one, snapshot in zip(objects, snapshots, strict=True):
+        assert snapshot.is_valid()
+        write(one, 3)
+        assert not snapshot.is_valid()
+
+
+@needs_extension
+def test_a_write_to_an_empty_dict_is_seen():
+    empty = {}
+    snapshot = snapshot_of([empty])
+    empty["a"] = 1
+    assert not snapshot.is_valid()
+
+
+@needs_extension
 def test_the_dicts_of_a_class_are_those_that_change_with_it():
     class Base:
         k = 1
@@ -53,42 +91,136 @@ def test_the_dicts_of_a_class_are_those_that_change_with_it():
     class Derived(Base):
         pass
 
-    are_unchanged = versions_check(class_dicts(Derived))
-    assert are_unchanged()
+    snapshot = snapshot_of(class_dicts(Derived))
+    assert snapshot.is_valid()
     Base.k = 2
-    assert not are_unchanged()
+    assert not snapshot.is_valid()
 
 
-def test_a_tensor_check_takes_any_size_where_it_is_told_to():
-    check = tensors_check([torch.ones(2, 3)], [(None, 3)])
-    assert check(torch.ones(7, 3))
-    assert not check(torch.ones(7, 4))
-    assert not check(torch.ones(7, 3, dtype=torch.float64))
-    assert not check(torch.ones(7, 3, requires_grad=True))
-    assert not check(torch.nn.Parameter(torch.ones(7, 3)))
-    assert not check(3)
+@needs_extension
+def test_another_class_of_an_object_is_seen():
+    class One:
+        pass
+
+    class Other:
+        pass
+
+    obj = One()
+    snapshot = snapshot_of(owners=[obj])
+    assert snapshot.is_valid()
+    obj.__class__ = Other
+    assert not snapshot.is_valid()
 
 
-def test_a_modes_check_sees_grad_mode_autocast_and_the_default_dtype():
-    check = modes_check()
-    assert check()
-    with torch.no_grad():
-        assert not check()
-    with torch.autocast("cpu"):
-        assert not check()
-    torch.set_default_dtype(torch.float64)
-    try:
-        assert not check()
-    finally:
-        torch.set_default_dtype(torch.float32)
-    assert check()
+@needs_extension
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("__code__", (lambda a, *, b: a - b).__code__),
+        ("__defaults__", (3,)),
+        ("__defaults__", None),
+        ("__kwdefaults__", {"b": 5}),
+    ],
+)
+def test_another_part_of_a_function_is_seen(name, value):
+    def function(a=1, *, b=2):
+        return a + b
+
+    snapshot = snapshot_of(functions=[function])
+    assert snapshot.is_valid()
+    setattr(function, name, value)
+    assert not snapshot.is_valid()
 
 
-@pytest.fixture(params=[True, False], ids=["by_memory", "by_torch"], autouse=True)
-def by_memory(request, monkeypatch):
-    """Each way to see that nothing has changed."""
+def zeros(*sizes):
+    return torch.zeros(sizes)
+
+
+def give(data):
+    def change(tensor):
+        tensor.data = data
+
+    return change
+
+
+@needs_extension
+@pytest.mark.parametrize(
+    "change",
+    [
+        give(zeros(4, 3).double()),
+        give(zeros(4, 5)),
+        give(zeros(4)),
+        give(zeros(4, 3, 1)),
+        give(zeros(3, 4).t()),
+        give(zeros(8, 3)[::2]),
+        lambda tensor: tensor.requires_grad_(not tensor.requires_grad),
+        lambda tensor: torch.utils.swap_tensors(tensor, zeros(4, 3)),
+    ],
+    ids=["double", "size", "rank", "more_rank", "strides", "steps", "grad", "swapped"],
+)
+@pytest.mark.parametrize("required", [True, False])
+def test_another_kind_of_tensor_is_seen(change, required):
+    tensor = zeros(4, 3).requires_grad_(required)
+    snapshot = snapshot_of(tensors=[tensor])
+    assert snapshot.is_valid()
+    change(tensor)
+    assert not snapshot.is_valid()
+
+
+@needs_extension
+def test_a_tensor_that_becomes_part_of_a_graph_is_seen():
+    tensor = zeros(4, 3)
+    snapshot = snapshot_of(tensors=[tensor])
+    tensor.add_(zeros(4, 3).requires_grad_())
+    assert not snapshot.is_valid()
+
+
+@needs_extension
+def test_what_no_dict_holds_is_asked_each_time():
+    answers = [True, True, False]
+    snapshot = snapshot_of(again=[lambda: answers.pop(0)])
+    assert [snapshot.is_valid() for _ in range(3)] == [True, True, False]
+
+
+@needs_extension
+def test_an_error_of_what_is_asked_comes_through():
+    def fail():
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError, match="gone"):
+        snapshot_of(again=[fail]).is_valid()
+
+
+@needs_extension
+def test_what_cannot_be_watched_is_refused():
+    with pytest.raises(TypeError, match="a snapshot takes a dict, not a list"):
+        snapshot_of(dicts=[[]])
+    with pytest.raises(TypeError, match="a snapshot takes a function, not a type"):
+        snapshot_of(functions=[int])
+    nested = torch.nested.nested_tensor([zeros(2), zeros(3)], layout=torch.jagged)
+    assert not NATIVE.can_watch(nested)
+
+
+@needs_extension
+def test_a_cycle_through_a_snapshot_is_collected():
+    class Holder:
+        pass
+
+    holder = Holder()
+    holder.snapshot = snapshot_of(owners=[holder], again=[functools.partial(bool, holder)])
+    gone = weakref.ref(holder)
+    del holder
+    gc.collect()
+    assert gone() is None
+
+
+@pytest.fixture(params=[True, False], ids=["extension", "plain"])
+def extended(request, monkeypatch):
+    """With the extension, and without it."""
     if not request.param:
-        monkeypatch.setattr("stator.state.snapshot.can_check_by_memory", lambda: False)
+        monkeypatch.setattr("stator.state.snapshot.extension", lambda: None)
+    elif NATIVE is None:
+        pytest.skip("the extension is not built")
     return request.param
 
 
@@ -102,21 +234,21 @@ def guarded(obj, *names):
     return guards
 
 
-def test_a_write_to_what_was_not_read_still_holds():
+def test_a_write_to_what_was_not_read_still_holds(extended):
     obj = types.SimpleNamespace(k=2, other=1)
     guards = guarded(obj, "k")
-    assert guards.is_current()
+    assert guards.is_current() == extended
     for value in range(20):
         obj.other = value + 2000
         assert guards.hold()
-    assert guards.is_current()  # by now the dict is left out of the snapshot
+    assert guards.is_current() == extended  # by now the dict is left out of the snapshot
     obj.k = 3
     assert not guards.hold()
     obj.k = 2
     assert guards.hold()
 
 
-def test_what_is_put_back_holds_again():
+def test_what_is_put_back_holds_again(extended):
     obj = types.SimpleNamespace(k=2)
     guards = guarded(obj, "k")
     obj.k = 3
@@ -124,10 +256,10 @@ def test_what_is_put_back_holds_again():
     assert not guards.hold()
     obj.k = 2
     assert guards.hold()
-    assert guards.is_current()
+    assert guards.is_current() == extended
 
 
-def test_hooks_are_seen_among_hooks_of_others():
+def test_hooks_are_seen_among_hooks_of_others(extended):
     module, other = torch.nn.Linear(2, 2), torch.nn.Linear(2, 2)
     reads = ReadLog(Provenance())
     reads.provenance.add_external(module)
@@ -142,7 +274,7 @@ def test_hooks_are_seen_among_hooks_of_others():
     assert guards.hold()
 
 
-def test_a_hook_put_in_by_hand_is_seen():
+def test_a_hook_put_in_by_hand_is_seen(extended):
     module = torch.nn.Linear(2, 2)
     reads = ReadLog(Provenance())
     reads.provenance.add_external(module)
@@ -153,7 +285,7 @@ def test_a_hook_put_in_by_hand_is_seen():
     assert not guards.hold()
 
 
-def test_hooks_that_come_and_go_before_every_call_do_not_cost_a_snapshot_each_time():
+def test_hooks_that_come_and_go_before_every_call_do_not_cost_a_snapshot_each_time(extended):
     module = torch.nn.Linear(2, 2)
     reads = ReadLog(Provenance())
     reads.provenance.add_external(module)
@@ -162,7 +294,7 @@ def test_hooks_that_come_and_go_before_every_call_do_not_cost_a_snapshot_each_ti
     for _ in range(5):
         assert guards.hold()
         module.register_forward_hook(print).remove()
-    assert guards.is_current()  # the table is read before each call by now
+    assert guards.is_current() == extended  # the table is read before each call by now
     module.register_forward_hook(print)
     assert not guards.hold()
 
@@ -183,12 +315,12 @@ class Tagged(torch.Tensor):
     ],
     ids=["rank_6", "subclass", "sparse", "plain", "number", "meta"],
 )
-def test_a_stored_tensor_of_any_kind_is_watched(make):
+def test_a_stored_tensor_of_any_kind_is_watched(make, extended):
     tensor, reads = make(), ReadLog(Provenance())
     reads.read_tensors({"weight": tensor})
     guards = Guards(reads.all())
     assert guards.hold()
-    assert guards.is_current()
+    assert guards.is_current() == extended
     if tensor.is_floating_point():
         tensor.requires_grad_()
         assert not guards.hold()
@@ -199,7 +331,7 @@ def test_a_stored_tensor_of_any_kind_is_watched(make):
     assert not guards.hold()
 
 
-def test_values_written_into_a_stored_tensor_and_gradients_are_no_change():
+def test_values_written_into_a_stored_tensor_and_gradients_are_no_change(extended):
     weight, term = torch.nn.Parameter(torch.ones(2, 3)), torch.ones(2, 3)
     reads = ReadLog(Provenance())
     reads.read_tensors({"weight": weight, "term": term})
@@ -209,12 +341,12 @@ def test_values_written_into_a_stored_tensor_and_gradients_are_no_change():
     torch.optim.Adam([weight]).step()
     term.add_(1)
     weight.data = torch.zeros(2, 3)
-    assert guards.is_current()
+    assert guards.is_current() == extended
     weight.grad = None
-    assert guards.is_current()
+    assert guards.is_current() == extended
 
 
-def test_what_the_capture_has_put_somewhere_is_not_watched():
+def test_what_the_capture_has_put_somewhere_is_not_watched(extended):
     obj = types.SimpleNamespace(items=None)
     reads = ReadLog(Provenance())
     reads.provenance.add_external(obj)

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import stator
-from stator.api.program_cache import EntryTable, ProgramCache
+from stator.api.entries import EntryTable
+from stator.api.program_cache import ProgramCache
 from stator.execute.interpreter import INTERPRETER
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import functools
-import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NoReturn
 
 from stator.api.signature import Sizes, inputs_in, sizes_in
 from stator.capture.inputs import Argument
 from stator.debug.stepping.targets import Watcher
 from stator.debug.stepping.variables import Scenes
 from stator.errors import DemandViolated, UnsupportedCall
-from stator.execute.backend import Executable, HostCallbacks, RaisedError, Run, RunOptions
+from stator.execute.backend import (
+    Executable,
+    HostCallbacks,
+    Outcome,
+    RaisedError,
+    Run,
+    RunOptions,
+)
 from stator.execute.gradients import module_hooks
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import RunStop
@@ -78,20 +84,45 @@ class ConcreteProgram:
         made = {id(structure): _found(target, call) for structure, target in captured.given}
         outputs = self.run(leaves)
         if isinstance(outputs, RaisedError):
-            if outputs.effects is not None:
-                number, values = outputs.effects
-                do_effects(captured.noted[number], values, call, captured.classes)
-            error = outputs.exception(captured.errors)
-            if isinstance(error, DemandViolated):
-                error.before_running = error.before_running or self._leaves_no_trace
             try:
-                raise error
+                self._raise(outputs, call)
             finally:
-                del outputs, error  # the traceback of the exception holds this frame
+                del outputs  # it holds the exception, whose traceback holds this frame
         for effect, target in zip(captured.effects, targets, strict=True):
             _do(effect, target, outputs, captured.classes, made)
         structure = self.program.output_structure
         return unflatten(structure, outputs, classes=captured.classes, made=made)
+
+    @property
+    def is_pure(self) -> bool:
+        """Does a call do nothing in Python but put the result together?"""
+        captured = self.captured
+        in_python = (captured.live, captured.effects, captured.given, captured.containers)
+        return self.taken is None and not any(in_python)
+
+    def finished(self, outcome: Outcome, call: tuple[Any, ...]) -> Any:
+        """The result of a call whose program has run, if it `is_pure`."""
+        if isinstance(outcome, RaisedError):
+            try:
+                self._raise(outcome, call)
+            finally:
+                del outcome
+        structure = self.program.output_structure
+        return unflatten(structure, outcome, classes=self.captured.classes)
+
+    def _raise(self, raised: RaisedError, call: tuple[Any, ...]) -> NoReturn:
+        """Raise what the program has raised, after the changes that it had made by then."""
+        captured = self.captured
+        if raised.effects is not None:
+            number, values = raised.effects
+            do_effects(captured.noted[number], values, call, captured.classes)
+        error = raised.exception(captured.errors)
+        if isinstance(error, DemandViolated):
+            error.before_running = error.before_running or self._leaves_no_trace
+        try:
+            raise error
+        finally:
+            del raised, error  # the traceback of the exception holds this frame
 
     @functools.cached_property
     def _leaves_no_trace(self) -> bool:
@@ -101,15 +132,15 @@ class ConcreteProgram:
         return not any(self.captured.noted) and not any(traces)
 
     @functools.cached_property
-    def pick(self) -> Callable[[tuple[Any, ...]], Any] | None:
-        """Gives the result of a program that only hands an argument back; None for any other."""
+    def picked(self) -> int | None:
+        """The place of the argument that a program only hands back; None for any other program."""
         structure, body = self.program.output_structure, self.program.body
         if body.ops or self.captured.effects or not isinstance(structure, Leaf):
             return None
         output = body.outputs[structure.position]
         if output not in self.program.inputs:
             return None
-        return operator.itemgetter(self.program.inputs.index(output))
+        return self.program.inputs.index(output)
 
 
 def concrete_program(

@@ -6,12 +6,9 @@ from collections.abc import Collection
 from typing import Any
 
 from stator.api.concrete import ConcreteProgram
-from stator.api.entries import MISS, Entry, entry_for
 from stator.api.signature import Signature
 
 PROGRAMS_KEPT = 64  # of one function; beyond that, the least recently used one is dropped
-ENTRIES_KEPT = 4
-ENTRY_LIMIT = 64  # calls whose kinds never settle gain nothing from entries
 Key = tuple[Any, ...]
 
 
@@ -86,31 +83,3 @@ class ProgramCache:
 
     def __len__(self) -> int:
         return len(self._in_order)
-
-
-class EntryTable:
-    """The short ways in, for calls like some that came before: see `api.entries`."""
-
-    def __init__(self) -> None:
-        self.entries: tuple[Entry, ...] = ()  # the latest first; replaced, never changed
-        self.made = 0
-
-    def call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the call gives; MISS if no entry takes it."""
-        for enter in self.entries:
-            result = enter(args, kwargs)
-            if result is not MISS:
-                return result
-        return MISS
-
-    def clear(self) -> None:
-        """No short ways: the programs behind them may have been dropped."""
-        self.entries = ()
-
-    def add(self, program: ConcreteProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """The next call like this one takes the short way."""
-        if self.made < ENTRY_LIMIT:
-            entry = entry_for(program, args, kwargs)
-            if entry is not None:
-                self.made += 1
-                self.entries = (entry, *self.entries[: ENTRIES_KEPT - 1])

@@ -20,8 +20,8 @@ from stator.api.concrete import (
     ConcreteProgram,
     observed_program,
 )
-from stator.api.entries import MISS
-from stator.api.program_cache import PROGRAMS_KEPT, EntryTable, ProgramCache
+from stator.api.entries import MISS, EntryTable
+from stator.api.program_cache import PROGRAMS_KEPT, ProgramCache
 from stator.api.signature import Signature, signature_of
 from stator.api.source_function import SourceFunction, Specs
 from stator.api.specializer import Specializer
@@ -188,7 +188,7 @@ class StaticFunction(Generic[Parameters, Result]):
         if torch.compiler.is_compiling() or not Switch.on:
             return self._source.current()(*args, **kwargs)
         try:
-            result = self._entries.call(args, kwargs)
+            result = self._entries.call(*args, **kwargs)
             if result is not MISS:
                 return result
             return self._call_by_signature(args, kwargs, signature_of(args, kwargs))

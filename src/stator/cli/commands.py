@@ -48,7 +48,7 @@ def _command(module: str) -> Callable[[Callable[[], None]], click.Command]:
     def declare(documented: Callable[[], None]) -> click.Command:
         options = getattr(documented, "__click_params__", [])[::-1]
         command = click.Command(
-            documented.__name__,
+            documented.__name__.replace("_", "-"),
             params=[*options, *_everywhere()],
             callback=work(module, documented.__name__),
             help=_help(documented),
@@ -288,6 +288,20 @@ def doctor() -> None:
 
     Example:
       stator doctor
+    """
+
+
+@_command("building")
+@click.option("--jobs", default=2, show_default=True, type=click.IntRange(1),
+              help="How many files are compiled at once.")  # fmt: skip
+def build_native() -> None:
+    """Compile the native runtime for this torch and this Python.
+
+    It needs a C++ compiler, cmake, ninja and nlohmann-json (pip install 'stator[native]'). A build
+    that is there already is used again.
+
+    Example:
+      stator build-native
     """
 
 

@@ -58,7 +58,8 @@ def doctor(tries: bool) -> CommandOutcome:
     """Everything that can be looked at here."""
     with working("looking"):
         findings = [
-            *_needed(), *_compiler(), *_devices(), *_extras(), *(_trial() if tries else ()),
+            *_needed(), *_compiler(), *_runtime(), *_devices(), *_extras(),
+            *(_trial() if tries else ()),
         ]  # fmt: skip
     wrong = any(one.state == "wrong" for one in findings)
     data = {"ok": not wrong, "findings": [vars(one) for one in findings]}
@@ -118,6 +119,18 @@ def _compiler() -> Iterator[Finding]:
     yield Finding("optional", "C++ compiler", "missing", "none (torch.compile needs one)",
                   "install g++: `apt install g++`, `dnf install gcc-c++`, `xcode-select --install`"
                   )  # fmt: skip
+
+
+def _runtime() -> Iterator[Finding]:
+    """Is the native runtime built for this torch and this Python?"""
+    if sys.modules.get("torch") is None:
+        return
+    extension = importlib.import_module("stator.extension")
+    if extension.extension() is not None:
+        yield Finding("optional", "native runtime", "ok", extension.build_name())
+    else:
+        yield Finding("optional", "native runtime", "missing", "programs run in the interpreter",
+                      "stator build-native")  # fmt: skip
 
 
 def _first_line(path: str) -> str:

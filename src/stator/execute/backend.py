@@ -42,6 +42,7 @@ class Capability(enum.Enum):
     HOST_CALLBACKS = "call back into Python"
     PENDING_EFFECTS = "report the effects that precede an error"
     GRADIENTS = "record gradients"
+    KEPT_VALUES = "keep values until their block ends"
 
 
 class EffectsDone(NamedTuple):
@@ -98,6 +99,11 @@ Outcome = (
     tuple[object, ...] | RaisedError
 )  # the flat outputs: tensors, numbers, lists, strings, None
 Run = Callable[[Sequence[object]], Outcome]
+
+
+def direct_run(run: Run) -> object | None:
+    """What the entry of a call may run in place of `run`, if the backend is native."""
+    return getattr(run, "direct", None)
 
 
 def values_of(outcome: Outcome) -> tuple[object, ...]:
@@ -176,5 +182,6 @@ def needs_of(program: Program, options: RunOptions) -> frozenset[Capability]:
         Capability.HOST_CALLBACKS: bool(host - {NOTE_OP}),
         Capability.PENDING_EFFECTS: NOTE_OP in host,
         Capability.GRADIENTS: options.gradients,
+        Capability.KEPT_VALUES: not options.release,
     }
     return frozenset(need for need, is_there in needs.items() if is_there)

@@ -29,8 +29,8 @@ from stator.execute.backend import (
 )
 from stator.execute.selection import PROVIDERS, Provider
 from stator.export.encoding import encode_program
+from stator.extension import extension
 from stator.location import Location
-from stator.native.library import extension
 from stator.program.ir import ops_in
 from stator.program.program import Program
 
@@ -52,16 +52,25 @@ class NativeExecutable:
             if item.name not in stored:
                 raise InputError(f"program {self.program.name} needs the {item.kind} `{item.name}`")
         run = self.plan.bind([stored[item.name] for item in self.program.stored])
-        return functools.partial(_run, run, self.program)
+        return NativeRun(self.program, run)
 
 
-def _run(run: Any, program: Program, inputs: Sequence[object]) -> Outcome:
-    if len(inputs) != len(program.inputs):
-        raise InputError(
-            f"program {program.name} takes {len(program.inputs)} inputs, not {len(inputs)}"
-        )
-    outcome: Outcome = run(inputs)
-    return outcome
+@dataclass(frozen=True, slots=True)
+class NativeRun:
+    """A planned program over its tensors."""
+
+    program: Program
+    direct: Any  # of the extension: the entry of a call runs it without this object
+
+    def __call__(self, inputs: Sequence[object]) -> Outcome:
+        """Run it."""
+        if len(inputs) != len(self.program.inputs):
+            raise InputError(
+                f"program {self.program.name} takes {len(self.program.inputs)} inputs, "
+                f"not {len(inputs)}"
+            )
+        outcome: Outcome = self.direct(inputs)
+        return outcome
 
 
 @dataclass(frozen=True)
@@ -131,4 +140,4 @@ def native() -> NativeBackend | None:
 
 def install_native() -> None:
     """From now on `backend="native"` is known."""
-    PROVIDERS[NAME] = Provider(native, build="run `make native`")
+    PROVIDERS[NAME] = Provider(native, build="run `stator build-native`")

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from stator.state.reads import Read
-from stator.state.snapshot import Snapshot
+from stator.state.snapshot import BlindWatch, Snapshot, new_watch
 
 NUMBERS = (bool, int, float, complex, type(None))
 MIN_SNAPSHOT_AGE_S = 0.1  # a snapshot that was valid for so long has paid for itself
@@ -24,7 +25,8 @@ class Guards:
     def __init__(self, reads: Sequence[Read]) -> None:
         self.reads = tuple(reads)  # in the order in which they were made
         self._snapshot: Snapshot | None = None
-        self.is_current: Callable[[], bool] = lambda: False  # True: `hold` would say so
+        self.watch: Any = new_watch()
+        self.is_current: Callable[[], bool] = self.watch.is_valid  # True: `hold` would say so
         self._early_writes: dict[int, tuple[object, int]] = {}
         self._often_written: dict[int, object] = {}
 
@@ -34,10 +36,13 @@ class Guards:
             return True
         if self.changed() is not None:
             return False
+        if isinstance(self.watch, BlindWatch):
+            return True
         new = self._new_snapshot(self._snapshot)
         if self.changed() is not None:  # written by another thread before the snapshot was taken
             return False
-        self._snapshot, self.is_current = new, new.is_valid
+        self._snapshot = new
+        self.watch.put(new.native)
         return True
 
     def changed(self) -> str | None:
