@@ -128,6 +128,31 @@ def test_a_list_that_grows_is_a_sequence(tmp_path):
     same(kept, tmp_path, (x,), (-x,), (x[:0],), spec=spec)
 
 
+SPECIAL = torch.tensor([[1.0, float("nan"), -2.0], [float("inf"), 0.5, float("-inf")]])
+
+
+@pytest.mark.parametrize(
+    "function",
+    [torch.sign, torch.isnan, lambda x: x.clamp(min=0.0), lambda x: x // 2.5, lambda x: x % 2.5],
+)
+def test_nan_and_infinity_mean_the_same(function, tmp_path):
+    _, loaded = saved(function, tmp_path, [SPECIAL])
+    torch.testing.assert_close(loaded(SPECIAL), function(SPECIAL), equal_nan=True)
+
+
+@pytest.mark.parametrize("name", ["max", "argmax", "sort", "amax"])
+def test_an_order_of_nan_is_an_error(name, tmp_path):
+    def ordered(x):
+        return getattr(x, name)(1)
+
+    _, loaded = saved(ordered, tmp_path, [torch.ones(2, 3)])
+    x = torch.arange(6.0).reshape(2, 3)
+    for found, wanted in zip([*loaded(x)], [*ordered(x)], strict=True):
+        assert torch.equal(found, wanted)
+    with pytest.raises(RuntimeError, match="NaN"):
+        loaded(SPECIAL)
+
+
 class Counter(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -20,7 +20,7 @@ from stator.export.onnx.operands import (
     scalar_of,
     spread,
 )
-from stator.export.onnx.scope import D
+from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Op, Value
 from stator.program.registry import resolve
 from stator.torch_private.onnx_library import function_of
@@ -71,9 +71,30 @@ def _whole_division(to: Lowering, op: Op, one: ir.Value, other: ir.Value) -> ir.
 def _floor_divide(to: Lowering, op: Op, wanted: Any) -> ir.Value:
     one, other = (operand(to, arg, wanted) for arg in op.args[:2])
     if wanted.is_floating_point:
-        quotient = to.scope.emit("Div", one, other, dtype=one.dtype)
-        return to.scope.emit("Floor", quotient, dtype=one.dtype)
+        return _floor_of_floats(to, one, other)
     return _whole_division(to, op, one, other)
+
+
+def _floor_of_floats(to: Lowering, a: ir.Value, b: ir.Value) -> ir.Value:
+    """The quotient rounded down, by the remainder, as torch computes it."""
+    scope, dtype = to.scope, dtype_in(a)
+    zero, one, half = (scope.constant(n, dtype) for n in (0, 1, 0.5))
+
+    def node(name: str, *args: ir.Value, **attributes: int) -> ir.Value:
+        return scope.emit(name, *args, dtype=dtype, attributes=attributes)
+
+    def test(name: str, *args: ir.Value) -> ir.Value:
+        return scope.emit(name, *args, dtype=D.BOOL)
+
+    rest = node("Mod", a, b, fmod=1)
+    quotient = node("Div", node("Sub", a, rest), b)
+    signs_differ = test("Xor", test("Less", rest, zero), test("Less", b, zero))
+    lower = test("And", test("Not", test("Equal", rest, zero)), signs_differ)
+    chosen = node("Where", lower, node("Sub", quotient, one), quotient)
+    floor = node("Floor", chosen)
+    above = test("Greater", node("Sub", chosen, floor), half)
+    rounded = node("Where", above, node("Add", floor, one), floor)
+    return node("Where", test("Equal", b, zero), node("Div", a, b), rounded)
 
 
 def divide(to: Lowering, op: Op) -> None:

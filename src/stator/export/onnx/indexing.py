@@ -22,6 +22,7 @@ from stator.export.onnx.operands import (
     shape_of,
     tensor_type,
 )
+from stator.export.onnx.reductions import without_nan
 from stator.export.onnx.scope import D, dtype_in
 from stator.export.onnx.types import onnx_type, present
 from stator.program.ir import Op, Value
@@ -110,6 +111,7 @@ def picked(to: Lowering, op: Op) -> ir.Value:
 
 def argsort(to: Lowering, op: Op) -> ir.Value:
     """The positions that sort a tensor; equal elements keep their order."""
+    without_nan(to, op)
     found, dim = to.value(op.args[0]), argument(op, "dim", -1)
     assert isinstance(dim, int)
     if not rank(op.args[0]):

@@ -29,6 +29,46 @@ from stator.torch_private.onnx_library import function_of
 Rule = Callable[[Lowering, Op], Any]
 
 
+def without_nan(to: Lowering, op: Op) -> None:
+    """A check that no element is NaN: ONNX Runtime orders NaN in another way than torch."""
+    found = to.value(op.args[0])
+    if found.dtype not in (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16):
+        return
+    flags = to.scope.cast(to.scope.emit("IsNaN", found, dtype=D.BOOL), D.INT64)
+    count = to.scope.emit("ReduceSum", flags, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
+    fine = to.scope.boolean("Equal", count, to.scope.int64(0))
+    to.check(fine, "RuntimeError", f"{op.name} of NaN, which ONNX Runtime orders in another way")
+
+
+def ordered(to: Lowering, op: Op) -> None:
+    """`sort` and `topk`."""
+    without_nan(to, op)
+    function = function_of(resolve(op.name))
+    assert function is not None
+    call(to, op, function)
+
+
+def extreme_along(to: Lowering, op: Op) -> ir.Value:
+    """`amax` and `amin`."""
+    without_nan(to, op)
+    kind, dims = tensor_type(op.args[0]), argument(op, "dim", ())
+    if not is_static(kind.shape) or 0 in kind.shape:
+        size = to.scope.emit("Size", to.value(op.args[0]), dtype=D.INT64, shape=[])
+        some = to.scope.boolean("Greater", size, to.scope.int64(0))
+        to.check(some, "RuntimeError", f"{op.name}: the tensor has no elements")
+    dims = dims if isinstance(dims, tuple) else (dims,)
+    count, dtype = rank(op.args[0]), dtype_of_result(to, op)
+    if dtype is D.BOOL or not count:
+        to.refuse(f"{op.name} of booleans, or of a tensor without dimensions")
+    chosen = [dim % count for dim in dims if isinstance(dim, int)] or [*range(count)]
+    node = "ReduceMax" if op.name == "aten::amax" else "ReduceMin"
+    keep = int(bool(argument(op, "keepdim", False)))
+    axes = to.scope.int64(chosen)
+    return to.scope.emit(
+        node, to.value(op.args[0]), axes, dtype=dtype, attributes={"keepdims": keep}
+    )
+
+
 def of_elements(to: Lowering, op: Op) -> None:
     """A reduction that an empty tensor does not have."""
     kind = tensor_type(op.args[0])
@@ -36,6 +76,7 @@ def of_elements(to: Lowering, op: Op) -> None:
         count = to.scope.emit("Size", to.value(op.args[0]), dtype=D.INT64, shape=[])
         some = to.scope.boolean("Greater", count, to.scope.int64(0))
         to.check(some, "RuntimeError", f"{op.name}: the tensor has no elements")
+    without_nan(to, op)
     if kind.dtype == "bool":
         to.refuse(f"{op.name} of booleans", "convert to integers first")
     function = function_of(resolve(op.name))

@@ -38,7 +38,7 @@ from stator.export.onnx.operands import (
     sizes_of,
     spread,
 )
-from stator.export.onnx.reductions import of_elements, summed, variance
+from stator.export.onnx.reductions import extreme_along, of_elements, ordered, summed, variance
 from stator.export.onnx.scope import D
 from stator.program.ir import Op, Value
 from stator.program.registry import resolve
@@ -207,6 +207,38 @@ def adaptive_pool(to: Lowering, op: Op) -> ir.Value:
     return to.scope.emit("ReduceMean", found, axes, dtype=found.dtype, attributes={"keepdims": 1})
 
 
+def clamped(to: Lowering, op: Op) -> ir.Value:
+    """Between bounds, of which one may be missing."""
+    dtype = dtype_of_result(to, op)
+    found = to.scope.cast(to.value(op.args[0]), dtype)
+    for name, node in (("min", "Max"), ("max", "Min")):
+        bound = argument(op, name)
+        if bound is not None:
+            found = to.scope.emit(node, found, scalar_of(to, bound, dtype), dtype=dtype)
+    return found
+
+
+def sign(to: Lowering, op: Op) -> ir.Value:
+    """The sign; of NaN, 0."""
+    dtype = dtype_of_result(to, op)
+    found = to.value(op.args[0])
+    if dtype is D.BOOL:
+        return found
+    result = to.scope.emit("Sign", found, dtype=dtype)
+    if dtype not in (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16):
+        return result
+    is_nan = to.scope.emit("IsNaN", found, dtype=D.BOOL)
+    return to.scope.emit("Where", is_nan, to.scope.constant(0, dtype), result, dtype=dtype)
+
+
+def is_nan(to: Lowering, op: Op) -> ir.Value:
+    """Where a tensor of floats is NaN."""
+    found = to.value(op.args[0])
+    if found.dtype not in (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16):
+        found = to.scope.cast(found, D.FLOAT)
+    return to.scope.emit("IsNaN", found, dtype=D.BOOL)
+
+
 def squeezed(to: Lowering, op: Op) -> ir.Value:
     """`squeeze(dim)`: nothing, if the size is not 1."""
     result = op.results[0].type
@@ -250,7 +282,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::div.Scalar_mode": divide,
         "aten::true_divide.Tensor": divide,
         **dict.fromkeys(
-            ("aten::max", "aten::min", "aten::argmax", "aten::argmin", "aten::amax", "aten::amin",
+            ("aten::max", "aten::min", "aten::argmax", "aten::argmin",
              "aten::max.dim", "aten::min.dim"), of_elements),
         **dict.fromkeys(("aten::embedding", "aten::index_select", "aten::gather"), indexed),
         "aten::select.int": picked,
@@ -265,6 +297,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **dict.fromkeys(
             ("aten::pow.Tensor_Scalar", "aten::pow.Tensor_Tensor", "aten::pow.Scalar"), powered),
         **{f"aten::adaptive_avg_pool{count}d": adaptive_pool for count in (1, 2, 3)},
+        **dict.fromkeys(("aten::clamp", "aten::clamp_min", "aten::clamp_max"), clamped),
+        "aten::sign": sign,
+        "aten::isnan": is_nan,
+        **dict.fromkeys(("aten::sort", "aten::topk"), ordered),
+        **dict.fromkeys(("aten::amax", "aten::amin"), extreme_along),
         "aten::batch_norm": batch_norm,
         "aten::squeeze.dim": squeezed,
         "aten::split.Tensor": split_up,
