@@ -38,7 +38,10 @@ def total(x):
 MASKS = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),
     (re.compile(r"(settle\.stator +)[\d.]+ (KiB|bytes)"), r"\1<size>"),
-    (re.compile(r"runs in: \w+ \((the default|STATOR_BACKEND)\)"), "runs in: native (the default)"),
+    (
+        re.compile(r"runs in: \w+ \((the default|STATOR_BACKEND)\)"),
+        "runs in: interpreter (the default)",
+    ),
 )
 # fields of JSON whose keys are names of the user's, or of ops
 BY_NAME = ("methods", "programs", "producer", "ops_by_count", "properties")
