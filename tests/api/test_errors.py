@@ -316,3 +316,9 @@ def test_data_assigned_by_code_that_is_left_alone_is_refused():
 
     error = refusal(UnsupportedCall, f, torch.ones(2))
     assert error.diff == ("  edit:", "    - z.data = y", "    + z.copy_(y)")
+
+
+def test_a_sparse_argument_is_refused():
+    error = refusal(errors.InputError, lambda x: x + 1, torch.ones(2).to_sparse())
+    assert error.problem == "an argument is a tensor of the layout torch.sparse_coo"
+    assert error.fix == "pass a dense tensor: `x.to_dense()`"

@@ -172,3 +172,9 @@ def no_generator(x):
     """Random numbers of a dynamic size, with `generator=None`."""
     torch.manual_seed(0)
     return x + torch.randn(x.shape, generator=None)
+
+
+@program((r(3, 5), r(5, seed=1).abs()), (r(2, 4), r(4, seed=2).abs()), dynamic=({0, 1}, {0}))
+def weighted_covariance(x, weights):
+    """Torch checks the weights by their values."""
+    return torch.cov(x, aweights=weights), torch.cov(x[0]), torch.cov((x * 9).int())

@@ -15,7 +15,7 @@ import torch
 
 from stator.api.input_spec import InputSpec
 from stator.capture.inputs import FIELDS, SPEC_TYPES, ScalarKind, ScalarSpec, TensorSpec
-from stator.errors import SpecMismatch
+from stator.errors import InputError, SpecMismatch
 from stator.torch_private.checks import count_function_modes
 from stator.values.containers import LIST, PLAIN_DICT, TUPLE, Containers
 
@@ -89,6 +89,9 @@ def _key(value: Any, leaves: list[Any], seen: dict[int, int]) -> Any:
 def _new_key(value: Any, leaves: list[Any], seen: dict[int, int]) -> Any:
     if isinstance(value, torch.Tensor):
         leaves.append(value)
+        if value.layout is not torch.strided:
+            raise InputError(f"an argument is a tensor of the layout {value.layout}",
+                             fix="pass a dense tensor: `x.to_dense()`")  # fmt: skip
         layout = "contiguous" if value.is_contiguous() else value.stride()
         return ("tensor", value.dtype, value.device, value.dim(), value.requires_grad,
                 type(value), layout)  # fmt: skip
