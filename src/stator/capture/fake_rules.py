@@ -107,20 +107,6 @@ def _as_first(_fresh: FreshSize, first: torch.Tensor, *_rest: Any) -> torch.Tens
     return torch.empty_like(first)
 
 
-def _covariance(
-    _fresh: FreshSize,
-    data: torch.Tensor,
-    *,
-    correction: int = 1,  # noqa: ARG001 (it changes values only)
-    fweights: torch.Tensor | None = None,  # noqa: ARG001 (counts, which are integers)
-    aweights: torch.Tensor | None = None,
-) -> torch.Tensor:
-    """One row for each variable: torch's own rule asks whether the weights sum to zero."""
-    sizes = [data.shape[0], data.shape[0]] if data.dim() == 2 else []
-    data = data if data.is_floating_point() or data.is_complex() else data.to(torch.float32)
-    return _like(sizes, *((data,) if aweights is None else (data, aweights)))
-
-
 def _grouped(
     _fresh: FreshSize,
     left: torch.Tensor,
@@ -208,10 +194,8 @@ FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]]
         "aten::lstm.data": _packed_lstm,
         "aten::_pack_padded_sequence": _pack,
         "aten::_pad_packed_sequence": _pad,
-        "aten::cov": _covariance,
         "aten::_grouped_mm": _grouped,
         "aten::one_hot": _one_hot,
-        "aten::cov": _covariance,
         "aten::ctc_loss.Tensor": _ctc_loss,
         "aten::ctc_loss.IntList": _ctc_loss,
         "aten::linalg_lstsq": _least_squares,
