@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -62,13 +63,20 @@ def in_child(stem: Path) -> int:
     return 0 if code == -signal.SIGALRM else code  # it may go on for ever
 
 
+def ended_by() -> dict[str, int]:
+    """The files that end the process that runs them, and how."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        # all that the children need is imported
+        loaded_and_run(written(folder, "warm", CASES["gather"]))
+        ended = {name: in_child(written(folder, name, case)) for name, case in CASES.items()}
+    return {name: code for name, code in ended.items() if code}
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="it forks")
 @pytest.mark.slow
-def test_no_crafted_file_ends_the_process(tmp_path):
-    written(tmp_path, "warm", CASES["gather"])
-    loaded_and_run(tmp_path / "warm")  # all that the children need is imported
-    ended = {name: in_child(written(tmp_path, name, case)) for name, case in CASES.items()}
-    assert {name: code for name, code in ended.items() if code} == {}
+def test_no_crafted_file_ends_the_process():
+    assert ended_by() == {}
 
 
 def norm(folder: Path, **tensors: torch.Tensor) -> Path:

@@ -1,0 +1,83 @@
+"""Writes docs/reliability.md: what holds, by runs of the probes.
+
+    python -m tests.docs.reliability [--calls 60] [--interrupts 5000] [--seconds 600]
+
+`make fuzz` and the tests run the same probes; this page has their figures side by side.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+import torch
+
+import stator
+from bench.growth import table
+from tests.export.hostile_cases import CASES
+from tests.export.op_fuzz import fuzz, names
+from tests.export.test_hostile import ended_by
+from tests.staging.interrupts import interrupt
+
+PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
+TEXT = """# Reliability
+
+What holds, with the figures of one run: `python -m tests.docs.reliability` writes this page. The
+run took place with {versions} on the CPU.
+
+## Files of unknown origin
+
+[SECURITY.md](../SECURITY.md) states the promise.
+
+- Crafted files, loaded and run: {files} files, {ended} end the process.
+- Ops that a file may call, on wild arguments that lie against pages without access: {overloads}
+  of {every} overloads, {calls} calls of each. {died} end the process; {slow} calls took longer
+  than 4 s.
+
+## Ctrl-C
+
+{interrupts} captures were interrupted at random moments: {others} ended with something else than
+`KeyboardInterrupt`, {left} left a mode of torch on.
+
+## Depth
+
+Nested calls and recursion are as deep as `sys.getrecursionlimit()` allows in eager code. Stator's
+own frames do not count.
+
+## The cost of a capture
+
+Processor time of the first call, in seconds. The exponent is the slope from the first size to the
+last, both as logarithms: 1 means in proportion.
+
+{growth}
+"""
+
+
+def page(calls: int, interrupts: int, seconds: float) -> str:
+    """The page, by runs that take about four times `seconds` at most."""
+    todo = names()
+    ops = fuzz(todo, calls, seed=0, seconds=seconds)
+    stopped = interrupt(interrupts, seed=0, seconds=seconds)
+    return TEXT.format(
+        versions=f"Stator {stator.__version__} and torch {torch.__version__}",
+        files=len(CASES), ended=len(ended_by()), overloads=ops.overloads, every=len(todo),
+        calls=calls, died=len(ops.died), slow=len(ops.slow), interrupts=stopped.interrupts,
+        others=stopped.others.total(), left=stopped.left.total(), growth=table(),
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Write the page."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--calls", type=int, default=60)
+    parser.add_argument("--interrupts", type=int, default=5000)
+    parser.add_argument("--seconds", type=float, default=600)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    PAGE.write_text(page(options.calls, options.interrupts, options.seconds))
+
+
+if __name__ == "__main__":
+    main()
