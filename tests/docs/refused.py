@@ -745,6 +745,14 @@ def iterator_made_in_a_branch(x, y):
     return list(items)
 
 
+def slice_of_a_captured_range(x, y):
+    return range(y)[1:]
+
+
+def method_of_a_captured_text(x, y):
+    return str(int(y)).zfill(3)
+
+
 class Rows(list):
     pass
 

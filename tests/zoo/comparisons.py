@@ -93,7 +93,6 @@ def string_by_number(n):
     (i(2),),
     (i(0),),
     (i(7),),
-    pending="crash: TypeError: argument of type 'CapturedRange' is not iterable",
 )
 def questions_of_a_range(n):
     """`len`, membership, indexing and reversal of a range of unknown length."""

@@ -17,7 +17,7 @@ from stator.api.input_spec import InputSpec
 from stator.capture.inputs import FIELDS, SPEC_TYPES, ScalarKind, ScalarSpec, TensorSpec
 from stator.errors import InputError, SpecMismatch
 from stator.torch_private.checks import count_function_modes
-from stator.values.containers import LIST, PLAIN_DICT, TUPLE, Containers
+from stator.values.containers import GIVEN_DICT, LIST, TUPLE, Containers
 
 AUTOCAST_DEVICES = ("cpu", "cuda", "xpu", "mps")
 MODES = (
@@ -29,8 +29,8 @@ Size = int | str | None  # None is any; a float is here by its text
 Sizes = tuple[tuple[Size, ...], ...]
 SCALARS: dict[type, ScalarKind] = {int: "int", float: "float", str: "str"}  # which may vary
 INT64 = range(-(2**63), 2**63)
-ARGUMENTS = Containers(TUPLE, LIST, PLAIN_DICT)
-SPECS = Containers(FIELDS, TUPLE, LIST, PLAIN_DICT)  # of `save`, also in the fields of a dataclass
+ARGUMENTS = Containers(TUPLE, LIST, GIVEN_DICT)
+SPECS = Containers(FIELDS, TUPLE, LIST, GIVEN_DICT)  # of `save`, also in the fields of a dataclass
 
 
 @dataclass(frozen=True)

@@ -62,6 +62,8 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
     """The args that make `value` a value of `kind`, built in the current block."""
     if value is NOTHING:
         return [None for _ in leaf_types(kind)]
+    if isinstance(value, Union) and isinstance(kind, ListKind | ContainerKind):
+        return _flatten_each(recorder, value.tag, list(enumerate(value.alternatives)), kind)
     match kind:
         case Exact() | Bottom():
             return []
@@ -132,6 +134,23 @@ def _flatten_held(
         other.block.outputs = tuple(_flatten_held(recorder, tag, rest, kind))
     leaves = recorder.own_unions(leaf_types(kind))
     results: list[Value] = [recorder.new_value(optional(leaf)) for leaf in leaves]
+    condition = recorder.arg(tag == index)
+    recorder.emit("stator::if", (condition,), results, blocks=[scope.block, other.block])
+    return list(results)
+
+
+def _flatten_each(
+    recorder: Recorder, tag: Any, held: list[tuple[int, object]], kind: Kind
+) -> list[Arg]:
+    """The leaves of one of several values that all are of `kind`."""
+    (index, value), *rest = held
+    if not rest:
+        return flatten(recorder, value, kind)
+    with recorder.open() as scope:
+        scope.block.outputs = tuple(flatten(recorder, value, kind))
+    with recorder.open() as other:
+        other.block.outputs = tuple(_flatten_each(recorder, tag, rest, kind))
+    results: list[Value] = new_leaves(recorder, kind)
     condition = recorder.arg(tag == index)
     recorder.emit("stator::if", (condition,), results, blocks=[scope.block, other.block])
     return list(results)

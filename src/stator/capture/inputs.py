@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -16,9 +17,9 @@ from stator.program.structure import Structure
 from stator.program.types import NumberType, TextType, Type
 from stator.values.containers import (
     DATACLASS,
+    GIVEN_DICT,
     LIST,
     NAMED_TUPLE,
-    PLAIN_DICT,
     TUPLE,
     Containers,
     ContainerType,
@@ -63,9 +64,14 @@ SPEC_TYPES = (TensorSpec, ScalarSpec)
 FIELDS = dataclasses.replace(
     DATACLASS, covers=lambda cls: DATACLASS.covers(cls) and cls not in SPEC_TYPES
 )
-GIVEN = Containers(
-    TUPLE, dataclasses.replace(LIST, like=lambda _, items: StagedList(items)), PLAIN_DICT, FIELDS
-)
+
+
+def _given_list(value: list[Any], items: Sequence[Any]) -> list[Any]:
+    """A list as converted code has it; one of another class stays of that class."""
+    return StagedList(items) if type(value) is list else LIST.like(value, items)
+
+
+GIVEN = Containers(TUPLE, dataclasses.replace(LIST, like=_given_list), GIVEN_DICT, FIELDS)
 
 
 @dataclass

@@ -22,6 +22,7 @@ from stator.containers.dict_calls import (
     refused_key,
     set_key,
 )
+from stator.containers.iteration import CapturedRange
 from stator.containers.maybe_keys import is_partial, maybe_absent
 from stator.containers.tensor_index import read_tensor, write_tensor
 from stator.errors import UnsupportedCall
@@ -50,6 +51,7 @@ LIST_LIKE = (
     tuple,
     str,
     range,
+    CapturedRange,
     torch.nn.ModuleList,
     torch.nn.Sequential,
     torch.nn.ParameterList,
@@ -127,8 +129,21 @@ def _read_or_missing(session: Session, obj: dict[Staged, Staged], key: object) -
     return shadowed(session, held)
 
 
+def _range_item(session: Session, obj: CapturedRange, key: Staged) -> Staged:
+    """`range(...)[key]`, where only a run knows the bounds."""
+    if isinstance(key, slice):
+        raise UnsupportedCall("a range whose bounds only a run knows is sliced", at=current_place(),
+                              fix="make a list of it first: `list(...)`")  # fmt: skip
+    key, count = as_index(session.recorder, key), obj.length()
+    outside = either(key >= count, key < -count)
+    raise_if(session.recorder, outside, IndexError("range object index out of range"))
+    return obj.item(select(session.recorder, key < 0, key + count, key))
+
+
 def _list_item(session: Session, obj: Staged, key: Staged) -> Staged:
     recorder = session.recorder
+    if isinstance(obj, CapturedRange):
+        return _range_item(session, obj, key)
     if isinstance(obj, StagedDeque):
         _check_deque_index(session, obj, key)
     if isinstance(key, slice):

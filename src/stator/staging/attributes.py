@@ -11,6 +11,7 @@ import torch
 from torch.nn.utils import parametrize
 
 from stator.capture.branches import defined
+from stator.containers.iteration import CapturedRange
 from stator.containers.maybe_keys import maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -28,7 +29,15 @@ from stator.values.annotations import Staged
 from stator.values.arrays import KnownArray
 from stator.values.attributes import class_attribute, own_attribute
 from stator.values.containers import HEAP_TYPE
-from stator.values.symbolic import CapturedComplex, HostObject, Number, Undefined
+from stator.values.staged import Staged as StagedContainer
+from stator.values.symbolic import (
+    CapturedComplex,
+    CapturedText,
+    HostObject,
+    Number,
+    StandIn,
+    Undefined,
+)
 from stator.values.union import Union, over_unions
 
 GRAPH = "the autograd graph is not part of a program"
@@ -43,16 +52,15 @@ REFUSED_ATTRIBUTES = {
 @over_unions("obj")
 def get(session: Session, obj: Staged, name: str) -> Staged:
     """`obj.name`."""
-    if isinstance(obj, torch.Tensor):
-        _refuse_attribute(obj, name)
-        if name == "requires_grad" and obj.requires_grad:
-            return _requires_grad(session, obj)
-        if name == "data":
-            return session.interpreter.call_library(data_of, (obj,), {})
-        session.reads.read_tensor_method(name)
+    if isinstance(
+        obj, torch.Tensor | StandIn | StagedContainer | Number | CapturedText | CapturedComplex
+    ):
+        found = _of_the_capture(session, obj, name)
+        if found is not ABSENT:
+            return found
     if isinstance(obj, torch.nn.Module):
         session.add_module(obj)
-    if isinstance(obj, Number | CapturedComplex | HostObject) or has_known(session, obj, name):
+    if has_known(session, obj, name):
         return _symbolic_attribute(session, obj, name)
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
@@ -74,6 +82,25 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
     if maybe_absent(value):
         value = _or_class_attribute(session, obj, name, value)
     return _read(session, obj, name, value)
+
+
+def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
+    """`obj.name` of a value that exists only during the capture; ABSENT where Python has it."""
+    if name == "__class__":
+        return session.interpreter.call(type, obj)
+    if isinstance(obj, Number | CapturedComplex | HostObject):
+        return _symbolic_attribute(session, obj, name)
+    if isinstance(obj, CapturedRange | CapturedText) and not hasattr(obj, name):
+        raise UnsupportedCall(f"`.{name}` of a value that only a run knows", at=current_place(),
+                              fix="use an f-string, or a list of the items")  # fmt: skip
+    if isinstance(obj, torch.Tensor):
+        _refuse_attribute(obj, name)
+        if name == "requires_grad" and obj.requires_grad:
+            return _requires_grad(session, obj)
+        if name == "data":
+            return session.interpreter.call_library(data_of, (obj,), {})
+        session.reads.read_tensor_method(name)
+    return ABSENT
 
 
 def _refuse_attribute(tensor: torch.Tensor, name: str) -> None:

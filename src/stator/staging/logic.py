@@ -19,6 +19,7 @@ from stator.capture.numbers import both
 from stator.containers import definitions
 from stator.containers.dict_calls import refuse_open_views
 from stator.containers.generators import StagedGenerator
+from stator.containers.iteration import CapturedRange
 from stator.containers.lists import is_captured, is_tuple, refuse_identity
 from stator.containers.runtime_tables import has, is_captured_item
 from stator.errors import UnsupportedCall
@@ -255,6 +256,10 @@ def _may_be_given(session: Session, left: torch.Tensor, right: torch.Tensor) -> 
 
 def _equal(session: Session, left: object, right: object, sign: str) -> Staged:
     """`==` and `!=`: sequences are compared item by item, as captured items cannot be asked."""
+    if isinstance(left, CapturedRange) or isinstance(right, CapturedRange):
+        both_are = all(isinstance(one, CapturedRange | range) for one in (left, right))
+        same = both_are and session.interpreter.run(definitions.are_equal, left, right)
+        return same if sign == "==" else not_(session, same)
     if _is_symbolic_sequence(left, right):
         same = _sequences_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
@@ -355,6 +360,7 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
         return or_(session, tests[0](), *tests[1:]) if tests else False
     if (
         is_captured(container)
+        or isinstance(container, CapturedRange)
         or isinstance(item, Number | CapturedText)
         or isinstance(container, Iterator | StagedGenerator)
     ):

@@ -7,6 +7,7 @@ import torch
 from stator.capture.conditions import Condition, known
 from stator.capture.conversions import check_one_element, read_number
 from stator.capture.recorder import Recorder
+from stator.containers.iteration import CapturedRange
 from stator.containers.lists import list_length
 from stator.library.user_methods import user_method
 from stator.state.session import Session
@@ -48,4 +49,6 @@ def builtin_truth(recorder: Recorder, value: object) -> Condition:
         return nonzero
     if (isinstance(value, StagedList) and value.columns is not None) or is_table(value):
         return known(recorder, list_length(recorder, value) != 0)
+    if isinstance(value, CapturedRange):
+        return known(recorder, value.length() > 0)
     return bool(value)

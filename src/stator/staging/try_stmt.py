@@ -10,8 +10,11 @@ from stator.capture.journal import Journal
 from stator.capture.scope import Attempt, may_be_seen
 from stator.capture.try_block import capture_try, error_names
 from stator.errors import StatorError
-from stator.program.ir import Block
-from stator.program.opset.queries import may_raise
+from stator.program.ir import Block, Op
+from stator.program.opset.queries import may_raise, may_raise_for_sizes
+from stator.program.opset.raising import tensors_of
+from stator.program.sizes import symbols_in
+from stator.program.types import TensorType
 from stator.staging.control_flow import if_stmt
 from stator.staging.recorded_loops import LoopVariables
 from stator.state.session import Session
@@ -62,7 +65,11 @@ def try_stmt(
     finally:
         recorder.attempts.pop()
         journal, recorder.journal = recorder.journal, outer
-    fails = error is None and not needed and _may_raise(mark.scope.block, mark.ops)
+    fails = (
+        error is None
+        and not needed
+        and _may_raise(mark.scope.block, mark.ops, _given_sizes(session))
+    )
     if fails and is_finally:
         if not _finally_is_observable(session, journal, orelse, read, noted):
             journal.keep()
@@ -165,11 +172,26 @@ def _handler_for(
     return None
 
 
-def _may_raise(block: Block, start: int) -> bool:
+def _may_raise(block: Block, start: int, given: frozenset[str]) -> bool:
+    """May a run raise in `block`? The sizes of the arguments, `given`, fit as they do now."""
     return any(
-        may_raise(op) or any(_may_raise(inner, 0) for inner in op.blocks)
+        may_raise(op)
+        or (may_raise_for_sizes(op) and not _sizes_of(op) <= given)
+        or any(_may_raise(inner, 0, given) for inner in op.blocks)
         for op in block.ops[start:]
     )
+
+
+def _sizes_of(op: Op) -> frozenset[str]:
+    shapes = (found.shape for found in tensors_of(op))
+    return frozenset(name for shape in shapes for size in shape for name in symbols_in(size))
+
+
+def _given_sizes(session: Session) -> frozenset[str]:
+    """The sizes that a call brings: those of its tensors."""
+    types = (value.type for value in session.recorder.input_facts)
+    shapes = (one.shape for one in types if isinstance(one, TensorType))
+    return frozenset(name for shape in shapes for size in shape for name in symbols_in(size))
 
 
 def _record(

@@ -346,6 +346,16 @@ SET = ContainerType(
     lambda cls, parts: cls(parts.items), lambda value, items: type(value)(items),
     lambda value, key: in_order(value)[key],
 )  # fmt: skip
+
+
+def _given_dict(value: dict[Any, Any], items: Sequence[Any]) -> dict[Any, Any]:
+    """A dict of the same class, but for records that are dicts as well."""
+    if dataclasses.is_dataclass(value):
+        return dict(zip(value, items, strict=True))
+    return _dict_like(value, items)
+
+
+GIVEN_DICT = dataclasses.replace(DICT, like=_given_dict)  # an argument
 PLAIN_DICT = dataclasses.replace(  # any dict, as a plain one
     DICT, new=lambda _, contents: dict(zip(*contents, strict=True)),
     like=lambda value, items: dict(zip(value, items, strict=True)),

@@ -39,6 +39,11 @@ def may_raise(op: Op) -> bool:
     return row_of(op.name).raises(op) is Raises.VALUES
 
 
+def may_raise_for_sizes(op: Op) -> bool:
+    """Does `op` raise for some sizes of its inputs, but for no values?"""
+    return row_of(op.name).raises(op) is Raises.SIZES
+
+
 def is_effect(op: Op) -> bool:
     """Does `op` print, raise, check or change a mode?"""
     return kind_of(op) in EFFECTS

@@ -129,6 +129,13 @@ def sized(op: Op) -> Raises:
     return NEVER if _is_static(op) else SIZES
 
 
+def of_some(op: Op) -> Raises:
+    """A reduction that fails for an empty tensor: the data may decide whether it is one."""
+    if len(list(tensors_of(op))) != 1 or argument(op, 1, "dim") is not None:
+        return sized(op)
+    return NEVER if _is_static(op) else VALUES
+
+
 def counted(op: Op) -> Raises:
     """The same where a count or a position can be out of range, unless it is a constant."""
     first, others = op.args[:1], values_in(op.args[1:]) + values_in(op.attributes)

@@ -26,6 +26,7 @@ from stator.program.opset.raising import (
     filling,
     joining,
     masking,
+    of_some,
     one_element,
     picking,
     pointwise,
@@ -82,7 +83,7 @@ FAMILIES: tuple[tuple[str, UndeclaredFacts], ...] = (
      "glu logcumsumexp",
      UndeclaredFacts(sized)),
     ("max min",
-     UndeclaredFacts(sized)),
+     UndeclaredFacts(of_some)),
     # fail for wrong sizes and dtypes only
     ("copy native_batch_norm _native_batch_norm_legit native_group_norm "
      "_batch_norm_impl_index convolution _convolution conv_tbc avg_pool1d avg_pool2d "
