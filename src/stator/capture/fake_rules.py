@@ -194,6 +194,7 @@ FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]]
         "aten::lstm.data": _packed_lstm,
         "aten::_pack_padded_sequence": _pack,
         "aten::_pad_packed_sequence": _pad,
+        "aten::cov": _covariance,
         "aten::_grouped_mm": _grouped,
         "aten::one_hot": _one_hot,
         "aten::ctc_loss.Tensor": _ctc_loss,
