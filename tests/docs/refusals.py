@@ -43,6 +43,8 @@ TABLES = {
 }
 # what a call or a file is told: their texts are made from what is at hand
 MADE_AT_RUN_TIME = {
+    ("api/onnx_layer.py", "failure.text"),
+    ("export/onnx/lowering.py", "problem"),
     ("execute/backend.py", "problem"),
     ("execute/interpreter.py", "text"),
     ("execute/interpreter.py", "str(error)"),
