@@ -404,3 +404,10 @@ def test_past_the_limit_a_function_that_may_falls_back_to_eager():
         "<lambda> runs eagerly, as full_graph=False allows: it has been captured 64 times"
     )
     assert len(caught) == 2
+
+
+def test_a_choice_among_very_many_values_has_a_program_for_each():
+    table = {k: 2 * k for k in range(200)}
+    static = stator.to_static(lambda x, k: x * table[k])
+    for k in range(4):
+        assert static(ONES, k)[0] == 2 * k

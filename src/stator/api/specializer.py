@@ -104,11 +104,20 @@ class Specializer:
         *,
         is_size_fallback: bool = False,
     ) -> ConcreteProgram:
-        captured, specs = self._as_open_as_can_be(call, signature, sizes)
-        return concrete_program(
-            captured, specs, reason, signature.key,
-            is_size_fallback=is_size_fallback, strategy=self._strategy, backend=self._backend,
+        prepare = functools.partial(
+            concrete_program, reason=reason, key=signature.key, is_size_fallback=is_size_fallback,
+            strategy=self._strategy, backend=self._backend,
         )  # fmt: skip
+        wanted = _open_positions(sizes)
+        try:
+            return prepare(*self._as_open_as_can_be(call, signature, sizes))
+        except RecursionError:  # a choice among very many values is nested too deeply
+            if not wanted:
+                raise
+        made = prepare(*self._captured(call, signature, signature.sizes))
+        known = self._closed.get(signature.key, frozenset())
+        self._closed[signature.key] = known | wanted
+        return made
 
     # ---- sizes, numbers and strings of the arguments
 
