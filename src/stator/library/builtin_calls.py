@@ -70,6 +70,7 @@ class BuiltinCalls:
 
     def __init__(self, session: Session) -> None:
         self.session, self.recorder = session, session.recorder
+        self.iterators = IteratorCalls(session).handlers
         self.handlers: dict[Any, Handler] = {
             int: self._int, float: self._float, bool: self._bool, complex: self._complex,
             str: self._str, repr: self._repr, format: self._format, len: self._len,
@@ -86,7 +87,7 @@ class BuiltinCalls:
             collections.Counter: self._counter, collections.deque: self._deque,
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
             vars: lambda obj: self._getattr(obj, "__dict__"),
-            **IteratorCalls(session).handlers,
+            **self.iterators,
         }  # fmt: skip
 
     def knows(self, function: object) -> bool:
@@ -96,6 +97,9 @@ class BuiltinCalls:
     def call(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """The builtin; a dict with keys that may be absent is looked at in every way it may be."""
         partial = next((arg for arg in args if is_partial(arg)), None)
+        if partial is not None and function in self.iterators:
+            keys = self.call(list, (partial,), {})  # an iterator cannot leave the branches
+            return self.call(function, tuple(keys if a is partial else a for a in args), kwargs)
         if partial is not None and function not in ABOUT_THE_OBJECT:
             return for_each_way(
                 self.session,
