@@ -18,7 +18,9 @@ _scans = tuple(
 )
 scan = _scans[0].scan
 _utils = importlib.import_module(f"{_PACKAGE}.utils")
-COMPILING = (  # what compiles the functions that these are given
-    (_utils, "_hop_compile_and_call"),
-    *((module, "_maybe_compile_and_run_fn") for module in (_utils, *_scans)),
+COMPILING = tuple(  # what compiles the functions that these are given; its name changes with torch
+    (module, name)
+    for module in (_utils, *_scans)
+    for name in ("_hop_compile_and_call", "_maybe_compile_and_run_fn")
+    if hasattr(module, name)
 )
