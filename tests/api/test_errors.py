@@ -1,5 +1,6 @@
 """The errors a user meets: class, problem, place and fix, word for word."""
 
+import itertools
 import math
 
 import pytest
@@ -151,11 +152,11 @@ def test_library_code_that_needs_one_form_of_a_variable_is_a_branch_mismatch():
         y = None
         if x.sum() > 0:
             y = x
-        return any(iter([y]))
+        return list(itertools.starmap(max, [y]))
 
     error = refusal(BranchMismatch, f, torch.ones(1))
     assert error.problem == (
-        "library code needs the truth of a variable that is, depending on the path taken, "
+        "library code needs the items of a variable that is, depending on the path taken, "
         "a float32 tensor of rank 1 or None"
     )
     assert error.fix == "give the variable one form on every path"

@@ -73,10 +73,10 @@ def test_at_level_2_each_decision_is_told(caplog):
 
 def test_a_call_that_falls_back_is_told(caplog):
     stator.set_verbosity(1)
-    static = stator.to_static(lambda x: x.data, full_graph=False)
+    static = stator.to_static(lambda x: x.grad_fn, full_graph=False)
     with pytest.warns(UserWarning, match="runs eagerly"):
         static(torch.ones(1))
-    assert [text for text in messages(caplog) if "runs eagerly: `.data` cannot be" in text]
+    assert [text for text in messages(caplog) if "runs eagerly: `.grad_fn` cannot be" in text]
 
 
 def test_code_is_shown_after_the_pass_that_is_named(caplog):
