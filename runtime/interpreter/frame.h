@@ -5,6 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "interpreter/counts.h"
+#include "interpreter/frame_memory.h"
 #include "interpreter/plan.h"
 #include "stator/host.h"
 
@@ -16,8 +18,9 @@ struct Run {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const std::vector<Value>> stored;
   std::vector<Value> inputs;
-  bool is_plain = false;        // no mode of torch watches or transforms what the run does
+  bool is_plain = false;        // no mode of torch watches, casts or transforms what the run does
   bool skips_autograd = false;  // no gradient is recorded: ops are dispatched below autograd
+  Counts counts;                // of the ways in which torch ops were run
   Host* host = nullptr;         // lent; outlives every backward pass of what the run has made
 
   /// What Python objects hold by now, should the program raise: the last `stator::note`.
@@ -46,6 +49,7 @@ class Frame {
   Frame(const Routine& routine, const Frame& caller);
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
+  ~Frame();
 
   Value& operator[](Register index) { return registers_[index]; }
 
@@ -66,16 +70,18 @@ class Frame {
   const char* stack_base;                // where the C++ stack of this run begins
   std::vector<std::vector<Value>> kept;  // for handlers, by slot
   std::vector<Error> caught;             // what the handlers that run have caught
-  std::vector<at::Tensor> scratch;       // memory of results, by TorchCall::scratch
-  torch::jit::Stack stack;               // scratch memory of boxed calls
+  std::unique_ptr<FrameMemory> memory;
 
  private:
-  std::vector<Value> registers_;
+  Value* registers_;
   const Value* bases_[4];
 };
 
 /// Runs the steps of a block. Errors leave with the place of the innermost op that failed.
 void run_block(const Steps& block, Frame& frame);
+
+/// Runs one step, as `run_block` does.
+void run_step(const Step& step, Frame& frame);
 
 /// Assigns `sources` to `targets` as one step, the way `a, b = b, a` does in Python.
 void assign_all(const std::vector<Register>& targets, const Operand* sources, Frame& frame);

@@ -1,6 +1,7 @@
 // run_plan() and run_block(): the loop of the interpreter, and what it adds to errors.
 #include <ATen/core/grad_mode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/csrc/autograd/forward_grad.h>
 
 #include <algorithm>
 #include <cctype>
@@ -124,10 +125,12 @@ Frame::Frame(const Routine& of, const std::shared_ptr<Run>& shared)
       depth(0),
       stack_base(reinterpret_cast<const char*>(this)),
       kept(of.slots),
-      scratch(of.scratch),
-      registers_(of.registers),
-      bases_{registers_.data(), shared->inputs.data(), shared->stored->data(),
+      memory(shared->plan->frames->take(of)),
+      registers_(memory->registers.data()),
+      bases_{registers_, shared->inputs.data(), shared->stored->data(),
              shared->plan->constants.data()} {}
+
+Frame::~Frame() { run->plan->frames->give(routine, std::move(memory)); }
 
 Frame::Frame(const Routine& of, const Frame& caller) : Frame(of, caller.run) {
   depth = caller.depth + 1;
@@ -149,6 +152,16 @@ void run_block(const Steps& block, Frame& frame) {
   }
 }
 
+void run_step(const Step& step, Frame& frame) {
+  try {
+    step.run(step, frame);
+  } catch (const std::exception&) {
+    Error error = current_error();
+    add_notes(error, step, frame);
+    throw error;
+  }
+}
+
 void assign_all(const std::vector<Register>& targets, const Operand* sources, Frame& frame) {
   c10::SmallVector<Value, 8> values;
   for (std::size_t k = 0; k < targets.size(); ++k) values.push_back(frame.take(sources[k]));
@@ -162,15 +175,49 @@ bool is_plain_dispatch() {
   static const c10::DispatchKeySet usual =
       c10::DispatchKeySet({c10::DispatchKey::BackendSelect, c10::DispatchKey::ADInplaceOrView}) |
       c10::autocast_dispatch_keyset;
-  return (c10::impl::tls_local_dispatch_key_set().included_ | usual) == usual;
+  // forward gradients are carried by tensors that look like others, in whatever grad mode
+  return (c10::impl::tls_local_dispatch_key_set().included_ | usual) == usual &&
+         torch::autograd::ForwardADLevel::try_get_by_idx(0) == nullptr;
 }
+
+/// Does autocast change the dtype of nothing, from the start of the run to its end?
+bool is_without_autocast(const Plan& plan) {
+  return plan.autocast_devices.empty() &&
+         c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutocastCPU);
+}
+
+bool needs_gradients(const std::vector<Value>& values) {
+  return std::ranges::any_of(values, [](const Value& value) {
+    if (value.isTensor()) return value.toTensor().defined() && value.toTensor().requires_grad();
+    return value.isList() && needs_gradients(items_of(value).vec());
+  });
+}
+
+/// Can no op of the run record a gradient, whatever it is given?
+bool records_nothing(const Run& run) {
+  if (run.plan->enables_gradients) return false;
+  if (!at::GradMode::is_enabled()) return true;
+  return !run.plan->starts_gradients && !needs_gradients(run.inputs) &&
+         !needs_gradients(*run.stored);
+}
+
+/// Adds up what the run counts, however it ends.
+struct Counted {
+  explicit Counted(const Run& of) : run(of) {}
+  ~Counted() { add_counts(run.counts); }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  const Run& run;
+};
 
 }  // namespace
 
 std::vector<Value> run_plan(const std::shared_ptr<Run>& run) {
   const Plan& plan = *run->plan;
-  run->is_plain = is_plain_dispatch();
-  run->skips_autograd = run->is_plain && !at::GradMode::is_enabled() && !plan.enables_gradients;
+  const bool is_seen = !is_plain_dispatch();
+  run->is_plain = !is_seen && is_without_autocast(plan);
+  run->skips_autograd = !is_seen && records_nothing(*run);
+  const Counted counted(*run);
   std::optional<c10::impl::ExcludeDispatchKeyGuard> below_autograd;
   if (run->skips_autograd) below_autograd.emplace(c10::autograd_dispatch_keyset);
   if (!plan.checks.steps.steps.empty()) check_sizes(run);

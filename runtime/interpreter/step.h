@@ -4,6 +4,8 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -11,6 +13,10 @@
 #include "ops/conditions.h"
 #include "program/program.h"
 #include "value.h"
+
+namespace at {
+struct TensorIteratorBase;
+}
 
 namespace stator {
 
@@ -63,9 +69,15 @@ struct TorchArgument {
 struct TorchCall {
   c10::OperatorHandle op;
   std::vector<TorchArgument> arguments;
-  bool spreads_list = false;  // the results are the tensors of one list
-  bool aliases = true;        // a result may share memory with an argument, or one is written
-  std::uint32_t scratch = 0;  // two places in Frame::scratch
+  bool spreads_list = false;    // the results are the tensors of one list
+  bool aliases = true;          // a result may share memory with an argument, or one is written
+  bool is_private = false;      // the result is only read, and only by torch ops that keep nothing
+  bool is_discrete = false;     // no gradient can flow through the result: it decides, or counts
+  std::uint32_t scratch = 0;    // two places in FrameMemory::scratch
+  std::uint32_t iteration = 0;  // two places in FrameMemory::iterations
+  void (*kernel)(at::TensorIteratorBase&) = nullptr;  // ATen's, of a pointwise op
+  Handler otherwise = nullptr;       // what runs the op where its kernel for small tensors cannot
+  std::optional<Value> cast_number;  // the second argument, a number, in the dtype of the first
   std::vector<Condition> conditions = {};  // checked before each call
 };
 
@@ -98,8 +110,10 @@ struct Captured {
   std::vector<Register> registers;
 };
 
-using Detail =
-    std::variant<std::monostate, TorchCall, TryClauses, Keep, Call, Note, Raise, Captured>;
+struct NumberCode;
+
+using Detail = std::variant<std::monostate, TorchCall, TryClauses, Keep, Call, Note, Raise,
+                            Captured, std::shared_ptr<NumberCode>>;
 
 /// An op, ready to run.
 struct Step {

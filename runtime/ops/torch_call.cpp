@@ -62,7 +62,8 @@ Value list_argument(const TorchArgument& argument, const Frame& frame) {
   return typed_list(items, argument.coercion);
 }
 
-/// The tensors of one list become the results of the step.
+}  // namespace
+
 void spread(const Value& list, const Step& step, Frame& frame) {
   const auto items = items_of(list);
   if (items.size() != step.results.size()) {
@@ -71,6 +72,8 @@ void spread(const Value& list, const Step& step, Frame& frame) {
   }
   for (std::size_t k = 0; k < items.size(); ++k) frame[step.results[k]] = Value(items[k]);
 }
+
+namespace {
 
 /// A result of torch as a value of the program: an unsigned integer is one of 64 bits with a sign.
 Value to_result(Value value) {
@@ -86,6 +89,10 @@ at::Tensor wrapped_number(const Value& number) {
   at::Tensor tensor = c10::scalar_to_tensor(number.toScalar());
   tensor.unsafeGetTensorImpl()->set_wrapped_number(true);
   return tensor;
+}
+
+at::Tensor cast_number(const Value& number, at::ScalarType dtype) {
+  return c10::scalar_to_tensor(number.toScalar()).to(dtype);
 }
 
 Value coerced(Value value, Coercion coercion, std::int32_t repeat) {
@@ -109,19 +116,20 @@ Value coerced(Value value, Coercion coercion, std::int32_t repeat) {
   }
 }
 
+Value argument_value(const TorchArgument& argument, const Frame& frame) {
+  if (argument.is_literal_list) return list_argument(argument, frame);
+  const Value& value = frame.read(argument.operand);
+  if (argument.operand.from == Operand::From::kConstant) return value;  // coerced when planned
+  return coerced(value, argument.coercion, argument.repeat);
+}
+
 void run_torch(const Step& step, Frame& frame) {
   const auto& call = std::get<TorchCall>(step.detail);
-  torch::jit::Stack& stack = frame.stack;
+  torch::jit::Stack& stack = frame.memory->stack;
+  ++frame.run->counts.boxed;
   stack.clear();  // an op that failed may have left something
-  for (const TorchArgument& argument : call.arguments) {
-    if (argument.is_literal_list) {
-      stack.push_back(list_argument(argument, frame));
-    } else if (argument.operand.from == Operand::From::kConstant) {
-      stack.push_back(frame.read(argument.operand));  // coerced when it was planned
-    } else {
-      stack.push_back(coerced(frame.read(argument.operand), argument.coercion, argument.repeat));
-    }
-  }
+  for (const TorchArgument& argument : call.arguments)
+    stack.push_back(argument_value(argument, frame));
   if (!call.conditions.empty()) check_arguments(step.op->name, call.conditions, stack);
   if (frame.run->skips_autograd && !call.aliases) {
     // views and versions are of no interest either to an op that neither gives a view nor writes

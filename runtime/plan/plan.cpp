@@ -1,4 +1,8 @@
 // make_plan(): Program -> Plan. What can be decided once is decided here.
+#include <array>
+
+#include "interpreter/frame_memory.h"
+#include "plan/number_compiler.h"
 #include "plan/planner.h"
 
 namespace stator {
@@ -61,8 +65,21 @@ bool may_enable_gradients(const Op& op) {
   return !is_constant || is_true(op.args[0].constant.value) == (op.name == "stator::set_grad");
 }
 
+/// Does the op make tensors that need gradients, or ask for gradients? What a custom op does is not
+/// known.
+bool may_start_gradients(const Op& op) {
+  static constexpr std::array kStarting = std::to_array<std::string_view>(
+      {"stator::gradients", "stator::custom_gradient", "stator::hook"});
+  if (std::ranges::find(kStarting, op.name) != kStarting.end()) return true;
+  if (op.name.find("requires_grad") != std::string::npos) return true;
+  if (op.attributes.contains("requires_grad")) return true;
+  return find_row(op.name) == nullptr && !op.name.starts_with("aten::") &&
+         !op.name.starts_with("prims::");
+}
+
 void find_modes(const Block& block, Plan& plan) {
   for (const Op& op : block.ops) {
+    if (may_start_gradients(op)) plan.starts_gradients = true;
     if (op.name.starts_with("stator::set_")) plan.sets_modes = true;
     if (may_enable_gradients(op)) plan.enables_gradients = true;
     if (op.name == "stator::set_autocast" && !op.args.empty() &&
@@ -83,6 +100,9 @@ std::vector<const Op*> all_ops(const Block& block) {
 
 }  // namespace
 
+Plan::Plan() = default;
+Plan::~Plan() = default;
+
 std::shared_ptr<const Plan> make_plan(Program given, Trust trust) {
   auto plan = std::make_shared<Plan>();
   plan->program = std::move(given);
@@ -99,6 +119,12 @@ std::shared_ptr<const Plan> make_plan(Program given, Trust trust) {
   std::ranges::sort(plan->autocast_devices);
   const auto repeated = std::ranges::unique(plan->autocast_devices);
   plan->autocast_devices.erase(repeated.begin(), repeated.end());
+  std::uint32_t count = 0;
+  for (Routine* routine : {&plan->checks, &plan->body}) routine->index = count++;
+  for (Routine& function : plan->functions) function.index = count++;
+  link_number_codes(plan->body.steps);
+  for (Routine& function : plan->functions) link_number_codes(function.steps);
+  plan->frames = std::make_unique<FramePool>(count);
   return plan;
 }
 

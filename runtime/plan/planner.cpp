@@ -2,6 +2,8 @@
 
 #include "format/allowed_ops.h"
 #include "ops/handlers.h"
+#include "ops/number_loop.h"
+#include "plan/number_compiler.h"
 
 namespace stator {
 namespace {
@@ -83,7 +85,7 @@ bool is_number_op(std::string_view name) {
   return !name.starts_with("list_") && std::ranges::find(kOthers, name) == std::end(kOthers);
 }
 
-Planner::Planner(Plan& plan, Trust trust) : plan_(plan), trust_(trust) {
+Planner::Planner(Plan& plan, Trust trust) : plan_(plan), trust_(trust), uses_(plan.program) {
   const Program& program = plan.program;
   for (std::uint32_t k = 0; k < program.inputs.size(); ++k) {
     outer_[program.inputs[k]] = {Operand::From::kInput, false, k};
@@ -172,6 +174,12 @@ void Planner::add_step(const Op& op, const std::vector<ValueId>& ending, std::ve
   for (const ValueId value : ending) step.released.push_back(registers_.at(value));
   add_detail(op, step);
   mark_moves(step);
+  if (step.run == run_while || step.run == run_if) {
+    if (auto code = number_code(op, plan_.program, [&](ValueId value) { return operand(value); })) {
+      step.detail = std::move(code);
+      step.run = run_numbers;
+    }
+  }
   steps.push_back(std::move(step));
 }
 

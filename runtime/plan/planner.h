@@ -7,6 +7,7 @@
 
 #include "interpreter/plan.h"
 #include "ops/table.h"
+#include "plan/uses.h"
 
 namespace stator {
 
@@ -37,6 +38,7 @@ class Planner {
   void add_step(const Op& op, const std::vector<ValueId>& ending, std::vector<Step>& steps);
   void plan_own_op(const Op& op, Step& step, std::vector<Step>& steps);
   void plan_torch_op(const Op& op, Step& step);
+  void add_cast_number(const Op& op, TorchCall& call) const;
   TorchArgument torch_argument(const Arg& arg, const c10::Argument& expected, const Op& op);
   void add_detail(const Op& op, Step& step);
   Captured captured_by(const Op& op) const;
@@ -53,6 +55,7 @@ class Planner {
 
   Plan& plan_;
   Trust trust_;
+  Uses uses_;
   std::map<ValueId, Operand> outer_;       // inputs of the program and stored tensors
   std::map<ValueId, Register> registers_;  // of the routine that is being planned
   std::map<std::int64_t, std::uint32_t> slots_;

@@ -1,8 +1,10 @@
 // How a call of a torch op is planned: its schema, its arguments, its results.
 #include "format/allowed_ops.h"
+#include "kernels/iteration.h"
 #include "ops/handlers.h"
 #include "ops/small.h"
 #include "ops/torch_call.h"
+#include "ops/unboxed.h"
 #include "plan/planner.h"
 
 namespace stator {
@@ -162,10 +164,23 @@ TorchArgument Planner::torch_argument(const Arg& arg, const c10::Argument& expec
   return made;
 }
 
+/// A number next to a tensor is converted by each run of the op; here it is converted once.
+/// NOTE: not for half and bfloat16, whose kernels read the number in a higher precision.
+void Planner::add_cast_number(const Op& op, TorchCall& call) const {
+  const bool fits = op.args.size() == 2 && op.args[0].kind == Arg::Kind::kValue &&
+                    op.args[1].kind == Arg::Kind::kConstant && call.arguments.size() >= 2 &&
+                    call.arguments[1].coercion == Coercion::kTensor;
+  if (!fits || !is_real(op.args[1].constant.value)) return;
+  const Type& type = plan_.program.values[op.args[0].value].type;
+  if (type.kind != Type::Kind::kTensor || (type.dtype != at::kFloat && type.dtype != at::kDouble))
+    return;
+  call.cast_number = cast_number(op.args[1].constant.value, type.dtype);
+}
+
 void Planner::plan_torch_op(const Op& op, Step& step) {
   if (trust_ == Trust::kFile && !may_be_called(op.name))
     refuse(op, "may not be called by a saved model");
-  TorchCall call{find_op(op), {}};
+  TorchCall call{.op = find_op(op), .arguments = {}, .cast_number = std::nullopt};
   const c10::FunctionSchema& schema = call.op.schema();
   check_names(op, schema);
   for (std::size_t k = 0; k < schema.arguments().size(); ++k) {
@@ -189,12 +204,25 @@ void Planner::plan_torch_op(const Op& op, Step& step) {
   call.aliases = std::ranges::any_of(
       schema.arguments(), [](const auto& argument) { return argument.alias_info() != nullptr; });
   call.conditions = conditions_of(schema, op.name);
+  if (op.results.size() == 1) {
+    call.is_private = uses_.is_private(op.results[0]);
+    call.is_discrete = decides(op.name) || uses_.is_discrete(op.results[0]);
+  }
+  if (!call.aliases) add_cast_number(op, call);
   step.run = run_torch;
-  if (const Handler fast = fast_handler(op.name, call, plan_.constants);
-      fast != nullptr && op.results.size() == 1 && call.conditions.empty()) {
-    step.run = fast;
+  if (const Handler faster = unboxed_handler(op.name, call);
+      faster != nullptr && call.conditions.empty()) {
+    step.run = faster;
+  }
+  if (const SmallRow* small = small_row(op.name, call, plan_.constants);
+      small != nullptr && op.results.size() == small->results) {
+    call.otherwise = step.run;
+    step.run = small->run;
+    call.kernel = kernels::unary_kernel(op.name);
     call.scratch = routine_->scratch;
-    routine_->scratch += 2;
+    call.iteration = routine_->iterations;
+    routine_->scratch += 2 * static_cast<std::uint32_t>(small->results);
+    routine_->iterations += 2;
   }
   step.detail = std::move(call);
 }

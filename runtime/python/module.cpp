@@ -34,7 +34,17 @@ PyObject* can_watch(PyObject* /*module*/, PyObject* tensor) {
   return guarded([&] { return Reference(PyBool_FromLong(TensorFacts::of(tensor).has_value())); });
 }
 
+/// How torch ops were run so far, by way: see interpreter/counts.h.
+PyObject* counts(PyObject* /*module*/, PyObject* /*none*/) {
+  const Counts all = counts_so_far();
+  return Py_BuildValue("{s:K,s:K,s:K,s:K}", "small", static_cast<unsigned long long>(all.small),
+                       "unboxed", static_cast<unsigned long long>(all.unboxed), "boxed",
+                       static_cast<unsigned long long>(all.boxed), "numbers",
+                       static_cast<unsigned long long>(all.numbers));
+}
+
 PyMethodDef module_methods[] = {
+    {"counts", counts, METH_NOARGS, "How often torch ops were run in which way."},
     {"prepare", prepare, METH_VARARGS, "A program, from its JSON text, ready to be bound."},
     {"snapshot", make_snapshot, METH_VARARGS,
      "Of dicts, owners, functions, tensors, and functions to call again."},
