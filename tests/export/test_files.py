@@ -7,7 +7,7 @@ import pytest
 
 from stator.errors import FormatError
 from stator.export.digests import digests_of
-from stator.export.files import Paths, put_in_place, temporary
+from stator.export.files import Paths, put_in_place, remove_onnx_files, temporary
 from stator.export.saved_model import read_model, write_model
 from tests.said import said
 
@@ -81,3 +81,24 @@ def test_a_pipe_is_not_waited_for(tmp_path, name):
         f"{tmp_path / name} is not a regular file",
         "copy what it gives into a file",
     )
+
+
+ONNX = b"\x08\x0a\x12\x06stator" + b"the rest"
+
+
+def test_onnx_files_of_an_earlier_save_are_removed(tmp_path):
+    """They point into weights that are about to be replaced."""
+    ours = ["model.onnx", "model.encode.onnx"]
+    others = {
+        "model.onnx.txt": ONNX,
+        "model2.onnx": ONNX,
+        "model.decode.onnx": ONNX,  # of the model `model.decode`
+        "model.decode.stator": b"{}",
+        "model.from_torch.onnx": b"\x08\x0a\x12\x07pytorch",
+    }
+    for name in ours:
+        (tmp_path / name).write_bytes(ONNX)
+    for name, content in others.items():
+        (tmp_path / name).write_bytes(content)
+    remove_onnx_files(tmp_path / "model")
+    assert {file.name for file in tmp_path.iterdir()} == {*others}

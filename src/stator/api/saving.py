@@ -16,6 +16,7 @@ from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, check_tensors
 from stator.errors import SpecMismatch, UnknownOption
 from stator.execute.selection import check_backend
+from stator.export.files import remove_onnx_files
 from stator.export.saved_model import read_model, write_model
 from stator.frames import user_facing
 from stator.logs import LOGGER
@@ -66,6 +67,7 @@ def save(
         plan = None if saving is None else saving.plan_onnx(
             model._stator_programs, model._stator_methods, training=model.training, opset=opset
         )  # fmt: skip
+        remove_onnx_files(path)
         _save_again(model, path, output_spec, properties)
         return None if saving is None else saving.write_onnx(path, plan, embed=embed)
     requests = requests_of(model, input_spec, methods, output_spec)
@@ -75,6 +77,7 @@ def save(
     plan = None if saving is None else saving.plan_onnx(
         capture.programs, capture.methods, training=training, opset=opset
     )  # fmt: skip
+    remove_onnx_files(path)
     write_capture(path, capture, owner, properties)
     if owner is not None and owner.training:
         _warn_of_train_mode(owner, capture)

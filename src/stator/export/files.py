@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import fcntl
+import glob
 import os
 import secrets
 import shutil
@@ -43,6 +44,23 @@ class Paths:
                               fix="give a folder and a name: `models/decoder`")  # fmt: skip
         weights = stem + ".safetensors"
         return cls(Path(stem + ".stator"), Path(weights), Path(weights + ".old"))
+
+
+ONNX_PRODUCER = b"\x12\x06stator"  # the field `producer_name` of a model in ONNX's format
+
+
+def remove_onnx_files(path: str | os.PathLike[str]) -> None:
+    """Remove the ONNX files that an earlier save wrote for the model at `path`.
+
+    They point into its weights by offsets, which do not hold for the weights that come now.
+    """
+    stem = Paths.of(path).text.with_suffix("")
+    for file in stem.parent.glob(f"{glob.escape(stem.name)}*.onnx"):
+        method = file.name.removeprefix(stem.name).removesuffix(".onnx").removeprefix(".")
+        is_ours = not method or (method.isidentifier() and not file.with_suffix(".stator").exists())
+        with file.open("rb") as opened:
+            if is_ours and ONNX_PRODUCER in opened.read(64):
+                file.unlink()
 
 
 @dataclass(frozen=True)
