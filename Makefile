@@ -15,12 +15,8 @@ help:
 	@echo "make test     everything CI runs: format, lint, types, all tests, two hash seeds"
 	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
 	@echo "make native   the native runtime and stator-run, for the torch and the Python of .venv"
-<<<<<<< HEAD
 	@echo "make wheel    a wheel with the native runtime in it, for that torch and that Python, in dist/"
-	@echo "make bench    capture, calls, loading and looking inside, next to torch's own tools and safetensors"
-=======
 	@echo "make bench    capture, calls, loading, looking inside and the native runtime, next to torch's own tools"
->>>>>>> 1bd63c4 (Small tensors have kernels of their own in the native runtime, equal to ATen's to the bit)
 	@echo "make corpus [ARGS='--groups if_else']   score Stator on the conformance programs of conformance/"
 	@echo "make docs     the documentation site, into build/site; warnings are errors"
 	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs, mutated files, hostile calls"
