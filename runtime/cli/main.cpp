@@ -61,6 +61,7 @@ void run_job(const Json& job, std::map<std::string, Model>& models) {
   arguments.mode = job.value("mode", "");
   Recorder recorder;
   Model::Options options = options_of(arguments);
+  options.gradients = job.contains("gradients");
   options.host = &recorder;
   CallResult result;
   const Signature none;
