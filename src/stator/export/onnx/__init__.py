@@ -8,6 +8,7 @@ numbers      Python numbers: int64, double and bool scalars with Python's meanin
 lists        lists of unknown length as sequences
 library      ops of torch by torch's own function library, with their promotion and checks
 tensors      ops of torch that the library lacks, or that need a check
+ranges       Sigmoid and Tanh, whose kernels in ONNX Runtime leave their ranges
 model        the model as a whole: inputs, outputs, weights, metadata
 session      running it in ONNX Runtime
 """

@@ -15,9 +15,10 @@ from typing import Any
 import onnx_ir as ir
 
 from stator.errors import ExportError
+from stator.export.onnx.ranges import keep_ranges
 from stator.export.onnx.scope import D, GraphScope
 from stator.export.onnx.status import Message, Messages, check, is_fine, report
-from stator.export.onnx.types import element_type, onnx_shape, onnx_type, present
+from stator.export.onnx.types import DTYPES, element_type, onnx_shape, onnx_type, present
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
@@ -114,9 +115,14 @@ class Lowering:
             before, count = self.at, len(self.scope.nodes)
             self.at = op
             self.lower(op)
+            keep_ranges(self.scope, count, self._element_of(op))
             for node in self.scope.nodes[count:]:
                 self.describe(node, op)
             self.at = before
+
+    def _element_of(self, op: Op) -> ir.DataType | None:
+        kind = op.results[0].type if op.results else None
+        return DTYPES.get(kind.dtype) if isinstance(kind, TensorType) else None
 
     def lower(self, op: Op) -> None:
         """One op."""
@@ -349,7 +355,7 @@ def lower_join(to: Lowering, op: Op) -> None:
 def lower_print(to: Lowering, op: Op) -> None:
     """Nothing: the report lists it."""
     parts = " ".join(shown(to, arg) for arg in op.args)
-    to.dropped.append(f"print({parts}) at {op.place}" if op.place else f"print({parts})")
+    to.dropped.append(f"print({parts}) at {op.place.short}" if op.place else f"print({parts})")
 
 
 def lower_nothing(_to: Lowering, _op: Op) -> None:
