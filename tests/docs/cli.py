@@ -29,15 +29,14 @@ import stator
 
 @stator.to_static
 def total(x):
-    names = locals()
-    for name in names:
-        x = x + names[name]
+    for name in ("x", "x"):
+        x = x + eval(name)
     return x
 """
 # what is another on every machine, or in every run
 MASKS = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),
-    (re.compile(r"(settle\.stator +)[\d.]+ (KiB|bytes)"), r"\1<size>"),
+    (re.compile(r"(settle\.(?:stator|onnx) +)[\d.]+ (KiB|bytes)"), r"\1<size>"),
     (
         re.compile(r"runs in: \w+ \((the default|STATOR_BACKEND)\)"),
         "runs in: interpreter (the default)",
@@ -103,8 +102,8 @@ def comparable(name: str, text: str) -> str:
         return re.sub(r"\s+", " ", re.sub(r"[\d.]+ (s|ms|µs)|\d+\.\d+|\d+ threads?", "0", text))
     if name == "inspect":  # an editable install keeps its version until it is installed again
         return re.sub(r"written by stator [\d.]+", "written by stator", text)
-    if name in ("run", "verify"):
-        return re.sub(r"-?\d+(\.\d+)?", "0", text)
+    if name in ("run", "verify", "onnx"):
+        return re.sub(r"-?\d+(\.\d+)?(e-?\d+)?", "0", text)
     if name == "doctor":
         words = re.findall(r"(?m)^(\w+)$|^  (?:ok|missing) +(\S+(?: \S+)?)  ", text)
         return " ".join(a or b for a, b in words)
@@ -119,6 +118,7 @@ JSON_LINES = (
     "stator code settling.py:clip",
     "stator program settling.py:clip --input x:float32[B,3]",
     SAVE,
+    "stator onnx out/settle",
     "stator run out/settle --input x:float32[2,4]",
     "stator inspect out/settle",
     "stator diff out/settle changed.py:Settle --input x:float32[2,4] --mode eval --seed 1",
@@ -174,6 +174,7 @@ MAKERS: Mapping[str, Callable[[], str]] = {
     "code": typed("stator code settling.py:clip"),
     "program": typed('stator program settling.py:clip --input "x:float32[B,3]"'),
     "save": typed(SAVE),
+    "onnx": typed("stator onnx out/settle"),
     "run": typed(
         'stator run out/settle --input "x=[[0.1, 0.9, -0.4, 0.2]]"',
         'stator run out/settle --input "x:float32[3,4]" --seed 7 --output out/result.npz',

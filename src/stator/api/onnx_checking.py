@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -44,9 +46,16 @@ class OnnxReport:
     recursion: int = 0  # calls inside each other, beyond which the model reports an error
 
     def __str__(self) -> str:
-        lines = [f"{self.file.name}  (opset {self.opset})", "  ✓ onnx.checker",
-                 f"  ✓ ONNX Runtime equals the program in {self.runs} runs, "
-                 f"{self.raised} of them with an error"]  # fmt: skip
+        return "\n".join([f"{self.file.name}  (opset {self.opset})", *self.findings()])
+
+    def findings(self) -> list[str]:
+        """A line for each check, each output, and each thing that a reader should know."""
+        lines = ["  ✓ onnx.checker"]
+        if self.runs:
+            lines.append(f"  ✓ ONNX Runtime equals the program in {self.runs} runs, "
+                         f"{self.raised} of them with an error")  # fmt: skip
+        else:
+            lines.append("  ✗ ONNX Runtime was not compared with the program: no run ended")
         if self.endless:
             lines.append(f"  - {self.endless} drawn inputs left out: the program took too long")
         lines += [f"  output {k}: greatest difference {d:.2g}" for k, d in self.differences.items()]
@@ -55,7 +64,7 @@ class OnnxReport:
         lines += [f"  left out: {text}" for text in self.dropped]
         if self.recursion:
             lines.append(f"  recursion: up to {self.recursion} calls inside each other")
-        return "\n".join(lines)
+        return lines
 
 
 class _Budget:
@@ -144,8 +153,9 @@ def _said(outcome: object) -> str:
 def _reference(
     program: Program, inputs: Sequence[Any], stored: Mapping[str, torch.Tensor]
 ) -> tuple[object, ...] | RaisedError:
+    """What the program gives; what it prints is of no interest for drawn inputs."""
     options = RunOptions(observer=_Budget(), gradients=False)
-    with torch.no_grad():
+    with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
         return INTERPRETER.prepare(program, options).bind(stored)(inputs)
 
 

@@ -12,6 +12,7 @@ import onnx_ir as ir
 
 from stator.api.onnx_checking import OnnxReport, checked_runs
 from stator.api.onnx_layer import onnx_file, program_name
+from stator.errors import ExportError
 from stator.export.files import Paths, temporary
 from stator.export.methods import Method
 from stator.export.onnx.model import OnnxModel, WeightSpan, attach, build
@@ -23,6 +24,8 @@ from stator.optimize.inline import inline
 from stator.optimize.pipeline import optimize
 from stator.optimize.prune import drop_unused_stored, prune
 from stator.program.program import Program
+
+INSIDE_LIMIT = 2**31 - 2**24  # bytes of weights in a file, whose format ends at 2 GiB
 
 
 @dataclass(frozen=True)
@@ -53,10 +56,28 @@ def plan_onnx(
     return OnnxPlan(models, chosen, depths)
 
 
+def save_onnx(
+    path: str | os.PathLike[str],
+    *,
+    output: Path | None = None,
+    opset: int | None = None,
+    embed: bool = False,
+) -> list[OnnxReport]:
+    """Write the ONNX models of the model that was saved at `path`; its own files stay the same."""
+    saved = read_model(path)
+    plan = plan_onnx(saved.programs, saved.methods, training=saved.training, opset=opset)
+    return write_onnx(path, plan, embed=embed, output=output)
+
+
 def write_onnx(
     path: str | os.PathLike[str], plan: OnnxPlan, *, embed: bool, output: Path | None = None
 ) -> list[OnnxReport]:
-    """Write the planned models beside the saved model at `path`, check and run them."""
+    """Write the planned models beside the saved model at `path`, check and run them.
+
+    `output` is a file for the only method, or for `forward`; those of other methods are named after
+    it. A file of another name than `save` would give has its weights inside: the next save of the
+    model, which moves the weights, would not know of it.
+    """
     saved = read_model(path, verify_weights=False)
     weights = Paths.of(path).weights
     spans, keys = spans_in(weights), keys_of(saved.tensors)
@@ -67,8 +88,13 @@ def write_onnx(
     }
     reports = []
     for name, planned in plan.models.items():
-        file = output if output is not None else onnx_file(path, name)
-        attach(planned.model, weights, stored, embed=embed or file.parent != weights.parent)
+        usual = onnx_file(path, name)
+        file = usual if output is None else _named_after(output, name, len(plan.models))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        inside = embed or file.resolve() != usual.resolve()
+        if inside:
+            _check_size(planned, stored, file)
+        attach(planned.model, weights, stored, embed=inside)
         proto = ir.to_proto(planned.model)
         with temporary(file) as new:
             new.write_bytes(proto.SerializeToString(deterministic=True))
@@ -79,3 +105,18 @@ def write_onnx(
             new.replace(file)
         reports.append(report)
     return reports
+
+
+def _named_after(output: Path, method: str, count: int) -> Path:
+    if count == 1 or method == "forward":
+        return output
+    return output.with_name(f"{output.stem}.{method}{output.suffix}")
+
+
+def _check_size(planned: OnnxModel, stored: Mapping[str, WeightSpan], file: Path) -> None:
+    size = sum(stored[name].length for name in planned.model.graph.initializers)
+    if size > INSIDE_LIMIT:
+        raise ExportError(
+            f"{size} bytes of weights do not fit into {file.name}: a file of ONNX ends at 2 GiB",
+            fix="write it beside the saved model under the model's name, without embedding",
+        )

@@ -205,6 +205,27 @@ def save() -> None:
     """
 
 
+@_command("exporting")
+@click.argument("model", type=FILES)
+@click.option("-o", "--output", metavar="FILE",
+              help="Write this file, with the weights inside; in a folder, under MODEL's name. "
+                   "Without it, beside MODEL.")  # fmt: skip
+@click.option("--opset", type=click.IntRange(1),
+              help="Of ONNX; the newest that ONNX Runtime runs if not given.")  # fmt: skip
+@click.option("--embed", is_flag=True, help="Put the weights inside, not only where they are.")
+def onnx() -> None:
+    """Write the ONNX file of a saved MODEL, one for each method.
+
+    Each file is checked, and run in ONNX Runtime beside the program: the report has a line for each
+    check and the greatest difference for each output. Nothing is written that differs, or that ONNX
+    cannot hold. Ends with 1 if no run could be compared. It needs pip install 'stator[onnx]'.
+
+    Example:
+      stator onnx out/decoder
+      stator onnx out/decoder -o decoder.onnx --opset 20
+    """
+
+
 @_command("running")
 @click.argument("model", type=FILES)
 @_inputs
