@@ -25,12 +25,13 @@ def test_the_default_dtype_is_float32():
     assert InputSpec([2]).dtype is torch.float32
 
 
-@pytest.mark.parametrize("size", [-2, 1.5, "3", True])
+@pytest.mark.parametrize("size", [-2, 1.5, "3", "a b", "", True])
 def test_a_bad_size_is_refused_by_its_text(size):
     with pytest.raises(SpecMismatch) as caught:
         InputSpec([size])
     assert said(caught.value) == (
-        f"[ST301] {size!r} is not a size\n  fix: give a number >= 0, or None for any size"
+        f"[ST301] {size!r} is not a size\n  fix: give a number >= 0, "
+        'a name such as "batch", or None for any size'
     )
 
 
@@ -89,3 +90,20 @@ def test_the_repr_tells_shape_dtype_and_name():
 def test_the_capture_reads_it_on_the_default_device_unless_told():
     assert InputSpec([3]).tensor_spec().device == torch.get_default_device()
     assert InputSpec([3]).tensor_spec(torch.device("meta")).device.type == "meta"
+
+
+def test_a_size_may_have_a_name():
+    spec = InputSpec(["batch", None, 8])
+    assert repr(spec) == "InputSpec(['batch', None, 8], 'float32')"
+    assert spec != InputSpec([None, None, 8])
+    assert InputSpec([8]).batch("batch").shape == ("batch", 8)
+    given = spec.tensor_spec()
+    assert (given.shape, given.size_names) == ((None, None, 8), ("batch", None, None))
+    assert str(given) == "float32[batch, any, 8]"
+
+
+def test_python_values_have_specs():
+    specs = [InputSpec.int("n"), InputSpec.float(), InputSpec.bool("flag"), InputSpec.str()]
+    assert [spec.kind for spec in specs] == ["int", "float", "bool", "str"]
+    assert repr(specs[:2]) == "[InputSpec.int('n'), InputSpec.float()]"
+    assert InputSpec.int("n") == InputSpec.int("n") != InputSpec.int()

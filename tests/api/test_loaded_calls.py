@@ -8,7 +8,9 @@ from torch import nn
 
 import stator
 from stator import InputSpec
-from stator.errors import SpecMismatch
+from stator.errors import DemandViolated, SpecMismatch
+from stator.execute.backend import RaisedError, RunOptions
+from stator.execute.interpreter import INTERPRETER
 
 
 class Scaled(nn.Module):
@@ -144,3 +146,92 @@ def test_a_method_that_every_module_has_is_refused_by_its_text(path):
     assert caught.value.problem == (
         "every module has a method 'double', which the loaded model could not tell from a saved one"
     )
+
+
+def weighted(x, y, n=2, flag=False, mode="plain", eps=0.5):
+    result = x * n + y.sum(1, keepdim=True)
+    if flag:
+        result = result + eps
+    return (-result if mode == "minus" else result), x.shape[0] * n
+
+
+NAMED = {"x": InputSpec(["batch", "s0"]), "y": InputSpec(["batch", None])}
+VALUES = {
+    "n": InputSpec.int(), "flag": InputSpec.bool(), "mode": InputSpec.str(),
+    "eps": InputSpec.float("epsilon"),
+}  # fmt: skip
+
+
+def test_sizes_keep_the_names_of_the_spec(path):
+    model = loaded(path, NAMED, weighted)
+    signature = "forward(x: f32[batch, s0], y: f32[batch, s1]) -> (f32[batch, s0], int)"
+    assert signature in repr(model)
+    assert "%x: f32[batch, s0], %y: f32[batch, s1]" in str(model.program())
+    for rows in (0, 1, 3):
+        x, y = torch.randn(rows, 2), torch.randn(rows, 4)
+        result, expected = model(x, y), weighted(x, y)
+        assert torch.equal(result[0], expected[0])
+        assert result[1] == expected[1]
+
+
+def test_two_sizes_for_one_name_are_refused_by_the_name(path):
+    model = loaded(path, NAMED, weighted)
+    with pytest.raises(SpecMismatch) as caught:
+        model(torch.ones(3, 2), torch.ones(1, 4))
+    assert caught.value.problem == (
+        "y must be a tensor f32[batch, s1], not f32[1, 4]: "
+        "its size 0 is 1, and batch is 3 elsewhere"
+    )
+
+
+def test_the_program_itself_checks_sizes_of_one_name(path):
+    """A runtime without the loaded model's own checks relies on this."""
+    program = loaded(path, NAMED, weighted).program()
+    run = INTERPRETER.prepare(program, RunOptions()).bind({})
+    outcome = run((torch.ones(3, 2), torch.ones(1, 4)))
+    assert isinstance(outcome, RaisedError)
+    assert outcome.exception({}).problem == "this needs x.shape[0] == y.shape[0]: both are `batch`"
+
+
+def test_one_spec_may_use_a_name_twice(path):
+    model = loaded(path, [InputSpec(["n", "n"])], torch.trace)
+    assert model(torch.ones(3, 3)) == 3
+    with pytest.raises(SpecMismatch, match="its size 1 is 4, and n is 3 elsewhere"):
+        model(torch.ones(3, 4))
+
+
+def test_a_check_of_a_named_size_uses_its_name(path):
+    def rows(x):
+        return x.view(-1, 4)
+
+    model = loaded(path, [InputSpec(["batch"])], rows)
+    with pytest.raises(DemandViolated, match="batch"):
+        model(torch.ones(6))
+
+
+def test_python_values_are_inputs_of_a_saved_program(path):
+    model = loaded(path, NAMED | VALUES, weighted)
+    assert "n: int, flag: bool, mode: text, epsilon: float) -> " in repr(model)
+    x, y = torch.randn(3, 2), torch.randn(3, 4)
+    for values in ({}, {"n": -7}, {"flag": True, "eps": -0.0}, {"mode": "minus", "n": 0}):
+        result, expected = model(x, y, **values), weighted(x, y, **values)
+        assert torch.equal(result[0], expected[0])
+        assert result[1] == expected[1]
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        ({"n": 2.0}, "must be an int, not 2.0"),
+        ({"n": True}, "must be an int, not True"),
+        ({"n": 2**63}, "must be an int of 64 bits, not 9223372036854775808"),
+        ({"flag": 1}, "must be a bool, not 1"),
+        ({"mode": None}, "must be a str, not None"),
+        ({"eps": 1}, "must be a float, not 1"),
+    ],
+)
+def test_a_value_of_another_type_is_refused(path, value, problem):
+    model = loaded(path, NAMED | VALUES, weighted)
+    with pytest.raises(SpecMismatch) as caught:
+        model(X, X, **value)
+    assert caught.value.problem == f"{next(iter(value))} {problem}"

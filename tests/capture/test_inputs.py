@@ -1,6 +1,7 @@
 """Inputs: a call's arguments as symbolic values, in the structure they came in."""
 
 import collections
+import dataclasses
 
 import pytest
 import torch
@@ -67,3 +68,20 @@ def test_other_objects_are_the_callers_own(reader):
     inputs = reader.read((own,), {})
     assert inputs.args[0] is own
     assert inputs.objects == [own]
+
+
+def test_sizes_of_one_name_are_one_symbol_and_checked(reader):
+    named = ("batch", None)
+    specs = [dataclasses.replace(spec(None, None, name=k), size_names=named) for k in "xy"]
+    inputs = reader.read((*specs, spec(None)), {})
+    x, y, z = (tensor.shape for tensor in inputs.args)
+    assert x[0].node.expr == y[0].node.expr
+    assert len({size.node.expr for size in (*x, y[1], *z)}) == 4
+    *_, check = reader.recorder.scope.block.ops
+    assert check.args[1] == "this needs x.shape[0] == y.shape[0]: both are `batch`"
+    assert check.place is None
+
+
+def test_a_name_that_is_used_once_needs_no_check(reader):
+    reader.read((dataclasses.replace(spec(None), size_names=("batch",)),), {})
+    assert reader.recorder.scope.block.ops == []

@@ -75,7 +75,7 @@ def test_values_that_are_no_tensor_are_refused(text, message):
 def test_a_spec_has_open_sizes_and_a_file_fixed_ones(folder):
     numpy.save("x.npy", numpy.ones((2, 3), numpy.float32))
     opened, fixed, number = read_inputs(["x:f32[None,n,3]", "x=x.npy", "n=3"])
-    assert opened.spec == InputSpec([None, None, 3], "float32", "x")
+    assert opened.spec == InputSpec([None, "n", 3], "float32", "x")
     assert fixed.spec == InputSpec([2, 3], "float32", "x")
     assert number.spec == number.value == 3
 

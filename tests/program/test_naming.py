@@ -27,3 +27,8 @@ def test_a_program_that_was_renumbered_stays_as_it_is():
     once = str(program)
     assert "%1: f32[s0, 2*s1] = aten::neg(%x)" in once
     assert str(renumber(program)) == once
+
+
+def test_the_names_that_users_give_are_kept_and_never_given_again():
+    names = SymbolNames({"u3": "batch", "u9": "s0"})
+    assert str(names.of(tensor(U7, U3, Symbol("u9")))) == "f32[s1, batch, s0]"

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
 import numpy
 import torch
 
-from stator.capture.inputs import TensorSpec
+from stator.capture.inputs import ScalarSpec, TensorSpec
 from stator.errors import SpecMismatch
 from stator.frames import user_facing
+
+Size = int | str | None
 
 
 class InputSpec:
     """The shape, dtype and name of a tensor argument; a size of None (or -1) may be anything.
 
-    >>> InputSpec([None, 784], "float32", "image")
-    InputSpec([None, 784], 'float32', name='image')
+    So may a size that is a name, but sizes of one name are equal in all arguments of a call.
+
+    >>> InputSpec(["batch", 784], "float32", "image")
+    InputSpec(['batch', 784], 'float32', name='image')
+
+    `InputSpec.int()`, `.float()`, `.bool()` and `.str()` are specs of Python's own values.
     """
 
     @user_facing
     def __init__(
         self,
-        shape: Sequence[int | None],
-        dtype: str | torch.dtype = "float32",
-        name: str | None = None,
-        stop_gradient: bool = True,
+        shape: Sequence[Size],
+        dtype: builtins.str | torch.dtype = "float32",
+        name: builtins.str | None = None,
+        stop_gradient: builtins.bool = True,
     ) -> None:
         self.shape = tuple(_size(size) for size in shape)
         self.dtype = _dtype(dtype)
@@ -34,16 +41,42 @@ class InputSpec:
         self.stop_gradient = stop_gradient
 
     @classmethod
-    def from_tensor(cls, tensor: torch.Tensor, name: str | None = None) -> InputSpec:
+    def from_tensor(cls, tensor: torch.Tensor, name: builtins.str | None = None) -> InputSpec:
         """The spec that exactly this tensor fits."""
         return cls(tuple(tensor.shape), tensor.dtype, name, not tensor.requires_grad)
 
     @classmethod
-    def from_numpy(cls, array: numpy.ndarray[Any, Any], name: str | None = None) -> InputSpec:
+    def from_numpy(
+        cls, array: numpy.ndarray[Any, Any], name: builtins.str | None = None
+    ) -> InputSpec:
         """The spec that exactly this array fits."""
         return cls(array.shape, str(array.dtype), name)
 
-    def batch(self, size: int | None) -> InputSpec:
+    @staticmethod
+    def int(name: builtins.str | None = None) -> ScalarSpec:
+        """A Python int (of 64 bits) that each call gives.
+
+        >>> InputSpec.int("n")
+        InputSpec.int('n')
+        """
+        return ScalarSpec("int", name)
+
+    @staticmethod
+    def float(name: builtins.str | None = None) -> ScalarSpec:
+        """A Python float that each call gives."""
+        return ScalarSpec("float", name)
+
+    @staticmethod
+    def bool(name: builtins.str | None = None) -> ScalarSpec:
+        """True or False, which each call gives."""
+        return ScalarSpec("bool", name)
+
+    @staticmethod
+    def str(name: builtins.str | None = None) -> ScalarSpec:
+        """A Python string that each call gives."""
+        return ScalarSpec("str", name)
+
+    def batch(self, size: Size) -> InputSpec:
         """This spec with one more dimension in front."""
         return InputSpec((size, *self.shape), self.dtype, self.name, self.stop_gradient)
 
@@ -58,28 +91,36 @@ class InputSpec:
     def tensor_spec(self, device: torch.device | None = None) -> TensorSpec:
         """The spec as the capture reads it."""
         where = device or torch.get_default_device()
-        return TensorSpec(self.shape, self.dtype, where, not self.stop_gradient, self.name)
+        sizes = tuple(size if isinstance(size, int) else None for size in self.shape)
+        names = tuple(size if isinstance(size, str) else None for size in self.shape)
+        return TensorSpec(
+            sizes, self.dtype, where, not self.stop_gradient, self.name,
+            size_names=names if any(names) else (),
+        )  # fmt: skip
 
-    def __repr__(self) -> str:
+    def __repr__(self) -> builtins.str:
         name = f", name={self.name!r}" if self.name else ""
         return f"InputSpec({list(self.shape)}, {str(self.dtype).removeprefix('torch.')!r}{name})"
 
-    def __eq__(self, other: object) -> bool:
+    def __eq__(self, other: object) -> builtins.bool:
         return isinstance(other, InputSpec) and self._key() == other._key()
 
-    def __hash__(self) -> int:
+    def __hash__(self) -> builtins.int:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
         return (self.shape, self.dtype, self.name, self.stop_gradient)
 
 
-def _size(size: int | None) -> int | None:
+def _size(size: Size) -> Size:
     if size is None or size == -1:
         return None
+    if isinstance(size, str) and size.isidentifier():
+        return size
     if not isinstance(size, int) or isinstance(size, bool) or size < 0:
         raise SpecMismatch(
-            f"{size!r} is not a size", fix="give a number >= 0, or None for any size"
+            f"{size!r} is not a size",
+            fix='give a number >= 0, a name such as "batch", or None for any size',
         )
     return size
 

@@ -9,7 +9,7 @@ import torch
 
 from stator.api.captures import Request
 from stator.api.static_function import StaticFunction
-from stator.capture.inputs import TensorSpec
+from stator.capture.inputs import SPEC_TYPES
 from stator.errors import SpecMismatch, nearest
 
 EXAMPLE = "pass input_spec=[InputSpec([None, 3], 'float32'), ...]"
@@ -135,9 +135,8 @@ def _call_text(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
 
 
 def _spec_text(spec: Any) -> str:
-    if isinstance(spec, TensorSpec):
-        sizes = ", ".join("any" if size is None else str(size) for size in spec.shape)
-        return f"{str(spec.dtype).removeprefix('torch.')}[{sizes}]"
+    if isinstance(spec, SPEC_TYPES):
+        return str(spec)
     if isinstance(spec, list | tuple):
         return f"[{', '.join(map(_spec_text, spec))}]"
     if isinstance(spec, dict):

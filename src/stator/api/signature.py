@@ -16,6 +16,7 @@ import torch
 from stator.api.input_spec import InputSpec
 from stator.capture.inputs import FIELDS, SPEC_TYPES, ScalarKind, ScalarSpec, TensorSpec
 from stator.errors import InputError, SpecMismatch
+from stator.execute.arguments import INT64, describe
 from stator.torch_private.checks import count_function_modes
 from stator.values.containers import GIVEN_DICT, LIST, TUPLE, Containers
 
@@ -27,8 +28,8 @@ MODES = (
 TENSOR_FACTS = ("dtype", "device", "rank", "requires_grad", "class", "layout")
 Size = int | str | None  # None is any; a float is here by its text
 Sizes = tuple[tuple[Size, ...], ...]
+NamedSizes = dict[str, tuple[int, str]]  # by name: the size, and where it was first
 SCALARS: dict[type, ScalarKind] = {int: "int", float: "float", str: "str"}  # which may vary
-INT64 = range(-(2**63), 2**63)
 ARGUMENTS = Containers(TUPLE, LIST, GIVEN_DICT)
 SPECS = Containers(FIELDS, TUPLE, LIST, GIVEN_DICT)  # of `save`, also in the fields of a dataclass
 
@@ -179,26 +180,29 @@ def inputs_in(specs: object) -> tuple[int, ...]:
     return tuple(k for k, leaf in enumerate(leaves) if isinstance(leaf, SPEC_TYPES))
 
 
-def fit(spec: Any, value: Any, path: str) -> Any:
+def fit(spec: Any, value: Any, path: str, named: NamedSizes) -> Any:
     """`spec` with what only the value can say (device, layout, requires_grad).
 
-    SpecMismatch where they differ.
+    SpecMismatch where they differ. `named` has the sizes of the call so far that have a name.
     """
     if isinstance(spec, TensorSpec):
-        return _fit_tensor(spec, value, path)
+        return _fit_tensor(spec, value, path, named)
+    if isinstance(spec, ScalarSpec):
+        return _fit_scalar(spec, value, path)
     if isinstance(spec, list | tuple) and isinstance(value, list | tuple):
         if len(spec) != len(value):
             raise SpecMismatch(f"{path} has {len(value)} items, its spec has {len(spec)}",
                                fix="call it with what the spec says")  # fmt: skip
         items = [
-            fit(s, v, f"{path}[{k}]") for k, (s, v) in enumerate(zip(spec, value, strict=True))
+            fit(s, v, f"{path}[{k}]", named)
+            for k, (s, v) in enumerate(zip(spec, value, strict=True))
         ]
         return ARGUMENTS.like(spec, items)
     if isinstance(spec, dict) and isinstance(value, dict):
         if list(spec) != list(value):
             raise SpecMismatch(f"{path} has the keys {list(value)}, its spec has {list(spec)}",
                                fix="call it with what the spec says")  # fmt: skip
-        return {key: fit(spec[key], value[key], f"{path}[{key!r}]") for key in spec}
+        return {key: fit(spec[key], value[key], f"{path}[{key!r}]", named) for key in spec}
     if dataclasses.is_dataclass(spec) and not isinstance(spec, type) and spec is not value:
         raise SpecMismatch(
             f"{path} is a dataclass in the input_spec, which only `save` can take",
@@ -212,21 +216,40 @@ def fit(spec: Any, value: Any, path: str) -> Any:
     return value
 
 
-def _fit_tensor(spec: TensorSpec, value: Any, path: str) -> TensorSpec:
+def _fit_tensor(spec: TensorSpec, value: Any, path: str, named: NamedSizes) -> TensorSpec:
     if not isinstance(value, torch.Tensor):
-        raise SpecMismatch(f"{path} is a {type(value).__name__}, its spec says {_words(spec)}",
+        raise SpecMismatch(f"{path} is a {type(value).__name__}, its spec says {spec}",
                            fix="pass a tensor")  # fmt: skip
     fits = len(spec.shape) == value.dim() and all(
         s is None or s == v for s, v in zip(spec.shape, value.shape, strict=True)
     )
     if spec.dtype != value.dtype or not fits:
         got = TensorSpec(tuple(value.shape), value.dtype, value.device, False)
-        raise SpecMismatch(f"{path} is {_words(got)}, its spec says {_words(spec)}",
+        raise SpecMismatch(f"{path} is {got}, its spec says {spec}",
                            fix="pass a tensor that fits, or change the spec")  # fmt: skip
+    for dimension, size in enumerate(value.shape):
+        _check_name(spec.size_name(dimension), size, f"{path}.shape[{dimension}]", named)
     strides = None if value.is_contiguous() else value.stride()
     return replace(spec, device=value.device, requires_grad=value.requires_grad, strides=strides)
 
 
-def _words(spec: TensorSpec) -> str:
-    sizes = ", ".join("any" if size is None else str(size) for size in spec.shape)
-    return f"{str(spec.dtype).removeprefix('torch.')}[{sizes}]"
+def _check_name(name: str | None, size: int, path: str, named: NamedSizes) -> None:
+    if name is None:
+        return
+    known, first = named.setdefault(name, (size, path))
+    if size != known:
+        raise SpecMismatch(
+            f"{path} is {size}, and {first} is {known}: the spec calls both `{name}`",
+            fix="pass tensors whose sizes agree, or give the sizes different names",
+        )
+
+
+def _fit_scalar(spec: ScalarSpec, value: Any, path: str) -> Any:
+    """A flag is fixed in a program: there is one for each of its two values."""
+    if type(value).__name__ != spec.kind:
+        raise SpecMismatch(f"{path} is {describe(value)}, its spec says {spec}",
+                           fix=f"pass a Python {spec}, or change the spec")  # fmt: skip
+    if spec.kind == "int" and value not in INT64:
+        raise SpecMismatch(f"{path} is {value}, which is no int of 64 bits",
+                           fix="pass a smaller number, or leave it out of the spec")  # fmt: skip
+    return value if spec.kind == "bool" else spec

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from stator.api.signature import fit, signature_of, specs_from, specs_of
+from stator.api.signature import NamedSizes, fit, signature_of, specs_from, specs_of
 from stator.capture.inputs import SPEC_TYPES
 from stator.errors import SourceUnavailable, SpecMismatch, nearest
 
@@ -68,6 +68,7 @@ class SourceFunction:
             seen: dict[int, Any] = {}
             return _with_names(specs_of(args, left, seen), names), specs_of(kwargs, left, seen)
         wanted = self._by_parameter(input_spec)
+        named: NamedSizes = {}
         positions = [_parameter(names, k) for k in range(len(args))]
         for name in wanted:
             if name not in positions and name not in kwargs:
@@ -77,7 +78,7 @@ class SourceFunction:
         def spec_of(name: str, value: object) -> Any:
             if name in wanted:
                 del left[: len(_all_sizes(value))]
-                return fit(specs_from(wanted[name]), value, name)
+                return fit(specs_from(wanted[name]), value, name, named)
             return specs_of((value,), _fixed_tensors((value,), left))[0]
 
         whole = tuple(spec_of(name, arg) for name, arg in zip(positions, args, strict=True))

@@ -195,6 +195,7 @@ class StaticFunction(Generic[Parameters, Result]):
         except DemandViolated as error:
             if self._input_spec is not None or not error.before_running:
                 hide_library_frames(error)
+                self._check_spec(args, kwargs)
                 raise
             violated = error
         except Exception as error:
@@ -205,6 +206,15 @@ class StaticFunction(Generic[Parameters, Result]):
         except Exception as error:
             hide_library_frames(error)
             raise
+
+    def _check_spec(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """SpecMismatch where a call gives two sizes for one name of the input_spec."""
+        sizes = signature_of(args, kwargs).sizes
+        try:
+            self._source.specs_of_call(args, kwargs, sizes, self._input_spec)
+        except SpecMismatch as error:
+            hide_library_frames(error)
+            raise error from None
 
     def _call_with_specialized_sizes(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], violated: DemandViolated

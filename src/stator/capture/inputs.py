@@ -42,6 +42,18 @@ class TensorSpec:
     strides: tuple[int, ...] | None = None  # where they are not those of a contiguous tensor
     is_parameter: bool = False
     identity: int | None = field(default=None, compare=False)  # of the tensor, where one is given
+    size_names: tuple[str | None, ...] = ()  # the user's, of the sizes that may be anything
+
+    def size_name(self, dimension: int) -> str | None:
+        """The user's name of a size; sizes of one name are equal."""
+        return self.size_names[dimension] if self.size_names else None
+
+    def __str__(self) -> str:
+        sizes = [
+            (self.size_name(k) or "any") if size is None else str(size)
+            for k, size in enumerate(self.shape)
+        ]
+        return f"{str(self.dtype).removeprefix('torch.')}[{', '.join(sizes)}]"
 
 
 ScalarKind = Literal["int", "float", "bool", "str"]
@@ -58,6 +70,12 @@ class ScalarSpec:
     def type(self) -> Type:
         """What the program calls it."""
         return TextType() if self.kind == "str" else NumberType(self.kind)
+
+    def __str__(self) -> str:
+        return self.kind
+
+    def __repr__(self) -> str:
+        return f"InputSpec.{self.kind}({self.name!r})" if self.name else f"InputSpec.{self.kind}()"
 
 
 SPEC_TYPES = (TensorSpec, ScalarSpec)
@@ -106,10 +124,15 @@ class InputReader:
         self.objects: list[Any] = []
         self.containers: dict[int, tuple[Any, tuple[Any, ...]]] = {}
         self._seen: dict[int, Any] = {}  # by id: what is given twice is one object
+        self._named: dict[str, tuple[Value, int]] = {}  # by the name of a size: where it is first
 
     def read(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
         """The symbolic form of a call with these arguments."""
+        ops = self.recorder.scope.block.ops
+        begin = len(ops)
         structure, symbolic = self._one((args, kwargs), ())
+        for op in ops[begin:]:
+            op.place = None  # checks of the arguments: no line of the function makes them
         self.containers.pop(id(symbolic[1]))  # each call has a dict of its own
         return Inputs(
             self.values, structure, symbolic[0], symbolic[1], self.containers, self.objects
@@ -153,7 +176,7 @@ class InputReader:
 
     def _tensor(self, spec: TensorSpec, path: tuple[Any, ...]) -> tuple[Structure, torch.Tensor]:
         recorder = self.recorder
-        sizes = [recorder.fresh_size() if size is None else size for size in spec.shape]
+        sizes = [self._size(spec, dimension) for dimension in range(len(spec.shape))]
         strides = None if None in spec.shape else spec.strides
         tensor = recorder.new_tensor(
             spec.dtype, sizes, spec.device, spec.requires_grad, strides=strides
@@ -167,7 +190,31 @@ class InputReader:
         )
         recorder.bind(tensor, value)
         self.values.append(value)
+        for dimension in range(len(sizes)):
+            self._check_named(spec.size_name(dimension), value, dimension)
         return shape.Leaf(len(self.values) - 1), tensor
+
+    def _size(self, spec: TensorSpec, dimension: int) -> int | torch.SymInt:
+        """A size to capture with; those of one name are one symbol."""
+        size, name = spec.shape[dimension], spec.size_name(dimension)
+        if size is not None:
+            return size
+        return self.recorder.sizes.named_size(name, self.recorder.fresh_size)
+
+    def _check_named(self, name: str | None, value: Value, dimension: int) -> None:
+        """Each run checks that sizes of one name are equal: the types alone only say so."""
+        if name is None:
+            return
+        first, known = self._named.setdefault(name, (value, dimension))
+        if (first, known) == (value, dimension):
+            return
+        one, two = (
+            self.recorder.emit_number("aten::sym_size.int", place, "int")
+            for place in ((first, known), (value, dimension))
+        )
+        equal = self.recorder.emit_number("stator::eq", (one, two), "bool")
+        text = f"{first.name}.shape[{known}] == {value.name}.shape[{dimension}]"
+        self.recorder.emit("stator::demand", (equal, f"this needs {text}: both are `{name}`"))
 
     def _scalar(self, spec: ScalarSpec, path: tuple[Any, ...]) -> tuple[Structure, Any]:
         value = self.recorder.new_value(spec.type)

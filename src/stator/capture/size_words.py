@@ -10,6 +10,7 @@ import torch
 from stator.capture.errors.variable_names import name_of_number, name_of_value
 from stator.capture.numbers import in_words
 from stator.capture.scope import Scope
+from stator.capture.sizes import Sizes
 from stator.program.ir import Value
 
 
@@ -17,13 +18,16 @@ class ScopeReader(Protocol):
     """What naming needs of the recorder."""
 
     scope: Scope
+    sizes: Sizes
 
     def find(self, tensor: torch.Tensor) -> Value | None:
         """The value that `tensor` is in this block; None where none in sight is."""
 
 
 def size_in_words(recorder: ScopeReader, symbol: sympy.Symbol) -> str:
-    """`x.shape[0]` for a size of an argument or of a variable."""
+    """`batch` for a size that the user has named, `x.shape[0]` for one of a variable."""
+    if symbol in recorder.sizes.names:
+        return recorder.sizes.names[symbol]
     for scope in recorder.scope.chain():
         if symbol in scope.symbols:
             value, dimension = scope.symbols[symbol]

@@ -16,7 +16,7 @@ guard_or_defer_runtime_assert, _maybe_guard_rel, _maybe_evaluate_static, _set_re
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 import sympy
@@ -55,15 +55,26 @@ class Sizes(ShapeEnv):
     def __init__(self) -> None:
         super().__init__()
         self.recorder: SizeRecorder | None = None
+        self.names: dict[sympy.Symbol, str] = {}  # those that the user has given
         self.facts: list[set[sympy.Basic]] = [set()]
         self.data: set[sympy.Symbol] = set()  # numbers that came from data, not from a size
         self.opaque: set[sympy.Symbol] = set()  # truth values and floats
+        self._named: dict[str, torch.SymInt] = {}
         self._typical: dict[sympy.Symbol, int] = {}
         self.asked: list[sympy.Basic] = []  # what the op at hand wanted to know
         self.flipped: frozenset[sympy.Basic] = frozenset()  # answered the other way, in a retry
         self._to_learn: list[sympy.Basic] = []
         self.broadcast: dict[frozenset[Any], torch.SymInt] = {}  # what sizes broadcast to
         self._parts: dict[sympy.Symbol, frozenset[Any]] = {}  # a size that came of broadcasting
+
+    def named_size(self, name: str | None, fresh: Callable[[], torch.SymInt]) -> torch.SymInt:
+        """The size that has this name; a `fresh` one that has it from now on, or has none."""
+        if name is None:
+            return fresh()
+        if name not in self._named:
+            self._named[name] = fresh()
+            self.names[self._named[name].node.expr] = name
+        return self._named[name]
 
     def add_broadcast(self, size: torch.SymInt, parts: frozenset[Any]) -> None:
         """`size` is what the sizes `parts` broadcast to."""

@@ -16,6 +16,7 @@ import safetensors.torch
 import torch
 
 from stator.api.input_spec import InputSpec
+from stator.capture.inputs import ScalarKind, ScalarSpec
 from stator.cli.failures import CommandFailure
 from stator.cli.input_text import (
     ConstantText,
@@ -102,6 +103,18 @@ class RandomInputs:
         low, high = text.range
         return (torch.rand(shape, generator=self._generator) * (high - low) + low).to(dtype)
 
+    def scalar(self, kind: ScalarKind) -> int | float | bool | str:
+        """A number of this kind, drawn; or a string."""
+        low, high = INTEGERS
+        drawn = int(torch.randint(low, high + 1, (), generator=self._generator))
+        values: dict[ScalarKind, int | float | bool | str] = {
+            "int": drawn,
+            "float": drawn / 2,
+            "bool": drawn > high // 2,
+            "str": f"text{drawn}",
+        }
+        return values[kind]
+
     def _size(self, size: int | str | None) -> int:
         if isinstance(size, int):
             return size
@@ -138,8 +151,7 @@ def _given(text: InputText, drawn: RandomInputs) -> Iterator[CommandInput]:
     if isinstance(text, ConstantText):
         yield CommandInput(text.name, text.value, text.value)
     elif isinstance(text, TensorText):
-        shape = [size if isinstance(size, int) else None for size in text.sizes]
-        spec = InputSpec(shape, text.dtype, text.name)
+        spec = InputSpec(text.sizes, text.dtype, text.name)
         yield CommandInput(text.name, spec, drawn.tensor(text))
     else:
         yield from _from_file(text)
@@ -259,6 +271,8 @@ def _of_own_spec(spec: Any, drawn: RandomInputs) -> CommandInput:
         return CommandInput(
             None, spec, drawn.tensor(text)
         )  # by position: it may be called otherwise
+    if isinstance(spec, ScalarSpec):
+        return CommandInput(None, spec, drawn.scalar(spec.kind))
     if isinstance(spec, torch.Tensor):
         return CommandInput(None, InputSpec.from_tensor(spec), spec)
     if isinstance(spec, list | tuple | dict):

@@ -36,6 +36,7 @@ from stator.program.types import (
 )
 from stator.values.containers import DATACLASS, NAMED_TUPLE, Containers
 
+INT64 = range(-(2**63), 2**63)
 RECORDS = Containers(NAMED_TUPLE, DATACLASS)
 
 
@@ -208,6 +209,8 @@ def _check_tensor(kind: TensorType, given: Any, path: str, sizes: dict[str, int]
 def _check_number(kind: NumberType, given: Any, path: str, _: dict[str, int]) -> None:
     if type(given).__name__ != kind.kind:
         _refuse(path, f"must be {'an' if kind.kind == 'int' else 'a'} {kind.kind}", given)
+    if kind.kind == "int" and given not in INT64:
+        _refuse(path, "must be an int of 64 bits", given)
 
 
 def _check_text(_: TextType, given: Any, path: str, __: dict[str, int]) -> None:

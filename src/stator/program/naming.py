@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from stator.program.ir import Block, Value
 from stator.program.program import Program
 from stator.program.sizes import Symbol, substitute
@@ -11,26 +15,30 @@ from stator.program.types import Type, with_sizes, with_unions
 class SymbolNames:
     """Names for the symbols of a capture (`u7`): `s0`, `s1` and so on, in the order they are met.
 
-    Other symbols have their names already.
+    Those that `given` names have that name; other symbols have their names already.
     """
 
-    def __init__(self) -> None:
-        self.symbols: dict[str, Symbol] = {}
+    def __init__(self, given: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.symbols = {name: Symbol(own) for name, own in given.items()}
+        taken = frozenset(given.values())
+        self._free = (f"s{k}" for k in itertools.count() if f"s{k}" not in taken)
 
     def of(self, old: Type) -> Type:
         """`old` with its symbols renamed."""
         return with_sizes(old, lambda size: substitute(size, self._symbol))
 
     def _symbol(self, name: str) -> Symbol:
-        if not (name.startswith("u") and name[1:].isdecimal()):
-            return Symbol(name)
-        return self.symbols.setdefault(name, Symbol(f"s{len(self.symbols)}"))
+        if name not in self.symbols:
+            if not (name.startswith("u") and name[1:].isdecimal()):
+                return Symbol(name)
+            self.symbols[name] = Symbol(next(self._free))
+        return self.symbols[name]
 
 
 class _Names:
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, sizes: Mapping[str, str]) -> None:
         self.taken = {value.name for value in program.inputs}
-        self.symbols = SymbolNames()
+        self.symbols = SymbolNames(sizes)
         self.unions: dict[str, str] = {}
         self.count = 0
 
@@ -48,9 +56,12 @@ class _Names:
         return self.unions.setdefault(name, f"t{len(self.unions)}")
 
 
-def renumber(program: Program) -> Program:
-    """Rename the values of `program` in place: a capture leaves gaps where it recorded twice."""
-    names = _Names(program)
+def renumber(program: Program, sizes: Mapping[str, str] = MappingProxyType({})) -> Program:
+    """Rename the values of `program` in place: a capture leaves gaps where it recorded twice.
+
+    `sizes` has the user's names of symbols of the capture.
+    """
+    names = _Names(program, sizes)
     for value in program.inputs:
         names.retype(value)
     for stored in program.stored:

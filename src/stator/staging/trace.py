@@ -322,4 +322,5 @@ def _program(session: Session, name: str, inputs: Inputs, structure: Structure) 
         name, tuple(inputs.values), tuple(recorder.stored), body, inputs.structure, structure,
         recorder.functions, recorder.facts_of(inputs.values),
     )  # fmt: skip
-    return verify(renumber(program))
+    names = {symbol.name: name for symbol, name in recorder.sizes.names.items()}
+    return verify(renumber(program, names))
