@@ -18,6 +18,7 @@ import torch
 from stator.api.concrete import observed_run, stoppable
 from stator.api.loaded_calls import Call, arrange_call
 from stator.api.moving import moved
+from stator.api.result_text import result_text
 from stator.debug.stepping.targets import Watcher
 from stator.errors import SpecMismatch
 from stator.execute.arguments import flatten_inputs
@@ -31,7 +32,6 @@ from stator.export.saved_model import SavedModel
 from stator.export.tensor_table import Entry
 from stator.frames import user_facing
 from stator.notebook import preformatted, unfolding
-from stator.program.ir import Value
 from stator.program.program import Program
 from stator.program.types import TensorType
 from stator.torch_private.modules import tables
@@ -154,18 +154,7 @@ def describe_method(layer: TranslatedLayer, name: str) -> str:
     """`forward(feats: f32[s0, 4]) -> (f32[s0, 4], int)`."""
     program = program_of(layer, name)
     inputs = ", ".join(f"{value.name}: {value.type}" for value in program.inputs)
-    outputs = unflatten(program.output_structure, [OutputType(one) for one in program.body.outputs])
-    return f"{name}({inputs}) -> {outputs!r}"
-
-
-class OutputType:
-    """Stands where an output will be, and prints its type."""
-
-    def __init__(self, output: object) -> None:
-        self.output = output
-
-    def __repr__(self) -> str:
-        return str(self.output.type) if isinstance(self.output, Value) else repr(self.output)
+    return f"{name}({inputs}) -> {result_text(program.output_structure, program.body.outputs)}"
 
 
 def _is_there(layer: TranslatedLayer, method: str) -> bool:
