@@ -294,3 +294,13 @@ def test_layers_equal_eager(name, tmp_path):
     module.eval()
     _, loaded = saved(module, tmp_path, [x])
     torch.testing.assert_close(loaded(x), module(x), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.int64])
+def test_a_number_less_a_tensor(dtype, tmp_path):
+    def less(x, n):
+        whole, part = n.item(), n.item() / 3
+        return 1 - x, 1.5 - x, whole - x, part - x, torch.rsub(x, 7, alpha=2), torch.rsub(x, n)
+
+    calls = [(torch.tensor([3, -4]).to(dtype), torch.tensor(k)) for k in (5, -1)]
+    same(less, tmp_path, *calls)

@@ -218,6 +218,16 @@ def clamped(to: Lowering, op: Op) -> ir.Value:
     return found
 
 
+def subtracted_from(to: Lowering, op: Op) -> ir.Value:
+    """`rsub`: the second operand less the first, which is multiplied by `alpha` before."""
+    dtype = dtype_of_result(to, op)
+    found = to.scope.cast(to.value(op.args[0]), dtype)
+    alpha = argument(op, "alpha", 1)
+    if alpha != 1:
+        found = to.scope.emit("Mul", found, scalar_of(to, alpha, dtype), dtype=dtype)
+    return to.scope.emit("Sub", scalar_of(to, argument(op, "other"), dtype), found, dtype=dtype)
+
+
 def sign(to: Lowering, op: Op) -> ir.Value:
     """The sign; of NaN, 0."""
     dtype = dtype_of_result(to, op)
@@ -298,6 +308,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
             ("aten::pow.Tensor_Scalar", "aten::pow.Tensor_Tensor", "aten::pow.Scalar"), powered),
         **{f"aten::adaptive_avg_pool{count}d": adaptive_pool for count in (1, 2, 3)},
         **dict.fromkeys(("aten::clamp", "aten::clamp_min", "aten::clamp_max"), clamped),
+        "aten::rsub.Scalar": subtracted_from,
+        "aten::rsub.Tensor": subtracted_from,
         "aten::sign": sign,
         "aten::isnan": is_nan,
         **dict.fromkeys(("aten::sort", "aten::topk"), ordered),
