@@ -14,6 +14,7 @@ from pathlib import Path
 
 import torch
 from rich.console import Console, Group
+from rich.markup import escape
 from rich.panel import Panel
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.rule import Rule
@@ -26,6 +27,7 @@ from torch import nn
 import stator
 from demo import predict
 from demo.models import Classifier, PatientClassifier
+from demo.one_file import TOLERANCE, write_and_compare
 from demo.training import SEED, Digits, Run, accuracy, train
 from demo.without_python import TOOLS, call_times, run_by_command
 from stator import InputSpec, StaticFunction
@@ -154,6 +156,21 @@ def use_without_python(chapter: Chapter, digits: Digits, folder: Path, console: 
     return Calls({**times, "stator-run": done.microseconds}, done.seconds)
 
 
+def use_in_onnx_runtime(chapter: Chapter, digits: Digits, folder: Path, console: Console) -> None:
+    """Write the model as one ONNX file, run it in ONNX Runtime, compare with the eager model."""
+    path = folder / f"{chapter.name}_onnx"
+    done = write_and_compare(chapter.eager_model, path, SPEC, digits.test_x)
+    if isinstance(done, str):
+        console.print(f"[yellow]{escape(done)}")
+        return
+    console.print(f"saved: {done.file.name}, one graph with a Loop and an If (opset {done.opset})")
+    claim = f"{len(digits.test_x)} predictions within {TOLERANCE:g} ({done.difference:.1g} at most)"
+    require(done.difference <= TOLERANCE, f"{claim} in ONNX Runtime", console)
+    fewest, most = min(done.looks), max(done.looks)
+    claim = f"the same number of looks in {len(done.looks)} calls, from {fewest} to {most}"
+    require(done.equal_looks, claim, console)
+
+
 def run_elsewhere(folder: Path, name: str) -> str:
     """What a new Python prints that is given the saved files and nothing else."""
     command = [sys.executable, str(Path(predict.__file__)), str(folder), name]
@@ -227,6 +244,8 @@ def main() -> None:
         reloaded = [save_and_use_elsewhere(one, digits, folder, console) for one in chapters]
         console.print(Rule("5. where Python ends"))
         calls = [use_without_python(one, digits, folder, console) for one in chapters]
+        console.print(Rule("6. one ONNX file, with the loop inside"))
+        use_in_onnx_runtime(patient, digits, folder, console)
     told = list(zip(chapters, reloaded, calls, strict=True))
 
     console.print(Rule())
