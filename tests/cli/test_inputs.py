@@ -1,5 +1,7 @@
 """Inputs as tensors and specs, bound to a function's parameters."""
 
+from pathlib import Path
+
 import numpy
 import pytest
 import safetensors.torch
@@ -136,6 +138,21 @@ def test_without_inputs_the_functions_own_spec_counts(folder):
     given = arguments_for(load_subject("net.py:sign"), [])
     assert given.specs == [InputSpec([None, 2], name="anything")]
     assert given.args[0].shape == (4, 2)
+
+
+def test_python_values_of_a_spec_are_drawn_by_their_type(folder):
+    Path("power.py").write_text(
+        "import stator\n"
+        "from stator import InputSpec\n"
+        "spec = [InputSpec(['n', 'n']), InputSpec.int(), InputSpec.float(), InputSpec.bool(), "
+        "InputSpec.str()]\n"
+        "@stator.to_static(input_spec=spec)\n"
+        "def power(x, n, scale, flag, mode):\n"
+        "    return x\n"
+    )
+    x, *values = arguments_for(load_subject("power.py:power"), []).args
+    assert x.shape[0] == x.shape[1]
+    assert list(map(type, values)) == [int, float, bool, str]
 
 
 @pytest.mark.parametrize(

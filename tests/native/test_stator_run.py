@@ -126,3 +126,31 @@ def test_a_damaged_model_is_refused(model, tmp_path):
     done = run(tmp_path / "broken", "--describe")
     assert done.returncode == 1
     assert "[ST400]" in done.stderr
+
+
+def mixed(x, y, n, flag, mode, eps):
+    result = x * n + y
+    if flag:
+        result = result + eps
+    return -result if mode == "minus" else result
+
+
+@pytest.mark.parametrize(("rows", "status"), [(3, 0), (1, 1)])
+def test_named_sizes_are_checked_and_python_values_are_inputs(tmp_path, rows, status):
+    spec = [
+        InputSpec(["batch"]), InputSpec(["batch"]), InputSpec.int(), InputSpec.bool(),
+        InputSpec.str(), InputSpec.float(),
+    ]  # fmt: skip
+    stator.save(mixed, tmp_path / "mixed", spec)
+    x, y = torch.randn(3), torch.randn(rows)
+    values = {"n": 3, "flag": True, "mode": "minus", "eps": {"float": 0.25}}
+    given = {name: json.dumps(value) for name, value in values.items()}
+    save_file({"x": x, "y": y}, tmp_path / "in.safetensors", metadata=given)
+    outputs = tmp_path / "out.safetensors"
+    done = run(tmp_path / "mixed", "--inputs", tmp_path / "in.safetensors", "--outputs", outputs)
+    assert done.returncode == status, done.stderr
+    if status:
+        assert "this needs x.shape[0] == y.shape[0]: both are `batch`" in done.stderr
+    else:
+        wanted = mixed(x, y, 3, True, "minus", 0.25)
+        assert torch.equal(load_file(outputs)["output"], wanted)

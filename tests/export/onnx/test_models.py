@@ -6,10 +6,12 @@ import subprocess
 import sys
 
 import onnx
+import onnxruntime
 import pytest
 import torch
 
 import stator
+from stator import InputSpec
 from stator.errors import ExportError
 
 
@@ -72,6 +74,25 @@ def test_a_division_by_zero_is_reported(tmp_path):
     assert loaded(torch.tensor(3)) == 3
     with pytest.raises(ZeroDivisionError):
         loaded(torch.tensor(0))
+
+
+def test_named_sizes_are_checked_and_python_values_are_inputs(tmp_path):
+    def mixed(x, y, n, flag, eps):
+        result = x * n + y
+        return result + eps if flag else result
+
+    spec = [
+        InputSpec(["batch"]), InputSpec(["batch"]), InputSpec.int(), InputSpec.bool(),
+        InputSpec.float(),
+    ]  # fmt: skip
+    x, y = torch.randn(3), torch.randn(3)
+    same(mixed, tmp_path, (x, y, 3, True, 0.25), (x[:1], y[:1], -2, False, 0.5), spec=spec)
+    session = onnxruntime.InferenceSession(tmp_path / "model.onnx")
+    assert [one.shape for one in session.get_inputs()] == [["batch"], ["batch"], [], [], []]
+    given = {"x": x, "y": y[:1], "n": torch.tensor(3), "flag": torch.tensor(True),
+             "eps": torch.tensor(0.25, dtype=torch.float64)}  # fmt: skip
+    *_, status = session.run(None, {name: value.numpy() for name, value in given.items()})
+    assert status == 1  # ONNX Runtime itself takes any sizes
 
 
 def test_an_integer_that_does_not_fit_is_reported(tmp_path):
