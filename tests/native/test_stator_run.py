@@ -150,7 +150,7 @@ def test_named_sizes_are_checked_and_python_values_are_inputs(tmp_path, rows, st
     done = run(tmp_path / "mixed", "--inputs", tmp_path / "in.safetensors", "--outputs", outputs)
     assert done.returncode == status, done.stderr
     if status:
-        assert "this needs x.shape[0] == y.shape[0]: both are `batch`" in done.stderr
+        assert "y must be a tensor f32[batch], not f32[1]" in done.stderr
     else:
         wanted = mixed(x, y, 3, True, "minus", 0.25)
         assert torch.equal(load_file(outputs)["output"], wanted)
