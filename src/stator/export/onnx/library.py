@@ -22,6 +22,7 @@ from stator.program.types import ListType, NumberType, TensorType
 from stator.torch_private.onnx_library import function_of, new_value, recording
 
 UNPROMOTED = frozenset({"alpha", "beta", "value", "lambd", "negative_slope", "condition", "mask"})
+EXACT = frozenset({"alpha", "beta", "fill_value"})  # numbers that the library takes as float32
 IGNORED = frozenset(
     {"layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "copy"}
 )
@@ -102,7 +103,7 @@ def lower_torch(to: Lowering, op: Op) -> None:
 
 def call(to: Lowering, op: Op, function: Any) -> None:
     """Record a function of the library, and bind its results."""
-    wanted = promoted_dtype(op)
+    wanted, floats = promoted_dtype(op), _dtype_of_floats(op)
     given: dict[str, Any] = {}
     types = {one.name: one.type for one in schema_of(op.name).arguments}
     for name, arg in arguments_of(op).items():
@@ -110,17 +111,38 @@ def call(to: Lowering, op: Op, function: Any) -> None:
             continue
         constant = not isinstance(arg, Value) and "Tensor" not in types[name]
         promotes = wanted is not None and name not in UNPROMOTED and not constant
-        given[name] = operand(to, arg, wanted if promotes else None)
+        given[name] = operand(to, arg, wanted if promotes else None, floats)
+        if isinstance(arg, float) and floats is D.DOUBLE and _needs_double(op, name, arg):
+            given[name] = to.scope.constant(arg, D.DOUBLE)
     if "dtype" in given and given["dtype"] is None:
         del given["dtype"]
     names = argument_names(op.name)
     positional = [given.pop(name) for name in names[: _leading(names, given)]]
-    with recording(to.scope.recorder):
-        found = function(*positional, **given)
+    try:
+        with recording(to.scope.recorder):
+            found = function(*positional, **given)
+    except (RuntimeError, TypeError, ValueError) as error:
+        reason = str(error.__cause__ or error).strip().splitlines()[0][:200]
+        to.refuse(f"{op.name} cannot be written in ONNX for these arguments: {reason}")
     if to.scope.recorder.functions:
         to.scope.recorder.functions.clear()
         to.refuse(f"{op.name} is a function of its own in torch's library")
     bind_results(to, op, found)
+
+
+def _dtype_of_floats(op: Op) -> ir.DataType:
+    """What a `float` is for an op that does not promote it: double, unless it computes in less."""
+    results = [kind.dtype for value in op.results if isinstance(kind := value.type, TensorType)]
+    given = [found for arg in op.args if (found := dtype_of(arg)) is not None]
+    computed = [getattr(torch, name) for name in results] + given
+    floats = [dtype for dtype in computed if dtype.is_floating_point]
+    return D.DOUBLE if not floats or floats[0] is torch.float64 else D.FLOAT
+
+
+def _needs_double(op: Op, name: str, number: float) -> bool:
+    """Whether the library would make float32 of a number, and change it."""
+    is_kept = name in EXACT or (name == "value" and op.name.startswith("aten::masked_fill"))
+    return is_kept and _converted(number, torch.float32) != number
 
 
 def _leading(names: Sequence[str], given: dict[str, Any]) -> int:
@@ -158,19 +180,21 @@ def _is_bound(to: Lowering, found: ir.Value) -> bool:
     return any(found is other for other in to.scope.values.values())
 
 
-def operand(to: Lowering, arg: Arg, wanted: torch.dtype | None) -> Any:
+def operand(
+    to: Lowering, arg: Arg, wanted: torch.dtype | None, floats: ir.DataType = D.FLOAT
+) -> Any:
     """An argument for the library: a value, a constant, or a list of these."""
     if isinstance(arg, Literal):
         return _literal(to, arg)
     if isinstance(arg, tuple):
-        return [operand(to, item, wanted) for item in arg]
+        return [operand(to, item, wanted, floats) for item in arg]
     if isinstance(arg, Value):
         found = to.value(arg)
         kind = present(arg.type)
         if wanted is not None and isinstance(kind, TensorType | NumberType):
             return to.scope.cast(found, DTYPES[_name(wanted)])
         if isinstance(kind, NumberType) and kind.kind == "float":
-            return to.scope.cast(found, D.FLOAT)
+            return to.scope.cast(found, floats)
         return found
     if wanted is not None and isinstance(arg, bool | int | float):
         return to.scope.constant(_converted(arg, wanted), DTYPES[_name(wanted)])
