@@ -277,3 +277,106 @@ def test_a_list_from_outside_is_given_back_as_it_is_and_as_it_has_become(functio
         assert values(its) == values(mine)
         assert (got is its) == (expected is mine)
         assert (got is its[1]) == (expected is mine[1])
+
+
+class Settings:
+    """Attributes that are looked up plainly, around methods of the class's own."""
+
+    def __init__(self):
+        self.kind, self.steps = None, 0
+
+    def __getattribute__(self, name):
+        return super().__getattribute__({"mode": "kind"}.get(name, name))
+
+    def __setattr__(self, name, value):
+        if super().__getattribute__("__dict__").get("is_closed"):
+            raise AttributeError(name)
+        super().__setattr__({"mode": "kind"}.get(name, name), value)
+
+    def plain_kind(self):
+        return super().__getattribute__("kind")
+
+    def kind_of_dict(self):
+        return super().__getattribute__("__dict__")["kind"]
+
+    def kind_of_object(self):
+        return object.__getattribute__(self, "kind")
+
+
+class Chooses(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.settings = Settings()
+
+    def forward(self, x):
+        settings = self.settings
+        if settings.kind is None:
+            settings.kind = "sum" if x.dtype == torch.float32 else "mean"
+        settings.steps += 1
+        if settings.mode == "sum":
+            return x.sum() + settings.steps
+        if settings.mode == "mean":
+            return x.double().mean() * settings.steps
+        if settings.mode == "max":
+            return x.max() - settings.steps
+        raise ValueError(f"no such mode: {settings.mode}")
+
+
+def test_a_string_that_the_call_sets_where_there_is_none_is_that_of_eager():
+    eager, static = Chooses(), stator.to_static(Chooses())
+    kinds = [None, "sum", "max", "mean", None, "max", "sum", None, "mean"]
+    for k, kind in enumerate([*kinds, *kinds]):
+        if k % 2:  # between the others the value is that which the call before has left
+            eager.settings.kind = static.settings.kind = kind
+        x = INPUTS[k % 6] if k < 12 else INPUTS[k % 6].double()
+        assert values(static(x)) == values(eager(x))
+        assert vars(static.settings) == vars(eager.settings)
+    for model in (eager, static):
+        model.settings.kind = "none"
+        with pytest.raises(ValueError, match="no such mode: none"):
+            model(INPUTS[0])
+    assert vars(static.settings) == vars(eager.settings)
+
+
+@pytest.mark.parametrize(
+    "read", [Settings.plain_kind, Settings.kind_of_dict, Settings.kind_of_object]
+)
+def test_what_is_looked_up_plainly_is_that_of_each_call(read):
+    settings = Settings()
+    static = stator.to_static(lambda x: x * read(settings))
+    for kind in (2.0, 3.0, 3, 4.0, 5, -1.0):
+        settings.kind = kind
+        assert values(static(INPUTS[1])) == values(INPUTS[1] * kind)
+
+
+def test_what_is_looked_up_plainly_and_was_not_there_is_found_later():
+    settings = Settings()
+
+    def scaled(x):
+        try:
+            return x * object.__getattribute__(settings, "scale")
+        except AttributeError:
+            return x - 1
+
+    static = stator.to_static(scaled)
+    assert values(static(INPUTS[1])) == values(INPUTS[1] - 1)
+    settings.scale = 3.0
+    assert values(static(INPUTS[1])) == values(INPUTS[1] * 3.0)
+    del settings.scale
+    assert values(static(INPUTS[1])) == values(INPUTS[1] - 1)
+
+
+def test_state_is_as_before_where_it_cannot_become_an_input():
+    holder = Settings()
+    same = vars(holder)  # one place, by two names
+
+    def counted(x):
+        same["steps"] += 1
+        holder.steps += 1
+        return x * holder.steps
+
+    static = stator.to_static(counted)
+    for k in range(1, 5):
+        assert values(static(INPUTS[1])) == values(INPUTS[1] * 2 * k)
+        assert holder.steps == 2 * k
+        assert type(holder.steps) is int

@@ -1,5 +1,7 @@
 """Journal: objects are put back as they were, whatever they are."""
 
+import types
+
 import pytest
 
 from stator.capture.journal import Journal
@@ -34,6 +36,16 @@ def test_the_first_state_counts():
         items.append(k)
     journal.undo()
     assert items == [1]
+
+
+def test_an_object_that_was_noted_after_its_dict_changed_is_put_back():
+    settings, journal = types.SimpleNamespace(kind="first"), Journal(None)
+    journal.note(vars(settings))
+    settings.kind = "second"
+    journal.note(settings)
+    settings.kind = "third"
+    journal.undo()
+    assert settings.kind == "first"
 
 
 def test_changes_come_in_the_order_of_first_writes():

@@ -1,10 +1,12 @@
 """trace(): a program, and what a call does to Python objects outside."""
 
+import pytest
 import torch
 
 import stator
 from stator.capture.inputs import TensorSpec
 from stator.staging.trace import trace
+from stator.state.slots import Slot
 from tests.capture.oracle import check
 
 SPEC = TensorSpec((2,), torch.float32, torch.device("cpu"), False, "x")
@@ -29,6 +31,15 @@ def test_a_trace_gives_a_program_with_named_inputs():
     assert captured.program.name == "more"
     assert [value.name for value in captured.program.inputs] == ["x"]
     assert captured.effects == ()
+
+
+def test_a_state_input_that_cannot_be_made_leaves_the_others_as_they_were():
+    state = State()
+    state.last = 3
+    live = (Slot(state, "last"), Slot(state, "missing"))
+    with pytest.raises(KeyError):
+        trace(lambda x: x * state.last, (SPEC,), {}, name="f", live=live)
+    assert type(state.last) is int
 
 
 def test_a_trace_changes_nothing_outside():

@@ -35,6 +35,9 @@ class PythonInterpreter(Protocol):
     def get(self, obj: object, name: str) -> Any:
         """`obj.name`."""
 
+    def get_plainly(self, obj: object, name: str) -> Any:
+        """`object.__getattribute__(obj, name)`."""
+
     def set(self, obj: object, name: str, value: object) -> None:
         """`obj.name = value`."""
 

@@ -90,6 +90,9 @@ class Journal:
             self.parent._before.setdefault(key, entry)
 
     def undo(self) -> None:
-        """Put every object back as it was before the block."""
-        for obj, before in self._before.values():
+        """Put every object back as it was before the block.
+
+        The last note comes first: an object and its `__dict__` may have been noted one by one.
+        """
+        for obj, before in reversed(self._before.values()):
             restore(obj, before)

@@ -103,6 +103,7 @@ def _same(session: Session, left: object, right: object) -> Staged:
 
 FUNCTIONS: dict[Any, Any] = {
     **TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: _same, torch.autocast: FollowedAutocast,
+    object.__getattribute__: lambda session, obj, name: session.interpreter.get_plainly(obj, name),
 }  # fmt: skip
 
 
@@ -312,6 +313,8 @@ class Caller:
         owner, name = self.session.staged(method.__self__), method.__name__
         if isinstance(owner, BaseException | contextvars.ContextVar) or name == "__setattr__":
             return self._call_on_the_object(owner, name, method, args, kwargs)
+        if name == "__getattribute__" and getattr(method, "__objclass__", None) is object:
+            return self.session.interpreter.get_plainly(owner, *args)
         if name not in KEEPS_ARGUMENTS:
             args = iterated_arguments(self.session, args)
         if isinstance(owner, StagedDeque):

@@ -84,6 +84,33 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
     return _read(session, obj, name, value)
 
 
+@over_unions("obj")
+def get_plainly(session: Session, obj: Staged, name: str) -> Staged:
+    """`object.__getattribute__(obj, name)`, as a `__getattribute__` of a user's calls it."""
+    if isinstance(obj, type | types.ModuleType | torch.Tensor | StandIn | StagedContainer | Number):
+        return get(session, obj, name)
+    if isinstance(obj, torch.nn.Module):
+        session.add_module(obj)
+    getter = user_property(obj, name)
+    if getter is not None:
+        kind = (type(obj),) if isinstance(getter, functools.partial) else ()  # of a descriptor
+        return session.interpreter.call_method(getter, obj, *kind)
+    try:
+        value = original_of(object.__getattribute__(obj, name))
+    except AttributeError:
+        session.reads.read_plain_absence(obj, name)
+        raise
+    if maybe_absent(value):
+        value = _or_class_attribute(session, obj, name, value)
+    if name == "__dict__" and type(value) is dict:
+        session.provenance.add_attributes(value, obj)
+        return value
+    session.reads.read_plainly(obj, name, value)
+    if own_attribute(obj, name, ABSENT) is ABSENT:
+        _read_class_attribute(session, type(obj), name, value)
+    return shadowed(session, value)
+
+
 def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
     """`obj.name` of a value that exists only during the capture; ABSENT where Python has it."""
     if name == "__class__":

@@ -264,6 +264,10 @@ class Staging:
         """`obj.name`."""
         return attributes.get(self.session, obj, name)
 
+    def get_plainly(self, obj: object, name: str) -> Staged:
+        """`object.__getattribute__(obj, name)`."""
+        return attributes.get_plainly(self.session, obj, name)
+
     def set(self, obj: object, name: str, value: object) -> None:
         """`obj.name = value`."""
         attributes.set_attribute(self.session, obj, name, value)

@@ -167,7 +167,7 @@ def _trace(
         name_tensors(session, owner)
     with recorder.quiet():
         inputs = InputReader(recorder).read(args, kwargs)
-        install(session, live, inputs.values)
+        _install(session, live, inputs)
     for obj in inputs.objects:
         session.provenance.add_external(obj)
     session.provenance.add_external(getattr(function, "__self__", None) or function)
@@ -216,6 +216,15 @@ def _trace(
         recorder.errors, live, written, given, session.hooked_modules, tuple(notes.effects),
         tuple(session.host_calls), *_given_and_known(session, inputs),
     )  # fmt: skip
+
+
+def _install(session: Session, live: tuple[AnySlot, ...], inputs: Inputs) -> None:
+    """Make what `live` holds inputs; if that fails, every place is as it was."""
+    try:
+        install(session, live, inputs.values)
+    except BaseException:
+        session.journal.undo()
+        raise
 
 
 def _given_and_known(

@@ -102,6 +102,25 @@ class ReadLog:
         else:
             self._read_descriptor(obj, name)
 
+    def read_plainly(self, obj: object, name: str, value: object) -> None:
+        """`object.__getattribute__(obj, name)` gave `value`, whatever `obj.name` would be."""
+        if not self.provenance.is_external(obj) or self._is_new(obj, name, value):
+            return
+        self._read_class(obj)
+        if _is_plain_attribute(obj, name):
+            self._watch((id(obj), "plain attribute", name), lambda: plain_attribute(obj, name),
+                        value, f"{type(obj).__name__}.{name}",
+                        holder=_holder(obj, name), name=name)  # fmt: skip
+            self.provenance.add_external(value)
+        else:
+            self._read_descriptor(obj, name)
+
+    def read_plain_absence(self, obj: object, name: str) -> None:
+        """`object.__getattribute__(obj, name)` found nothing."""
+        self.watch(obj, ("plain attribute", name),
+                   lambda: plain_attribute(obj, name) is _MISSING, True,
+                   f"the absence of `{name}`")  # fmt: skip
+
     def read_method(self, obj: object, function: types.FunctionType) -> None:
         """`function` was called as the method or property of that name that `obj` has."""
         found = _on_class(type(obj), function.__name__)
@@ -348,7 +367,7 @@ class ReadLog:
 
     def has_read(self, obj: object, key: object, value: object) -> bool:
         """Was what `obj` has under `key`, which was `value`, read as well as written?"""
-        kinds = ("attribute", "item", "global")
+        kinds = ("attribute", "plain attribute", "item", "global")
         if any((id(obj), kind, key) in self._reads for kind in kinds):
             return True
         if isinstance(obj, types.CellType):
@@ -378,6 +397,14 @@ def cell_contents(cell: types.CellType) -> Any:
     try:
         return cell.cell_contents
     except ValueError:
+        return _MISSING
+
+
+def plain_attribute(obj: object, name: str) -> Any:
+    """What `obj` has under `name` without a `__getattribute__` of its own; a mark for nothing."""
+    try:
+        return original_of(object.__getattribute__(obj, name))
+    except AttributeError:
         return _MISSING
 
 

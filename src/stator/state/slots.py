@@ -44,7 +44,7 @@ class Slot:
 
     def is_same_place(self, other: Any) -> bool:
         """Is `other` this place, whatever is known of what it holds?"""
-        return self.owner is other.owner and self.key == other.key
+        return bool(self.key == other.key) and _table(self.owner) is _table(other.owner)
 
     def in_words(self) -> str:
         """How an error or a reason calls it."""
@@ -54,3 +54,9 @@ class Slot:
             return f"[{self.key!r}]"
         cls = self.owner if isinstance(self.owner, type) else type(self.owner)
         return f"{cls.__name__}.{self.key}"
+
+
+def _table(owner: Any) -> Any:
+    """The dict that holds the attributes of `owner`, which may be known by itself, too."""
+    own = getattr(owner, "__dict__", None)
+    return own if type(own) is dict else owner
