@@ -121,6 +121,19 @@ def test_a_write_keeps_the_dtype_of_what_is_written():
     checked(function, X)
 
 
+def test_a_tensor_can_be_written_before_a_list_holds_it():
+    def function(x, n):
+        items, count = [x * 3], torch.tensor(0)
+        while count < n:
+            item = x * count
+            item[0] = 4.0
+            items.append(item)
+            count = count + 1
+        return torch.stack(items)
+
+    checked(function, X, torch.tensor(2))
+
+
 def test_a_write_to_one_of_two_tensors_is_refused_if_the_other_is_used():
     def function(x):
         one, two = x * 2, x * 3

@@ -110,3 +110,114 @@ def test_a_write_from_the_end_of_a_size_that_a_run_has():
         "aten::add_.Tensor writes through aten::narrow at a place that only a run knows"
     )
     assert line_of(error) == "y.narrow(0, -1, 1).add_(1)"
+
+
+def first_of_several(x, n):
+    first, count, y = None, 0, x * 2
+    while count < n:
+        if first is None:
+            first = y
+        y.add_(1)
+        count += 1
+    return first
+
+
+def listed(x, n):
+    items = [x * 1]
+    while len(items) <= n:
+        items.append(x * 2)
+    return items
+
+
+def last_written(x, n):
+    items = listed(x, n)
+    items[-1].add_(1)
+    return items[0]
+
+
+def all_written(x, n):
+    items = listed(x, n)
+    for item in items:
+        item.add_(1)
+    return items
+
+
+def held_and_written(x, n):
+    y = x * 1
+    items = [y]
+    while len(items) <= n:
+        items.append(x * 2)
+    y.add_(1)
+    return items[0]
+
+
+def kept_and_written(x, n):
+    y, items, count = x * 1, [x * 3], 0
+    while count < n:
+        y.add_(1)
+        y = y * 2
+        items.append(y)
+        count += 1
+    return items
+
+
+@pytest.mark.parametrize(
+    "function", [last_written, all_written, held_and_written, kept_and_written]
+)
+def test_a_write_to_what_a_list_holds(function):
+    error = refused(function, X, torch.tensor(2))
+    assert error.problem == "aten::add_.Tensor writes to a tensor that may be absent, or in a list"
+    assert line_of(error).endswith(".add_(1)")
+
+
+def test_a_write_to_what_may_be_absent():
+    def maybe(x):
+        y, z = x * 2, None
+        if x.sum() > 0:
+            z = y
+        if z is not None:
+            z.add_(1)
+        return y
+
+    error = refused(maybe, X)
+    assert error.problem == "aten::add_.Tensor writes to a tensor that may be absent, or in a list"
+
+
+def chosen_in_a_branch(x):
+    if x.sum() > 0:
+        one, two = x * 2, x * 3
+        either = one if x[0, 0] > 0 else two
+    else:
+        one, either = x * 4, x * 5
+    either.add_(1)
+    return one
+
+
+def outer_or_inner(x):
+    one = x * 7
+    if x.sum() > 0:
+        either = one if x[0, 0] > 0 else x * 3
+    else:
+        either = x * 5
+    either.add_(1)
+    return one
+
+
+def one_of_the_inputs(x, y):
+    either = x if x.sum() > 0 else y
+    either.add_(1)
+    return either * 2
+
+
+@pytest.mark.parametrize(
+    ("function", "tensors"),
+    [
+        (chosen_in_a_branch, (X,)),
+        (outer_or_inner, (X,)),
+        (one_of_the_inputs, (X, X + 1)),
+        (first_of_several, (X, torch.tensor(2))),
+    ],
+)
+def test_a_write_to_what_may_be_another_tensor_by_several_steps(function, tensors):
+    problem = refused(function, *tensors).problem
+    assert "is used after memory that it may share was written" in problem

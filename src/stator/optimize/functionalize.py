@@ -22,7 +22,7 @@ import torch
 from stator.errors import ExportError
 from stator.location import Location
 from stator.optimize.alias import Aliases
-from stator.optimize.memory_map import MemoryContents, MemoryMap, Root, TensorPlace
+from stator.optimize.memory_map import MemoryContents, MemoryMap, Root, TensorPlace, present
 from stator.optimize.substitution import substituted
 from stator.optimize.views import ViewStep, is_certain_view, may_alias
 from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
@@ -30,7 +30,7 @@ from stator.program.opset.queries import kind_of, written_by
 from stator.program.opset.raising import argument
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve, schema_of
-from stator.program.types import NumberType, OptionalType, TensorType, Type
+from stator.program.types import ListType, NumberType, OptionalType, TensorType, Type
 from stator.program.verifier import verify
 
 DROPPED = ("stator::set_grad", "stator::set_inference", "stator::hook")
@@ -93,6 +93,9 @@ class _Functionalizer:
         changed = [
             value for value, root in self.outside.items() if self.memory.contents.version[root]
         ]
+        for value, root in self.outside.items():
+            if root in self.memory.contents.stale:  # the caller must see what it holds
+                self.memory.read(value, self, None)
         extra = tuple(self.memory.contents.current[self.outside[value]] for value in changed)
         body = Block(body.inputs, body.ops, body.outputs + extra)
         functions = {name: self.function(block) for name, block in program.functions.items()}
@@ -104,8 +107,9 @@ class _Functionalizer:
         return self.block(block)
 
     def is_tracked(self, value: Value) -> bool:
-        """Does some op write where the tensor `value` may be?"""
-        return isinstance(value.type, TensorType) and self.aliases.is_written(value)
+        """Does some op write where the tensor `value` may be, or an item of the list `value`?"""
+        has_memory = isinstance(present(value.type), TensorType | ListType)
+        return has_memory and self.aliases.is_written(value)
 
     # ---- making ops
 
@@ -196,11 +200,11 @@ class _Functionalizer:
         """Where the result `old` of an op is."""
         sources = [value for value in values_in((op.args, tuple(op.attributes.values())))
                    if value in self.memory.places]  # fmt: skip
-        source = op.args[0] if op.args else None
-        if is_certain_view(op) and isinstance(source, Value) and source in self.memory.places:
+        source = next(iter(sources), None)
+        kind = source.type if source is not None and op.args[:1] == (source,) else None
+        if is_certain_view(op) and source is not None and isinstance(kind, TensorType):
             place = self.memory.places[source]
-            assert isinstance(source.type, TensorType)
-            step = ViewStep(new, source.type, index)
+            step = ViewStep(new, kind, index)
             certain = place.certain
             version = self.memory.contents.version[place.root] if certain else place.version
             path = (*place.path, step)
@@ -220,8 +224,10 @@ class _Functionalizer:
         if not isinstance(target, Value) or written_by(op) != (target,):
             raise ExportError(f"{op.name} writes to more than its first argument",
                               at=op.place)  # fmt: skip
-        if target not in self.memory.places:
-            raise ExportError(f"{op.name} writes to a tensor that comes out of a list", at=op.place)
+        place = self.memory.places.get(target)
+        if place is None or not isinstance(target.type, TensorType) or place.root.is_in_list():
+            raise ExportError(f"{op.name} writes to a tensor that may be absent, or in a list",
+                              at=op.place)  # fmt: skip
         args = self.read_all(op.args, op.place)
         attributes = {name: self.read(arg, op.place) for name, arg in op.attributes.items()}
         new = self.pure(op, args, attributes)
@@ -295,11 +301,10 @@ class _Functionalizer:
             for column in columns:
                 for value in values_in(column[index]):
                     place = self.memory.places.get(value)
-                    if place is None:
-                        continue
-                    if place.root in start.current:
-                        root.link(place.root)
-                    root.link(given.setdefault(place.root, root))
+                    for source in place.root.whole() if place is not None else ():
+                        if source in start.current:
+                            root.link(source)
+                        root.link(given.setdefault(source, root))
 
     def add_while(self, op: Op) -> None:
         """A loop carries the memory that its body writes."""
@@ -344,10 +349,10 @@ class _Functionalizer:
         for old, arg in zip(body.inputs, given, strict=True):
             for value in values_in((arg,)) if self.is_tracked(old) else ():
                 root, place = self.memory.places[old].root, self.memory.places.get(value)
-                if place is not None:
-                    if place.root in lasting.current:
-                        root.link(place.root)
-                    root.link(seen.setdefault(place.root, root))
+                for source in place.root.whole() if place is not None else ():
+                    if source in lasting.current:
+                        root.link(source)
+                    root.link(seen.setdefault(source, root))
 
     def settle(self, op: Op, start: MemoryContents, entry: MemoryContents) -> list[Root]:
         """The roots from outside that the body writes; it is built until no more is learned.

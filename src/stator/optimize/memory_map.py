@@ -7,6 +7,7 @@ from it.
 
 What comes out of a branch or a loop may be one of several roots. It counts as a root of its own,
 *linked* to those: once one of the linked roots is written, the others can no longer be used.
+A list is a root too, linked to its items, and what it holds cannot be written.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from stator.errors import ExportError
 from stator.location import Location
 from stator.optimize.views import INVERSES, OpMaker, ViewStep
 from stator.program.ir import Op, Value
-from stator.program.types import TensorType
+from stator.program.types import ListType, OptionalType, Type
 
 
 @dataclass(eq=False)
 class Root:
     """A piece of memory; two are the same only if they are one object."""
 
-    kind: TensorType
+    kind: Type
     depth: int  # of the block that it belongs to
     linked: list[Root] = field(default_factory=list)
 
@@ -34,14 +35,22 @@ class Root:
             self.linked.append(other)
             other.linked.append(self)
 
-    def shared(self) -> list[Root]:
-        """The other roots that may be this memory, by one link or several."""
+    def whole(self) -> list[Root]:
+        """This root, and the others that may be its memory, by one link or several."""
         found, waiting = [self], [self]
         while waiting:
             more = [other for other in waiting.pop().linked if other not in found]
             found += more
             waiting += more
-        return found[1:]
+        return found
+
+    def shared(self) -> list[Root]:
+        """The other roots that may be this memory."""
+        return self.whole()[1:]
+
+    def is_in_list(self) -> bool:
+        """Whether a list may hold this memory."""
+        return any(isinstance(present(other.kind), ListType) for other in self.shared())
 
 
 @dataclass(frozen=True)
@@ -83,7 +92,6 @@ class MemoryMap:
 
     def add_root(self, value: Value, now: Value, depth: int) -> Root:
         """`value` is memory of its own, and `now` is what it holds."""
-        assert isinstance(value.type, TensorType)
         root = Root(value.type, depth)
         self.places[value] = TensorPlace(root)
         self.contents.current[root], self.contents.version[root] = now, 0
@@ -152,6 +160,11 @@ class MemoryMap:
         self.contents.version[root] += 1
         for other in root.shared():
             self.contents.stale.setdefault(other, at)
+
+
+def present(kind: Type) -> Type:
+    """The type of a value that is there."""
+    return kind.element if isinstance(kind, OptionalType) else kind
 
 
 def _refuse(value: Value, written: Location | None, at: Location | None) -> None:
