@@ -43,6 +43,7 @@ class PlainStaging:
     get = staticmethod(getattr)
     set = staticmethod(setattr)
     delete = staticmethod(delattr)
+    generator = staticmethod(iter)
     getitem = staticmethod(operator.getitem)
     setitem = staticmethod(operator.setitem)
     delitem = staticmethod(operator.delitem)
