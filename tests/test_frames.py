@@ -54,7 +54,7 @@ CALLS = {
         torch.ones(9), torch.tensor(2)
     ),
     "an error while it is captured": lambda: stator.to_static(fails_at_capture)(torch.ones(2, 3)),
-    "a refusal": lambda: stator.to_static(lambda x: x.data)(torch.ones(2)),
+    "a refusal": lambda: stator.to_static(lambda x: x.grad_fn)(torch.ones(2)),
     "syntax": lambda: stator.to_static(lambda x: eval("x"))(torch.ones(2)),
     "a spec": lambda: stator.InputSpec([None], "no dtype"),
     "load": lambda: stator.load("no_such_model"),

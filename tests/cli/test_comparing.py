@@ -67,7 +67,7 @@ def test_changed_weights_are_shown(shell, saved, folder):
 def test_an_object_is_compared_with_the_model_it_was_saved_as(shell):
     torch.manual_seed(0)  # as `diff` does before it makes an object
     assert shell("save", "net.py:Net", "-i", "x:f32[None,4]", "-o", "here").exit_code == 0
-    done = shell("diff", "here", "net.py:Net", "-i", "x:f32[None,4]")
+    done = shell("diff", "here", "net.py:Net", "-i", "x:f32[None,4]", "--mode", "eval")
     assert (done.exit_code, done.out) == (0, "the same\n")
 
 

@@ -19,11 +19,11 @@ def test_everything_a_model_says_of_itself(shell, saved):
         "stator": version("stator"),
         "torch": torch.__version__.partition("+")[0],
     }
-    assert data["mode"] == "train"
+    assert data["mode"] == "eval"
     assert data["methods"] == {
-        "forward": {"programs": {"train": "forward", "eval": "eval"}, "refused": {}}
+        "forward": {"programs": {"eval": "forward", "train": "train"}, "refused": {}}
     }
-    program = data["programs"]["eval"]
+    program = data["programs"]["train"]
     assert program["inputs"] == [{"name": "x", "type": "f32[s0, 4]"}]
     assert program["outputs"] == "(f32[s0, 4], int)"
     counts = program["ops_by_count"]
@@ -44,7 +44,7 @@ def test_the_text_for_people(shell, saved):
     written = f"{saved}\nformat 3, written by stator {version('stator')}, torch "
     assert text.startswith(written)
     assert (
-        "\n  method   mode   program\n  forward  train  forward\n  forward  eval   eval\n" in text
+        "\n  method   mode   program\n  forward  eval   forward\n  forward  train  train\n" in text
     )
     assert "\n  takes x: f32[s0, 4]\n  gives (f32[s0, 4], int)\n" in text
     assert text.endswith(

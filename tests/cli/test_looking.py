@@ -109,8 +109,8 @@ def test_a_program_before_it_is_optimized_has_more_ops(shell, folder):
 
 def test_the_program_of_a_saved_model_by_method_and_mode(shell, saved):
     model = stator.load(saved)
-    assert shell("program", saved).out == f"{model.train().program()}\n"
-    assert shell("program", saved, "--mode", "eval").out == f"{model.eval().program()}\n"
+    assert shell("program", saved).out == f"{model.eval().program()}\n"
+    assert shell("program", saved, "--mode", "train").out == f"{model.train().program()}\n"
     done = shell("program", saved, "--method", "encode")
     assert done.exit_code == 2
     assert done.err == (

@@ -127,24 +127,24 @@ def test_demands_on_sizes_are_listed_with_their_lines():
 
 
 def test_a_call_that_falls_back_is_listed_with_its_cause():
-    static = stator.to_static(lambda x: x.data, full_graph=False)
+    static = stator.to_static(lambda x: x.grad_fn, full_graph=False)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         static(torch.ones(1))
     report = static.explain()
     assert facts(report.fallbacks) == [
-        "`.data` cannot be captured: `.data` hides what is read and written"
+        "`.grad_fn` cannot be captured: the autograd graph is not part of a program"
     ]
-    assert "runs eagerly (full_graph=False): `.data` cannot be captured" in str(report)
+    assert "runs eagerly (full_graph=False): `.grad_fn` cannot be captured" in str(report)
 
 
 def test_what_cannot_be_captured_is_reported_not_raised():
     def f(x):
-        return x.data
+        return x.grad_fn
 
     report = stator.explain(f, torch.ones(1))
     assert report.captures == ()
-    assert report.refused.startswith("[ST204] `.data` cannot be captured")
+    assert report.refused.startswith("[ST204] `.grad_fn` cannot be captured")
     assert "refused:\n  [ST204]" in str(report)
 
 

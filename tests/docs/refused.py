@@ -768,3 +768,32 @@ def list_of_a_class_grows(x, y):
 
 class Box:
     pass
+
+
+def graph_of_a_tensor(x, y):
+    return x.grad_fn
+
+
+def new_seed(x, y):
+    torch.seed()
+    return x
+
+
+def random_state_of_some_paths(x, y):
+    state = torch.get_rng_state()
+    if y > 1:
+        state = None
+    torch.set_rng_state(state)
+    return x
+
+
+ITERATOR = iter([1, 2])
+
+
+def list_with_an_iterator(x, y):
+    return torch.stack([x, ITERATOR])
+
+
+def seed_of_a_gpu(x, y):
+    torch.cuda.manual_seed(0)
+    return x

@@ -466,16 +466,10 @@ def saving_otherwise(x):
         return x * x
 
 
-def forking(x):
-    with torch.random.fork_rng():
-        noise = torch.rand(6)
-    return x + noise
-
-
 @pytest.mark.feature(
     "autograd",
     "`torch.func.grad`, `vmap` and `jvp` inside the function",
-    "`saved_tensors_hooks` inside, `fork_rng` inside",
+    "`saved_tensors_hooks` inside",
     refused="ST204",
 )
 @pytest.mark.parametrize(
@@ -485,12 +479,28 @@ def forking(x):
         lambda x: torch.func.vmap(torch.sum)(x),
         lambda x: torch.func.jvp(torch.sin, (x,), (x,)),
         saving_otherwise,
-        forking,
     ],
 )
 def test_what_a_program_would_lose_is_refused(function):
     with pytest.raises(stator.StatorError, match="ST204"):
         stator.to_static(function)(X.detach())
+
+
+def forking(x):
+    with torch.random.fork_rng():
+        noise = torch.rand(6)
+    return x + noise
+
+
+@pytest.mark.feature("autograd", "`fork_rng` inside")
+def test_random_numbers_after_a_fork_are_those_of_eager():
+    static = stator.to_static(forking)
+    for function in (forking, static, static):
+        torch.manual_seed(3)
+        drawn = function(X.detach()), torch.rand(2)
+        torch.manual_seed(3)
+        expected = forking(X.detach()), torch.rand(2)
+        assert all(map(torch.equal, drawn, expected))
 
 
 @pytest.mark.feature("autograd", "`torch.func.functional_call` on and inside a static function")

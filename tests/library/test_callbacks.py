@@ -59,6 +59,7 @@ def test_the_error_of_a_wrong_parameter_comes_when_the_program_runs():
     def eager(p):
         return torch.distributions.Bernoulli(probs=p).log_prob(p.round())
 
+    torch.distributions.Distribution.set_default_validate_args(True)  # torch.compile sets it off
     static = stator.to_static(eager)
     assert torch.equal(static(torch.tensor([0.25])), eager(torch.tensor([0.25])))
     for function in (static, lambda p: torch.distributions.Bernoulli(probs=p)):

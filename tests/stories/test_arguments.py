@@ -11,6 +11,7 @@ import torch
 from torch import tensor
 
 import stator
+from stator.errors import UnsupportedCall
 from tests.stories.story import Story, check
 
 
@@ -150,3 +151,18 @@ def test_the_best_of_tuples_that_hold_lists():
 
     calls = (tensor([1.0, -2.0]), tensor([-1.0, -2.0]), tensor([1.0, 2.0]))
     check(lambda: Story(f, calls))
+
+
+def test_a_list_that_is_an_argument_and_a_global_is_refused_by_its_text():
+    def f(x, items):
+        items.append(1)
+        return x * len(SHARED)
+
+    with pytest.raises(UnsupportedCall) as caught:
+        stator.to_static(f)(torch.ones(2), SHARED)
+    assert caught.value.problem == (
+        "an argument is a list or a dict that the function also reaches by another name"
+    )
+
+
+SHARED = [1, 2]

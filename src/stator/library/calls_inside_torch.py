@@ -20,12 +20,16 @@ from stator.state.replaced import replaced
 from stator.state.session import Session
 from stator.torch_private import control_flow
 
+APPLY = torch.autograd.Function.apply.__func__
+
 
 @contextlib.contextmanager
 def calls_inside_torch(session: Session) -> Iterator[None]:
     """Inside, the capture sees these calls of torch's own Python."""
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        if session.recorder.dispatching is not None:  # the gradient of an op that is recorded whole
+            return APPLY(cls, *args, **kwargs)
         return apply_function(session, cls.apply, args, kwargs)
 
     with contextlib.ExitStack() as stack:
