@@ -20,7 +20,7 @@ from stator.state.replaced import replaced
 from stator.state.session import Session
 from stator.torch_private import control_flow
 
-APPLY = torch.autograd.Function.apply.__func__
+APPLY = vars(torch.autograd.Function)["apply"].__func__  # as it is before a capture replaces it
 
 
 @contextlib.contextmanager
