@@ -181,7 +181,7 @@ ENDLESS = {
 def test_one_without_an_end_is_asked_by_each_run(maker, taker):
     def make():
         it = ENDLESS[maker]()
-        return Story(taker(it), (X, X, X), lambda: it.__reduce__()[1:] if maker == "count" else 0)
+        return Story(taker(it), (X, X, X), lambda: repr(it) if maker == "count" else 0)
 
     check(make)
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from stator.debug.report_contents import CaptureReport, Fact, Line, ReportContents
 from stator.debug.text import SECTIONS, watched_words
+from stator.location import shown_file
 
 STYLE = """
 :root { color-scheme: light dark; }
@@ -60,7 +61,8 @@ def _lines(capture: CaptureReport) -> Iterator[str]:
             if where is not None:
                 yield "</table>"
             where = (line.file, line.function)
-            yield f"<h3>{html.escape(line.file)}, in {html.escape(line.function)}</h3><table>"
+            head = f"{shown_file(line.file)}, in {line.function}"
+            yield f"<h3>{html.escape(head)}</h3><table>"
         yield _row(line)
     if where is not None:
         yield "</table>"

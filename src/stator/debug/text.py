@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stator.debug.report_contents import CaptureReport, Fact, Line, ReportContents
+from stator.location import shown_file
 
 SECTIONS = (
     ("sizes", "open sizes"),
@@ -41,7 +42,7 @@ def _capture(number: int, capture: CaptureReport) -> Iterator[str]:
         if (line.file, line.function) != where:
             where = (line.file, line.function)
             yield ""
-            yield f"   {line.file}, in {line.function}"
+            yield f"   {shown_file(line.file)}, in {line.function}"
         yield from _line(line)
     for name, title in SECTIONS:
         facts = getattr(capture, name)

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from stator.errors import FormatError
-from stator.location import Location
+from stator.location import Location, file_name
 from stator.program import structure as shape
 from stator.program.ir import Arg, Block, Literal, Op, StoredTensor, Value
 from stator.program.program import Program
@@ -58,7 +58,7 @@ class PlaceNames:
 
     def index(self, path: str) -> int:
         """The position of the file in the table."""
-        name = path if self.whole_paths else path.replace("\\", "/").rsplit("/", 1)[-1]
+        name = path if self.whole_paths else file_name(path)
         return self.names.setdefault(name, len(self.names))
 
 

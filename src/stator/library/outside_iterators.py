@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import io
 import itertools
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -96,6 +97,12 @@ def _without_an_end(session: Session, native: Iterator[Any], kind: type) -> Stag
 
 def _upcoming(native: Iterator[Any]) -> tuple[Any, ...]:
     """What an iterator without an end gives, once round; nothing of any other."""
+    with warnings.catch_warnings():  # that Python 3.14 will have no copies of them
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return _one_round(native)
+
+
+def _one_round(native: Iterator[Any]) -> tuple[Any, ...]:
     if isinstance(native, itertools.count):
         return (next(copy.copy(native)),)
     if isinstance(native, itertools.repeat):

@@ -10,7 +10,7 @@ from typing import Any
 from stator.debug.stepping.reading import read_variables
 from stator.debug.stepping.variables import FunctionVariables, Scene, Scenes
 from stator.execute.observing import Seen
-from stator.location import Location
+from stator.location import Location, shown_file
 from stator.program.ir import Block, Op
 from stator.program.program import Program
 
@@ -56,7 +56,7 @@ class TrailLine:
 
     def __str__(self) -> str:
         inside = f" ({', '.join(self.blocks)})" if self.blocks else ""
-        head = f"{self.place.file}:{self.place.line}, in {self.place.function}{inside}"
+        head = f"{shown_file(self.place.file)}:{self.place.line}, in {self.place.function}{inside}"
         return f"{head}\n    {self.source}" if self.source else head
 
 

@@ -12,7 +12,7 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from stator.location import Location
+from stator.location import Location, file_name
 
 AROUND = 2  # lines shown around a place that is in no function
 Span = tuple[int, int]  # first and last line
@@ -42,7 +42,7 @@ class FileTable:
     def data(self) -> list[dict[str, Any]]:
         """Each file: its name, and runs of its lines, none where the text is not at hand."""
         return [
-            {"name": _last_part(file), "path": file, "runs": self._runs(file, lines)}
+            {"name": file_name(file), "path": file, "runs": self._runs(file, lines)}
             for file, lines in zip(self._numbers, self._lines, strict=True)
         ]
 
@@ -58,10 +58,6 @@ class FileTable:
 def _is_whole(file: str) -> bool:
     """Is it surely this file? linecache would look for a bare name in every folder of sys.path."""
     return os.path.isabs(file) or file in linecache.cache
-
-
-def _last_part(file: str) -> str:
-    return file.replace("\\", "/").rsplit("/", 1)[-1]
 
 
 def _spans(texts: list[str], wanted: set[int]) -> Iterator[Span]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import onnx_ir as ir
@@ -19,6 +18,7 @@ from stator.export.onnx.ranges import keep_ranges
 from stator.export.onnx.scope import D, GraphScope
 from stator.export.onnx.status import Message, Messages, check, is_fine, report
 from stator.export.onnx.types import DTYPES, element_type, onnx_shape, onnx_type, present
+from stator.location import file_name
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
@@ -141,7 +141,7 @@ class Lowering:
         node.metadata_props["stator.op"] = op.name
         if op.place is None:
             return
-        file = Path(op.place.file).name
+        file = file_name(op.place.file)
         source = linecache.getline(op.place.file, op.place.line).strip()
         node.metadata_props["stator.place"] = f"{file}:{op.place.line}"
         node.metadata_props["stator.function"] = op.place.function or ""

@@ -17,6 +17,7 @@ from stator.export.onnx.library import lower_torch
 from stator.export.onnx.lowering import KINDS, LOWERINGS, Lowering, kind_of_constant
 from stator.export.onnx.status import Message
 from stator.export.onnx.types import DTYPES, onnx_shape, onnx_type
+from stator.location import file_name
 from stator.program.ir import Arg, Value
 from stator.program.program import Program
 from stator.program.types import NumberType, TensorType, Type
@@ -176,7 +177,7 @@ def _name_all(graph: ir.Graph) -> None:
 def _describe(model: ir.Model, lowering: Lowering, states: Sequence[tuple[str, str]]) -> None:
     messages = [
         {"error": m.error, "text": m.text, "classes": list(m.classes),
-         "place": [Path(m.place.file).name, m.place.line, m.place.function] if m.place else None}
+         "place": [file_name(m.place.file), m.place.line, m.place.function] if m.place else None}
         for m in lowering.messages.listed
     ]  # fmt: skip
     for name, data in ((MESSAGES, messages), (STATES, states), (DROPPED, lowering.dropped)):
