@@ -15,10 +15,11 @@ from stator.api.onnx_layer import onnx_file, program_name
 from stator.errors import ExportError
 from stator.export.files import Paths, temporary
 from stator.export.methods import Method
-from stator.export.onnx.model import OnnxModel, WeightSpan, attach, build
+from stator.export.onnx.model import OnnxModel, WeightSpan, attach, build, has_lowering
 from stator.export.onnx.session import OnnxSession, newest_opset
 from stator.export.saved_model import read_model
 from stator.export.tensor_file import keys_of, spans_in
+from stator.optimize.decompose import decompose
 from stator.optimize.functionalize import functionalize
 from stator.optimize.inline import inline
 from stator.optimize.pipeline import optimize
@@ -50,7 +51,8 @@ def plan_onnx(
         program = programs[program_name(method, training=training)]
         inlined = inline(program)
         functional = functionalize(inlined.program)
-        pure = optimize(functional.program, (prune, drop_unused_stored))
+        simple = functionalize(decompose(functional.program, has_lowering)).program
+        pure = optimize(simple, (prune, drop_unused_stored))
         models[name] = build(pure, functional.written, opset=opset or newest_opset())
         chosen[name], depths[name] = program, inlined.depth
     return OnnxPlan(models, chosen, depths)

@@ -21,6 +21,9 @@ from torch.onnx._internal.exporter._tensors import SymbolicTensor
 from stator.torch_private.ops import OpOverload
 
 LIBRARY_OPSET = 18  # the library is written for this opset
+UNFIT = frozenset(  # what it writes for these ends in an error, or a crash, for sizes 0
+    {"aten::einsum", "aten::cross_entropy_loss"}
+)
 
 __all__ = ["LIBRARY_OPSET", "OpRecorder", "SymbolicTensor", "function_of", "opset", "recording"]
 
@@ -41,6 +44,13 @@ def warm_up() -> None:
 
 
 @functools.cache
+def _is_straight(function: Any) -> bool:
+    """Whether a function can be recorded node by node: Python's `if` is no `If` of the graph."""
+    nodes = function.function_ir
+    return not any(node.op_type in ("If", "Loop", "Scan") for node in nodes)
+
+
+@functools.cache
 def opset() -> Any:
     """The operators of ONNX, for the recorder."""
     return onnxscript.values.Opset("", LIBRARY_OPSET)
@@ -48,8 +58,15 @@ def opset() -> Any:
 
 def function_of(op: OpOverload) -> Callable[..., Any] | None:
     """The function that writes `op` in ONNX; None if there is none."""
+    if op.name() in UNFIT:
+        return None
     found = [meta for meta in _registry().get_decomps(op) if not meta.is_complex]
-    return found[0].onnx_function if found else None
+    function = found[0].onnx_function if found else None
+    if isinstance(function, onnxscript.OnnxFunction) and not function.traceable:
+        if not _is_straight(function):
+            return None
+        function.traceable = True
+    return function
 
 
 def recording(recorder: OpRecorder) -> Any:

@@ -47,7 +47,7 @@ def divided(to: Lowering, op: Op) -> None:
     scope, zero = to.scope, to.scope.constant(0, found.dtype)
     is_zero = scope.emit("Equal", found, zero, dtype=D.BOOL, shape=found.shape)
     flags = scope.cast(is_zero, D.INT64)
-    some = scope.emit("ReduceMax", flags, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
+    some = scope.emit("ReduceSum", flags, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
     to.check(scope.boolean("Equal", some, scope.int64(0)), "RuntimeError", "ZeroDivisionError")
     safe = scope.emit("Where", is_zero, scope.constant(1, found.dtype), found, dtype=found.dtype,
                       shape=found.shape)  # fmt: skip

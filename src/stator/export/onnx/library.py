@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import onnx_ir as ir
 import torch
 
@@ -118,6 +119,7 @@ def call(to: Lowering, op: Op, function: Any) -> None:
         del given["dtype"]
     names = argument_names(op.name)
     positional = [given.pop(name) for name in names[: _leading(names, given)]]
+    start = len(to.scope.nodes)
     try:
         with recording(to.scope.recorder):
             found = function(*positional, **given)
@@ -127,7 +129,36 @@ def call(to: Lowering, op: Op, function: Any) -> None:
     if to.scope.recorder.functions:
         to.scope.recorder.functions.clear()
         to.refuse(f"{op.name} is a function of its own in torch's library")
+    for node in to.scope.nodes[start:]:
+        _keep_zeros(node)
     bind_results(to, op, found)
+
+
+def _keep_zeros(node: ir.Node) -> None:
+    """A size 0 that a `Reshape` is given is 0; by default it is the size that was there.
+
+    Not where the library wants the size that was, or one (-1) that follows from the others.
+    """
+    if node.op_type != "Reshape" or "allowzero" in node.attributes:
+        return
+    if not any(number < 1 for number in _constants_in(node.inputs[1])):
+        node.attributes["allowzero"] = ir.AttrInt64("allowzero", 1)
+
+
+def _constants_in(shape: ir.Value | None) -> list[int]:
+    """The numbers in a shape that are constants; 0 for a part about which nothing is known."""
+    maker = shape.producer() if shape is not None else None
+    if maker is None:
+        return [0]
+    if maker.op_type == "Constant":
+        (attribute,) = maker.attributes.values()
+        found = attribute.value
+        return [int(n) for n in np.asarray(getattr(found, "numpy", lambda: found)()).reshape(-1)]
+    if maker.op_type == "Concat":
+        return [number for part in maker.inputs for number in _constants_in(part)]
+    if maker.op_type in ("Reshape", "Unsqueeze", "Cast", "Identity", "Squeeze"):
+        return _constants_in(maker.inputs[0])
+    return [] if maker.op_type in ("Shape", "Gather", "Slice", "Size") else [0]
 
 
 def _dtype_of_floats(op: Op) -> ir.DataType:

@@ -20,8 +20,9 @@ from stator.export.onnx.types import DTYPES, onnx_shape, onnx_type
 from stator.location import file_name
 from stator.program.ir import Arg, Value
 from stator.program.program import Program
+from stator.program.registry import resolve
 from stator.program.types import NumberType, TensorType, Type
-from stator.torch_private.onnx_library import LIBRARY_OPSET, new_value
+from stator.torch_private.onnx_library import LIBRARY_OPSET, function_of, new_value
 
 STATUS = "status"
 NEXT = ".next"
@@ -37,6 +38,11 @@ KINDS.update(
         "torch": lower_torch,
     }
 )
+
+
+def has_lowering(name: str) -> bool:
+    """Whether an op of torch can be written in ONNX, for some arguments at least."""
+    return name in LOWERINGS or function_of(resolve(name)) is not None
 
 
 @dataclass(frozen=True)

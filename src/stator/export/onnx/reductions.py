@@ -1,16 +1,18 @@
-"""Sums, extremes and variances."""
+"""Sums, extremes and variances.
+
+ONNX Runtime gives a value for the mean of no elements (0) and for the greatest of none (the least
+number there is). Torch gives NaN for one, and an error for the other.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import onnx_ir as ir
 
-from stator.export.onnx.library import (
-    call,
-    rank,
-)
+from stator.export.onnx.library import call, rank
+from stator.export.onnx.lists import raises
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.operands import (
     argument,
@@ -20,19 +22,23 @@ from stator.export.onnx.operands import (
     shape_of,
     tensor_type,
 )
-from stator.export.onnx.scope import D
-from stator.program.ir import Op
+from stator.export.onnx.scope import D, dtype_in
+from stator.program.ir import Arg, Op, Value
 from stator.program.registry import resolve
-from stator.program.sizes import is_static
 from stator.torch_private.onnx_library import function_of
 
 Rule = Callable[[Lowering, Op], Any]
+FLOATS = (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16)
+ORDERED_AS = {  # ONNX Runtime has no kernels that order these
+    D.BOOL: D.UINT8, D.INT16: D.INT32, D.UINT16: D.INT32, D.UINT32: D.INT64,
+    D.FLOAT16: D.FLOAT, D.BFLOAT16: D.FLOAT,
+}  # fmt: skip
 
 
 def without_nan(to: Lowering, op: Op) -> None:
     """A check that no element is NaN: ONNX Runtime orders NaN in another way than torch."""
     found = to.value(op.args[0])
-    if found.dtype not in (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16):
+    if found.dtype not in FLOATS:
         return
     flags = to.scope.cast(to.scope.emit("IsNaN", found, dtype=D.BOOL), D.INT64)
     count = to.scope.emit("ReduceSum", flags, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
@@ -48,89 +54,198 @@ def ordered(to: Lowering, op: Op) -> None:
     call(to, op, function)
 
 
-def extreme_along(to: Lowering, op: Op) -> ir.Value:
-    """`amax` and `amin`."""
-    without_nan(to, op)
-    kind, dims = tensor_type(op.args[0]), argument(op, "dim", ())
-    if not is_static(kind.shape) or 0 in kind.shape:
-        size = to.scope.emit("Size", to.value(op.args[0]), dtype=D.INT64, shape=[])
-        some = to.scope.boolean("Greater", size, to.scope.int64(0))
-        to.check(some, "RuntimeError", f"{op.name}: the tensor has no elements")
-    dims = dims if isinstance(dims, tuple) else (dims,)
-    count, dtype = rank(op.args[0]), dtype_of_result(to, op)
-    if dtype is D.BOOL or not count:
-        to.refuse(f"{op.name} of booleans, or of a tensor without dimensions")
-    chosen = [dim % count for dim in dims if isinstance(dim, int)] or [*range(count)]
-    node = "ReduceMax" if op.name == "aten::amax" else "ReduceMin"
-    keep = int(bool(argument(op, "keepdim", False)))
-    axes = to.scope.int64(chosen)
+def axes_of(to: Lowering, op: Op) -> list[int]:
+    """The dimensions that an op reduces, in order: all, unless it names some."""
+    dims, count = argument(op, "dim"), rank(op.args[0])
+    given = dims if isinstance(dims, tuple) else () if dims is None else (dims,)
+    if not all(isinstance(dim, int) for dim in given):
+        to.refuse(f"{op.name} needs constant dimensions")
+    return sorted(int(dim) % count for dim in given if isinstance(dim, int)) or [*range(count)]
+
+
+def reduced(
+    to: Lowering, node: str, found: ir.Value, axes: Sequence[int], *, keep: bool
+) -> ir.Value:
+    """One reduction; a tensor without dimensions has nothing to reduce."""
+    if not axes:
+        return found
     return to.scope.emit(
-        node, to.value(op.args[0]), axes, dtype=dtype, attributes={"keepdims": keep}
+        node, found, to.scope.int64(axes), dtype=found.dtype, attributes={"keepdims": int(keep)}
     )
 
 
-def of_elements(to: Lowering, op: Op) -> None:
-    """A reduction that an empty tensor does not have."""
-    kind = tensor_type(op.args[0])
-    if not is_static(kind.shape) or 0 in kind.shape:
-        count = to.scope.emit("Size", to.value(op.args[0]), dtype=D.INT64, shape=[])
-        some = to.scope.boolean("Greater", count, to.scope.int64(0))
-        to.check(some, "RuntimeError", f"{op.name}: the tensor has no elements")
+def may_be_empty(arg: Arg, axes: Sequence[int]) -> bool:
+    """Whether there may be no element along `axes`, as far as the program declares."""
+    shape = tensor_type(arg).shape
+    return any(not isinstance(shape[axis], int) or shape[axis] == 0 for axis in axes)
+
+
+def count_along(to: Lowering, arg: Arg, axes: Sequence[int]) -> ir.Value:
+    """How many elements become one."""
+    sizes = to.scope.emit("Gather", shape_of(to, arg), to.scope.int64(axes), dtype=D.INT64)
+    return to.scope.emit(
+        "ReduceProd", sizes, dtype=D.INT64, shape=[], attributes={"keepdims": 0}
+    )  # fmt: skip
+
+
+# ---- extremes
+
+
+def with_elements(to: Lowering, op: Op, axes: Sequence[int]) -> None:
+    """The least and the greatest of no elements are errors."""
+    if not may_be_empty(op.args[0], axes):
+        return
+    name = op.name.partition(".")[0].removeprefix("aten::")
+    some = to.scope.boolean("Greater", count_along(to, op.args[0], axes), to.scope.int64(0))
+    is_whole = argument(op, "dim") in (None, ()) and not name.startswith("arg")
+    text = f"{name}(): Expected reduction dim to have non-zero size."
+    to.check(some, "RuntimeError" if is_whole else "IndexError", text)
+
+
+def _orderable(to: Lowering, op: Op) -> ir.Value:
     without_nan(to, op)
-    if kind.dtype == "bool":
-        to.refuse(f"{op.name} of booleans", "convert to integers first")
-    function = function_of(resolve(op.name))
-    assert function is not None
-    call(to, op, function)
+    found = to.value(op.args[0])
+    return to.scope.cast(found, ORDERED_AS.get(dtype_in(found), dtype_in(found)))
 
 
-def summed(to: Lowering, op: Op) -> None:
-    """Sums and products: in the dtype of the result."""
+def extreme(to: Lowering, op: Op) -> ir.Value:
+    """`max`, `min`, `amax` and `amin`: the values."""
+    axes = axes_of(to, op)
+    with_elements(to, op, axes)
+    node = "ReduceMax" if "max" in op.name else "ReduceMin"
+    keep = bool(argument(op, "keepdim", False))
+    found = reduced(to, node, _orderable(to, op), axes, keep=keep)
+    return to.scope.cast(found, dtype_of_result(to, op))
+
+
+def place_of_extreme(to: Lowering, op: Op) -> ir.Value:
+    """`argmax` and `argmin`: the first index."""
+    found, count, dim = _orderable(to, op), rank(op.args[0]), argument(op, "dim")
+    with_elements(to, op, axes_of(to, op))
+    keep = bool(argument(op, "keepdim", False))
+    if dim is None:
+        found = to.scope.emit("Reshape", found, to.scope.int64([-1]), dtype=found.dtype)
+    elif not count:
+        return own_copy(to, to.scope.int64(0))
+    axis = axes_of(to, op)[0] if dim is not None else 0
+    node = "ArgMax" if op.name.endswith("max") else "ArgMin"
+    keeps = int(keep and dim is not None)
+    index = to.scope.emit(
+        node, found, dtype=D.INT64, attributes={"axis": axis, "keepdims": keeps}
+    )  # fmt: skip
+    index = raises(index, "IndexError", "Expected reduction dim to have non-zero size.")
+    if keep and dim is None:
+        return to.scope.emit("Reshape", index, to.scope.int64([1] * count), dtype=D.INT64)
+    return index
+
+
+def extreme_along(to: Lowering, op: Op) -> None:
+    """`max` and `min` along a dimension: the values and their first indices."""
+    to.bind(op.results[0], own_copy(to, extreme(to, op)))
+    name = op.name.partition(".")[0].removeprefix("aten::")
+    places = Op(f"aten::arg{name}", op.args, op.attributes, op.results[1:], place=op.place)
+    to.bind(op.results[1], own_copy(to, place_of_extreme(to, places)))
+
+
+# ---- sums
+
+
+def summed(to: Lowering, op: Op) -> ir.Value:
+    """Sums, products and means, in the dtype of the result."""
     dtype, name = dtype_of_result(to, op), op.name.partition(".")[0].removeprefix("aten::")
     found = to.scope.cast(to.value(op.args[0]), dtype)
-    dims, keep = argument(op, "dim"), argument(op, "keepdim", False)
-    if name == "cumsum":
-        axis = to.scope.int64(dimension(to, op))
-        result = (
-            found if not rank(op.args[0]) else to.scope.emit("CumSum", found, axis, dtype=dtype)
-        )
-        to.bind(op.results[0], own_copy(to, result))
-        return
-    if isinstance(dims, int):
-        dims = (dims,)
-    count = rank(op.args[0])
-    axes = None
-    if isinstance(dims, tuple) and dims and count:
-        axes = to.scope.int64([int(dim) % count for dim in dims])  # type: ignore[arg-type]
-    node = {"sum": "ReduceSum", "prod": "ReduceProd", "mean": "ReduceMean"}[name]
-    if not count:
-        to.bind(op.results[0], own_copy(to, found))
-        return
-    result = to.scope.emit(node, found, axes, dtype=dtype, attributes={"keepdims": int(bool(keep))})
-    to.bind(op.results[0], result)
+    axes, keep = axes_of(to, op), bool(argument(op, "keepdim", False))
+    if name != "mean":
+        node = {"sum": "ReduceSum", "nansum": "ReduceSum", "prod": "ReduceProd"}[name]
+        return own_copy(to, reduced(to, node, found, axes, keep=keep))
+    if not may_be_empty(op.args[0], axes):
+        return own_copy(to, reduced(to, "ReduceMean", found, axes, keep=keep))
+    total = reduced(to, "ReduceSum", found, axes, keep=keep)
+    count = to.scope.cast(count_along(to, op.args[0], axes), dtype)
+    return to.scope.emit("Div", total, count, dtype=dtype)
+
+
+def cumulated(to: Lowering, op: Op) -> ir.Value:
+    """`cumsum`."""
+    dtype = dtype_of_result(to, op)
+    found = to.scope.cast(to.value(op.args[0]), dtype)
+    if not rank(op.args[0]):
+        return own_copy(to, found)
+    axis = to.scope.int64(dimension(to, op))
+    return to.scope.emit("CumSum", found, axis, dtype=dtype)
+
+
+def any_or_all(to: Lowering, op: Op) -> ir.Value:
+    """`any` and `all`: of no elements, false and true."""
+    found, axes = to.scope.cast(to.value(op.args[0]), D.BOOL), axes_of(to, op)
+    is_all = op.name.startswith("aten::all")
+    if is_all:
+        found = to.scope.emit("Not", found, dtype=D.BOOL)
+    keep = bool(argument(op, "keepdim", False))
+    count = reduced(to, "ReduceSum", to.scope.cast(found, D.INT64), axes, keep=keep)
+    node = "Equal" if is_all else "Greater"
+    result = to.scope.emit(node, count, to.scope.int64(0), dtype=D.BOOL)
+    return to.scope.cast(result, dtype_of_result(to, op))
+
+
+def log_of_sum(to: Lowering, op: Op) -> ir.Value:
+    """`logsumexp`: of no elements, minus infinity."""
+    scope, dtype = to.scope, dtype_of_result(to, op)
+    found, axes = scope.cast(to.value(op.args[0]), dtype), axes_of(to, op)
+    keep = bool(argument(op, "keepdim", False))
+    greatest = reduced(to, "ReduceMax", found, axes, keep=True)
+    is_infinite = scope.emit("IsInf", greatest, dtype=D.BOOL)
+    zero = scope.constant(0, dtype)
+    greatest = scope.emit("Where", is_infinite, zero, greatest, dtype=dtype)
+    powers = scope.emit("Exp", scope.emit("Sub", found, greatest, dtype=dtype), dtype=dtype)
+    logarithm = scope.emit("Log", reduced(to, "ReduceSum", powers, axes, keep=True), dtype=dtype)
+    result = scope.emit("Add", logarithm, greatest, dtype=dtype)
+    if keep or not axes:
+        return result
+    return scope.emit("Squeeze", result, scope.int64(axes), dtype=dtype)
+
+
+# ---- variances
 
 
 def variance(to: Lowering, op: Op) -> ir.Value:
-    """`var` and `std` with a correction."""
+    """`var` and `std`."""
+    result = _variance(to, op)
+    if not op.name.startswith("aten::std"):
+        return result
+    return to.scope.emit("Sqrt", result, dtype=result.dtype)
+
+
+def variance_and_mean(to: Lowering, op: Op) -> None:
+    """`var_mean` and `std_mean`."""
+    found, axes = to.value(op.args[0]), axes_of(to, op)
+    to.bind(op.results[0], own_copy(to, variance(to, op)))
+    keep = bool(argument(op, "keepdim", False))
+    total = reduced(to, "ReduceSum", found, axes, keep=keep)
+    count = to.scope.cast(count_along(to, op.args[0], axes), dtype_in(found))
+    to.bind(op.results[1], to.scope.emit("Div", total, count, dtype=found.dtype))
+
+
+def _variance(to: Lowering, op: Op) -> ir.Value:
     scope, dtype = to.scope, dtype_of_result(to, op)
-    found, count = to.value(op.args[0]), rank(op.args[0])
-    dims, keep = argument(op, "dim"), bool(argument(op, "keepdim", False))
-    correction = argument(op, "correction", 1)
-    correction = 1 if correction is None else correction
-    chosen = (
-        sorted(d % count for d in dims if isinstance(d, int))
-        if isinstance(dims, tuple) and dims
-        else [*range(count)]
-    )
-    axes = scope.int64(chosen)
-    mean = scope.emit("ReduceMean", found, axes, dtype=dtype, attributes={"keepdims": 1})
+    found, axes = to.value(op.args[0]), axes_of(to, op)
+    keep = bool(argument(op, "keepdim", False))
+    mean = reduced(to, "ReduceMean", found, axes, keep=True)
     distance = scope.emit("Sub", found, mean, dtype=dtype)
     squares = scope.emit("Mul", distance, distance, dtype=dtype)
-    total = scope.emit("ReduceSum", squares, axes, dtype=dtype, attributes={"keepdims": int(keep)})
-    sizes = scope.emit("Gather", shape_of(to, op.args[0]), axes, dtype=D.INT64)
-    number_of = scope.emit("ReduceProd", sizes, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
-    divisor = scope.emit("Sub", scope.cast(number_of, dtype), scope.constant(correction, dtype),
+    total = reduced(to, "ReduceSum", squares, axes, keep=keep)
+    count = scope.cast(count_along(to, op.args[0], axes), dtype)
+    divisor = scope.emit("Sub", count, scope.constant(_correction(to, op), dtype),
                          dtype=dtype, shape=[])  # fmt: skip
     divisor = scope.emit("Max", divisor, scope.constant(0, dtype), dtype=dtype, shape=[])
-    result = scope.emit("Div", total, divisor, dtype=dtype)
-    return scope.emit("Sqrt", result, dtype=dtype) if op.name.startswith("aten::std") else result
+    return scope.emit("Div", total, divisor, dtype=dtype)
+
+
+def _correction(to: Lowering, op: Op) -> float:
+    """What is taken from the number of elements: 1, unless the call says otherwise."""
+    unbiased, correction = argument(op, "unbiased", True), argument(op, "correction", 1)
+    if isinstance(correction, Value) or isinstance(unbiased, Value):
+        to.refuse(f"{op.name} needs a constant correction")
+    if not unbiased:
+        return 0
+    return 1 if correction is None else float(correction)  # type: ignore[arg-type]

@@ -40,6 +40,7 @@ class RunFailure:
     text: str
     classes: tuple[str, ...] = ()
     place: tuple[str, int, str] | None = None
+    by_runtime: bool = False  # ONNX Runtime cannot run a node on these inputs
 
 
 def options(threads: int | None = None) -> ort.SessionOptions:
@@ -115,8 +116,9 @@ class OnnxSession:
         name = node[1] if node else ""
         found = PLACE.search(name)
         place = (found[1], int(found[2]), "") if found else None
-        error, _, said = self._errors.get(name, f"RuntimeError: {_first(text)}").partition(": ")
-        return RunFailure(error, said, (), place)
+        known = self._errors.get(name)
+        error, _, said = (known or f"RuntimeError: {_first(text)}").partition(": ")
+        return RunFailure(error, said, (), place, by_runtime=known is None)
 
 
 def _first(text: str) -> str:

@@ -21,6 +21,7 @@ from stator.export.onnx.indexing import (
     split_up,
     unique,
 )
+from stator.export.onnx.layers import attention, group_norm, product_and_sum, roll
 from stator.export.onnx.library import (
     bind_one,
     call,
@@ -38,7 +39,18 @@ from stator.export.onnx.operands import (
     sizes_of,
     spread,
 )
-from stator.export.onnx.reductions import extreme_along, of_elements, ordered, summed, variance
+from stator.export.onnx.reductions import (
+    any_or_all,
+    cumulated,
+    extreme,
+    extreme_along,
+    log_of_sum,
+    ordered,
+    place_of_extreme,
+    summed,
+    variance,
+    variance_and_mean,
+)
 from stator.export.onnx.scope import D
 from stator.program.ir import Op, Value
 from stator.program.registry import resolve
@@ -291,15 +303,20 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::div.Tensor_mode": divide,
         "aten::div.Scalar_mode": divide,
         "aten::true_divide.Tensor": divide,
-        **dict.fromkeys(
-            ("aten::max", "aten::min", "aten::argmax", "aten::argmin",
-             "aten::max.dim", "aten::min.dim"), of_elements),
+        **dict.fromkeys(("aten::max", "aten::min", "aten::amax", "aten::amin"), extreme),
+        **dict.fromkeys(("aten::max.dim", "aten::min.dim"), extreme_along),
+        **dict.fromkeys(("aten::argmax", "aten::argmin"), place_of_extreme),
         **dict.fromkeys(("aten::embedding", "aten::index_select", "aten::gather"), indexed),
         "aten::select.int": picked,
         **dict.fromkeys(("aten::sum", "aten::sum.dim_IntList", "aten::prod", "aten::prod.dim_int",
-                         "aten::cumsum", "aten::mean", "aten::mean.dim"), summed),
-        "aten::std.correction": variance,
-        "aten::var.correction": variance,
+                         "aten::mean", "aten::mean.dim"), summed),
+        "aten::cumsum": cumulated,
+        **{f"aten::{name}{kind}": any_or_all for name in ("any", "all")
+           for kind in ("", ".dim", ".dims")},
+        "aten::logsumexp": log_of_sum,
+        **{f"aten::{name}{kind}": rule for kind in ("", ".dim", ".correction")
+           for name, rule in (("std", variance), ("var", variance),
+                              ("std_mean", variance_and_mean), ("var_mean", variance_and_mean))},
         "aten::argsort": argsort,
         "aten::argsort.stable": argsort,
         "aten::_unique2": unique,
@@ -313,8 +330,11 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::sign": sign,
         "aten::isnan": is_nan,
         **dict.fromkeys(("aten::sort", "aten::topk"), ordered),
-        **dict.fromkeys(("aten::amax", "aten::amin"), extreme_along),
         "aten::batch_norm": batch_norm,
+        "aten::group_norm": group_norm,
+        "aten::roll": roll,
+        "aten::scaled_dot_product_attention": attention,
+        **dict.fromkeys(("aten::addmm", "aten::addmv", "aten::baddbmm"), product_and_sum),
         "aten::squeeze.dim": squeezed,
         "aten::split.Tensor": split_up,
         "aten::unbind.int": split_up,

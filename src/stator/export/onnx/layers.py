@@ -1,0 +1,192 @@
+"""Attention, normalization by groups, and rolls: right for tensors without elements too."""
+
+from __future__ import annotations
+
+import math
+
+import onnx_ir as ir
+
+from stator.export.onnx.library import rank
+from stator.export.onnx.lowering import Lowering
+from stator.export.onnx.numbers import number
+from stator.export.onnx.operands import (
+    argument,
+    dtype_of_result,
+    scalar_of,
+    shape_of,
+    tensor_type,
+)
+from stator.export.onnx.reductions import reduced
+from stator.export.onnx.scope import D, dtype_in
+from stator.program.ir import Arg, Op, Value
+
+
+def _node(to: Lowering, name: str, *args: ir.Value) -> ir.Value:
+    return to.scope.emit(name, *args, dtype=args[0].dtype)
+
+
+def size_at(to: Lowering, arg: Arg, dim: int) -> ir.Value:
+    """One size of a tensor, as a vector of one element."""
+    start = dim % rank(arg)
+    size = tensor_type(arg).shape[start]
+    if isinstance(size, int):
+        return to.scope.int64([size])
+    return to.scope.emit("Shape", to.value(arg), dtype=D.INT64, shape=[1],
+                         attributes={"start": start, "end": start + 1})  # fmt: skip
+
+
+def swapped(to: Lowering, value: ir.Value, count: int) -> ir.Value:
+    """A tensor of `count` dimensions with the last two swapped."""
+    order = [*range(count - 2), count - 1, count - 2]
+    return to.scope.emit("Transpose", value, dtype=value.dtype, attributes={"perm": order})
+
+
+# ---- attention
+
+
+def attention(to: Lowering, op: Op) -> ir.Value:
+    """`scaled_dot_product_attention`; a row that may look at nothing is 0."""
+    key, value = op.args[1:3]
+    if argument(op, "dropout_p", 0.0) != 0.0:
+        to.refuse(f"{op.name} draws random numbers for its dropout", "call `.eval()` first")
+    keys, values = (_for_each_head(to, op, one) for one in (key, value))
+    scores = _node(to, "MatMul", _scaled(to, op), swapped(to, keys, rank(key)))
+    masked = _masked(to, op, scores)
+    weights = to.scope.emit("Softmax", masked, dtype=masked.dtype, attributes={"axis": -1})
+    if masked is not scores:
+        greatest = reduced(to, "ReduceMax", masked, [-1], keep=True)
+        lowest = to.scope.constant(-math.inf, dtype_in(masked))
+        is_blind = to.scope.emit("Equal", greatest, lowest, dtype=D.BOOL)
+        zero = to.scope.constant(0, dtype_in(masked))
+        weights = to.scope.emit("Where", is_blind, zero, weights, dtype=masked.dtype)
+    return _node(to, "MatMul", weights, values)
+
+
+def _scaled(to: Lowering, op: Op) -> ir.Value:
+    query, scale = op.args[0], argument(op, "scale")
+    found, dtype = to.value(query), dtype_of_result(to, op)
+    size = tensor_type(query).shape[-1]
+    if scale is not None:
+        factor = scalar_of(to, scale, dtype)
+    elif isinstance(size, int) and size:
+        factor = to.scope.constant(1 / math.sqrt(size), dtype)
+    else:
+        root = _node(to, "Sqrt", to.scope.cast(size_at(to, query, -1), dtype))
+        factor = _node(to, "Div", to.scope.constant([1], dtype), root)
+    return _node(to, "Mul", found, factor)
+
+
+def _for_each_head(to: Lowering, op: Op, arg: Arg) -> ir.Value:
+    """Keys or values, of which several heads of queries share each, once for each."""
+    found = to.value(arg)
+    if not argument(op, "enable_gqa", False):
+        return found
+    heads = [tensor_type(one).shape[-3] for one in (op.args[0], arg)]
+    if not all(isinstance(count, int) and count for count in heads):
+        to.refuse(f"{op.name} needs constant numbers of heads")
+    times, count = int(heads[0]) // int(heads[1]), rank(arg)  # type: ignore[arg-type]
+    if times == 1:
+        return found
+    wide = to.scope.emit("Unsqueeze", found, to.scope.int64([count - 2]), dtype=found.dtype)
+    before = [1] * (count - 2)
+    wide = to.scope.emit(
+        "Expand", wide, to.scope.int64([*before, times, 1, 1]), dtype=found.dtype
+    )  # fmt: skip
+    sizes = [size_at(to, arg, dim) for dim in range(count)]
+    sizes[-3] = to.scope.int64([int(heads[0])])  # type: ignore[arg-type]
+    shape = to.scope.emit("Concat", *sizes, dtype=D.INT64, attributes={"axis": 0})
+    return to.scope.emit("Reshape", wide, shape, dtype=found.dtype, attributes={"allowzero": 1})
+
+
+def _masked(to: Lowering, op: Op, scores: ir.Value) -> ir.Value:
+    mask, dtype = argument(op, "attn_mask"), dtype_in(to.value(op.args[0]))
+    lowest = to.scope.constant(-math.inf, dtype)
+    if argument(op, "is_causal", False):
+        sizes = [size_at(to, op.args[0], -2), size_at(to, op.args[1], -2)]
+        shape = to.scope.emit("Concat", *sizes, dtype=D.INT64, attributes={"axis": 0})
+        filler = ir.tensor([1], dtype=dtype)
+        ones = to.scope.emit("ConstantOfShape", shape, dtype=dtype, attributes={"value": filler})
+        lower = to.scope.emit("Trilu", ones, dtype=dtype, attributes={"upper": 0})
+        scores = to.scope.emit("Where", to.scope.cast(lower, D.BOOL), scores, lowest, dtype=dtype)
+    if not isinstance(mask, Value):
+        return scores
+    if tensor_type(mask).dtype == "bool":
+        return to.scope.emit("Where", to.value(mask), scores, lowest, dtype=dtype)
+    return _node(to, "Add", scores, to.scope.cast(to.value(mask), dtype))
+
+
+# ---- normalization and rolls
+
+
+def group_norm(to: Lowering, op: Op) -> ir.Value:
+    """`group_norm`."""
+    scope, dtype, count = to.scope, dtype_of_result(to, op), rank(op.args[0])
+    found, groups = to.value(op.args[0]), argument(op, "num_groups")
+    assert isinstance(groups, int)
+    whole = shape_of(to, op.args[0])
+    rest = scope.emit("Slice", whole, scope.int64([1]), scope.int64([count]), dtype=D.INT64)
+    elements = scope.emit("ReduceProd", rest, dtype=D.INT64, attributes={"keepdims": 1})
+    of_one = scope.emit("Div", elements, scope.int64([groups]), dtype=D.INT64)
+    shape = scope.emit("Concat", size_at(to, op.args[0], 0), scope.int64([groups]), of_one,
+                       dtype=D.INT64, attributes={"axis": 0})  # fmt: skip
+    grouped = scope.emit("Reshape", found, shape, dtype=dtype, attributes={"allowzero": 1})
+    distance = _node(to, "Sub", grouped, reduced(to, "ReduceMean", grouped, [2], keep=True))
+    squares = _node(to, "Mul", distance, distance)
+    epsilon = scope.constant(argument(op, "eps", 1e-5), dtype)
+    spread = _node(to, "Add", reduced(to, "ReduceMean", squares, [2], keep=True), epsilon)
+    result = _node(to, "Div", distance, _node(to, "Sqrt", spread))
+    result = scope.emit("Reshape", result, whole, dtype=dtype, attributes={"allowzero": 1})
+    for name, node in (("weight", "Mul"), ("bias", "Add")):
+        arg = argument(op, name)
+        if isinstance(arg, Value):
+            column = scope.int64([-1, *[1] * (count - 2)])
+            result = _node(
+                to, node, result, scope.emit("Reshape", to.value(arg), column, dtype=dtype)
+            )
+    return result
+
+
+def roll(to: Lowering, op: Op) -> ir.Value:
+    """`roll`: along some dimensions, or as if there were only one."""
+    scope, found, dims = to.scope, to.value(op.args[0]), argument(op, "dims", ())
+    shifts = argument(op, "shifts")
+    shifts = shifts if isinstance(shifts, tuple) else (shifts,)
+    if not rank(op.args[0]):
+        return found
+    if not dims:
+        flat = scope.emit("Reshape", found, scope.int64([-1]), dtype=found.dtype)
+        flat = _rolled(to, flat, shifts[0], 0)
+        whole = shape_of(to, op.args[0])
+        return scope.emit("Reshape", flat, whole, dtype=found.dtype, attributes={"allowzero": 1})
+    for shift, dim in zip(shifts, dims if isinstance(dims, tuple) else (dims,), strict=True):
+        assert isinstance(dim, int)
+        found = _rolled(to, found, shift, dim % rank(op.args[0]))
+    return found
+
+
+def _rolled(to: Lowering, found: ir.Value, shift: Arg, dim: int) -> ir.Value:
+    scope = to.scope
+    size = scope.emit("Shape", found, dtype=D.INT64, attributes={"start": dim, "end": dim + 1})
+    least = scope.emit("Max", size, scope.int64([1]), dtype=D.INT64)
+    back = scope.emit("Neg", number(to, shift, "int"), dtype=D.INT64)
+    start = scope.emit("Mod", back, least, dtype=D.INT64)
+    axis = scope.int64([dim])
+    parts = [scope.emit("Slice", found, one, other, axis, dtype=found.dtype)
+             for one, other in ((start, size), (scope.int64([0]), start))]  # fmt: skip
+    return scope.emit("Concat", *parts, dtype=found.dtype, attributes={"axis": dim})
+
+
+def product_and_sum(to: Lowering, op: Op) -> ir.Value:
+    """`addmm`, `addmv` and `baddbmm`: beta * input + alpha * (one @ other)."""
+    base, one, other = op.args[:3]
+    dtype = dtype_of_result(to, op)
+    alpha, beta = argument(op, "alpha", 1), argument(op, "beta", 1)
+    result = _node(to, "MatMul", to.value(one), to.value(other))
+    if alpha != 1:
+        result = _node(to, "Mul", result, scalar_of(to, alpha, dtype))
+    if isinstance(beta, int | float) and beta == 0:
+        return result  # not even a NaN of the input counts
+    start = to.value(base)
+    if beta != 1:
+        start = _node(to, "Mul", start, scalar_of(to, beta, dtype))
+    return _node(to, "Add", result, start)
