@@ -94,7 +94,7 @@ class _Decomposer:
     def parts(self, op: Op) -> list[Op]:
         """What `op` consists of; `op` itself if torch does not say."""
         try:
-            return _Parts(self, op).run()
+            return _OpParts(self, op).run()
         except (_UndecomposableError, *FAILURES):
             return [op]
 
@@ -107,7 +107,7 @@ class _Decomposer:
         return Value(name, kind)
 
 
-class _Parts:
+class _OpParts:
     """The ops that take the place of one."""
 
     def __init__(self, owner: _Decomposer, op: Op) -> None:
