@@ -95,6 +95,7 @@ export interface PageData {
   version: string;
   remarks: string[];
   start: number; // the program to show first
+  entry: [file: number, line: number] | null; // where the converted function begins
   programs: ProgramData[];
   weights: WeightData[];
   report: ReportData | null;

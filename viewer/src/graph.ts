@@ -1,4 +1,4 @@
-// GraphPane: the drawing with its ways to move in it: wheel, drag, keys, and the strip at the side.
+// GraphPane: the drawing, and how to move in it: wheel, drag, keys, and the strip at the side.
 
 import { h, largest, s } from "./dom";
 import type { Group } from "./groups";
@@ -12,6 +12,7 @@ import { Walker } from "./walker";
 const FEW = 150; // a program of so many ops is opened at once
 const MARGIN = 0.35; // drawn beyond the edges, in parts of the pane
 const LEGIBLE = 0.66; // the least scale to start with
+const EDGE = 24; // pixels around the graph
 const WIDE = 1.6; // panes that the graph may be wide with all its blocks open
 const BUDGET = 40; // milliseconds of layout in one frame
 const SCALES = { least: 0.06, most: 2.2 };
@@ -36,6 +37,7 @@ export class GraphPane {
   private drawnBox: Box | null = null;
   private waiting = 0;
   private started = false;
+  private isFitted = false; // the whole is in sight, and stays so while sections are laid out
 
   constructor(private model: Model, private events: GraphEvents) {
     this.layouts = new Layouts(model);
@@ -43,7 +45,7 @@ export class GraphPane {
     this.walker = new Walker(model, this.layouts, this.marks, {
       select: (op) => events.select(op), goToSource: (op) => events.goToSource(op),
       showSection: (section) => this.showSection(section), toggleSection: (section) => this.toggleSection(section),
-      toggle: (op) => this.toggle(op), zoom: (factor) => this.zoom(factor), fit: () => this.fit(),
+      toggle: (op) => this.toggle(op),
     });
     if (model.data.ops.length <= FEW) model.data.ops.forEach((op, k) => op.blocks.length && this.layouts.openOps.add(k));
     this.svg = s("svg", {
@@ -70,13 +72,17 @@ export class GraphPane {
   /** Lay out what has come into sight, as far as there is time; what is in sight stays where it is. */
   private settle(scene: Scene): void {
     const end = performance.now() + BUDGET;
+    const isFitted = this.isFitted;
     const isSeen = (group: Group) => {
       const box = this.places.boxOfGroup(group);
       return box.y < this.at.y + this.height && box.y + box.h > this.at.y;
     };
     const anchor = [...scene.laidOut, ...scene.guessed].find(isSeen);
     for (const section of scene.guessed) {
-      if (performance.now() > end) return this.later();
+      if (performance.now() > end) {
+        this.later();
+        break;
+      }
       if (!anchor || !isSeen(section)) continue;
       const before = this.places.boxOfGroup(anchor);
       this.places.settleSection(section);
@@ -86,6 +92,7 @@ export class GraphPane {
       this.at.x += after.x + after.w / 2 - before.x - before.w / 2;
       this.drawnBox = null;
     }
+    if (isFitted && !this.drawnBox) this.fit();
   }
 
   // ---- drawing
@@ -103,10 +110,11 @@ export class GraphPane {
     if (!this.started && this.svg.clientWidth) {
       this.started = true;
       this.closeWide();
-      this.fit();
+      this.frame();
       if (this.marks.selected !== null) this.select(this.marks.selected);
     }
     this.drawnBox = null;
+    if (this.isFitted) this.fit();
     this.later();
   }
 
@@ -151,11 +159,17 @@ export class GraphPane {
 
   // ---- moving
 
-  private moveTo(x: number, y: number): void {
+  /** How wide and how high the whole drawing is. */
+  private extent(): { right: number; bottom: number } {
     const frames = this.places.frames();
-    const right = Math.max(...frames.map((one) => one.x + one.w));
     const last = frames[frames.length - 1];
-    const [margin, bottom] = [24 / this.at.scale, last.y + last.h];
+    return { right: largest(frames, (one) => one.x + one.w), bottom: last.y + last.h };
+  }
+
+  private moveTo(x: number, y: number): void {
+    this.isFitted = false;
+    const { right, bottom } = this.extent();
+    const margin = EDGE / this.at.scale;
     const within = (value: number, end: number, view: number) => Math.min(Math.max(value, -margin), end + margin - view);
     this.at.x = right + 2 * margin <= this.width ? (right - this.width) / 2 : within(x, right, this.width);
     this.at.y = bottom + 2 * margin <= this.height ? -margin : within(y, bottom, this.height);
@@ -164,7 +178,7 @@ export class GraphPane {
 
   zoom(factor: number, px = this.svg.clientWidth / 2, py = this.svg.clientHeight / 2): void {
     const before = this.at.scale;
-    const after = Math.min(SCALES.most, Math.max(SCALES.least, before * factor));
+    const after = Math.min(SCALES.most, Math.max(Math.min(SCALES.least, before), before * factor));
     this.at.scale = after;
     if (before < AFAR !== after < AFAR || after < AFAR) this.drawnBox = null;
     this.moveTo(this.at.x + px / before - px / after, this.at.y + py / before - py / after);
@@ -191,8 +205,29 @@ export class GraphPane {
     this.changed();
   }
 
-  /** The whole width, as large as can be read; from the top left. */
+  /** The scale at which the whole graph is in sight. */
+  private wholeScale(): number {
+    const { right, bottom } = this.extent();
+    const { clientWidth, clientHeight } = this.svg;
+    return Math.min(1, (clientWidth - 2 * EDGE) / right, (clientHeight - 2 * EDGE) / bottom) * 0.999;
+  }
+
+  /** The whole graph where it can be read, else its width. */
+  private frame(): void {
+    this.fitWidth();
+    if (this.wholeScale() >= LEGIBLE) this.fit();
+  }
+
+  /** The whole graph, however small. */
   fit(): void {
+    this.at.scale = Math.max(0.001, this.wholeScale());
+    this.drawnBox = null;
+    this.moveTo(-Infinity, -Infinity);
+    this.isFitted = true;
+  }
+
+  /** The whole width, as large as can be read; from the top left. */
+  fitWidth(): void {
     const [first] = this.places.frames();
     if (first.group.sections.length) this.places.settleSection(first.group.sections[0]);
     const [frame] = this.places.frames();
@@ -246,7 +281,9 @@ export class GraphPane {
   private reveal(op: number): void {
     for (const one of [...this.model.owners(op).reverse(), null]) {
       const group = this.model.groupOf[one ?? op];
-      if (this.layouts.closedSections.delete(group.key)) this.layouts.forget(group);
+      for (let around: Group | null = group; around; around = around.parent) {
+        if (this.layouts.closedSections.delete(around.key)) this.layouts.forget(around);
+      }
       if (one !== null && !this.layouts.openOps.has(one)) {
         this.layouts.openOps.add(one);
         this.layouts.forget(group);
@@ -294,10 +331,10 @@ export class GraphPane {
       else this.layouts.openOps.delete(index);
     });
     this.layouts.closedSections.clear();
-    if (!isOpen) for (const group of new Set(this.model.groupOf)) if (group.parent) this.layouts.closedSections.add(group.key);
+    if (!isOpen) for (const key of this.model.sections.keys()) this.layouts.closedSections.add(key);
     this.layouts.forgetAll();
     this.changed();
-    this.fit();
+    this.frame();
   }
 
   focus(): void {
@@ -358,7 +395,7 @@ export class GraphPane {
     const fold = numberOf(event.target, "fold");
     if (fold !== null) return this.toggle(fold);
     const section = (event.target as Element).closest("[data-toggle]");
-    if (section) return this.toggleSection(this.model.groupOf[Number(section.getAttribute("data-toggle"))]);
+    if (section) return this.toggleSection(this.model.sections.get(section.getAttribute("data-toggle")!)!);
     const value = numberOf(event.target, "value");
     if (value !== null) return this.goToValue(value);
     this.events.select(numberOf(event.target, "op"));

@@ -1,8 +1,10 @@
-// Groups: what is drawn as one frame. A block is a group; a long block is cut into sections, each
-// small enough to lay out at once, at places where few values are alive.
+// Groups: what is drawn as one frame. A block is a group; a long block is cut into sections by the modules
+// that its ops belong to, and these again. What is still long is cut at places where few values are alive.
 
 import { valuesIn } from "./data";
+import { counted } from "./dom";
 import type { Model } from "./model";
+import { isItem, namesIn, packed, type Path, pathsOf, type Run, runsOf } from "./modules";
 
 export interface Port {
   kind: "in" | "outer" | "out" | "yield";
@@ -18,11 +20,14 @@ export interface Group {
   ops: number[]; // of the block itself, in order
   sections: Group[];
   parent: Group | null; // the group that a section is cut from
+  isModule: boolean; // a section for modules
+  isItem: boolean; // for one item of a list of modules
   inputs: Port[];
   outputs: Port[];
 }
 
 const WHOLE = 80; // a block of up to so many ops is not cut
+const INNER = 30; // nor is a section of a module of up to so many
 const LEAST = 20;
 const MOST = 60;
 
@@ -39,54 +44,138 @@ export function blockGroup(model: Model, block: number): Group {
   if (!known) made.set(model, (known = new Map()));
   let group = known.get(block);
   if (!group) {
-    known.set(block, (group = newGroup(model, block)));
+    known.set(block, (group = new Sectioning(model, block).group()));
     for (const op of group.ops) for (const inner of model.op(op).blocks) blockGroup(model, inner);
   }
   return group;
 }
 
-function newGroup(model: Model, index: number): Group {
-  const block = model.data.blocks[index];
-  const title = block.role === "program" ? model.data.name : block.role;
-  const group: Group = {
-    key: `b${index}`, block: index, title, hint: "", ops: block.ops, sections: [], parent: null,
-    inputs: [], outputs: [],
-  };
-  const uses = usesOf(model, block.ops);
-  const cuts = cutsOf(model, block.ops, uses);
-  if (cuts.length === 2) {
-    setPorts(model, group, block.ops.length, uses);
-    for (const op of group.ops) model.groupOf[op] = group;
-    return group;
-  }
-  for (let k = 0; k + 1 < cuts.length; k++) {
-    const ops = block.ops.slice(cuts[k], cuts[k + 1]);
-    const section: Group = {
-      key: `b${index}s${k}`, block: index, title: sectionTitle(model, ops, cuts[k]),
-      hint: `ops ${cuts[k] + 1} to ${cuts[k + 1]}`, ops, sections: [], parent: group, inputs: [], outputs: [],
-    };
-    setPorts(model, section, cuts[k + 1], uses);
-    for (const op of ops) model.groupOf[op] = section;
-    group.sections.push(section);
-  }
-  return group;
+/** A module section starts closed, unless it is there for a list of modules: the items of the list are then seen. */
+export function startsClosed(section: Group): boolean {
+  return section.isModule && !holdsItems(section);
 }
 
-/** Positions to cut at, the first and the last included. */
-function cutsOf(model: Model, ops: number[], uses: Uses): number[] {
-  if (ops.length <= WHOLE) return [0, ops.length];
-  const alive = aliveAt(ops.length, uses);
-  const shared = sharedAt(model, ops);
-  const cuts = [0];
-  while (ops.length - cuts[cuts.length - 1] > MOST) {
-    const start = cuts[cuts.length - 1];
-    let best = start + LEAST;
-    for (let at = best; at <= start + MOST && at < ops.length; at++) {
-      if (2 * alive[at] + shared[at] <= 2 * alive[best] + shared[best]) best = at;
-    }
-    cuts.push(best);
+function holdsItems(section: Group): boolean {
+  return !section.isItem && section.sections.some((one) => one.isItem || holdsItems(one));
+}
+
+/** How many ops a group has, those inside blocks included. */
+export function opsIn(model: Model, group: Group): number {
+  return group.ops.reduce((sum, op) => sum + 1 + model.inside[op], 0);
+}
+
+/** The types that go into a group, and those that come out: `f32[8, 48] → f32[8, 48], 2 × f32[8, 12]`. */
+export function shapesOf(model: Model, group: Group): string {
+  const types = (ports: Port[]) => {
+    const values = [...new Set(ports.flatMap((port) => port.values))].filter((value) => model.producer[value].kind !== "stored");
+    const all = values.map((value) => model.data.values[value][1]);
+    const tensors = all.filter((type) => type.includes("["));
+    const counts = new Map<string, number>();
+    for (const type of tensors.length ? tensors : all) counts.set(type, (counts.get(type) ?? 0) + 1);
+    const shown = [...counts].slice(0, 2).map(([type, count]) => (count > 1 ? `${count} × ${type}` : type));
+    return [...shown, ...(counts.size > 2 ? [`${counts.size - 2} more`] : [])].join(", ");
+  };
+  const results = [...group.outputs].sort((a, b) => Number(a.kind === "yield") - Number(b.kind === "yield")); // what goes on first
+  return `${types(group.inputs) || "nothing"} → ${types(results) || "nothing"}`;
+}
+
+/** Makes the group of one block. */
+class Sectioning {
+  private ops: number[];
+  private uses: Uses;
+  private paths: Path[] = [];
+  private alive: number[] = [];
+
+  constructor(private model: Model, private index: number) {
+    this.ops = model.data.blocks[index].ops;
+    this.uses = usesOf(model, this.ops);
   }
-  return [...cuts, ops.length];
+
+  group(): Group {
+    const { model, index, ops } = this;
+    const { role } = model.data.blocks[index];
+    const group: Group = {
+      key: `b${index}`, block: index, title: role === "program" ? model.data.name : role, hint: "", ops,
+      sections: [], parent: null, isModule: false, isItem: false, inputs: [], outputs: [],
+    };
+    if (ops.length > WHOLE) {
+      this.paths = pathsOf(model, ops);
+      this.alive = aliveAt(ops.length, this.uses);
+      this.divide(group, 0, ops.length, 0);
+    }
+    if (!group.sections.length) this.finish(group, 0, ops.length);
+    return group;
+  }
+
+  /** Cut the ops of a group by the children of a module, whose path has `depth` parts. */
+  private divide(group: Group, start: number, end: number, depth: number): void {
+    const runs = runsOf(this.paths, start, end, depth);
+    if (runs.length === 1 && runs[0].part !== null) return this.divide(group, start, end, depth + 1);
+    const parts = packed(runs);
+    if (parts.length === 1) return this.cut(group, start, end);
+    for (const run of parts) {
+      const section = this.section(group, run, this.moduleTitle(run, depth), "", run.part);
+      if (run.part !== null && run.end - run.start > INNER) this.divide(section, run.start, run.end, depth + 1);
+      else if (run.part === null) this.cut(section, run.start, run.end);
+      if (!section.sections.length) this.finish(section, run.start, run.end);
+    }
+  }
+
+  /** Cut what has no modules, and is long. */
+  private cut(group: Group, start: number, end: number): void {
+    const cuts = this.cutsOf(start, end);
+    if (cuts.length === 2) return;
+    for (let k = 0; k + 1 < cuts.length; k++) {
+      const run = { start: cuts[k], end: cuts[k + 1], part: null };
+      const section = this.section(group, run, this.plainTitle(run), `ops ${run.start + 1} to ${run.end}`, null);
+      section.isModule = false;
+      this.finish(section, run.start, run.end);
+    }
+  }
+
+  private section(parent: Group, run: Run, title: string, hint: string, part: string | null): Group {
+    const section: Group = {
+      key: `b${this.index}s${this.model.sections.size}`, block: this.index, title, hint, ops: this.ops.slice(run.start, run.end),
+      sections: [], parent, isModule: true, isItem: isItem(part), inputs: [], outputs: [],
+    };
+    parent.sections.push(section);
+    this.model.sections.set(section.key, section);
+    setPorts(this.model, section, run.end, this.uses);
+    return section;
+  }
+
+  /** What is drawn at once: its ops are in no smaller group. */
+  private finish(group: Group, start: number, end: number): void {
+    if (group.parent === null) setPorts(this.model, group, end, this.uses);
+    for (let at = start; at < end; at++) this.model.groupOf[this.ops[at]] = group;
+  }
+
+  private moduleTitle(run: Run, depth: number): string {
+    if (run.part === null) return namesIn(this.paths, run.start, run.end) || this.plainTitle(run);
+    const path = this.paths.slice(run.start, run.end).find((one) => one[depth] === run.part)!;
+    return path.slice(0, depth + 1).join(".");
+  }
+
+  /** Where there are no modules: the functions that the ops come from. */
+  private plainTitle(run: Run): string {
+    const ops = this.ops.slice(run.start, run.end);
+    const functions = [...new Set(ops.map((op) => this.model.op(op).place?.[3]).filter(Boolean))];
+    const more = functions.length > 3 ? `, ${counted(functions.length - 3, "other")}` : "";
+    return functions.length ? `in ${functions.slice(0, 3).join(", ")}${more}` : `from op ${run.start + 1}`;
+  }
+
+  /** Positions to cut at, the first and the last included. */
+  private cutsOf(start: number, end: number): number[] {
+    if (end - start <= WHOLE) return [start, end];
+    const cuts = [start];
+    while (end - cuts[cuts.length - 1] > MOST) {
+      const last = cuts[cuts.length - 1];
+      let best = last + LEAST;
+      for (let at = best; at <= last + MOST && at < end; at++) if (this.alive[at] <= this.alive[best]) best = at;
+      cuts.push(best);
+    }
+    return [...cuts, end];
+  }
 }
 
 interface Uses {
@@ -113,54 +202,6 @@ function aliveAt(count: number, { made, last }: Uses): number[] {
   }
   let now = 0;
   return change.map((delta) => (now += delta));
-}
-
-/** How many parts the module paths before and after each position share: few at a good cut. */
-function sharedAt(model: Model, ops: number[]): number[] {
-  const paths = ops.map((op) => modulePath(model, op));
-  const shared = new Array<number>(ops.length + 1).fill(0);
-  let before: string[] = [];
-  const after: string[][] = [];
-  for (let at = ops.length - 1, next: string[] = []; at >= 0; at--) after[at] = next = paths[at] ?? next;
-  for (let at = 0; at < ops.length; at++) {
-    shared[at] = commonLength(before, after[at]);
-    before = paths[at] ?? before;
-  }
-  return shared;
-}
-
-function modulePath(model: Model, op: number): string[] | null {
-  const stored = model.storedOf[op].map((index) => model.data.stored[index]).find((one) => one.kind !== "constant");
-  return stored ? stored.name.split(".").slice(0, -1) : null;
-}
-
-function commonLength(a: string[], b: string[]): number {
-  let length = 0;
-  while (length < a.length && length < b.length && a[length] === b[length]) length++;
-  return length;
-}
-
-/** The modules whose tensors the ops use; where there are none, the functions that they come from. */
-function sectionTitle(model: Model, ops: number[], start: number): string {
-  const paths = ops.map((op) => modulePath(model, op)).filter((path): path is string[] => path !== null);
-  if (paths.length) {
-    const common = paths.reduce((a, b) => a.slice(0, commonLength(a, b)));
-    const ends = [paths[0], paths[paths.length - 1]].map((path) => branch(path, common.length));
-    const isRange = ends[0].length > 0 && ends[1].length > 0 && ends[0].join() !== ends[1].join();
-    if (isRange && (common.length < 2 || ends.every((end) => NUMERIC.test(end[0])))) {
-      return `${[...common, ...ends[0]].join(".")} … ${ends[1].join(".")}`;
-    }
-    return common.join(".") || ends[0].join(".") || `from op ${start + 1}`;
-  }
-  const functions = [...new Set(ops.map((op) => model.op(op).place?.[3]).filter(Boolean))];
-  return functions.length ? `in ${functions.slice(0, 3).join(", ")}` : `from op ${start + 1}`;
-}
-
-const NUMERIC = /^\d+$/;
-
-/** What a module path has beyond its first parts: one part, and the number of a list after it. */
-function branch(path: string[], length: number): string[] {
-  return path.slice(length, length + (NUMERIC.test(path[length + 1] ?? "") ? 2 : 1));
 }
 
 function setPorts(model: Model, group: Group, end: number, uses: Uses): void {

@@ -1,21 +1,22 @@
-// Layout: where everything of a group stands, in the group's own coordinates. dagre puts the ops of
-// one group into layers; sections stand below each other; an open block stands inside its op.
+// Layout: where everything of a group is, in the group's own coordinates. dagre puts the ops of one
+// group into layers; sections are below each other; an open block is inside its op.
 
 import { layout as dagre } from "@dagrejs/dagre";
-import { blockGroup, type Group, type Port } from "./groups";
+import { blockGroup, type Group, opsIn, type Port, shapesOf, startsClosed } from "./groups";
 import { type Category, type Model, shortName } from "./model";
 import { Wiring } from "./wiring";
 import { type Arg, valuesIn } from "./data";
-import { counted } from "./dom";
+import { counted, largest } from "./dom";
 
 export const CHARACTER = 7.25; // width of one, in the 12px fixed font
 export const TITLE = 26;
 export const LINE = 16;
 const PAD = 14;
-const GAP = 34; // between sections
+const GAP = 30; // between sections
 const NODE_MIN = 96;
 const NODE_MAX = 280;
-const UNSEEN = 30; // height for each op of a section that nobody has looked at
+const UNSEEN = 30; // height for each op of a section that has not been laid out
+const CLOSED = { least: 300, most: 460 }; // width of a closed section
 
 export interface Box {
   x: number;
@@ -59,7 +60,9 @@ export class Layouts {
   readonly openOps = new Set<number>();
   readonly closedSections = new Set<string>();
 
-  constructor(readonly model: Model) {}
+  constructor(readonly model: Model) {
+    for (const section of model.sections.values()) if (startsClosed(section)) this.closedSections.add(section.key);
+  }
 
   isOpen(group: Group): boolean {
     return !this.closedSections.has(group.key);
@@ -81,10 +84,29 @@ export class Layouts {
     this.known.clear();
   }
 
-  /** A guess for a section that nobody has looked at; otherwise the truth. */
+  /** The outermost closed section around a group, or the group itself if it is one. */
+  closedAround(group: Group): Group | null {
+    const outer = group.parent && this.closedAround(group.parent);
+    return outer ?? (this.isOpen(group) ? null : group);
+  }
+
+  /** What is written on a closed section: its number of ops, its shapes. */
+  closedLines(group: Group): string[] {
+    const count = counted(opsIn(this.model, group), "op");
+    const most = Math.floor((CLOSED.most - 28) / CHARACTER);
+    return [group.hint ? `${count}: ${group.hint}` : count, clipped(shapesOf(this.model, group), most)];
+  }
+
+  private closedSize(group: Group): { w: number; h: number } {
+    const lines = this.closedLines(group);
+    const width = largest([...lines, `▸ ${group.title}`], (line) => line.length) * CHARACTER + 28;
+    return { w: Math.min(CLOSED.most, Math.max(CLOSED.least, width)), h: TITLE + lines.length * LINE + 8 };
+  }
+
+  /** A guess for a section that has not been laid out; otherwise the truth. */
   size(group: Group): { w: number; h: number } {
-    if (!this.isOpen(group)) return { w: 300, h: TITLE + LINE + PAD };
-    if (group.parent !== null && !this.has(group)) return { w: 560, h: TITLE + group.ops.length * UNSEEN };
+    if (!this.isOpen(group)) return this.closedSize(group);
+    if (group.parent !== null && !group.sections.length && !this.has(group)) return { w: 560, h: TITLE + group.ops.length * UNSEEN };
     return this.of(group);
   }
 
@@ -99,7 +121,7 @@ export class Layouts {
 
   private stack(group: Group): Placed {
     const sizes = group.sections.map((section) => this.size(section));
-    const w = Math.max(...sizes.map((size) => size.w));
+    const w = largest(sizes, (size) => size.w);
     let y = TITLE + 6;
     const sections = group.sections.map((section, index) => {
       const size = sizes[index];
@@ -220,8 +242,8 @@ function attach(points: { x: number; y: number }[], from: Box, to: Box): void {
 
 const LONGEST = Math.floor((NODE_MAX - 28) / CHARACTER);
 
-function clipped(text: string): string {
-  return text.length > LONGEST ? `${text.slice(0, LONGEST - 1)}…` : text;
+function clipped(text: string, most = LONGEST): string {
+  return text.length > most ? `${text.slice(0, most - 1)}…` : text;
 }
 
 /** The end of a dotted name says most. */

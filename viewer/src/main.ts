@@ -71,7 +71,8 @@ class App {
     this.tools.append(
       button("−", "zoom out (-)", () => this.graph.zoom(0.8)),
       button("+", "zoom in (+)", () => this.graph.zoom(1.25)),
-      button("Fit", "fit the width, from the top (0)", () => this.graph.fit()),
+      button("Fit", "fit the whole graph (0)", () => this.graph.fit()),
+      button("Fit width", "fit width, from the top (w)", () => this.graph.fitWidth()),
       button("Open all", "open all blocks and sections", () => this.graph.setAll(true)),
       button("Close all", "close all blocks and sections", () => this.graph.setAll(false)));
     const centre = h("section", { class: "centre", "aria-label": "program" },
@@ -90,7 +91,7 @@ class App {
   private use(index: number): void {
     const { page } = this;
     let model = this.models.get(index);
-    if (!model) this.models.set(index, (model = new Model(page.programs[index] ?? NOTHING)));
+    if (!model) this.models.set(index, (model = new Model(page.programs[index] ?? NOTHING, otherNames(page))));
     this.model = model;
     this.selected = null;
     this.chooser.value = String(index);
@@ -110,6 +111,7 @@ class App {
     this.graphHolder.replaceChildren(this.graph.element);
     this.textHolder.replaceChildren(this.text.element);
     this.sourceHolder.replaceChildren(this.source.element);
+    this.program.classList.toggle("no-source", !this.source.hasText);
     if (this.weights.firstChild) this.showWeights();
     this.source.start();
     this.describe();
@@ -204,6 +206,10 @@ class App {
     else if (event.key === "/") this.search.focus();
     else if (event.key === "?") this.help.showModal();
     else if (event.key === "g") this.graphView();
+    else if (event.key === "0") this.graph.fit();
+    else if (event.key === "w") this.graph.fitWidth();
+    else if (event.key === "+" || event.key === "=") this.graph.zoom(1.25);
+    else if (event.key === "-") this.graph.zoom(0.8);
     else return;
     event.preventDefault();
   }
@@ -213,6 +219,13 @@ class App {
     this.centre.choose("graph-view");
     this.graph.focus();
   }
+}
+
+/** The names of each tensor that has several, by the first. */
+function otherNames(page: PageData): Map<string, string[]> {
+  const names = new Map<string, string[]>();
+  for (const { name, tied } of page.weights) if (tied !== null) names.set(tied, [...(names.get(tied) ?? []), name]);
+  return names;
 }
 
 new App(JSON.parse(document.getElementById("data")!.textContent!) as PageData);

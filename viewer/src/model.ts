@@ -1,4 +1,4 @@
-// Model: a program with what can be asked of it: who makes a value, who uses it, what stands on a line.
+// Model: a program with what the page needs to know of it: which op computes a value, which ones use it, the ops of a line.
 
 import { type Arg, type OpData, type ProgramData, valuesIn } from "./data";
 import { type Group, groupsOf } from "./groups";
@@ -28,8 +28,10 @@ export class Model {
   private within = new Map<number, number[]>();
   readonly roots: Group[];
   readonly groupOf: Group[] = []; // op -> the section or block that shows it
+  readonly sections = new Map<string, Group>(); // by their keys, outer ones first
 
-  constructor(readonly data: ProgramData) {
+  /** `names` has the other names of tensors that have several. */
+  constructor(readonly data: ProgramData, private names: ReadonlyMap<string, string[]> = new Map()) {
     this.users = data.values.map(() => []);
     for (const value of data.inputs) this.producer[value] = { kind: "input" };
     data.stored.forEach((stored, index) => (this.producer[stored.value] = { kind: "stored", index }));
@@ -99,6 +101,14 @@ export class Model {
   valueName(value: number): string {
     const from = this.producer[value];
     return from.kind === "stored" ? this.data.stored[from.index].name : `%${this.data.values[value][0]}`;
+  }
+
+  /** The name of a stored tensor as an op uses it: a tied tensor has its first name where it is used first. */
+  storedName(index: number, op: number): string {
+    const { name, value } = this.data.stored[index];
+    const names = [name, ...(this.names.get(name) ?? [])];
+    const use = Math.max(0, this.users[value].indexOf(op));
+    return names[Math.min(use, names.length - 1)];
   }
 
   argText(arg: Arg): string {

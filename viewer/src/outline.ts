@@ -11,7 +11,7 @@ export function itemsOf(model: Model, layouts: Layouts): Item[] {
   const walk = (group: Group) => {
     for (const section of group.sections) {
       items.push({ section });
-      if (layouts.isOpen(section)) section.ops.forEach(add);
+      if (layouts.isOpen(section)) walk(section);
     }
     if (!group.sections.length) group.ops.forEach(add);
   };
@@ -24,10 +24,8 @@ export function itemsOf(model: Model, layouts: Layouts): Item[] {
 }
 
 export function parentOf(model: Model, item: Item): Item | null {
-  if ("op" in item) {
-    const group = model.groupOf[item.op];
-    if (group.parent) return { section: group };
-  }
+  const around = "op" in item ? model.groupOf[item.op] : item.section.parent;
+  if (around?.parent) return { section: around };
   const block = "op" in item ? model.op(item.op).block : item.section.block;
   const owner = model.data.blocks[block].owner;
   return owner === null ? null : { op: owner };

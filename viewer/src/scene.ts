@@ -1,7 +1,7 @@
 // Scene: draws what can be seen of the groups, and nothing else.
 
 import { counted, s } from "./dom";
-import type { Group } from "./groups";
+import { type Group, opsIn } from "./groups";
 import { type Box, type Framed, type Layouts, LINE, type Node, type Placed, TITLE } from "./layout";
 import type { Model } from "./model";
 
@@ -47,14 +47,14 @@ export class Scene {
       class: `frame ${isSection ? "section" : "block"} depth-${depth % 4}`, transform: `translate(${x} ${y})`,
       ...(isSection && {
         role: "treeitem", id: `section-${group.key}`, "data-section": group.key, "aria-expanded": String(isOpen),
-        "aria-level": depth + 1, "aria-label": `section ${group.title}, ${counted(group.ops.length, "op")}`,
+        "aria-level": depth + 1, "aria-label": `section ${group.title}, ${counted(opsIn(this.model, group), "op")}`,
       }),
     });
     holder.append(s("rect", { class: "edge", width: framed.w, height: framed.h, rx: 10 }));
     this.title(holder, framed, isSection, isOpen);
     this.root.append(holder);
     if (!isOpen) {
-      if (this.scale >= AFAR) holder.append(s("text", { class: "hint", x: 14, y: TITLE + 12 }, `${counted(group.ops.length, "op")}, ${group.hint}`));
+      if (this.scale >= AFAR) this.closed(holder, group);
     } else if (group.sections.length) {
       this.stack(this.layouts.of(group), x, y, depth);
     } else if (isSection && !this.layouts.has(group)) {
@@ -66,22 +66,29 @@ export class Scene {
     }
   }
 
+  private closed(holder: SVGGElement, group: Group): void {
+    this.layouts.closedLines(group).forEach((line, index) => {
+      holder.append(s("text", { class: index ? "shapes" : "hint", x: 14, y: TITLE + 10 + index * LINE }, line));
+    });
+  }
+
   private title(holder: SVGGElement, framed: Framed, isSection: boolean, isOpen: boolean): void {
     if (this.scale < AFAR) return this.sideTitle(holder, framed, isSection);
     const sign = isSection ? (isOpen ? "▾ " : "▸ ") : "";
     const room = Math.max(4, Math.floor(framed.w / 8) - 2);
     const text = framed.group.title.length > room ? `${framed.group.title.slice(0, room - 1)}…` : framed.group.title;
     if (isSection) {
-      holder.append(s("rect", { class: "head", width: framed.w, height: TITLE - 4, rx: 10, "data-toggle": framed.group.ops[0] }));
+      holder.append(s("rect", { class: "head", width: framed.w, height: isOpen ? TITLE - 4 : framed.h, rx: 10, "data-toggle": framed.group.key }));
     }
     holder.append(s("text", { class: "title", x: 12, y: 17, "aria-hidden": isSection ? "true" : null }, sign + text));
   }
 
   /** From afar, sections are named at their side, in letters that can still be read. */
   private sideTitle(holder: SVGGElement, framed: Framed, isSection: boolean): void {
-    if (!isSection) return;
+    if (!isSection || (this.layouts.isOpen(framed.group) && framed.group.sections.length)) return;
     const size = Math.min(12 / this.scale, framed.h);
-    holder.append(s("rect", { class: "head", width: framed.w, height: framed.h, rx: 10, "data-toggle": framed.group.ops[0] }));
+    if (size * this.scale < 8) return; // too small to read
+    holder.append(s("rect", { class: "head", width: framed.w, height: framed.h, rx: 10, "data-toggle": framed.group.key }));
     const text = s("text", { class: "title", x: framed.w + 8 / this.scale, y: size }, framed.group.title);
     text.style.fontSize = `${size}px`;
     holder.append(text);
@@ -201,13 +208,13 @@ export class Scene {
 }
 
 const PORT_WORDS = {
-  in: "comes in: click to see who makes it",
-  outer: "a value of the block around, used here",
-  out: "goes on to later ops",
-  yield: "what the block gives",
+  in: "an input: click to see where it is computed",
+  outer: "a value from outside this block",
+  out: "used by later ops",
+  yield: "a result of the block",
 };
 
-/** What is written on the op, its line, and what is inside: for those who hear the page. */
+/** What is written on the op, its line, and what is inside, for screen readers. */
 function spoken(model: Model, node: Node, op: number): string {
   const { place } = model.op(op);
   const written = node.lines.map((line) => line.replace(/^▪ /, "").replace(/\s+/g, " ")).join(" ");

@@ -1,4 +1,4 @@
-// SourcePane: the user's lines, each with the ops that it became.
+// SourcePane: the user's lines, each with its ops.
 
 import type { CaptureData, PageData } from "./data";
 import { counted, h, largest } from "./dom";
@@ -17,21 +17,23 @@ export interface SourceEvents {
 }
 
 const HEIGHT = 20;
+const DEEPEST = 16; // columns that a wrapped line is moved to the right
 
 export class SourcePane {
   readonly element: HTMLElement;
+  readonly hasText: boolean; // is there any source to show?
   private rows: Row[] = [];
   private lines: Lines;
   private file = h("div", { class: "file-name" });
   private first: { text: string; hint: string } | null = null; // its name always is above
   private lit: number | null = null; // the row of the op under the pointer
 
-  constructor(page: PageData, private model: Model, capture: CaptureData | null, private events: SourceEvents) {
+  constructor(private page: PageData, private model: Model, capture: CaptureData | null, private events: SourceEvents) {
     const notes = new Map<string, string[]>();
     for (const line of capture?.lines ?? []) notes.set(`${line.file}\0${line.line}`, line.notes);
     page.files.forEach((_, file) => this.addFile(page, file, notes));
-    const widest = largest(this.rows, (row) => (row.kind === "line" ? lengthOf(row) : 0));
-    this.lines = new Lines(this.rows.length, HEIGHT, widest, "source lines", "source", {
+    this.hasText = this.rows.some((row) => row.kind === "line" && row.hasText);
+    this.lines = new Lines({ count: this.rows.length, rowHeight: HEIGHT, widest: null, label: "source lines", id: "source" }, {
       render: (row) => this.render(row),
       hover: (row) => this.events.hover(row === null ? [] : this.opsOf(row)),
       choose: (row) => this.events.choose(this.opsOf(row)),
@@ -39,13 +41,12 @@ export class SourcePane {
       isStop: (row) => this.opsOf(row).length > 0,
     });
     this.element = h("section", { class: "source", "aria-label": "source" }, this.file, this.lines.element);
-    if (!this.rows.length) this.lines.element.append(h("p", { class: "empty" }, "No op of this program has a place in a source file."));
   }
 
   private addFile(page: PageData, file: number, notes: Map<string, string[]>): void {
     const { name, path, runs } = page.files[file];
     const places = [...this.model.opsAt.keys()].map((key) => key.split(":").map(Number)).filter(([at]) => at === file);
-    if (!places.length && !runs.some((run) => run.lines.some((_, k) => notes.has(`${path}\0${run.first + k}`)))) return;
+    if (!places.length && file !== page.entry?.[0] && !runs.some((run) => run.lines.some((_, k) => notes.has(`${path}\0${run.first + k}`)))) return;
     if (this.first) this.rows.push({ kind: "file", text: name, hint: path });
     else this.first = { text: name, hint: path };
     const filled = runs.flatMap((run) => run.lines.filter((line) => line.trim()));
@@ -96,8 +97,7 @@ export class SourcePane {
     const made = h("div", { class: `line${row.ops.length ? " has" : ""}` },
       h("span", { class: "number" }, String(row.line)),
       h("span", { class: "count", title: row.ops.length ? counted(row.ops.length, "op") : null }, row.ops.length ? String(row.ops.length) : ""),
-      h("code", {}, ...code),
-      row.notes.length ? h("span", { class: "note" }, row.notes.join("; ")) : null);
+      wrapping(row.tokens, h("code", {}, ...code), row.notes.length ? h("span", { class: "note" }, row.notes.join("; ")) : null));
     if (row.notes.length) made.title = row.notes.join("\n");
     made.classList.toggle("lit", index === this.lit);
     return made;
@@ -105,8 +105,11 @@ export class SourcePane {
 
   private rowOf(op: number | null): number | null {
     const place = op === null ? null : this.model.op(op).place;
-    if (!place) return null;
-    const found = this.rows.findIndex((row) => row.kind === "line" && row.file === place[0] && row.line === place[1]);
+    return place ? this.rowAt(place[0], place[1]) : null;
+  }
+
+  private rowAt(file: number, line: number): number | null {
+    const found = this.rows.findIndex((row) => row.kind === "line" && row.file === file && row.line === line);
     return found < 0 ? null : found;
   }
 
@@ -123,11 +126,13 @@ export class SourcePane {
     else this.lines.goTo(row);
   }
 
-  /** Begin where the program begins. */
+  /** Begin at the function that was converted; where it is not known, at the first op. */
   start(): void {
+    const { entry } = this.page;
+    const own = entry && this.rowAt(entry[0], entry[1]);
     const first = this.model.data.ops.findIndex((op) => op.place !== null);
-    const row = this.rowOf(first < 0 ? null : first);
-    if (row !== null) this.lines.scrollTo(row);
+    const row = own ?? this.rowOf(first < 0 ? null : first);
+    if (row !== null) this.lines.scrollTo(row, own === null ? 1 / 3 : 0);
   }
 
   /** What the report says of a line. */
@@ -154,7 +159,11 @@ function indentOf(line: string): number {
   return line.length - line.trimStart().length;
 }
 
-function lengthOf(row: Row & { kind: "line" }): number {
-  const code = row.tokens.reduce((sum, token) => sum + token.text.length, 0);
-  return code + 14 + row.notes.join("; ").length;
+/** The code of a line, and its note; where it wraps, it goes on two columns to the right of its start. */
+function wrapping(tokens: Token[], ...parts: (Node | null)[]): HTMLElement {
+  const made = h("div", { class: "wrapping" }, ...parts);
+  const hang = Math.min(DEEPEST, indentOf(tokens[0]?.text ?? "")) + 2;
+  made.style.paddingLeft = `${hang}ch`;
+  made.style.textIndent = `-${hang}ch`;
+  return made;
 }

@@ -1,4 +1,4 @@
-// The strip beside the graph: the whole program in a few pixels, with what is lit, and where one is.
+// The strip beside the graph: the whole program in a few pixels, with what is highlighted and what is in sight.
 
 import { h } from "./dom";
 import type { Group } from "./groups";
@@ -53,8 +53,12 @@ export class Strip {
 
   /** About where an op is; exact where it has been looked at. */
   private heightOf(op: number, frames: Framed[]): number {
-    const closed = this.model.owners(op).reverse().find((owner) => !this.layouts.openOps.has(owner));
-    return this.heightIn(closed ?? op, frames);
+    for (const one of [...this.model.owners(op).reverse(), op]) {
+      const closed = this.layouts.closedAround(this.model.groupOf[one]);
+      if (closed) return this.spanOf(closed, frames).top + 10;
+      if (one === op || !this.layouts.openOps.has(one)) return this.heightIn(one, frames);
+    }
+    return 0;
   }
 
   private heightIn(op: number, frames: Framed[]): number {

@@ -28,7 +28,7 @@ export class TextPane {
   constructor(private model: Model, fileNames: string[], private events: TextEvents) {
     this.print(fileNames);
     const widest = largest(this.rows, (row) => row.depth * 2 + row.text.length + row.place.length + 4);
-    this.lines = new Lines(this.rows.length, 20, widest, "the program as text", "text", {
+    this.lines = new Lines({ count: this.rows.length, rowHeight: 20, widest, label: "the program as text", id: "text" }, {
       render: (row) => this.render(row),
       hover: (row) => this.events.hover(row === null ? null : this.rows[row].op),
       choose: (row) => this.events.choose(this.rows[row].op!),

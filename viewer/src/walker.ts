@@ -12,8 +12,6 @@ export interface Steps {
   toggle(op: number): void;
   toggleSection(section: Group): void;
   goToSource(op: number): void;
-  zoom(factor: number): void;
-  fit(): void;
 }
 
 export class Walker {
@@ -39,14 +37,12 @@ export class Walker {
     if (event.shiftKey && selected !== null && event.key.startsWith("Arrow")) {
       return { ArrowUp: () => this.follow(selected, -1), ArrowDown: () => this.follow(selected, 1) };
     }
-    const { steps } = this;
     return {
       ArrowDown: () => this.step(1), ArrowUp: () => this.step(-1),
       ArrowRight: () => this.into(), ArrowLeft: () => this.outOf(),
       PageDown: () => this.step(10), PageUp: () => this.step(-10),
       Home: () => this.step(-Infinity), End: () => this.step(Infinity),
       Enter: () => this.enter(), " ": () => this.enter(),
-      "+": () => steps.zoom(1.25), "=": () => steps.zoom(1.25), "-": () => steps.zoom(0.8), "0": () => steps.fit(),
     };
   }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import torch
 
 from stator.api.static_function import StaticFunction
@@ -29,7 +31,30 @@ def _static_subject(source: StaticFunction) -> PageSubject:
         PageProgram(f"{number}. because {one.reason}" if numbered else source.__name__, one.program)
         for number, one in enumerate(captured, 1)
     )
-    return PageSubject(source.__qualname__, shown, report=source.explain(), start=len(shown) - 1)
+    return PageSubject(
+        source.__qualname__,
+        shown,
+        _tensors_of(getattr(source.dygraph_function, "__self__", None)),
+        report=source.explain(),
+        start=len(shown) - 1,
+        entry=_entry_of(source),
+    )
+
+
+def _entry_of(source: StaticFunction) -> tuple[str, int] | None:
+    """Where the function that was converted begins."""
+    code = getattr(inspect.unwrap(source.dygraph_function), "__code__", None)
+    return (code.co_filename, code.co_firstlineno) if code is not None else None
+
+
+def _tensors_of(owner: object) -> dict[str, torch.Tensor]:
+    """The tensors of the module that a method is bound to, by all their names."""
+    if not isinstance(owner, torch.nn.Module):
+        return {}
+    return {
+        **dict(owner.named_parameters(remove_duplicate=False)),
+        **dict(owner.named_buffers(remove_duplicate=False)),
+    }
 
 
 def _module_subject(source: torch.nn.Module) -> PageSubject:

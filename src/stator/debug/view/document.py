@@ -83,6 +83,8 @@ def page(source: Any, *, report: Report | None = None, title: str | None = None)
 def page_data(subject: PageSubject) -> dict[str, Any]:
     """What the page's script reads."""
     files = FileTable(at_hand=not subject.is_saved)
+    entry = subject.entry
+    first = [files.want(*entry), entry[1]] if entry is not None else None
     programs = [program_data(one.program, one.label, files) for one in subject.programs]
     for capture in subject.report.captures if subject.report is not None else ():
         for line in capture.lines:
@@ -92,6 +94,7 @@ def page_data(subject: PageSubject) -> dict[str, Any]:
         "version": _version(),
         "remarks": list(subject.remarks),
         "start": subject.start,
+        "entry": first,
         "programs": programs,
         "weights": weight_rows(subject.tensors),
         "report": subject.report.to_dict() if subject.report is not None else None,

@@ -18,8 +18,8 @@ from stator.program.program import Program
 from stator.static.traced_layer import TracedLayer
 
 NO_TEXT = (
-    "A saved model keeps the names of its source files and the lines, not their text: "
-    "places are shown, and no source."
+    "This model was saved with file names and line numbers, but no source. "
+    "stator.save(..., embed_source=True) keeps the source of its functions."
 )
 
 
@@ -42,6 +42,7 @@ class PageSubject:
     is_saved: bool = False  # places then name files by their last part alone
     remarks: tuple[str, ...] = ()
     start: int = 0  # the program that is shown first
+    entry: tuple[str, int] | None = None  # the file and first line of the function
 
 
 @functools.singledispatch
