@@ -313,6 +313,7 @@ def _saved_backend(one: VerificationTarget, folder: Path) -> Backend:
         layer = loaded[id(concrete)]
         if one.owner is not None:
             layer.train(one.owner.training)
+        layer.reset_state()
         watch = functools.partial(watch_runs, layer)
         return Runnable("saved", layer, live=False, module=layer, observed=watch)
 

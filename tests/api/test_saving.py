@@ -199,7 +199,7 @@ def test_buffers_written_in_place_and_rebound_go_on_after_loading(tmp_path):
     assert compare(dict(model.state_dict()), dict(loaded.state_dict())) is None
 
 
-def test_a_buffer_written_but_never_read_is_kept_or_refused_by_its_text(tmp_path):
+def test_a_buffer_written_but_never_read_is_kept(tmp_path):
     class Last(torch.nn.Module):
         def __init__(self):
             super().__init__()
@@ -209,14 +209,10 @@ def test_a_buffer_written_but_never_read_is_kept_or_refused_by_its_text(tmp_path
             self.last = x.sum(0)
             return x
 
-    try:
-        loaded = again(Last(), tmp_path, ANY)
-    except CaptureError as error:
-        assert error.problem == "the buffer `last` is written but never read"
-        assert error.fix == "write it in place: `self.buffer.copy_(...)`"
-    else:
-        loaded(torch.ones(3, 2))
-        assert loaded.last.tolist() == [3, 3]
+    loaded = again(Last(), tmp_path, ANY)
+    loaded(torch.ones(3, 2))
+    assert loaded.last.tolist() == [3, 3]
+    assert list(loaded.state_dict()) == ["last"]
 
 
 def test_a_buffer_that_is_not_persistent_is_saved_but_not_in_the_state(tmp_path):
@@ -378,25 +374,6 @@ def test_an_unknown_backend_is_refused_by_its_text(tmp_path):
     assert caught.value.problem == "there is no backend 'xla'"
 
 
-def test_an_effect_on_a_python_attribute_is_refused_by_its_text(tmp_path):
-    class Remember(torch.nn.Module):
-        def forward(self, x):
-            self.last = x.sum()
-            return x
-
-    with pytest.raises(CaptureError) as caught:
-        stator.save(Remember(), tmp_path / "model", [ANY])
-    line = Remember.forward.__code__.co_firstlineno + 1
-    assert str(caught.value) == (
-        "[ST200] a call changes `last` of a Remember, which a saved model does not have\n"
-        f"  at {__file__}:{line}, in forward\n"
-        "                self.last = x.sum()\n"
-        "                ^\n"
-        "  fix: return the new value, or keep it in a registered buffer"
-    )
-    assert not list(tmp_path.iterdir())
-
-
 def test_an_effect_on_an_argument_is_refused_by_its_text(tmp_path):
     def f(x, items):
         items.append(x)
@@ -459,19 +436,16 @@ class LastSeen(torch.nn.Module):
         return change
 
 
-def test_a_buffer_that_gets_another_size_or_dtype_is_not_saved(tmp_path):
-    with pytest.raises(CaptureError) as caught:
-        stator.save(LastSeen(), tmp_path / "model", [InputSpec([1])])
-    assert caught.value.problem == (
-        "the buffer `last` is f32[2], and is given f32[1], which a saved model cannot keep in it"
-    )
-    fix = "keep its dtype and size, or take the state as an argument and return it"
-    assert caught.value.fix == fix
-    with pytest.raises(CaptureError) as caught:
-        stator.save(LastSeen(torch.float64), tmp_path / "model", [InputSpec([2])])
-    assert caught.value.problem == (
-        "the buffer `last` is f64[2], and is given f32[2], which a saved model cannot keep in it"
-    )
+@pytest.mark.parametrize(
+    ("kind", "size"), [(torch.float32, 1), (torch.float64, 2)], ids=["size", "dtype"]
+)
+def test_a_buffer_may_get_another_size_or_dtype(kind, size, tmp_path):
+    model = LastSeen(kind)
+    stator.save(model, tmp_path / "model", [InputSpec([size])])
+    loaded = stator.load(tmp_path / "model")
+    for x in (torch.arange(size) + 1.0, torch.arange(size) * 3.0):
+        assert torch.equal(model(x), loaded(x))
+        assert torch.equal(model.last, loaded.last)
 
 
 def test_a_spec_is_where_the_tensors_of_the_module_are():

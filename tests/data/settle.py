@@ -35,6 +35,23 @@ class Settle(torch.nn.Module):
         return {"state": self.again(x), "facts": (steps, kind, None)}
 
 
+class Remember(Settle):
+    """The same, with state: a count, and what was seen last, which is None at first."""
+
+    def __init__(self):
+        super().__init__()
+        self.calls = 0
+        self.last = None
+
+    def forward(self, x, scale):
+        result = super().forward(x, scale)
+        moved = 0.0 if self.last is None else float((x - self.last).abs().sum())
+        self.calls += 1
+        self.last = x + self.calls
+        result["facts"] = (*result["facts"], self.calls, moved)
+        return result
+
+
 X = torch.tensor([[1.0, -2.0, 0.5], [3.0, 0.25, -1.0], [0.0, 1.5, 2.0]])
 
 
@@ -51,7 +68,7 @@ def results(model):
 
 def main(folder):
     torch.manual_seed(0)
-    model = Settle().eval()
+    model = Remember().eval()  # of versions 1 to 3: Settle
     folder.mkdir(parents=True)
     stator.save(model, folder / "model", [InputSpec([None, 3], name="x"), 2.0])
     (folder / "results.json").write_text(json.dumps(results(model), indent=1) + "\n")

@@ -55,6 +55,12 @@ MADE_AT_RUN_TIME = {
 
 # texts of a refused program that no example meets yet: take one off when you write its example
 WITHOUT_EXAMPLE = frozenset({
+    "`…` is no longer the container that other modules have, too",
+    "`…` shares memory with `…`, and one of them is changed in place: a saved model cannot keep "
+    "that",
+    "a call changes `…`, and keeps … there, which a saved model cannot keep",
+    "`…`, which a call changes, is also reached by another name",
+    "`…` is …, and another one with every call",
     "a view of a dict whose keys only a run knows is used as a set",
     "an argument is a list or a dict that the function also reaches by another name",
     "an iterator that may have no end is listed",
@@ -68,7 +74,6 @@ WITHOUT_EXAMPLE = frozenset({
     "`…` is given a value that a program cannot pass to Python: …",
     "`…` is given an object of the caller's that this call has changed before",
     "what `…` gives is used, and only a run has it",
-    "the buffer `…` is …, and is given …, which a saved model cannot keep in it",
     "… is a …, which has no Python source",
     "build_strategy is a …",
     "a … cannot be made static",
@@ -85,7 +90,6 @@ WITHOUT_EXAMPLE = frozenset({
     "`async with` cannot be converted",
     "`await` cannot be converted",
     "a template string cannot be converted",
-    "the buffer `…` is written but never read",
     "torch cannot trace this: …: …",
     "whether `…` works here depends on …: …",
     "`….…` of a captured number",

@@ -241,9 +241,9 @@ def test_a_file_of_another_kind_is_no_model(model, text):
 
 def test_a_later_version_is_refused(model):
     file = Paths.of(model).text
-    file.write_bytes(file.read_bytes().replace(b'"version":3', b'"version":4'))
+    file.write_bytes(file.read_bytes().replace(b'"version":3', b'"version":5'))
     assert refusal(model) == (
-        f"[ST400] {model}.stator has format version 4; this Stator reads versions 1 to 3\n"
+        f"[ST400] {model}.stator has format version 5; this Stator reads versions 1 to 4\n"
         "  fix: load it with the Stator that wrote it, or a newer one"
     )
 
@@ -305,7 +305,7 @@ def test_changed_or_exchanged_weights_are_refused(model, weights):
         ),
         (
             lambda data: data["tensors"]["fc.bias"].update(kind="x"),
-            "tensors.fc.bias.kind must be one of parameter, buffer, constant, not 'x'",
+            "tensors.fc.bias.kind must be one of parameter, buffer, constant, state, not 'x'",
         ),
         (
             lambda data: data["programs"]["forward"]["stored"][0].update(name="x"),
@@ -445,7 +445,7 @@ def test_a_hostile_text_is_refused_before_it_takes_memory(model):
 def test_an_op_set_of_a_newer_stator_is_refused(model):
     rewrite(model, lambda data: data["op_sets"].update(stator=99))
     assert refusal(model) == (
-        f"[ST400] {model}.stator is damaged: op_sets.stator is 99, and this Stator has 1: "
+        f"[ST400] {model}.stator is damaged: op_sets.stator is 99, and this Stator has 2: "
         "a newer one is needed"
     )
 

@@ -132,14 +132,28 @@ def test_methods_are_verified_on_their_object():
     assert stator.verify(Model().forward, (torch.randn(4, 2),), budget=20).ok
 
 
+class Counted(torch.nn.Module):
+    calls = 0
+
+    def forward(self, x):
+        Counted.calls += 1
+        return x + Counted.calls
+
+
 def test_a_model_that_cannot_be_saved_is_said_to_be_refused_and_is_ok():
-    report = stator.verify(Model(), (torch.randn(4, 2),), budget=10)
+    report = stator.verify(Counted(), (torch.randn(4, 2),), budget=10)
     saved = report.backends[1]
     assert report.ok
     assert saved.runs == 0
     assert saved.refused == (
-        "[ST200] a call changes `calls` of a Model, which a saved model does not have",
+        "[ST200] a call changes `calls` of a type, which a saved model does not have",
     )
+
+
+def test_a_model_with_state_is_verified_as_it_was_when_it_was_saved():
+    report = stator.verify(Model(), (torch.randn(4, 2),), budget=10)
+    assert report.ok
+    assert report.backends[1].runs > 0
 
 
 class Toggle(torch.nn.Module):

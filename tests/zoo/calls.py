@@ -222,7 +222,6 @@ class RunningState(nn.Module):
     (r(2, 3),),
     (r(2, 3, seed=3),),
     (r(2, 3, seed=5),),
-    refused_saved="ST200",
 )
 class PlainAttribute(nn.Module):
     """A Python number and a list kept on the module between calls."""

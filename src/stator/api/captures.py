@@ -6,22 +6,26 @@ A program that two methods or two modes have in common is stored once, and so is
 from __future__ import annotations
 
 import contextlib
-import functools
 import inspect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 
-from stator.api.cells import find_cell
 from stator.api.outputs import select_outputs
+from stator.api.saved_states import (
+    ROUNDS,
+    ModelState,
+    refuse_shared,
+    type_of,
+    without_unused,
+)
 from stator.api.static_function import StaticFunction
-from stator.capture.inputs import Argument
 from stator.errors import CaptureError, UnsupportedCall
 from stator.export.encoding import Json, encode_program
 from stator.export.methods import MODES, Method, mode_name
-from stator.location import Location
+from stator.export.states import SavedState
 from stator.logs import LOGGER
 from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
@@ -32,6 +36,7 @@ from stator.staging.trace import CaptureResult, trace
 from stator.state.effects import Effect, drop_notes
 from stator.state.host_calls import HostCall, drop_host_calls, host_calls_in, needed_host_calls
 from stator.torch_private.modules import tables
+from stator.values.describe import name_of
 
 
 @dataclass(frozen=True)
@@ -62,6 +67,7 @@ class Capture:
     tensors: dict[str, torch.Tensor] = field(default_factory=dict)
     constants: dict[str, torch.Tensor] = field(default_factory=dict)
     methods: dict[str, Method] = field(default_factory=dict)
+    states: Mapping[str, SavedState] = field(default_factory=dict)
 
     def add(self, name: str, program: Program, tensors: dict[str, torch.Tensor]) -> str:
         """The name under which `program` is stored: another's, if the two are equal."""
@@ -116,11 +122,48 @@ def _without_places(data: Json) -> Json:
 def capture_all(
     requests: list[Request], owner: torch.nn.Module | None, *, refuse_host_calls: bool = False
 ) -> Capture:
-    """Everything that is to be saved; the mode that the module is in comes first."""
-    capture = functools.partial(_captured, refuse_host_calls=refuse_host_calls)
+    """Everything that is to be saved; the mode that the module is in comes first.
+
+    Attributes that a call changes become state: then all is captured again, until no capture
+    tells of other state, or of another form of it.
+    """
+    state = ModelState.of(owner)
+    for _ in range(ROUNDS):
+        made, is_settled = _capture_round(requests, owner, state, refuse_host_calls)
+        if is_settled:
+            used = {use.name for program in made.programs.values() for use in program.state}
+            made.states = {name: one for name, one in state.saved().items() if name in used}
+            refuse_shared(list(made.programs.values()), state)
+            return made
+    name, slot = list(state.slots.items())[-1]
+    raise CaptureError(
+        f"`{name}` is {name_of(slot.kind)[:200]}, and another one with every call",
+        fix="give it one dtype, rank and structure, and keep it",
+    )
+
+
+def _capture_round(
+    requests: list[Request],
+    owner: torch.nn.Module | None,
+    state: ModelState,
+    refuse_host_calls: bool,
+) -> tuple[Capture, bool]:
+    """One capture of each method in each mode; False if `state` has changed by it."""
     made = Capture(frozenset(_names(owner)) if owner is not None else frozenset())
+    is_settled = True
+
+    def add(name: str, request: Request) -> str:
+        nonlocal is_settled
+        captured = _traced(request, owner, state)
+        if state.learn(captured, request.static.dygraph_function):
+            is_settled = False
+        if not is_settled:
+            return name
+        _drop_host_calls(captured, refuse=refuse_host_calls)
+        return made.add(name, _program(request, captured, owner), captured.tensors)
+
     for request in requests:
-        first = made.add(request.name, *capture(request, owner))
+        first = add(request.name, request)
         if owner is None:
             made.methods[request.name] = Method(dict.fromkeys(MODES, first), {}, request.signature)
             continue
@@ -128,14 +171,12 @@ def capture_all(
         other = mode_name(not owner.training)
         with _other_mode(owner):
             try:
-                program = capture(request, owner)
+                name = other if request.name == "forward" else f"{request.name}.{other}"
+                chosen[other] = add(name, request)
             except Exception as error:  # noqa: BLE001 (kept: the loaded model gives the reason)
                 refused[other] = str(error).strip().partition("\n")[0] or type(error).__name__
-            else:
-                name = other if request.name == "forward" else f"{request.name}.{other}"
-                chosen[other] = made.add(name, *program)
         made.methods[request.name] = Method(chosen, refused, request.signature)
-    return made
+    return made, is_settled
 
 
 def _names(owner: torch.nn.Module) -> Iterator[str]:
@@ -157,25 +198,23 @@ def _other_mode(owner: torch.nn.Module) -> Iterator[None]:
             module.training = training
 
 
-def _captured(
-    request: Request, owner: torch.nn.Module | None, *, refuse_host_calls: bool
-) -> tuple[Program, dict[str, torch.Tensor]]:
-    function = request.static.dygraph_function
+def _traced(request: Request, owner: torch.nn.Module | None, state: ModelState) -> CaptureResult:
     with torch.set_grad_enabled(True):
-        captured = trace(
-            function, request.args, request.kwargs, name=request.static.__name__, owner=owner
-        )
-    _drop_host_calls(captured, refuse=refuse_host_calls)
-    program = _without_effects(captured, owner, function)
+        return trace(
+            request.static.dygraph_function, request.args, request.kwargs,
+            name=request.static.__name__, owner=owner, saved=tuple(state.slots.values()),
+        )  # fmt: skip
+
+
+def _program(request: Request, captured: CaptureResult, owner: torch.nn.Module | None) -> Program:
+    program = _without_effects(captured, owner)
     if request.output_spec is not None:
         program = select_outputs(program, request.output_spec)
-    return optimize(program), captured.tensors
+    return optimize(without_unused(program))
 
 
-def _without_effects(
-    captured: CaptureResult, owner: torch.nn.Module | None, function: Any
-) -> Program:
-    """The program alone: what it does to buffers is written into it, other effects are refused."""
+def _without_effects(captured: CaptureResult, owner: torch.nn.Module | None) -> Program:
+    """The program alone: what it does to buffers of one form is written into it."""
     program = captured.program
     if captured.hooked:
         hooked = next(iter(captured.hooked.values()))
@@ -184,9 +223,9 @@ def _without_effects(
             fix="remove them before saving",
         )
     writes = [
-        (_stored(program, name, effect).value, position, effect.place)
+        (stored.value, position, effect.place)
         for effect in captured.effects
-        for name, position in _buffer_writes(effect, owner, function)
+        for stored, position in _buffer_writes(captured, effect, owner)
     ]
     count = 1 + max(positions_in(program.output_structure), default=-1)
     body = program.body
@@ -196,9 +235,8 @@ def _without_effects(
     body.outputs = tuple(map(own, body.outputs))
     for buffer, position, place in writes:
         args = (buffer, body.outputs[position])
-        _check_form(program, *args, place)
         body.ops.append(Op("aten::copy_", args, {}, (), place=place))
-    body.outputs = body.outputs[:count]
+    body.outputs = (*body.outputs[:count], *program.state_outputs)
     return program
 
 
@@ -224,19 +262,6 @@ def _named(call: HostCall) -> str:
     return call.name if call.place is None else f"{call.name} at {call.place.short}"
 
 
-def _check_form(program: Program, buffer: Value, new: Arg, place: Location | None) -> None:
-    """A file holds a buffer of one dtype and one size: nothing else can be written into it."""
-    now = new.type if isinstance(new, Value) else None
-    if now == buffer.type:
-        return
-    name = next(stored.name for stored in program.stored if stored.value is buffer)
-    raise CaptureError(
-        f"the buffer `{name}` is {buffer.type}, and is given {now or 'what is no tensor'}, which "
-        "a saved model cannot keep in it",
-        at=place, fix="keep its dtype and size, or take the state as an argument and return it",
-    )  # fmt: skip
-
-
 def _own_copies(program: Program, buffers: Sequence[Value]) -> Callable[[Arg], Arg]:
     """A function: an output as it is before the buffers are written; a copy where they share."""
     aliases, body = Aliases(program), program.body
@@ -254,38 +279,26 @@ def _own_copies(program: Program, buffers: Sequence[Value]) -> Callable[[Arg], A
 
 
 def _buffer_writes(
-    effect: Effect, owner: torch.nn.Module | None, function: Any
-) -> list[tuple[str, int]]:
+    captured: CaptureResult, effect: Effect, owner: torch.nn.Module | None
+) -> Iterator[tuple[StoredTensor, int]]:
+    """The buffers that an effect replaces by tensors of the same dtype and sizes."""
+    structure: Any = effect.state
     for prefix, module in owner.named_modules() if owner is not None else ():
-        if effect.target is tables(module).buffers and not effect.deleted:
-            structure: Any = effect.state
-            return [
-                (f"{prefix}.{name}" if prefix else name, item.position)
-                for name, item in zip(structure.keys, structure.items, strict=True)
-            ]
-    cell = find_cell(effect.target, function)
-    raise CaptureError(
-        f"a call changes {cell.words if cell else _target(effect)}, "
-        "which a saved model does not have",
-        at=cell.place if cell else effect.place,
-        fix="return the new value, or keep it in a registered buffer",
-    )
+        if effect.target is tables(module).buffers:
+            for key, item in zip(structure.keys, structure.items, strict=True):
+                name = f"{prefix}.{key}" if prefix else key
+                buffer = tables(module).buffers[key]
+                assert buffer is not None  # else it is state
+                yield _stored(captured, name, buffer), item.position
 
 
-def _target(effect: Effect) -> str:
-    if isinstance(effect.target, Argument):
-        return "a list or dict that it is given"
-    keys = getattr(effect.state, "keys", ())
-    owner = type(effect.target).__name__
-    return f"`{keys[0]}` of a {owner}" if keys else f"a {owner}"
-
-
-def _stored(program: Program, name: str, effect: Effect) -> StoredTensor:
+def _stored(captured: CaptureResult, name: str, buffer: torch.Tensor) -> StoredTensor:
+    """The buffer as the program knows it; one that it never reads is added."""
+    program = captured.program
     for stored in program.stored:
         if stored.name == name:
             return stored
-    raise CaptureError(
-        f"the buffer `{name}` is written but never read",
-        at=effect.place,
-        fix="write it in place: `self.buffer.copy_(...)`",
-    )
+    new = StoredTensor(Value(f"buffer.{name}", type_of(buffer)), name, "buffer")
+    program.stored = (*program.stored, new)
+    captured.tensors[name] = buffer
+    return new

@@ -49,6 +49,12 @@ def plan_onnx(
     models, chosen, depths = {}, {}, {}
     for name, method in methods.items():
         program = programs[program_name(method, training=training)]
+        if program.state:
+            raise ExportError(
+                f"`{name}` keeps `{program.state[0].name}` from one call to the next, which an "
+                "ONNX model cannot",
+                fix="take the state as an argument, and return it",
+            )
         inlined = inline(program)
         functional = functionalize(inlined.program)
         simple = functionalize(decompose(functional.program, has_lowering)).program

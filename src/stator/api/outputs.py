@@ -28,7 +28,8 @@ def select_outputs(program: Program, output_spec: Iterable[Any]) -> Program:
     kept = sorted(set(positions_in(structure)))
     made, body = copy.copy(program), copy.copy(program.body)
     made.output_structure = renumbered(structure, kept)
-    body.outputs = tuple(body.outputs[position] for position in kept)
+    chosen = (body.outputs[position] for position in kept)
+    body.outputs = (*chosen, *program.state_outputs)
     made.body = body
     return made
 

@@ -121,6 +121,8 @@ def write_capture(
 ) -> None:
     """Write what was captured, with the tensors of `owner` as they are now."""
     tensors = _tensors(owner, capture.tensors)
+    for name in capture.states:
+        tensors.pop(name, None)  # a buffer that is state
     transient = [] if owner is None else [n for n in tensors if not _is_persistent(owner, n)]
     write_model(
         path,
@@ -130,6 +132,7 @@ def write_capture(
         training=owner.training if owner is not None else False,
         methods=capture.methods,
         properties=properties,
+        states=capture.states,
     )
 
 
@@ -176,6 +179,7 @@ def _save_again(
         training=layer.training,
         methods=layer._stator_methods,
         properties=layer._stator_properties | properties,
+        states=layer._stator_state.as_saved(),
     )
 
 

@@ -9,20 +9,21 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import torch
 
 from stator.api.concrete import observed_run, stoppable
 from stator.api.loaded_calls import Call, arrange_call
+from stator.api.loaded_state import LoadedState, refuse_shared_inputs
 from stator.api.moving import moved
 from stator.api.result_text import result_text
 from stator.debug.stepping.targets import Watcher
 from stator.errors import SpecMismatch
 from stator.execute.arguments import flatten_inputs
-from stator.execute.backend import Executable, RunOptions, values_of
+from stator.execute.backend import Executable, Outcome, RaisedError, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Observer
 from stator.execute.selection import prepare
@@ -32,6 +33,7 @@ from stator.export.saved_model import SavedModel
 from stator.export.tensor_table import Entry
 from stator.frames import user_facing
 from stator.notebook import preformatted, unfolding
+from stator.optimize.alias import Aliases
 from stator.program.program import Program
 from stator.program.types import TensorType
 from stator.torch_private.modules import tables
@@ -59,7 +61,9 @@ class TranslatedLayer(torch.nn.Module):
     """What `stator.load` gives: call it, train it, move it, save it again.
 
     `program(method="forward")` is the program that a method runs in the mode the module is in,
-    `properties` what was saved with the model; every saved method can be called by its name.
+    `properties` what was saved with the model; every saved method can be called by its name. What
+    calls of the original kept in attributes of its modules, the loaded model keeps, too:
+    `reset_state()` makes it what it was when the model was saved.
     """
 
     _stator_methods: Mapping[str, Method]
@@ -69,6 +73,8 @@ class TranslatedLayer(torch.nn.Module):
     _stator_slots: dict[str, tuple[TensorSlot, ...]]
     _stator_runners: dict[tuple[str, str], Executable]
     _stator_backend: str | None
+    _stator_state: LoadedState
+    _stator_writers: dict[str, bool]  # by program: does it write to its inputs in place?
     _stator_watcher: Watcher | None = None  # who steps through its programs
 
     forward = ForwardMethod()
@@ -86,9 +92,11 @@ class TranslatedLayer(torch.nn.Module):
             )
         }
         self._stator_runners = {}
+        self._stator_state, self._stator_writers = LoadedState(saved.states), {}
         made: dict[int, torch.Tensor] = {}
         for name, tensor in saved.tensors.items():
-            _register(self, name, tensor, saved.entries[name], made)
+            if saved.entries[name].kind != "state":
+                _register(self, name, tensor, saved.entries[name], made)
         self._stator_slots = {
             name: _slots(self, program) for name, program in saved.programs.items()
         }
@@ -108,6 +116,11 @@ class TranslatedLayer(torch.nn.Module):
                 return functools.partial(program_of, self)
             if name == "properties":
                 return self._stator_properties
+            if name == "reset_state":
+                return self._stator_state.reset
+            state = vars(self).get("_stator_state")
+            if state is not None and name in state.states:
+                return state.value(name)
             if name in vars(self).get("_stator_methods", ()):
                 return LoadedMethod(self, name)
             if name == "__signature__":  # of a call of the module itself
@@ -122,11 +135,36 @@ class TranslatedLayer(torch.nn.Module):
         return preformatted(repr(self)) + "".join(programs)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), "program", "properties", *self._stator_methods]
+        own = ("program", "properties", "reset_state")
+        return [*super().__dir__(), *own, *self._stator_methods]
 
     def __getstate__(self) -> dict[str, Any]:
         """Runners hold functions, which cannot be pickled: they are made again when needed."""
         return {**vars(self), "_stator_runners": {}}
+
+    def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
+        """What moves parameters and buffers moves the state."""
+        self._stator_state.apply(fn)
+        return super()._apply(fn, recurse)
+
+    def _save_to_state_dict(
+        self, destination: dict[str, Any], prefix: str, keep_vars: bool
+    ) -> None:
+        super()._save_to_state_dict(destination, prefix, keep_vars)
+        for name, tensor in self._stator_state.tensors():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+
+    def _load_from_state_dict(
+        self, state_dict: dict[str, Any], prefix: str, *rest: Any, **more: Any
+    ) -> None:
+        """State is taken out first: the children know nothing of it. It may be missing."""
+        own = [key for key in state_dict if key.startswith(prefix)]
+        names = self._stator_state.names_in([key.removeprefix(prefix) for key in own])
+        given = {name: state_dict.pop(prefix + name) for name in names}
+        copies = {name: tensor.detach().clone() for name, tensor in given.items()}
+        _, _, _, _, messages = rest  # local metadata, strict, missing, unexpected, messages
+        messages.extend(self._stator_state.take(copies))
+        super()._load_from_state_dict(state_dict, prefix, *rest, **more)
 
 
 class LoadedMethod:
@@ -153,8 +191,8 @@ class LoadedMethod:
 def describe_method(layer: TranslatedLayer, name: str) -> str:
     """`forward(feats: f32[s0, 4]) -> (f32[s0, 4], int)`."""
     program = program_of(layer, name)
-    inputs = ", ".join(f"{value.name}: {value.type}" for value in program.inputs)
-    return f"{name}({inputs}) -> {result_text(program.output_structure, program.body.outputs)}"
+    inputs = ", ".join(f"{value.name}: {value.type}" for value in program.call_inputs)
+    return f"{name}({inputs}) -> {result_text(program.output_structure, program.call_outputs)}"
 
 
 def _is_there(layer: TranslatedLayer, method: str) -> bool:
@@ -177,15 +215,41 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
         call = arrange_call(signature, program.input_structure, method, call)
     leaves = flatten_inputs(
         program.input_structure, *call,
-        types=[value.type for value in program.inputs],
-        facts=[program.input_facts.get(value) for value in program.inputs],
+        types=[value.type for value in program.call_inputs],
+        facts=[program.input_facts.get(value) for value in program.call_inputs],
         names=_positional_names(signature),
     )  # fmt: skip
     stored = {slot.name: _tensor(layer, slot) for slot in layer._stator_slots[name]}
     run = _runner(layer, name, _device(layer, name, stored, leaves)).bind(stored)
     if layer._stator_watcher is not None:
         run = stoppable(run)
-    return unflatten(program.output_structure, values_of(run(leaves)))
+    if not program.state:
+        return unflatten(program.output_structure, values_of(run(leaves)))
+    state = layer._stator_state.before(program)
+    if _writes_inputs(layer, name):
+        refuse_shared_inputs(program, leaves, state)
+    outputs = values_of(_keep_state(layer, program, run((*leaves, *state))))
+    return unflatten(program.output_structure, outputs)
+
+
+def _keep_state(layer: TranslatedLayer, program: Program, outcome: Outcome) -> Outcome:
+    """What a run has left of the state is kept; where it raised, what it was by then."""
+    if isinstance(outcome, RaisedError):
+        if outcome.effects is not None:
+            layer._stator_state.after(program, outcome.effects.values)
+        return outcome
+    count = len(program.call_outputs)
+    layer._stator_state.after(program, outcome[count:])
+    return outcome[:count]
+
+
+def _writes_inputs(layer: TranslatedLayer, name: str) -> bool:
+    """Does the program write to an argument, or to the state, in place?"""
+    if name not in layer._stator_writers:
+        program = layer._stator_programs[name]
+        aliases = Aliases(program)
+        layer._stator_writers[name] = any(map(aliases.is_written, program.inputs))
+    return layer._stator_writers[name]
 
 
 def _positional_names(signature: inspect.Signature | None) -> list[str]:
@@ -242,7 +306,7 @@ def _device(
     if slots:
         pairs = [(slot.device, stored[slot.name].device, slot.name) for slot in slots]
     else:
-        inputs = layer._stator_programs[name].inputs
+        inputs = layer._stator_programs[name].call_inputs
         pairs = [
             (torch.device(value.type.device), leaf.device, value.name)
             for value, leaf in zip(inputs, leaves, strict=True)

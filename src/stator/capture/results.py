@@ -196,6 +196,10 @@ class Results:
             )
         return self._kind_structure(columns.item, positions)
 
+    def structure_of_kind(self, kind: Kind, leaves: Iterator[shape.Leaf]) -> Structure:
+        """The structure of any value of `kind`, whose leaves are these."""
+        return self._kind_structure(kind, leaves)
+
     def _kind_structure(self, kind: Kind, leaves: Iterator[shape.Leaf]) -> Structure:
         """The structure of any value of `kind`, whose leaves are at these positions."""
         if isinstance(kind, Exact):

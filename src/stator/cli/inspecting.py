@@ -69,11 +69,12 @@ def _program_data(program: Program) -> dict[str, Any]:
     ops = collections.Counter(op.name for block in blocks for op in ops_in(block))
     ordered = sorted(ops.items(), key=lambda item: (-item[1], item[0]))
     return {
-        "inputs": [{"name": value.name, "type": str(value.type)} for value in program.inputs],
+        "inputs": [{"name": value.name, "type": str(value.type)} for value in program.call_inputs],
         "outputs": output_text(program),
         "ops": sum(ops.values()),
         "ops_by_count": dict(ordered),
         "functions": list(program.functions),
+        **({"state": [use.name for use in program.state]} if program.state else {}),
     }
 
 

@@ -99,7 +99,7 @@ def _leaves(program: Program, given: Sequence[CommandInput]) -> list[Any]:
     """The value of each input of the program, by its name or in order."""
     named = {one.name: one.value for one in given if one.name is not None}
     unnamed = [one.value for one in given if one.name is None]
-    names = [value.name for value in program.inputs]
+    names = [value.name for value in program.call_inputs]
     for name in named:
         if name not in names:
             raise CommandFailure(f"--input: the program has no input `{name}`",
@@ -108,13 +108,13 @@ def _leaves(program: Program, given: Sequence[CommandInput]) -> list[Any]:
     rest = [name for name in names if name not in named]
     if len(unnamed) > len(rest):
         raise CommandFailure(f"--input: {len(given)} inputs for a program that takes {len(names)}",
-                      fix=f"give {_wanted(program.inputs)}")  # fmt: skip
+                      fix=f"give {_wanted(program.call_inputs)}")  # fmt: skip
     named |= dict(zip(rest, unnamed, strict=False))
-    for value in program.inputs:
+    for value in program.call_inputs:
         if value.name not in named:
             raise CommandFailure(f"--input: there is none for `{value.name}`",
-                          fix=f"give {_wanted(program.inputs)}")  # fmt: skip
-    return [_fitting(named[value.name], value) for value in program.inputs]
+                          fix=f"give {_wanted(program.call_inputs)}")  # fmt: skip
+    return [_fitting(named[value.name], value) for value in program.call_inputs]
 
 
 def _wanted(inputs: Sequence[Value]) -> str:

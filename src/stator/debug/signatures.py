@@ -20,14 +20,14 @@ from stator.program.structure import (
 
 def output_text(program: Program) -> str:
     """What a call gives."""
-    outputs = program.body.outputs
+    outputs = program.call_outputs
     types = [str(one.type) if isinstance(one, Value) else repr(one) for one in outputs]
     return structure_text(program.output_structure, types)
 
 
 def input_text(program: Program) -> str:
     """What a call takes: its positional arguments, then those by name."""
-    types = [str(value.type) for value in program.inputs]
+    types = [str(value.type) for value in program.call_inputs]
     return structure_text(program.input_structure, types)
 
 

@@ -29,7 +29,7 @@ from stator.errors import DemandViolated
 from stator.execute.observing import Observer
 from stator.location import Location
 from stator.program.ir import ops_in
-from stator.program.opset.queries import kind_of
+from stator.program.opset.queries import NOTES, kind_of
 from stator.program.program import Program
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -46,7 +46,7 @@ class Capability(enum.Enum):
 
 
 class EffectsDone(NamedTuple):
-    """The last `host::note` that a run passed: its number, and the values that it names."""
+    """The last note that a run passed: its number, and the values that it names."""
 
     number: int
     values: Sequence[object]
@@ -170,17 +170,15 @@ class Backend(Protocol):
         """`program`, ready to be bound and run; it must not be changed afterwards."""
 
 
-NOTE_OP = "host::note"
-
-
 def needs_of(program: Program, options: RunOptions) -> frozenset[Capability]:
     """What a backend must be capable of to run `program` like this."""
     blocks = (program.body, *program.functions.values())
-    host = {op.name for block in blocks for op in ops_in(block) if kind_of(op) == "host"}
+    ops = [op for block in blocks for op in ops_in(block)]
+    host = {op.name for op in ops if kind_of(op) == "host"}
     needs = {
         Capability.OBSERVERS: options.observer is not None,
-        Capability.HOST_CALLBACKS: bool(host - {NOTE_OP}),
-        Capability.PENDING_EFFECTS: NOTE_OP in host,
+        Capability.HOST_CALLBACKS: not host <= {*NOTES},
+        Capability.PENDING_EFFECTS: any(op.name in NOTES for op in ops),
         Capability.GRADIENTS: options.gradients,
         Capability.KEPT_VALUES: not options.release,
     }

@@ -263,9 +263,9 @@ def run_host(step: Step, frame: Activation) -> Sequence[Any]:
 
 def run_note(step: Step, frame: Activation) -> Sequence[Any]:
     """What Python objects are to hold, should the run raise from here on."""
-    ((_, number),) = step.attributes
+    number = next((read(frame.values) for _, read in step.attributes), 0)
     values = [read(frame.values) for read in step.args]
-    frame.run.effects = EffectsDone(number(frame.values), values)
+    frame.run.effects = EffectsDone(number, values)
     return ()
 
 
@@ -390,6 +390,7 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
         "host::hook_inputs": run_host,
         "host::hook_outputs": run_host,
         "host::note": run_note,
+        "stator::note": run_note,
     }
 )
 FUNCTIONS = MappingProxyType(

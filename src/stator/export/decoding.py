@@ -28,7 +28,7 @@ from stator.export.op_calls import check_operands, known_op
 from stator.export.size_text import parse_size
 from stator.location import Location
 from stator.program import structure as shape
-from stator.program.ir import Arg, Block, InputFacts, Literal, Op, StoredTensor, Value
+from stator.program.ir import Arg, Block, InputFacts, Literal, Op, StateUse, StoredTensor, Value
 from stator.program.program import Program
 from stator.program.registry import constant_of
 from stator.program.sizes import OPS, AnySize, Dim, SizeArg, SizeExpr, SizeOp, Symbol
@@ -88,7 +88,11 @@ class ProgramReader:
             for key in ("input_structure", "output_structure")
         )
         name = field(data, "name", str, at)
-        return Program(name, inputs, stored, body, before, after, functions, facts)
+        uses = tuple(
+            _state_use(item, f"{at}.state[{index}]")
+            for index, item in enumerate(optional(data, "state", list, at))
+        )
+        return Program(name, inputs, stored, body, before, after, functions, facts, uses)
 
     def definitions(self, items: list[Json], at: str) -> tuple[Value, ...]:
         """New values, each with a name of its own."""
@@ -184,6 +188,10 @@ class ProgramReader:
                 if 0 <= index < len(self.files):
                     return Location(self.files[index], line, column, function)
         raise Damage(at, "must be [file, line, column, function]")
+
+
+def _state_use(data: Json, at: str) -> StateUse:
+    return StateUse(field(data, "name", str, at), field(data, "count", int, at))
 
 
 def decode_facts(data: Json, at: str) -> InputFacts:

@@ -66,6 +66,7 @@ def encode_program(program: Program, *, whole_paths: bool = False) -> Json:
     """`program` as JSON data; FormatError names what the format cannot hold."""
     files = PlaceNames(whole_paths=whole_paths)
     functions = {name: encode_block(block, files) for name, block in program.functions.items()}
+    uses = [{"name": use.name, "count": use.count} for use in program.state]
     return {
         "name": program.name,
         "inputs": [encode_input(value, program) for value in program.inputs],
@@ -75,6 +76,7 @@ def encode_program(program: Program, *, whole_paths: bool = False) -> Json:
         "input_structure": encode_structure(program.input_structure),
         "output_structure": encode_structure(program.output_structure),
         "files": list(files.names),
+        **({"state": uses} if uses else {}),
     }
 
 

@@ -19,9 +19,17 @@ from stator.program.program import Program
 from stator.program.registry import resolve, schema_of
 from stator.torch_private import ops
 
-STATOR_OP_SET = 1  # rises when an op of Stator is added, or changes its meaning
+STATOR_OP_SET = 2  # rises when an op of Stator is added, or changes its meaning
+SECOND_OP_SET = frozenset({"stator::note"})  # what version 2 has added
 SCHEMA = re.compile(r"[\w:.]+\([^()]*(\([^()]*\)[^()]*)*\) -> [^\n]*")  # brackets two deep
 SCHEMA_LIMIT = 4000  # characters
+
+
+def op_set_of(programs: Mapping[str, Program]) -> int:
+    """The first version of Stator's own ops that has all those of `programs`."""
+    blocks = [b for p in programs.values() for b in (p.body, *p.functions.values())]
+    added = {op.name for block in blocks for op in ops_in(block)} & SECOND_OP_SET
+    return STATOR_OP_SET if added else 1
 
 
 def encode_ops(programs: Mapping[str, Program]) -> Json:

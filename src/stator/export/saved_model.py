@@ -41,7 +41,8 @@ from stator.export.methods import (
     methods_of,
     mode_name,
 )
-from stator.export.op_table import STATOR_OP_SET, check_ops, encode_ops
+from stator.export.op_table import STATOR_OP_SET, check_ops, encode_ops, op_set_of
+from stator.export.states import SavedState, decode_states, encode_states, state_tensors
 from stator.export.tensor_file import keys_of, map_tensors, write_tensors
 from stator.export.tensor_table import (
     Entry,
@@ -54,7 +55,8 @@ from stator.export.tensor_table import (
 from stator.program.program import Program
 from stator.program.verifier import verify
 
-VERSION = 3
+VERSION = 4
+STATELESS_VERSION = 3  # a model without state is written so that earlier readers read it
 HEAD = re.compile(rb'\{"format":"stator","version":(\d{1,9}),"digest":"([0-9a-f]{64})",')
 TEXT_LIMIT = 2**28  # bytes; room for a million ops
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -72,6 +74,7 @@ class SavedModel:
     producer: Mapping[str, object]  # the versions of `stator` and `torch` that wrote it
     methods: Mapping[str, Method]
     properties: Mapping[str, object]
+    states: Mapping[str, SavedState]
 
     def program_of(self, method: str = "forward", *, training: bool = False) -> Program | None:
         """The program that a method runs in a mode; None if there is none."""
@@ -91,18 +94,24 @@ def write_model(
     metadata: Mapping[str, object] = NOTHING,
     methods: Mapping[str, Method] | None = None,
     properties: Mapping[str, object] = NOTHING,
+    states: Mapping[str, SavedState] = NOTHING,
 ) -> None:
     """Writes `path`.stator and `path`.safetensors: both are replaced, or neither.
 
     `requires_grad` defaults to that of each tensor; `transient` names what no state_dict holds;
     without `methods` every program is a method, the same in both modes.
     """
+    held = state_tensors(states)
+    if taken := sorted(held.keys() & tensors.keys()):
+        raise FormatError(f"a tensor of the model has the name {taken[0]!r}, which its state needs",
+                          fix="give it another name")  # fmt: skip
+    tensors = {**tensors, **held}
     paths, keys = Paths.of(path), keys_of(tensors)
-    entries = entries_of(programs, tensors, requires_grad, transient)
+    entries = entries_of(programs, tensors, requires_grad, transient, held)
     versions = {"stator": _stator_version(), "torch": torch.__version__.partition("+")[0]}
     rest = {
         "producer": versions,
-        "op_sets": {"aten": versions["torch"], "stator": STATOR_OP_SET},
+        "op_sets": {"aten": versions["torch"], "stator": op_set_of(programs)},
         "ops": encode_ops(programs),
         "training": training,
         "properties": encode_plain(dict(properties)),
@@ -110,6 +119,7 @@ def write_model(
         "methods": encode_methods(methods_of(programs) if methods is None else methods),
         "tensors": encode_table(entries, tensors, keys),
         "programs": {name: encode_program(programs[name]) for name in sorted(programs)},
+        **({"states": encode_states(states)} if states else {}),
     }
     paths.text.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -140,7 +150,8 @@ def _text(rest: Mapping[str, Json], weights: int) -> bytes:
             fix="save fewer methods in one model, or loop where the same code is repeated",
         )
     digest = hashlib.sha256(text).hexdigest()
-    return f'{{"format":"stator","version":{VERSION},"digest":"{digest}",'.encode() + text
+    version = VERSION if "states" in rest else STATELESS_VERSION
+    return f'{{"format":"stator","version":{version},"digest":"{digest}",'.encode() + text
 
 
 def _weights_in_use(paths: Paths) -> Digests | None:
@@ -232,6 +243,7 @@ def _decode(
     weights = _read_weights(paths, files, digests if verify_weights else digests.only_size())
     tensors = decode_tensors(table, weights)
     check_stored(programs, tensors)
+    states = decode_states(data.get("states", {}) if version > 3 else {}, programs, tensors)
     return SavedModel(
         MappingProxyType(programs),
         MappingProxyType(tensors),
@@ -241,13 +253,14 @@ def _decode(
         MappingProxyType(field(data, "producer", dict, at)),
         MappingProxyType(methods),
         MappingProxyType(_decode_plain(data, "properties") if version > 1 else {}),
+        MappingProxyType(states),
     )
 
 
 def _check_names(entries: Mapping[str, Entry]) -> None:
     """No module can hold a tensor, or a child, under the name of its mode."""
     for name, entry in entries.items():
-        if entry.kind != "constant" and "training" in name.split("."):
+        if entry.kind in ("parameter", "buffer") and "training" in name.split("."):
             raise Damage(f"tensors.{name}", "has a name that no module can give")
 
 

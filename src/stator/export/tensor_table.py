@@ -16,7 +16,8 @@ from stator.export.tensor_file import restored
 from stator.program.program import Program
 from stator.program.types import TensorType
 
-TensorKind = Literal["parameter", "buffer", "constant"]
+KINDS = ("parameter", "buffer", "constant", "state")
+TensorKind = Literal["parameter", "buffer", "constant", "state"]
 
 
 @dataclass(frozen=True)
@@ -33,19 +34,21 @@ def entries_of(
     tensors: Mapping[str, torch.Tensor],
     requires_grad: Mapping[str, bool],
     transient: Collection[str],
+    state: Collection[str] = (),
 ) -> dict[str, Entry]:
     """An entry for each tensor; its kind is that of the programs, if one of them uses it."""
-    used = {stored.name: stored.kind for program in programs.values() for stored in program.stored}
-    for name, kind in used.items():
+    used: dict[str, TensorKind] = {
+        stored.name: stored.kind for program in programs.values() for stored in program.stored
+    }
+    for name, found in used.items():
         if name not in tensors:
-            raise FormatError(f"the program needs the {kind} `{name}`, and no tensor was given",
+            raise FormatError(f"the program needs the {found} `{name}`, and no tensor was given",
                               fix="pass every tensor that the program stores")  # fmt: skip
     entries = {}
     for name, tensor in tensors.items():
-        kind = used.get(name) or (
-            "parameter" if isinstance(tensor, torch.nn.Parameter) else "buffer"
-        )
-        persistent = kind != "constant" and name not in transient
+        own: TensorKind = "parameter" if isinstance(tensor, torch.nn.Parameter) else "buffer"
+        kind = "state" if name in state else used.get(name, own)
+        persistent = kind not in ("constant", "state") and name not in transient
         entries[name] = Entry(kind, requires_grad.get(name, tensor.requires_grad), persistent)
     return entries
 
@@ -74,7 +77,7 @@ def dtype_name(tensor: torch.Tensor) -> str:
 
 def decode_entry(data: Json, at: str) -> Entry:
     """What the table says of one tensor."""
-    kind = one_of(field(data, "kind", str, at), ("parameter", "buffer", "constant"), f"{at}.kind")
+    kind = one_of(field(data, "kind", str, at), KINDS, f"{at}.kind")
     flags = (field(data, name, bool, at) for name in ("requires_grad", "persistent"))
     return Entry(kind, *flags)  # type: ignore[arg-type] # checked
 

@@ -69,6 +69,14 @@ class StoredTensor:
 
 
 @dataclass(frozen=True, slots=True)
+class StateUse:
+    """A state of the model that a program reads and writes, and how many values it consists of."""
+
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
 class InputFacts:
     """What a capture assumed of a tensor that a call gives, beyond its type.
 

@@ -5,28 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from stator.program.ir import Arg, Block, InputFacts, Literal, Op, StoredTensor, Value
+from stator.program.ir import Arg, Block, InputFacts, Literal, Op, StateUse, StoredTensor, Value
 
 
 class Printable(Protocol):
     """What of a program is printed: `Program` prints itself with this module."""
 
     name: str
-    inputs: tuple[Value, ...]
     stored: tuple[StoredTensor, ...]
     body: Block
     functions: dict[str, Block]
     input_facts: dict[Value, InputFacts]
+    state: tuple[StateUse, ...]
+
+    @property
+    def call_inputs(self) -> tuple[Value, ...]:
+        """The inputs that a call gives."""
+
+    @property
+    def state_inputs(self) -> tuple[Value, ...]:
+        """What the state is before a run."""
+
+    @property
+    def call_outputs(self) -> tuple[Arg, ...]:
+        """What a call gives."""
+
+    @property
+    def state_outputs(self) -> tuple[Arg, ...]:
+        """What the state is after a run."""
 
 
 def print_program(program: Printable, *, places: bool = True) -> str:
     """The text form of `program`; with `places`, each op ends with its line in the user's file."""
-    inputs = ", ".join(_input(value, program) for value in program.inputs)
-    lines = [f"program {program.name}({inputs}) {{"]
+    inputs = ", ".join(_input(value, program) for value in program.call_inputs)
+    state = f"; state {_typed(program.state_inputs)}" if program.state else ""
+    lines = [f"program {program.name}({inputs}{state}) {{"]
     for stored in program.stored:
         lines.append(f'  %{stored.value.name}: {stored.value.type} = {stored.kind} "{stored.name}"')
     lines += _block_lines(program.body, 1, places)
-    lines += [("  return " + _arguments(program.body.outputs)).rstrip(), "}"]
+    left = f"; state {_arguments(program.state_outputs)}" if program.state else ""
+    lines += [("  return " + _arguments(program.call_outputs)).rstrip() + left, "}"]
     for name, function in program.functions.items():
         lines.append(f"function {name}({_typed(function.inputs)}) {{")
         lines += _block_lines(function, 1, places)

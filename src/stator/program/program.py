@@ -5,14 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from stator.notebook import preformatted
-from stator.program.ir import Block, InputFacts, StoredTensor, Value
+from stator.program.ir import Arg, Block, InputFacts, StateUse, StoredTensor, Value
 from stator.program.printer import print_program
 from stator.program.structure import Structure
 
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """A function of tensors and numbers; `inputs` are a call's leaves, in order."""
+    """A function of tensors and numbers; `inputs` are a call's leaves, in order.
+
+    A program of a model that keeps state has more: the last inputs are what the state of `state`
+    is before a run, the last outputs what it is after it.
+    """
 
     name: str
     inputs: tuple[Value, ...]
@@ -22,6 +26,32 @@ class Program:
     output_structure: Structure  # its leaves are positions in `body.outputs`
     functions: dict[str, Block] = field(default_factory=dict)
     input_facts: dict[Value, InputFacts] = field(default_factory=dict)  # of some of `inputs`
+    state: tuple[StateUse, ...] = ()
+
+    @property
+    def state_count(self) -> int:
+        """How many of the last inputs, and of the last outputs, are state."""
+        return sum(use.count for use in self.state)
+
+    @property
+    def call_inputs(self) -> tuple[Value, ...]:
+        """The inputs that a call gives."""
+        return self.inputs[: len(self.inputs) - self.state_count]
+
+    @property
+    def state_inputs(self) -> tuple[Value, ...]:
+        """What the state is before a run."""
+        return self.inputs[len(self.inputs) - self.state_count :]
+
+    @property
+    def call_outputs(self) -> tuple[Arg, ...]:
+        """What a call gives."""
+        return self.body.outputs[: len(self.body.outputs) - self.state_count]
+
+    @property
+    def state_outputs(self) -> tuple[Arg, ...]:
+        """What the state is after a run."""
+        return self.body.outputs[len(self.body.outputs) - self.state_count :]
 
     def __str__(self) -> str:
         return print_program(self)

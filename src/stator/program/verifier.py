@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any, NoReturn
 
 from stator.errors import ProgramError
-from stator.program.ir import Arg, Block, Op, Value, values_in
+from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
 from stator.program.opset.queries import kind_of, row_of
 from stator.program.opset.row import Kind, OpRow
 from stator.program.opset.signature import problem_with
@@ -21,7 +21,7 @@ from stator.program.program import Program
 from stator.program.structure import Structure, positions_in
 from stator.program.types import NumberType, TextType
 from stator.program.typing_rules import described, fits
-from stator.program.unions import op_faults
+from stator.program.unions import given_faults, list_faults, op_faults
 
 BOOL = NumberType("bool")
 
@@ -35,9 +35,30 @@ def verify(program: Program) -> Program:
     for name, function in program.functions.items():
         _check_block(function, set(visible), names, program, where=f"function {name}")
     _check_block(program.body, visible, names, program, where=f"program {program.name}")
-    _check_structure(program.input_structure, len(program.inputs), "input")
-    _check_structure(program.output_structure, len(program.body.outputs), "output")
+    _check_state(program)
+    _check_structure(program.input_structure, len(program.call_inputs), "input")
+    _check_structure(program.output_structure, len(program.call_outputs), "output")
     return program
+
+
+def _check_state(program: Program) -> None:
+    """What a run leaves of the state, at its end or where it raises, is what the next one takes."""
+    count = program.state_count
+    if any(use.count < 0 for use in program.state) or count > min(
+        len(program.inputs), len(program.body.outputs)
+    ):
+        _broken("the state has more values than the inputs or the outputs", None)
+    if len({use.name for use in program.state}) < len(program.state):
+        _broken("a state is there twice", None)
+    before = program.state_inputs
+    for fault in (*list_faults(before), *given_faults(before, program.state_outputs)):
+        _broken(fault, None)
+    for arg, value in zip(program.state_outputs, before, strict=True):
+        if not fits(arg, value.type):
+            _broken(f"the state %{value.name}: {value.type} becomes {described(arg)}", None)
+    blocks = (program.body, *program.functions.values())
+    for op in (op for block in blocks for op in ops_in(block) if op.name == "stator::note"):
+        _check_pairs(op, "the state is", op.args, before)
 
 
 def _define(values: tuple[Value, ...], visible: set[Value], names: set[str], op: Op | None) -> None:

@@ -28,7 +28,7 @@ from stator.frames import place_of
 from stator.library.calls_inside_torch import calls_inside_torch
 from stator.locks import ForkSafeLock
 from stator.logs import frames_are_shown
-from stator.program.ir import Block
+from stator.program.ir import Block, StateUse
 from stator.program.naming import renumber
 from stator.program.program import Program
 from stator.program.structure import ConstantValue, Structure
@@ -52,6 +52,7 @@ from stator.state.guards import Guards
 from stator.state.host_calls import HostCall
 from stator.state.live_state import AnySlot, install
 from stator.state.live_tensors import generalized
+from stator.state.saved_state import LeftState, SavedSlot, StateRecorder
 from stator.state.session import Session
 from stator.torch_private.dispatch import (
     enable_python_dispatcher,
@@ -87,6 +88,7 @@ class CaptureResult:
     host_calls: tuple[HostCall, ...] = ()  # by number
     containers: tuple[Argument, ...] = ()  # the lists and dicts that a call is given
     outside: Mapping[int, object] = field(default_factory=dict)  # those it knows otherwise, by id
+    left: LeftState | None = None  # what a program that is to be saved needs of the state
 
 
 @dataclass(frozen=True)
@@ -121,17 +123,20 @@ def attempt(
     name: str,
     owner: torch.nn.Module | None = None,
     live: tuple[AnySlot, ...] = (),
+    saved: tuple[SavedSlot, ...] = (),
     listening: Listening | None = None,
 ) -> CaptureResult | FailedCapture:
     """Capture `function(*args, **kwargs)`, whose tensors are given as `TensorSpec`s.
 
-    What the slots `live` hold become further inputs, after those of the arguments. User code
-    runs inside `listening(recorder)`, if that is given.
+    What the slots `live` hold become further inputs, after those of the arguments; so do the slots
+    `saved`, and what they hold in the end further outputs. User code runs inside
+    `listening(recorder)`, if that is given.
     """
     signals = DeferredSignals()
     with ONE_AT_A_TIME, signals, more_frames(), _isolated():
         context = contextvars.copy_context()  # changes to context variables stay in it
-        return context.run(_attempt, signals, function, args, kwargs, name, owner, live, listening)
+        given = (args, kwargs, name, owner, live, saved, listening)
+        return context.run(_attempt, signals, function, *given)
 
 
 def _attempt(
@@ -160,6 +165,7 @@ def _trace(
     name: str,
     owner: torch.nn.Module | None,
     live: tuple[AnySlot, ...],
+    saved: tuple[SavedSlot, ...],
     listening: Listening | None,
 ) -> CaptureResult:
     recorder = session.recorder
@@ -167,15 +173,13 @@ def _trace(
         name_tensors(session, owner)
     with recorder.quiet():
         inputs = InputReader(recorder).read(args, kwargs)
-        _install(session, live, inputs)
-    for obj in inputs.objects:
-        session.provenance.add_external(obj)
-    session.provenance.add_external(getattr(function, "__self__", None) or function)
-    if isinstance(function, types.MethodType):
-        session.reads.read_target(function)
+        state = _install(session, live, saved, inputs)
+    _add_given(session, function, inputs)
     written: tuple[AnySlot, ...] = ()
     given: tuple[tuple[Structure, Origin], ...] = ()
-    notes = session.effect_log = EffectRecorder(session, inputs, live)
+    read_again = (*live, *(place for slot in saved for place in slot.places))
+    notes = session.effect_log = EffectRecorder(session, inputs, read_again, saved=state)
+    left: LeftState | None = None
     recorder.listeners.append(notes)
     with _recording(session):
         try:
@@ -183,7 +187,8 @@ def _trace(
                 value = session.interpreter.call(function, *inputs.args, **inputs.kwargs)
             results = new_results(session)
             structure = results.structure_of(value)
-            effects = effects_of(session, inputs, results, live)
+            left = None if state is None else state.finish(results)
+            effects = effects_of(session, inputs, results, read_again)
             written = written_slots(session)
             given = given_back(session, inputs, results)
         except StatorError as error:
@@ -196,16 +201,18 @@ def _trace(
                 raise  # nothing of the program comes before it
             record_raise(recorder, error)
             results, structure = new_results(session), ConstantValue(None)
+            left = None if state is None else state.finish(results, raises=True)
             effects = ()
         except Diverged:
             results, structure = new_results(session), ConstantValue(None)
+            left = None if state is None else state.finish(results, raises=True)
             effects = ()
         finally:
             recorder.journal.undo()
-    recorder.scope.block.outputs = tuple(results.leaves)
+    recorder.scope.block.outputs = (*results.leaves, *(left.leaves if left is not None else ()))
     if not any(notes.effects):
         drop_notes(recorder.scope.block)
-    program = _program(session, name, inputs, structure)
+    program = _program(session, name, inputs, structure, _uses(saved, left))
     session.reads.read_tensors(recorder.stored_tensors)
     stored = tuple(recorder.stored_tensors.values())
     return CaptureResult(
@@ -214,14 +221,26 @@ def _trace(
         Guards(generalized(session.reads, session.replaced, stored)),
         tuple(session.decisions),
         recorder.errors, live, written, given, session.hooked_modules, tuple(notes.effects),
-        tuple(session.host_calls), *_given_and_known(session, inputs),
+        tuple(session.host_calls), *_given_and_known(session, inputs), left,
     )  # fmt: skip
 
 
-def _install(session: Session, live: tuple[AnySlot, ...], inputs: Inputs) -> None:
-    """Make what `live` holds inputs; if that fails, every place is as it was."""
+def _add_given(session: Session, function: object, inputs: Inputs) -> None:
+    """The function, and the objects that it is given, are external."""
+    for obj in inputs.objects:
+        session.provenance.add_external(obj)
+    session.provenance.add_external(getattr(function, "__self__", None) or function)
+    if isinstance(function, types.MethodType):
+        session.reads.read_target(function)
+
+
+def _install(
+    session: Session, live: tuple[AnySlot, ...], saved: tuple[SavedSlot, ...], inputs: Inputs
+) -> StateRecorder | None:
+    """Make what `live` and `saved` hold inputs; if that fails, every place is as it was."""
     try:
         install(session, live, inputs.values)
+        return StateRecorder(session, saved, inputs.values) if saved else None
     except BaseException:
         session.journal.undo()
         raise
@@ -324,12 +343,23 @@ def _first_line(error: Exception) -> str:
     return next((line for line in str(error).splitlines() if line.strip()), "")
 
 
-def _program(session: Session, name: str, inputs: Inputs, structure: Structure) -> Program:
+def _uses(saved: tuple[SavedSlot, ...], left: LeftState | None) -> tuple[StateUse, ...]:
+    counts = left.counts if left is not None else ()
+    return tuple(StateUse(slot.name, count) for slot, count in zip(saved, counts, strict=True))
+
+
+def _program(
+    session: Session,
+    name: str,
+    inputs: Inputs,
+    structure: Structure,
+    state: tuple[StateUse, ...],
+) -> Program:
     recorder = session.recorder
     body: Block = recorder.scope.block
     program = Program(
         name, tuple(inputs.values), tuple(recorder.stored), body, inputs.structure, structure,
-        recorder.functions, recorder.facts_of(inputs.values),
+        recorder.functions, recorder.facts_of(inputs.values), state,
     )  # fmt: skip
     names = {symbol.name: name for symbol, name in recorder.sizes.names.items()}
     return verify(renumber(program, names))

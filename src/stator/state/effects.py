@@ -24,6 +24,7 @@ from stator.program.structure import Choice, Mapping, Structure, positions_in
 from stator.state.live_lists import ListSlot
 from stator.state.live_state import AnySlot
 from stator.state.live_trees import HeldContainer
+from stator.state.saved_state import OWN_STATE, StateRecorder
 from stator.state.session import Session
 from stator.state.slots import Slot
 from stator.values.containers import in_order
@@ -67,6 +68,8 @@ def effects_of(
         if id(obj) in inputs.containers:
             target = Argument(inputs.containers[id(obj)][1])
         elif (finder := session.state_inputs.finder_of(obj)) is not None:
+            if finder is OWN_STATE:
+                continue
             target = finder
         elif session.is_local(obj):
             continue
@@ -92,7 +95,7 @@ def given_back(
     for obj, structure in results.containers.values():
         if id(obj) in inputs.containers:
             found.append((structure, Argument(inputs.containers[id(obj)][1])))
-        elif (finder := session.state_inputs.finder_of(obj)) is not None:
+        elif (finder := session.state_inputs.finder_of(obj)) not in (None, OWN_STATE):
             found.append((structure, finder))
     return tuple(found)
 
@@ -203,6 +206,7 @@ class EffectRecorder(Listener):
     effects: list[tuple[Effect, ...]] = field(default_factory=list)
     classes: dict[str, type] = field(default_factory=dict)
     kept: KeptEffects | None = None  # where the capture ends with the user's own error
+    saved: StateRecorder | None = None  # of a program that is to be saved
     _busy: bool = False
 
     def __post_init__(self) -> None:
@@ -217,7 +221,11 @@ class EffectRecorder(Listener):
         mark = recorder.mark()
         try:
             found, results = self.so_far()
-            if found or self.effects:  # no effects: the previous entry has to be replaced too
+            if self.saved is not None:
+                recorder.rewind(mark)
+                self.effects.append(found)  # to know what may be left changed
+                self.saved.note()
+            elif found or self.effects:  # no effects: the previous entry has to be replaced too
                 number: dict[str, Arg] = {"effects": len(self.effects)}
                 recorder.emit("host::note", tuple(results.leaves), attributes=number)
                 self.effects.append(found)

@@ -156,6 +156,12 @@ def load_inference_model(
     if recorded is None:
         raise FormatError(f"the model at {os.fspath(path)} has no method `forward`",
                           fix="save it with one, or use `stator.load`")  # fmt: skip
+    if recorded.state:
+        raise FormatError(
+            f"the model at {os.fspath(path)} keeps `{recorded.state[0].name}` from one call to the "
+            "next, which a program for an executor does not",
+            fix="use `stator.load`",
+        )
     tensors = {item.name: _live(item, saved) for item in recorded.stored}
     recorded, fetches = _with_values(recorded)
     private = frozenset(item.name for item in recorded.stored if item.kind == "constant")

@@ -11,6 +11,7 @@ from stator.program.registry import argument_names
 COMPUTES: frozenset[Kind] = frozenset({"number", "text", "list", "torch"})
 EFFECTS: frozenset[Kind] = frozenset({"raise", "check", "output", "mode"})
 STATOR_OPS = frozenset(STATOR_ROWS)
+NOTES = ("host::note", "stator::note")  # what there is to keep if a later op raises
 
 
 def row_of(name: str) -> OpRow:
@@ -67,7 +68,7 @@ def leaves_trace(op: Op) -> bool:
     It prints, writes, draws a random number, or calls Python.
     """
     row = row_of(op.name)
-    calls = row.kind in ("output", "gradient", "host") and op.name != "host::note"
+    calls = row.kind in ("output", "gradient", "host") and op.name not in NOTES
     return calls or row.mutates or row.random
 
 

@@ -18,7 +18,7 @@ Kind = Literal[
     "loop",
     "call",
     "try",
-    "keep",  # stores values for the handlers of a `try`
+    "keep",  # stores values for the handlers of a `try`, or for the time after an error
     "raise",
     "check",  # raises unless its first operand is true
     "output",

@@ -173,6 +173,8 @@ CONTROL_ROWS = (
              "a class", ("try", "handler...")),
     _control("keep", "keep", "(*values: any; number: int)",
              "what the handlers of the `try` of that number receive if a later op raises"),
+    _control("note", "keep", "(*state: any)",
+             "what the state of the model is if the program raises from here on"),
     _control("reraise", "raise", "()", "in a handler: raises again what it has caught",
              (), by_value, "may raise again"),
     _control("custom_gradient", "gradient", "(results: [tensor], inputs: [any]) -> *results: any",
