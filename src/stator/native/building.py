@@ -43,12 +43,16 @@ def sources() -> Path:
 
 
 def build(jobs: int = 2, *, strict: bool = False) -> Path:
-    """Compile what is not compiled yet, and give the folder; `strict`: warnings are errors."""
+    """Compile what is not compiled yet, and give the folder.
+
+    `strict`: warnings are errors. A folder that was built so stays so: another setting would
+    compile everything again, to the same objects.
+    """
     tools, folder = _tools(), build_folder()
     folder.mkdir(parents=True, exist_ok=True)
     _run([tools["cmake"], "-S", str(sources()), "-B", str(folder), "-G", "Ninja",
           f"-DCMAKE_MAKE_PROGRAM={tools['ninja']}", *_settings(),
-          f"-DSTATOR_WARNINGS_ARE_ERRORS={'ON' if strict else 'OFF'}"])  # fmt: skip
+          *(["-DSTATOR_WARNINGS_ARE_ERRORS=ON"] if strict else [])])  # fmt: skip
     _run([tools["ninja"], "-C", str(folder), "-j", str(jobs), "--quiet"])
     return folder
 
