@@ -11,6 +11,7 @@ import importlib
 import sys
 import tempfile
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,22 @@ def _spec(value: Any, dynamic: Any) -> Any:
     return value
 
 
+def saved_calls(cases: Sequence[Any], folder: Path) -> tuple[Batch, list[str]]:
+    """The calls of the programs that can be saved, and the names of the others."""
+    batch, refused = Batch(folder), []
+    for case in cases:
+        path = folder / case.name
+        dynamic = case.dynamic or (None,) * len(case.inputs[0])
+        spec = [_spec(value, dims) for value, dims in zip(case.inputs[0], dynamic, strict=True)]
+        try:
+            stator.save(case.make(), path, input_spec=spec)
+        except StatorError:
+            refused.append(case.name)
+            continue
+        batch.add(f"{case.group}/{case.name}", path, case.inputs)
+    return batch, refused
+
+
 def main() -> int:
     """Save, run, compare."""
     warnings.simplefilter("ignore")
@@ -41,23 +58,12 @@ def main() -> int:
     sys.dont_write_bytecode = True  # the folder may be read-only, and is not ours
     sys.path.insert(0, sys.argv[1])
     cases = importlib.import_module("corpuslib").load_cases(sys.argv[2:] or None)
-    refused = 0
     with tempfile.TemporaryDirectory() as scratch:
-        batch = Batch(Path(scratch))
-        for case in cases:
-            path = Path(scratch) / case.name
-            dynamic = case.dynamic or (None,) * len(case.inputs[0])
-            spec = [_spec(value, dims) for value, dims in zip(case.inputs[0], dynamic, strict=True)]
-            try:
-                stator.save(case.make(), path, input_spec=spec)
-            except StatorError:
-                refused += 1
-                continue
-            batch.add(f"{case.group}/{case.name}", path, case.inputs)
+        batch, refused = saved_calls(cases, Path(scratch))
         found = list(batch.differences())
-        for difference in found:
-            print(difference)
-        print(f"{len(batch.jobs)} calls, {len(found)} differ, {refused} of {len(cases)} not saved")
+    for difference in found:
+        print(difference)
+    print(f"{len(batch.jobs)} calls, {len(found)} differ, {len(refused)} of {len(cases)} not saved")
     return int(bool(found))
 
 
