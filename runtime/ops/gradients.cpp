@@ -143,13 +143,15 @@ void run_gradients(const Step& step, Frame& frame) {
 /// stator::hook(tensor) {backward}
 /// The gradient of the tensor goes through the block, which yields another one or nothing.
 void run_hook(const Step& step, Frame& frame) {
+  const at::Tensor& tensor = frame.read(step.args[0]).toTensor();
+  if (!tensor.requires_grad()) {  // in Python's words; torch has others in C++
+    throw Error("RuntimeError", "cannot register a hook on a tensor that doesn't require gradient");
+  }
   const auto block = backward_block(step, frame);
-  frame.read(step.args[0])
-      .toTensor()
-      .register_hook([block](const at::Tensor& gradient) -> at::Tensor {
-        const at::AutoGradMode restored(at::GradMode::is_enabled());
-        return tensor_or_undefined(block->run_with(block->kept, {Value(gradient)})[0]);
-      });
+  tensor.register_hook([block](const at::Tensor& gradient) -> at::Tensor {
+    const at::AutoGradMode restored(at::GradMode::is_enabled());
+    return tensor_or_undefined(block->run_with(block->kept, {Value(gradient)})[0]);
+  });
 }
 
 }  // namespace stator
