@@ -11,6 +11,7 @@ import torch
 import stator
 from stator import InputSpec
 from stator.errors import ConversionError
+from stator.execute.selection import select
 
 LIMIT = 10
 
@@ -158,14 +159,16 @@ def test_a_function_that_was_never_called_says_so():
 
 
 def test_the_text_has_the_source_beside_what_became_of_it():
-    text = str(stator.explain(halve, torch.ones(2)))
+    static = stator.to_static(halve)
+    text = str(stator.explain(static, torch.ones(2)))
+    program = static.program
     line = halve.__code__.co_firstlineno
     assert text == textwrap.dedent(f"""\
         halve: captured once
 
         1. because it was called for the first time
            takes x: f32[2]; 1 op
-           runs in: interpreter (the default)
+           runs in: {select(None, program)}
 
            {__file__}, in halve
            {line + 1:5} |     return x / 2                       1 op

@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from stator import logs
 from stator.cli.commands import main
 from stator.cli.objects import fresh_imports
-from tests.docs.documents import ROOT
+from tests.docs.documents import ROOT, RUNS_IN
 
 EXAMPLE = ROOT / "docs" / "examples" / "settling.py"
 SAVE = 'stator save settling.py:Settle --input "x:float32[None,4]" -o out/settle'
@@ -37,10 +37,7 @@ def total(x):
 MASKS = (
     (re.compile(r"\b[0-9a-f]{64}\b"), "<sha256>"),
     (re.compile(r"(settle\.(?:stator|onnx) +)[\d.]+ (KiB|bytes)"), r"\1<size>"),
-    (
-        re.compile(r"runs in: \w+ \((the default|STATOR_BACKEND)\)"),
-        "runs in: interpreter (the default)",
-    ),
+    (re.compile(r"runs in: \w+ \((the default|STATOR_BACKEND)\)"), RUNS_IN),
 )
 # fields of JSON whose keys are names of the user's, or of ops
 BY_NAME = ("methods", "programs", "producer", "ops_by_count", "properties")

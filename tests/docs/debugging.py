@@ -15,7 +15,7 @@ import stator
 from docs.examples import looking
 from stator import InputSpec
 from tests.docs import stepping
-from tests.docs.documents import ROOT
+from tests.docs.documents import ROOT, RUNS_IN
 from tests.docs.error_pages import example_file
 from tests.docs.mistakes import HEAD, MISTAKES, Mistake
 
@@ -72,7 +72,8 @@ def report() -> str:
     model = looking.Halving()
     static = stator.to_static(model.forward)
     looking.call_twice(static, torch.ones(3, 3))
-    return str(static.explain()).replace(looking.__file__, "looking.py")
+    text = str(static.explain()).replace(looking.__file__, "looking.py")
+    return re.sub(r"runs in: .*", RUNS_IN, text)
 
 
 def code_after_calls() -> str:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+RUNS_IN = "runs in: native (the default)"  # where native is built; so the documents say
 MADE = re.compile(
     r"<!-- made: (?P<name>[\w-]+) -->\n```(?P<language>\w+)\n(?P<text>.*?)\n```\n<!-- end -->",
     re.DOTALL,

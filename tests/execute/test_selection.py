@@ -28,8 +28,18 @@ def foreign(monkeypatch):
     return backend
 
 
-def test_the_default_is_the_interpreter(monkeypatch):
+def test_the_default_is_native_if_it_is_built(monkeypatch):
     monkeypatch.delenv("STATOR_BACKEND", raising=False)
+    backend = ForeignBackend()
+    monkeypatch.setitem(PROVIDERS, "native", backend.provider())
+    selection = select(None, empty_program())
+    assert selection.backend is backend
+    assert selection.reason == "the default"
+
+
+def test_the_default_is_the_interpreter_where_native_is_not_built(monkeypatch):
+    monkeypatch.delenv("STATOR_BACKEND", raising=False)
+    monkeypatch.setitem(PROVIDERS, "native", Provider(lambda: None, "run `make native`"))
     selection = select(None, empty_program())
     assert selection.backend is INTERPRETER
     assert str(selection) == "interpreter (the default)"

@@ -85,7 +85,7 @@ def to_static(
     the first call's sizes hold, and a size that changes later becomes dynamic. What cannot be
     captured is an error; with `full_graph=False` the whole call runs eagerly, after one warning.
     A `stator.static.BuildStrategy` says what is done to each program before it runs, `backend` what
-    runs it; without it, `STATOR_BACKEND`, or else the interpreter.
+    runs it; without it, `STATOR_BACKEND`, or else "native" if it is built, or else "interpreter".
     """
     if function is None:
         return functools.partial(

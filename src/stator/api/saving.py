@@ -199,9 +199,9 @@ def load(
 
     Every byte of the weights is compared with its digest. `verify_weights=False` leaves that out:
     a large model is then mapped at once, and damage to its weights goes unnoticed. `backend` is
-    what runs its programs; without it, `STATOR_BACKEND`, or else the interpreter. With
-    `backend="onnxruntime"` the ONNX files run that `save(..., onnx=True)` has written; the result
-    is then no module, but is called in the same way.
+    what runs its programs; without it, `STATOR_BACKEND`, or else "native" if it is built, or else
+    "interpreter". With `backend="onnxruntime"` the ONNX files run that `save(..., onnx=True)` has
+    written; the result is then no module, but is called in the same way.
     """
     if backend == ONNX_BACKEND and has_onnx():
         layers = importlib.import_module("stator.api.onnx_layer")

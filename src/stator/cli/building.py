@@ -28,4 +28,4 @@ def build_native(jobs: int) -> CommandOutcome:
 
 def _show(screen: Console, folder: Path) -> None:
     screen.print(Text(f"built in {folder}"))
-    screen.print(Text("`backend='native'` runs programs in it"))
+    screen.print(Text("programs run in it from now on"))

@@ -1,10 +1,11 @@
 """select(): which backend runs a program.
 
 The user names a backend with `backend=`, or with the variable `STATOR_BACKEND` for every call
-that has no `backend=`. A name that does not exist, or that is not built here, is an error, at
-once. Otherwise the backend of that name runs the program, unless it lacks a capability that the
-program needs, or refuses it; then the interpreter, which can run everything, does. `explain`
-shows which one runs a program, and why.
+that has no `backend=`; without a name it is `native` if that is built, or else the interpreter. A
+name that does not exist, or that is not built here, is an error, at once. Otherwise the backend of
+that name runs the program, unless it lacks a capability that the program needs, or refuses it;
+then the interpreter, which can run everything, does. `explain` shows which one runs a program, and
+why.
 """
 
 from __future__ import annotations
@@ -20,8 +21,9 @@ from stator.logs import LOGGER
 from stator.program.program import Program
 
 VARIABLE = "STATOR_BACKEND"
-DEFAULT = INTERPRETER.name
-BACKEND_ARGUMENT: Edit = (r"backend=(['\"])[\w-]*\1", f'backend="{DEFAULT}"')
+PREFERRED = ("native", INTERPRETER.name)  # without a name: the first of these that is built
+ALWAYS = INTERPRETER.name
+BACKEND_ARGUMENT: Edit = (r"backend=(['\"])[\w-]*\1", f'backend="{ALWAYS}"')
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,8 @@ def _wanted(name: str | None) -> tuple[Backend, str]:
     variable = os.environ.get(VARIABLE)
     if variable:
         return _available(variable, by_variable=True), VARIABLE
-    return _available(DEFAULT), "the default"
+    built = (PROVIDERS[name].find() for name in PREFERRED if name in PROVIDERS)
+    return next(backend for backend in built if backend is not None), "the default"
 
 
 def _available(name: str, *, by_variable: bool = False) -> Backend:
@@ -100,6 +103,6 @@ def _available(name: str, *, by_variable: bool = False) -> Backend:
     if backend is None:
         raise UnknownOption(
             f"the backend {name!r}{asked} is not built here",
-            fix=f"{provider.build}, or use {DEFAULT}", edit=edit,
+            fix=f"{provider.build}, or use {ALWAYS}", edit=edit,
         )  # fmt: skip
     return backend

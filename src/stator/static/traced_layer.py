@@ -44,7 +44,7 @@ class TracedLayer:
         """Run `layer` once on real `inputs`: what it gave, and the run as a TracedLayer.
 
         `inputs` is a tensor, or a list or tuple of the arguments. `backend` is what runs the
-        program; without it, `STATOR_BACKEND`, or else the interpreter.
+        program; without it, `STATOR_BACKEND`, or else "native" if it is built.
         """
         check_backend(backend)
         _check_layer(layer)
