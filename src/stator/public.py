@@ -14,7 +14,6 @@ from stator.api.switches import enable_to_static, host_call, ignore_module, not_
 from stator.api.verifying import verify
 from stator.api.viewing import make_viewable
 from stator.errors import StatorError
-from stator.native.backend import install_native
 from stator.program.program import Program
 from stator.static.traced_layer import TracedLayer
 
@@ -44,7 +43,6 @@ __all__ = [
     "verify",
 ]
 
-install_native()
 install_targets()
 make_viewable()
 set_from()  # what the environment asks for

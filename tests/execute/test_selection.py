@@ -1,5 +1,8 @@
 """Which backend runs a program; `backend=` wherever it is accepted."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -192,3 +195,14 @@ def test_explain_shows_the_backend_and_why(foreign):
     foreign.refuses = "it is tired"
     text = str(stator.to_static(plain, backend="foreign").explain(torch.ones(2)))
     assert "   runs in: interpreter (instead of foreign: it is tired)\n" in text
+
+
+def test_a_part_of_the_package_alone_knows_every_backend():
+    code = (
+        "from stator.testing import assert_static_equal\n"
+        "from stator.execute.selection import PROVIDERS, select\n"
+        "from tests.program.builder import Builder\n"
+        "native = PROVIDERS['native'].find()\n"
+        "assert native is None or select('native', Builder().program()).backend is native\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -10,6 +10,7 @@ why.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -34,8 +35,16 @@ class Provider:
     build: str = ""
 
 
+def _native() -> Backend | None:
+    """The native backend. It is above this module, and brought by the first use of any backend."""
+    module = importlib.import_module("stator.native.backend")
+    backend: Backend | None = module.native()
+    return backend
+
+
 PROVIDERS: dict[str, Provider] = {  # by the name that `backend=` takes: add one here
     INTERPRETER.name: Provider(lambda: INTERPRETER),
+    "native": Provider(_native, build="run `stator build-native`"),
 }
 
 
@@ -86,7 +95,7 @@ def _wanted(name: str | None) -> tuple[Backend, str]:
     variable = os.environ.get(VARIABLE)
     if variable:
         return _available(variable, by_variable=True), VARIABLE
-    built = (PROVIDERS[name].find() for name in PREFERRED if name in PROVIDERS)
+    built = (PROVIDERS[name].find() for name in PREFERRED)
     return next(backend for backend in built if backend is not None), "the default"
 
 

@@ -27,7 +27,6 @@ from stator.execute.backend import (
     Run,
     RunOptions,
 )
-from stator.execute.selection import PROVIDERS, Provider
 from stator.export.encoding import encode_program
 from stator.extension import extension
 from stator.location import Location
@@ -136,8 +135,3 @@ def native() -> NativeBackend | None:
     """The backend; None if it is not built."""
     module = extension()
     return None if module is None else NativeBackend(module)
-
-
-def install_native() -> None:
-    """From now on `backend="native"` is known."""
-    PROVIDERS[NAME] = Provider(native, build="run `stator build-native`")
