@@ -3,7 +3,8 @@
 A build fits one version of torch and of Python, whose C++ and C interfaces it uses, so each pair
 has a folder of its own, `torch-2.13.0+cpu-cpython-311`. It is looked for in three places: inside
 the package, where a wheel has it; in the checkout, where `make native` puts it; and in the cache of
-the user, where `stator build-native` puts it.
+the user, where `stator build-native` puts it. The variable `STATOR_NATIVE_FOLDER` names another
+one, for trials of a special build.
 """
 
 from __future__ import annotations
@@ -68,5 +69,7 @@ def _found(name: str) -> Path | None:
 
 
 def _places() -> Iterator[Path]:
+    if folder := os.environ.get("STATOR_NATIVE_FOLDER"):
+        yield Path(folder)
     yield build_folder()
     yield PACKAGED / build_name()

@@ -36,3 +36,9 @@ def test_warnings_are_errors_only_where_that_is_asked_for_and_stay_so(told):
 
 def test_the_sources_are_in_the_checkout():
     assert Path(building.sources(), "CMakeLists.txt").exists()
+
+
+def test_a_sanitized_build_has_a_folder_of_its_own_and_the_trials(told, tmp_path):
+    folder = building.build(sanitize="address,undefined")
+    assert folder == tmp_path / "build-address-undefined"
+    assert told[0][-2:] == ["-DSTATOR_SANITIZE=address,undefined", "-DSTATOR_TRIALS=ON"]

@@ -1,6 +1,6 @@
 """build(): the C++ runtime, compiled for the torch and the Python of this process.
 
-    python -m stator.native.building [--jobs N] [--strict] [--into FOLDER]
+    python -m stator.native.building [--jobs N] [--strict] [--sanitize NAMES] [--into FOLDER]
 
 `make native`, `stator build-native` and `pip install` all come here. The result is cached by the
 versions of torch and Python, which are in the name of its folder; what has not changed is not
@@ -42,17 +42,21 @@ def sources() -> Path:
     return ROOT / "runtime" if is_checkout() else PACKAGED_SOURCES
 
 
-def build(jobs: int = 2, *, strict: bool = False) -> Path:
+def build(jobs: int = 2, *, strict: bool = False, sanitize: str = "") -> Path:
     """Compile what is not compiled yet, and give the folder.
 
     `strict`: warnings are errors. A folder that was built so stays so: another setting would
-    compile everything again, to the same objects.
+    compile everything again, to the same objects. `sanitize` is what the compiler's `-fsanitize=`
+    is given, for a build of its own, with the programs that try the runtime.
     """
     tools, folder = _tools(), build_folder()
+    if sanitize:
+        folder = folder.with_name(f"{folder.name}-{sanitize.replace(',', '-')}")
     folder.mkdir(parents=True, exist_ok=True)
+    asked = ["-DSTATOR_WARNINGS_ARE_ERRORS=ON"] if strict else []
+    asked += [f"-DSTATOR_SANITIZE={sanitize}", "-DSTATOR_TRIALS=ON"] if sanitize else []
     _run([tools["cmake"], "-S", str(sources()), "-B", str(folder), "-G", "Ninja",
-          f"-DCMAKE_MAKE_PROGRAM={tools['ninja']}", *_settings(),
-          *(["-DSTATOR_WARNINGS_ARE_ERRORS=ON"] if strict else [])])  # fmt: skip
+          f"-DCMAKE_MAKE_PROGRAM={tools['ninja']}", *_settings(), *asked])  # fmt: skip
     _run([tools["ninja"], "-C", str(folder), "-j", str(jobs), "--quiet"])
     return folder
 
@@ -124,10 +128,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="stator.native.building")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--strict", action="store_true", help="warnings are errors")
+    parser.add_argument("--sanitize", default="", help="a build watched by these, such as address")
     parser.add_argument("--into", type=Path, help="also copy what a package needs to this folder")
     given = parser.parse_args()
     try:
-        folder = build(given.jobs, strict=given.strict)
+        folder = build(given.jobs, strict=given.strict, sanitize=given.sanitize)
     except CannotBuild as error:
         sys.stderr.write(f"stator: {error}: programs run in the interpreter; {LATER}\n")
         return 0
