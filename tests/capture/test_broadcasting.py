@@ -216,3 +216,33 @@ def test_a_check_in_the_middle_of_a_run_that_left_no_trace_is_captured_for():
     for n in (2, 3, 4):
         args = numbers(n), numbers(n)
         alike(static(*args), later(*args), args)
+
+
+def along(x, index):
+    return torch.take_along_dim(x, index, 1)
+
+
+def test_all_dimensions_but_one_broadcast_in_take_along_dim(tmp_path):
+    spec = [InputSpec([None, 3, None]), InputSpec([None, None, None], "int64")]
+    stator.save(along, tmp_path / "along", input_spec=spec)
+    loaded, static = stator.load(tmp_path / "along"), stator.to_static(along, input_spec=spec)
+    for one, two, last in itertools.product((1, 2, 4), (1, 2, 4), (1, 5)):
+        args = numbers(one, 3, 5), torch.arange(two * 2 * last).reshape(two, 2, last) % 3
+        want = outcome(along, args)
+        alike(outcome(static, args), want, args)
+        alike(outcome(loaded, args), want, args)
+
+
+def attention_with_key(query, key, mask):
+    return torch.nn.functional.scaled_dot_product_attention(query, key, key, attn_mask=mask)
+
+
+def test_the_mask_of_an_attention_broadcasts():
+    spec = [InputSpec([None, 2, None, 4]), InputSpec([None, 2, None, 4])]
+    static = stator.to_static(
+        attention_with_key, input_spec=[*spec, InputSpec([None, 1, None, None])]
+    )
+    for batch, rows, columns in itertools.product((1, 3), (1, 4), (1, 5)):
+        args = numbers(3, 2, 4, 4), numbers(3, 2, 5, 4), numbers(batch, 1, rows, columns)
+        alike(outcome(static, args), outcome(attention_with_key, args), args)
+    assert len(static.concrete_programs) == 1

@@ -235,3 +235,45 @@ def dict_equality(x, n):
         (int(n), 1) < (2, 1),
         [int(n), 5] in [[2, 5]],
     )
+
+
+def _mask_unless_full(x):
+    if (x > 0).all():
+        return None
+    return x > 0
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0, -3.0),), (f([]),), dynamic=({0},))
+def maybe_none_given_to_torch(x):
+    """None or a tensor, asked for in each place where it is used, as an argument of torch too."""
+    mask = _mask_unless_full(x)
+    if mask is not None:
+        mask = torch.where(mask, torch.zeros((), device=mask.device), -1.0)
+    scale = x.sum() if mask is None else torch.add(mask, 1).sum()
+    if mask is None:
+        mask = torch.zeros_like(x)
+    return torch.mul(mask, scale)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-1.0, -2.0),))
+def one_of_three_narrowed(x):
+    """A union of three, of which a test leaves two, and another one."""
+    y = None
+    if x[0] > 0:
+        y = x * 2
+    elif x[1] > 0:
+        y = x.to(torch.int64)
+    if y is None:
+        return x - 1
+    if isinstance(y, torch.Tensor) and y.dtype == torch.int64:
+        return torch.mul(y, 3)
+    return torch.add(y, 1)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), may_raise=True)
+def none_refused_by_a_raise(x):
+    """After a branch that raises for None, the rest of the block has the tensor."""
+    y = x * 2 if x[0] > 0 else None
+    if y is None:
+        raise ValueError("no y")
+    return torch.where(y > 1, y, 0.0), torch.add(y, 1)

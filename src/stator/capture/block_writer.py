@@ -122,8 +122,9 @@ class BlockWriter:
         """Where the current block stands, to come back to with `rewind`."""
         scope = self.scope
         return Mark(
-            scope, len(scope.block.ops), len(scope.numbers), len(scope.symbols), scope.modes
-        )
+            scope, len(scope.block.ops), len(scope.numbers), len(scope.symbols), scope.modes,
+            scope.assumed,
+        )  # fmt: skip
 
     @internal
     def rewind(self, mark: Mark) -> None:
@@ -133,7 +134,7 @@ class BlockWriter:
         for table, count in ((scope.numbers, mark.numbers), (scope.symbols, mark.symbols)):
             for key in list(table)[count:]:
                 del table[key]
-        scope.modes = mark.modes
+        scope.modes, scope.assumed = mark.modes, mark.assumed
 
     @contextlib.contextmanager
     def inside(self, scope: Scope) -> Iterator[Scope]:

@@ -6,8 +6,10 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import sympy
 import torch
 
+from stator.capture.assumptions import assume, expression_of, narrowed, possible
 from stator.capture.blocks import (
     BlockRecord,
     changed_objects,
@@ -44,9 +46,42 @@ def capture_if(
     def emit(blocks: list[Block], results: list[Value]) -> None:
         recorder.emit("stator::if", (recorder.arg(condition),), results, blocks=blocks)
 
+    holds = expression_of(condition)
+    fails = sympy.Not(holds) if holds != sympy.true else holds
     with recorder.joining(names):
-        sides = [record_block(recorder, then), record_block(recorder, orelse)]
-        return join_sides(recorder, sides, emit)
+        sides = [
+            record_block(recorder, functools.partial(_side, recorder, holds, then)),
+            record_block(recorder, functools.partial(_side, recorder, fails, orelse)),
+        ]
+        value = _truth_of_sides(condition, sides)
+        if value is None:
+            value = join_sides(recorder, sides, emit)
+    for side, fact in zip(sides, (fails, holds), strict=True):
+        if side.value is NOTHING:
+            assume(recorder, fact)
+    return value
+
+
+def _side(recorder: Recorder, fact: sympy.Basic, code: Code) -> Any:
+    """What `code` gives in a block in which `fact` holds."""
+    assume(recorder, fact)
+    return narrowed(recorder, code())
+
+
+def _truth_of_sides(condition: object, sides: list[BlockRecord]) -> torch.SymBool | None:
+    """`True if condition else False` is the condition itself; None if it is not that simple."""
+    if not isinstance(condition, torch.SymBool):
+        return None
+    if any(side.scope.block.ops or side.changed for side in sides):
+        return None
+    yes, no = (side.value for side in sides)
+    if isinstance(yes, bool) and isinstance(no, bool) and yes is not no:
+        return condition if yes else torch.sym_not(condition)
+    if not isinstance(yes, bool) or not isinstance(no, torch.SymBool):
+        return None
+    if no.node.expr.free_symbols != condition.node.expr.free_symbols:  # not of one tag
+        return None
+    return condition | no if yes else torch.sym_not(condition) & no
 
 
 @internal
@@ -95,7 +130,7 @@ def _emit_sides(
 
 def apply_variant(recorder: Recorder, variant: Union, function: Callable[[object], object]) -> Any:
     """`function` of the alternative that a run has; an alternative it fails for raises there."""
-    alternatives = list(enumerate(variant.alternatives))
+    alternatives = possible(recorder, variant)
     for index, value in list(alternatives):
         error = _fails(function, value)
         if error is not None and len(alternatives) > 1:
@@ -106,12 +141,12 @@ def apply_variant(recorder: Recorder, variant: Union, function: Callable[[object
 
 def apply_to_all(recorder: Recorder, variant: Union, function: Callable[[object], object]) -> Any:
     """`function` of the alternative that a run has, whatever it is."""
-    return _choose(recorder, variant.tag, list(enumerate(variant.alternatives)), function)
+    return _choose(recorder, variant.tag, possible(recorder, variant), function)
 
 
 def defined(recorder: Recorder, variant: Union, error: Exception) -> Any:
     """`variant` without its undefined alternative, which raises `error` at run time."""
-    alternatives = list(enumerate(variant.alternatives))
+    alternatives = possible(recorder, variant)
     for index, value in list(alternatives):
         if isinstance(value, Undefined):
             alternatives.remove((index, value))

@@ -32,6 +32,8 @@ BROADCASTING = frozenset({
 INTO_FIRST = frozenset({"aten::copy_", "aten::masked_fill_.Scalar", "aten::masked_fill_.Tensor"})
 EXPANDING = frozenset({"aten::expand", "aten::broadcast_to"})
 AS_SECOND = frozenset({"aten::expand_as"})
+ATTENTION = frozenset({"aten::scaled_dot_product_attention"})  # the mask broadcasts
+ALONG = frozenset({"aten::take_along_dim"})  # all dimensions broadcast but one
 
 
 class SizeMaker(Protocol):
@@ -60,6 +62,10 @@ def examples_for(recorder: SizeMaker, op: OpOverload, name: str, given: Argument
         return (_expanded(recorder, args[0], args[1].shape), *args[1:]), kwargs
     if name in MATMULS:
         return _batches(recorder, args), kwargs
+    if name in ATTENTION:
+        return _with_mask(recorder, given)
+    if name in ALONG:
+        return _aligned(recorder, args), kwargs
     if name in INTO_FIRST or (ops.schema(op).is_mutable and ops.is_pointwise(op)):
         return _fitted(recorder, given, tuple(args[0].shape), is_result=True)
     if name in BROADCASTING or ops.is_pointwise(op):
@@ -184,6 +190,31 @@ def _batches(recorder: SizeMaker, args: tuple[Any, ...]) -> tuple[Any, ...]:
         for factor in (one, two)
     ]
     return (*fitted, *rest)
+
+
+def _with_mask(recorder: SizeMaker, given: Arguments) -> Arguments:
+    """The arguments of an attention, with a mask of the sizes that it broadcasts to."""
+    args, kwargs = given
+    query, key = args[:2]
+    wanted = (*query.shape[:-1], key.shape[-2])
+    if len(args) > 3 and args[3] is not None:
+        args = (*args[:3], _expanded(recorder, args[3], wanted), *args[4:])
+    if kwargs.get("attn_mask") is not None:
+        kwargs = {**kwargs, "attn_mask": _expanded(recorder, kwargs["attn_mask"], wanted)}
+    return args, kwargs
+
+
+def _aligned(recorder: SizeMaker, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A tensor and the indices along one dimension, with the sizes that the others broadcast to."""
+    if len(args) < 3 or args[2] is None or args[0].dim() != args[1].dim():
+        return args
+    tensor, indices, dim, *rest = args
+    shape = list(tensor.shape)
+    shape[dim] = indices.shape[dim]
+    common = list(common_shape(recorder, [shape, indices.shape]))
+    indices = _example(recorder, indices, common)
+    common[dim] = tensor.shape[dim]
+    return (_example(recorder, tensor, common), indices, dim, *rest)
 
 
 def _different(env: Sizes, sizes: Sequence[Size]) -> list[Size]:

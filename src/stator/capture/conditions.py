@@ -8,6 +8,7 @@ from typing import TypeVar
 import sympy
 import torch
 
+from stator.capture.assumptions import answer
 from stator.capture.branches import capture_if
 from stator.capture.conversions import to_int
 from stator.capture.recorder import Recorder
@@ -26,7 +27,8 @@ def known(recorder: Recorder, condition: Condition) -> Condition:
     expression = evaluate(recorder.sizes, condition.node.expr)
     if expression in (sympy.true, sympy.false):
         return bool(expression)
-    return condition
+    decided = answer(recorder, condition.node.expr)
+    return condition if decided is None else decided
 
 
 def negated(condition: Condition) -> Condition:

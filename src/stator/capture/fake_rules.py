@@ -129,6 +129,20 @@ def _one_hot(fresh: FreshSize, classes: torch.Tensor, count: int = -1) -> torch.
     return torch.empty(sizes, dtype=torch.int64, device=classes.device)
 
 
+def _take_along(
+    _fresh: FreshSize, tensor: torch.Tensor, indices: torch.Tensor, dim: int | None = None
+) -> torch.Tensor:
+    """All dimensions but `dim` broadcast; open sizes agree already."""
+    if dim is None:
+        return tensor.reshape(-1).gather(0, indices.reshape(-1))
+    pairs = list(zip(tensor.shape, indices.shape, strict=True))
+    shape = [two if isinstance(one, int) and one == 1 else one for one, two in pairs]
+    shape[dim] = tensor.shape[dim]
+    tensor = tensor.expand(shape)
+    shape[dim] = indices.shape[dim]
+    return tensor.gather(dim, indices.expand(shape))
+
+
 def _covariance(
     _fresh: FreshSize,
     data: torch.Tensor,
@@ -197,6 +211,7 @@ FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]]
         "aten::cov": _covariance,
         "aten::_grouped_mm": _grouped,
         "aten::one_hot": _one_hot,
+        "aten::take_along_dim": _take_along,
         "aten::ctc_loss.Tensor": _ctc_loss,
         "aten::ctc_loss.IntList": _ctc_loss,
         "aten::linalg_lstsq": _least_squares,

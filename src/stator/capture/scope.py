@@ -25,6 +25,7 @@ class Scope:
         self.tensors: Any = WeakTensorKeyDictionary()
         self.symbols: dict[sympy.Symbol, tuple[Value, int | None]] = {}
         self.numbers: dict[object, Value] = {}
+        self.assumed: tuple[sympy.Basic, ...] = ()  # conditions that hold from here on
         self.start = tick()
 
     def defined(self) -> Iterator[Value]:
@@ -77,3 +78,4 @@ class Mark:
     numbers: int
     symbols: int
     modes: Modes
+    assumed: tuple[sympy.Basic, ...]
