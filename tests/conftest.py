@@ -2,12 +2,21 @@
 
 import gc
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 import torch
 from hypothesis import settings
+
+from stator.errors import StatorError
+
+# Classes that trace, ours and torch's, and names that torch gives to sizes and numbers of a run.
+INTERNAL = re.compile(
+    r"\bSym(Int|Float|Bool)\b|FakeTensor|ScriptObject|\bProxy\b|\bz?u[fs]?\d+\b|\bStaged\w*|"
+    r"\bCaptured[A-Z]\w*|\bVariant\b|\bRecorder\b|\bSession\b|\bRuntimeTable\b|\bsympy\b"
+)
 
 os.environ.pop("COLUMNS", None)  # test workers set it, and the command would wrap its lines
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when a test imports transformers
@@ -42,6 +51,22 @@ def pytest_collection_finish() -> None:
     """Leave what is imported by now out of garbage collections, which many tests ask for."""
     gc.collect()
     gc.freeze()
+
+
+@pytest.fixture(autouse=True)
+def messages_in_words_of_the_user() -> Iterator[None]:
+    """No error that any test provokes names a class of ours, or one that torch traces with."""
+    said: list[str] = []
+
+    def new(cls: type[StatorError], *args: object, **parts: object) -> StatorError:
+        said.extend(str(part) for part in (*args[:1], parts.get("fix", "")))
+        made: StatorError = super(StatorError, cls).__new__(cls, *args)
+        return made
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(StatorError, "__new__", new, raising=False)
+        yield
+    assert [text for text in said if INTERNAL.search(text)] == []
 
 
 @pytest.fixture(autouse=True)

@@ -144,7 +144,7 @@ def test_a_set_of_the_callers_that_is_given_a_captured_number():
 
 class Asking(torch.nn.Module):
     def forward(self, x):
-        raise TypeError("expected a number, not SymInt")
+        raise TypeError("expected a number, not an int of the run")
 
 
 class Counting(torch.nn.Module):
@@ -157,7 +157,7 @@ class Counting(torch.nn.Module):
 
 def test_a_layer_that_torch_cannot_trace():
     assert said(stator.TracedLayer.trace, Asking(), [torch.ones(2)]) == (
-        "torch cannot trace this: TypeError: expected a number, not SymInt",
+        "torch cannot trace this: TypeError: expected a number, not an int of the run",
         "use `stator.to_static`, or write it with other ops",
     )
 

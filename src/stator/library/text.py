@@ -171,13 +171,18 @@ def text_arg(recorder: Recorder, value: object) -> Arg:
     return value if isinstance(value, str) else str(value)
 
 
+def _name(value: object) -> str:
+    plain: type = getattr(value, "plain", type(value))  # of a container of ours
+    return plain.__name__
+
+
 def _container_text(recorder: Recorder, value: object) -> CapturedText:
     """The text of a list or tuple with captured items, as `repr` writes it."""
     if isinstance(value, dict):
         return _dict_text(recorder, value)
     if is_captured(value) or not isinstance(value, list | tuple):
         raise UnsupportedCall(
-            f"the text of a {type(value).__name__} with captured values in it is not supported",
+            f"the text of a {_name(value)} with captured values in it is not supported",
             at=current_place(), fix="print its items one by one",
         )  # fmt: skip
     if hasattr(value, "_fields"):

@@ -19,6 +19,7 @@ from stator.capture.blocks import record_raise
 from stator.capture.errors.capture_artifacts import says_captured
 from stator.capture.errors.line_variables import attach_line_variables
 from stator.capture.errors.tensor_repr import tensors_shown
+from stator.capture.errors.torch_words import torch_error
 from stator.capture.inputs import Argument, InputReader, Inputs
 from stator.capture.recorder import Recorder
 from stator.capture.scope import may_be_seen
@@ -312,7 +313,7 @@ def _recording(session: Session) -> Iterator[None]:
     except Exception as error:
         if type(error).__module__.startswith("torch."):
             raise CaptureError(
-                f"torch cannot trace this: {type(error).__name__}: {_first_line(error)}",
+                f"torch cannot trace this: {torch_error(error)}",
                 at=place_of(error),
                 fix="leave this code out with `stator.not_to_static`, or write it with other ops",
             ) from error
@@ -337,10 +338,6 @@ def _quiet_meta() -> Iterator[None]:
 
 def _is_not_meta(record: logging.LogRecord) -> bool:
     return not str(record.msg).startswith("failed while attempting to run meta")
-
-
-def _first_line(error: Exception) -> str:
-    return next((line for line in str(error).splitlines() if line.strip()), "")
 
 
 def _uses(saved: tuple[SavedSlot, ...], left: LeftState | None) -> tuple[StateUse, ...]:

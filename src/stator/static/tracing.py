@@ -13,6 +13,7 @@ from typing import Any
 import numpy
 import torch
 
+from stator.capture.errors.torch_words import torch_error
 from stator.capture.inputs import InputReader, Inputs, TensorSpec
 from stator.capture.modes import Modes
 from stator.capture.results import Results
@@ -104,9 +105,8 @@ def _recording(run: ExampleRun) -> Iterator[None]:
         raise
     except Exception as error:
         if _is_of_the_recorder(error):
-            first = next(line for line in f"{error}\n-".splitlines() if line.strip())
             raise CaptureError(
-                f"torch cannot trace this: {type(error).__name__}: {first}",
+                f"torch cannot trace this: {torch_error(error)}",
                 at=place_of(error), fix="use `stator.to_static`, or write it with other ops",
             ) from error  # fmt: skip
         raise
