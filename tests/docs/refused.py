@@ -20,7 +20,6 @@ import torch
 
 import stator
 
-Pair = collections.namedtuple("Pair", "first second")
 TAGS = {"seen"}
 COUNTS = array.array("i", [0])
 MAILBOX: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -250,8 +249,16 @@ def printed_elsewhere(x, y):
     print(y, file=sys.stderr)
 
 
-def named_tuple_text(x, y):
-    print(Pair(int(y), 1))
+def range_text(x, y):
+    print(range(0, 10, int(y)))
+
+
+def error_text(x, y):
+    return str(OSError(int(y)))
+
+
+def ordered_dict_text(x, y):
+    return str(collections.OrderedDict(a=int(y)))
 
 
 def string_indexed(x, y):

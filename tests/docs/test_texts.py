@@ -144,7 +144,7 @@ def test_a_set_of_the_callers_that_is_given_a_captured_number():
 
 class Asking(torch.nn.Module):
     def forward(self, x):
-        raise TypeError("expected a number, not an int of the run")
+        raise TypeError("expected a number, not SymInt")
 
 
 class Counting(torch.nn.Module):

@@ -2,6 +2,9 @@
 
 import collections
 import dataclasses
+import functools
+import types
+import typing
 
 import pytest
 import torch
@@ -92,15 +95,86 @@ def test_the_text_of_a_shape_is_that_of_a_size():
     check(lambda x: f"{x.shape} {x.size()!r}", *calls, spec=[InputSpec([None])])
 
 
-@pytest.mark.xfail(strict=True, reason="a named tuple is written as a tuple")
 def test_the_text_of_a_named_tuple_names_its_fields():
     check(lambda x: f"{Pair(x.item(), 1)}", *CALLS)
 
 
-@pytest.mark.xfail(strict=True, reason="the text of an object is made while capturing: `zuf0`")
 @pytest.mark.parametrize("make", [Point, Named])
 def test_the_text_of_an_object_with_captured_values_is_that_of_the_run(make):
     check(lambda x: f"{make(x.item())}", *CALLS)
+
+
+class Formatted:
+    def __init__(self, x):
+        self.x = x
+
+    def __format__(self, spec):
+        return f"{spec}: {self.x:{spec or '.2f'}}"
+
+    def __repr__(self):
+        return "Formatted " + repr(self.x)
+
+
+@dataclasses.dataclass
+class Partly:
+    x: object
+    hidden: object = dataclasses.field(default=3, repr=False)
+
+
+class Labelled(typing.NamedTuple):
+    a: object
+
+    def __str__(self):
+        return f"<{self.a}>"
+
+
+class Table(dict):
+    pass
+
+
+HOLDERS = {
+    "dataclass": lambda v, k: f"{Partly(v, k)} {[Partly(k)]}",
+    "named tuple": lambda v, k: str(Labelled(v)) + repr(Labelled(k)),
+    "own format": lambda v, k: (
+        f"{Formatted(v)} {Formatted(v):.1f} {Formatted(k)!r} {[Formatted(v)]}"
+    ),
+    "percent": lambda v, k: "%s %r" % (Partly(v), Formatted(k)),  # noqa: UP031
+    "deque": lambda v, k: f"{collections.deque([v])} {collections.deque([k], 3)}",
+    "exception": lambda v, k: str(ValueError(v)) + str(KeyError(f"{k}")) + repr(IndexError(k)),
+    "exceptions": lambda v, k: str(ValueError(v, k)),
+    "range": lambda v, k: f"{range(k)} {range(1, k, 2)}",
+    "slice": lambda v, k: str(slice(k, None)),
+    "values": lambda v, k: str({"a": v}.values()) + str({"a": k}.items()),
+    "dict of its own": lambda v, k: str(Table(a=v)),
+}
+
+
+@pytest.mark.parametrize("text", HOLDERS.values(), ids=HOLDERS)
+def test_the_text_of_what_holds_captured_values_is_that_of_the_run(text):
+    check(lambda x: text(x.item(), int(x.item())), *CALLS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda v: str(collections.OrderedDict(a=v)),
+        lambda v: repr(types.SimpleNamespace(a=[v])),
+        lambda v: str({"a": slice(types.SimpleNamespace(a=v))}),
+        lambda v: f"{functools.partial(max, v)}",
+    ],
+)
+def test_a_text_that_python_would_make_of_captured_values_is_right_or_refused(text):
+    try:
+        check(lambda x: text(x.item()), *CALLS)
+    except UnsupportedCall as error:
+        assert "with captured values in it is not supported" in str(error)
+
+
+def test_the_words_of_what_is_refused():
+    refused = refusal(UnsupportedCall, lambda x: str(OSError(x.item())), torch.ones(1))
+    assert refused.problem == "the text of a OSError with captured values in it is not supported"
+    refused = refusal(UnsupportedCall, lambda x: str(range(0, 9, int(x))), torch.ones(1))
+    assert refused.problem == "the text of a range whose step only a run knows is not supported"
 
 
 def test_percent_formatting_is_that_of_the_run_or_refused():

@@ -25,6 +25,7 @@ from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, complex_of, rounded
 from stator.library.outside_iterators import iterated
+from stator.library.python_text import python_text
 from stator.library.text import format_value, is_text_symbolic, print_values, text_length
 from stator.library.user_methods import user_method
 from stator.state.library_objects import watch_object
@@ -150,12 +151,10 @@ class BuiltinCalls:
     def _str(self, *args: object) -> Staged:
         if len(args) == 1 and is_text_symbolic(args[0]):
             return format_value(self.session, args[0], "s", None)
-        return str(*args)
+        return python_text(lambda: str(*args), args[0]) if args else ""
 
     def _repr(self, value: object) -> Staged:
-        return (
-            format_value(self.session, value, "r", None) if is_text_symbolic(value) else repr(value)
-        )
+        return format_value(self.session, value, "r", None)
 
     def _format(self, value: object, spec: object = "") -> Staged:
         return format_value(self.session, value, None, spec)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
-from collections.abc import Callable
+from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, get_args
 
 import torch
 
 from stator.capture.recorder import Recorder
+from stator.containers.iteration import CapturedRange
 from stator.containers.lists import is_captured
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.python_text import python_text
+from stator.library.user_methods import user_method
 from stator.program.ir import Arg
 from stator.program.types import TextType
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.containers import is_plain_object
-from stator.values.staged import is_table, python_name
+from stator.values.staged import StagedDeque, is_table, python_name
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError, Number
 from stator.values.union import Symbolic, Union, over_unions
 
@@ -25,6 +29,7 @@ PERCENT_FIELD = re.compile(
     r"%(?P<name>\(\w*\))?(?P<flags>[-+ #0]*)(?P<width>\d*|\*)(?P<precision>(?:\.(?:\d*|\*))?)"
     r"(?P<type>.)"
 )
+VIEWS = (KeysView, ValuesView, ItemsView)  # of dicts
 LEAVES = (torch.Tensor, *get_args(Number), CapturedText, CapturedComplex)  # have an op's text
 CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
@@ -39,7 +44,13 @@ def is_text_symbolic(value: object) -> bool:
         return any(is_text_symbolic(item) for item in value.values())
     if is_plain_object(value):
         return any(is_text_symbolic(item) for item in vars(value).values())
-    return isinstance(value, Symbolic | CaughtError) or is_captured(value)
+    if isinstance(value, VIEWS):
+        return any(is_text_symbolic(item) for item in value)
+    if isinstance(value, BaseException):
+        return any(is_text_symbolic(item) for item in value.args)
+    if isinstance(value, slice):
+        return any(is_text_symbolic(one) for one in (value.start, value.stop, value.step))
+    return isinstance(value, Symbolic | CaughtError | CapturedRange) or is_captured(value)
 
 
 @over_unions("value")
@@ -51,17 +62,20 @@ def format_value(session: Session, value: Staged, conversion: str | None, spec: 
             raise value.refused()
         value = value.text(recorder.sees_value)
     if not is_text_symbolic(value) and not isinstance(spec, CapturedText):
-        converted = CONVERSIONS[conversion](value) if conversion else value
-        return format(converted, spec or "")
+        convert = CONVERSIONS[conversion] if conversion else lambda one: one
+        return python_text(lambda: format(convert(value), spec or ""), value)
     if isinstance(value, CapturedText) and not conversion and not spec:
         return value
     if is_text_symbolic(value) and not isinstance(value, LEAVES):
+        own_format = user_method(value, "__format__") if conversion is None else None
+        if own_format is not None:
+            return session.interpreter.call(own_format, value, spec or "")
         _check_format(value, conversion, spec)
-        value, conversion = _container_text(recorder, value), None
+        value, conversion = _text_of(session, value, conversion or "s"), None
         if not spec:
             return value
     spec_arg = spec.value if isinstance(spec, CapturedText) else spec
-    return _text_op(recorder, "stator::format", (text_arg(recorder, value), conversion, spec_arg))
+    return _text_op(recorder, "stator::format", (text_arg(session, value), conversion, spec_arg))
 
 
 def _check_format(container: object, conversion: str | None, spec: object) -> None:
@@ -84,7 +98,7 @@ def fstring(session: Session, *parts: Staged) -> Staged:
         return session.recorder.apply(parts[at], lambda one: fstring(session, *before, one, *after))
     if not any(isinstance(part, CapturedText) for part in parts):
         return "".join(parts)
-    args = tuple(text_arg(session.recorder, part) for part in parts)
+    args = tuple(text_arg(session, part) for part in parts)
     return _text_op(session.recorder, "stator::join", args)
 
 
@@ -135,7 +149,7 @@ def compare_texts(session: Session, left: object, sign: str, right: object) -> S
             f"'{sign}' not supported between instances of '{names[0]}' and '{names[1]}'"
         )
     recorder = session.recorder
-    args = (text_arg(recorder, left), text_arg(recorder, right))
+    args = (text_arg(session, left), text_arg(session, right))
     value = recorder.emit_number(f"stator::{TEXT_SIGNS[sign]}", args, "bool")
     return recorder.number("bool", value)
 
@@ -158,62 +172,133 @@ def _text_op(recorder: Recorder, name: str, args: tuple[Arg, ...]) -> CapturedTe
     return CapturedText(value)
 
 
-def text_arg(recorder: Recorder, value: object) -> Arg:
+def text_arg(session: Session, value: object) -> Arg:
     """What a text op is given for `value`."""
     if isinstance(value, CaughtError):
-        value = value.text(recorder.sees_value)
+        value = value.text(session.recorder.sees_value)
     if isinstance(value, CapturedText):
         return value.value
     if isinstance(value, torch.Tensor | Number | CapturedComplex):
-        return recorder.arg(value)
+        return session.recorder.arg(value)
     if is_text_symbolic(value):
-        return _container_text(recorder, value).value
-    return value if isinstance(value, str) else str(value)
+        return text_arg(session, _text_of(session, value, "s"))
+    return value if isinstance(value, str) else python_text(lambda: str(value), value)
 
 
-def _name(value: object) -> str:
-    plain: type = getattr(value, "plain", type(value))  # of a container of ours
-    return plain.__name__
-
-
-def _container_text(recorder: Recorder, value: object) -> CapturedText:
-    """The text of a list or tuple with captured items, as `repr` writes it."""
+def _text_of(session: Session, value: Staged, conversion: str) -> Staged:
+    """`str(value)`, or `repr(value)` for the conversion "r", of what is made of captured values."""
+    for name in ("__repr__",) if conversion == "r" else ("__str__", "__repr__"):
+        method = user_method(value, name)
+        if method is not None:
+            return session.interpreter.call(method, value)
+    if isinstance(value, CapturedRange | slice):
+        return _slice_text(session, value)
     if isinstance(value, dict):
-        return _dict_text(recorder, value)
+        return _dict_text(session, value)
+    if _writes_its_fields(cls := type(value)):
+        shown = {one.name: getattr(value, one.name) for one in dataclasses.fields(cls) if one.repr}
+        return _named_text(session, type(value).__qualname__, shown)
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        shown = dict(zip(value._fields, value, strict=True))
+        return _named_text(session, type(value).__name__, shown)
+    if isinstance(value, BaseException):
+        return _error_text(session, value, conversion)
+    if isinstance(value, VIEWS):
+        inner = _sequence_text(session, list(value))
+        parts = (f"{type(value).__name__}(", inner.value, ")")
+        return _text_op(session.recorder, "stator::join", parts)
     if is_captured(value) or not isinstance(value, list | tuple):
         raise UnsupportedCall(
-            f"the text of a {_name(value)} with captured values in it is not supported",
+            f"the text of a {python_name(value)} with captured values in it is not supported",
             at=current_place(), fix="print its items one by one",
         )  # fmt: skip
-    if hasattr(value, "_fields"):
-        raise UnsupportedCall("the text of a named tuple with captured values in it",
-                              at=current_place(), fix="print its fields one by one")  # fmt: skip
+    return _sequence_text(session, value)
+
+
+def _writes_its_fields(cls: type) -> bool:
+    """Is `cls` a dataclass, whose text is `Name(field=…)`?"""
+    settings = getattr(cls, "__dataclass_params__", None)
+    return settings is not None and settings.repr
+
+
+def _named_text(session: Session, name: str, items: Mapping[str, object]) -> CapturedText:
+    """`Name(a=1, b=2)`."""
+    parts: list[Arg] = [f"{name}("]
+    for index, (field, item) in enumerate(items.items()):
+        parts += [f"{', ' if index else ''}{field}=", _repr_arg(session, item)]
+    return _text_op(session.recorder, "stator::join", (*parts, ")"))
+
+
+def _error_text(session: Session, error: BaseException, conversion: str) -> Staged:
+    """The text of an exception that holds captured values, as its class writes it."""
+    if type(error).__str__ not in (BaseException.__str__, KeyError.__str__):
+        raise UnsupportedCall(
+            f"the text of a {type(error).__name__} with captured values in it is not supported",
+            at=current_place(), fix="use its `args`",
+        )  # fmt: skip
+    if conversion == "r":
+        parts: list[Arg] = [f"{type(error).__name__}("]
+        for index, item in enumerate(error.args):
+            parts += [", "] if index else []
+            parts.append(_repr_arg(session, item))
+        return _text_op(session.recorder, "stator::join", (*parts, ")"))
+    if len(error.args) > 1:
+        return _sequence_text(session, error.args)
+    is_key = type(error).__str__ is KeyError.__str__
+    return format_value(session, error.args[0], "r" if is_key else "s", None)
+
+
+def _slice_text(session: Session, value: CapturedRange | slice) -> CapturedText:
+    """`range(0, 3)` or `slice(0, 3, None)`."""
+    items = [value.start, value.stop, value.step]
+    if isinstance(value, CapturedRange):
+        if not isinstance(value.step, int):
+            raise UnsupportedCall(
+                "the text of a range whose step only a run knows is not supported",
+                at=current_place(), fix="print its bounds one by one",
+            )  # fmt: skip
+        items = items[: 2 if value.step == 1 else 3]
+    parts: list[Arg] = ["range(" if isinstance(value, CapturedRange) else "slice("]
+    for index, item in enumerate(items):
+        parts += [", "] if index else []
+        parts.append(_repr_arg(session, item))
+    return _text_op(session.recorder, "stator::join", (*parts, ")"))
+
+
+def _sequence_text(session: Session, value: Sequence[object]) -> CapturedText:
+    """The text of a list or tuple with captured items, as `repr` writes it."""
     start, end = "[]" if isinstance(value, list) else "()"
     if isinstance(value, torch.Size):
         start, end = "torch.Size([", "])"
+    if isinstance(value, StagedDeque):
+        most = "" if value.maxlen is None else f", maxlen={value.maxlen}"
+        start, end = "deque([", f"]{most})"
     parts: list[Arg] = [start]
     for index, item in enumerate(value):
         parts += [", "] if index else []
-        parts.append(_repr_arg(recorder, item))
+        parts.append(_repr_arg(session, item))
     ending = ",)" if type(value) is tuple and len(value) == 1 else end
-    return _text_op(recorder, "stator::join", (*parts, ending))
+    return _text_op(session.recorder, "stator::join", (*parts, ending))
 
 
-def _dict_text(recorder: Recorder, table: dict[object, object]) -> CapturedText:
+def _dict_text(session: Session, table: dict[object, object]) -> CapturedText:
     """The text of a dict with captured values, as `repr` writes it."""
+    if python_name(table) != "dict" and type(table).__repr__ is not dict.__repr__:
+        raise UnsupportedCall(
+            f"the text of a {python_name(table)} with captured values in it is not supported",
+            at=current_place(), fix="print `dict(...)` of it",
+        )  # fmt: skip
     parts: list[Arg] = ["{"]
     for index, (key, item) in enumerate(table.items()):
         parts += [", "] if index else []
-        parts += [f"{key!r}: ", _repr_arg(recorder, item)]
-    return _text_op(recorder, "stator::join", (*parts, "}"))
+        parts += [f"{key!r}: ", _repr_arg(session, item)]
+    return _text_op(session.recorder, "stator::join", (*parts, "}"))
 
 
-def _repr_arg(recorder: Recorder, item: object) -> Arg:
-    if isinstance(item, list | tuple | dict) and is_text_symbolic(item):
-        return _container_text(recorder, item).value
+def _repr_arg(session: Session, item: object) -> Arg:
     if is_text_symbolic(item):
-        return _text_op(recorder, "stator::format", (text_arg(recorder, item), "r", None)).value
-    return repr(item)
+        return text_arg(session, format_value(session, item, "r", None))
+    return python_text(lambda: repr(item), item)
 
 
 def print_values(session: Session, *values: Staged, **options: Staged) -> None:
@@ -229,9 +314,9 @@ def print_values(session: Session, *values: Staged, **options: Staged) -> None:
         )
         return
     recorder = session.recorder
-    parts = tuple(text_arg(recorder, value) for value in values)
+    parts = tuple(text_arg(session, value) for value in values)
     attributes: dict[str, Arg] = {
-        name: text_arg(recorder, options[name])
+        name: text_arg(session, options[name])
         for name in ("sep", "end")
         if options.get(name) is not None
     }

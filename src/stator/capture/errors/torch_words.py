@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
+NUMBERS = {"Int": "an int of the run", "Float": "a float of the run", "Bool": "a bool of the run"}
 WORDS = (  # what torch traces with, and what it is to the reader of a message
     (re.compile(r"non-nested (?=Sym)"), lambda _: ""),
-    (re.compile(r"\b(?:torch\.)?Sym(Int|Float|Bool)\b"), lambda found: _NUMBERS[found[1]]),
+    (re.compile(r"\b(?:torch\.)?Sym(Int|Float|Bool)\b"), lambda found: NUMBERS[found[1]]),
     (re.compile(r"\bFakeTensor\b"), lambda _: "tensor"),
 )
-_NUMBERS = {"Int": "an int of the run", "Float": "a float of the run", "Bool": "a bool of the run"}
 
 
 def torch_error(error: Exception) -> str:
