@@ -527,12 +527,20 @@ def object_in_a_grown_list(x, y):
     return len(points)
 
 
-def set_in_a_grown_list(x, y):
-    sets = []
-    while y > 0:
-        sets.append({1, 2})
-        y = y - 1
-    return len(sets)
+def list_that_may_hold_itself(x, y):
+    nodes = [[]]
+    for k in range(y):
+        nodes.append([])
+        nodes[-1].append(nodes[k])
+    return nodes
+
+
+def deques_of_two_lengths(x, y):
+    queues = []
+    for k in range(y):
+        queues.append(collections.deque(maxlen=2) if k % 2 else collections.deque(maxlen=3))
+        queues[0].append(k)
+    return len(queues)
 
 
 def private_number_function(x, y):

@@ -30,6 +30,7 @@ class BlockWriter:
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
         self.scope = Scope(None, Modes.current())
+        self.program_start = self.scope.start  # older than anything that the capture creates
         self.listeners: list[Listener] = []
         self._count = self._unions = 0
 

@@ -32,6 +32,7 @@ from stator.values.kinds import (
     Kind,
     ListKind,
     NumberKind,
+    PooledKind,
     Size,
     TensorKind,
     TextKind,
@@ -43,7 +44,9 @@ from stator.values.kinds import (
     optional,
 )
 from stator.values.merge import signature
+from stator.values.pooled import Pooled
 from stator.values.staged import Columns, StagedDict, StagedList, StagedSet
+from stator.values.staged import Staged as StagedContainer
 from stator.values.symbolic import CapturedComplex, CapturedText, Number, Undefined
 from stator.values.union import Union
 
@@ -62,13 +65,15 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
     """The args that make `value` a value of `kind`, built in the current block."""
     if value is NOTHING:
         return [None for _ in leaf_types(kind)]
-    if isinstance(value, Union) and isinstance(kind, ListKind | ContainerKind):
+    if isinstance(value, Union) and isinstance(kind, ListKind | ContainerKind | PooledKind):
         return _flatten_each(recorder, value.tag, list(enumerate(value.alternatives)), kind)
     match kind:
         case Exact() | Bottom():
             return []
         case TensorKind() | NumberKind():
             return [recorder.arg(value)]
+        case PooledKind():
+            return [recorder.arg(value.at)]
         case TextKind():
             return [value.value]
         case ContainerKind():
@@ -102,7 +107,7 @@ def _flatten_union(recorder: Recorder, value: object, kind: UnionKind) -> list[A
     args: list[Arg] = [tag]
     for index, alternative in enumerate(kind.alternatives):
         held = [(k, value.alternatives[k]) for k, slot in enumerate(table) if slot == index]
-        args += _flatten_held(recorder, value.tag, held, alternative)
+        args += flatten_held(recorder, value.tag, held, alternative)
     return args
 
 
@@ -115,7 +120,7 @@ def _one_slot(recorder: Recorder, kind: UnionKind, held: dict[int, object]) -> l
     ]
 
 
-def _flatten_held(
+def flatten_held(
     recorder: Recorder, tag: object, held: list[tuple[int, object]], kind: Kind
 ) -> list[Arg]:
     """The leaves of one alternative, as one of several values: where `tag` says none, absent.
@@ -131,7 +136,7 @@ def _flatten_held(
     if not rest and not scope.block.ops:
         return list(scope.block.outputs)
     with recorder.open() as other:
-        other.block.outputs = tuple(_flatten_held(recorder, tag, rest, kind))
+        other.block.outputs = tuple(flatten_held(recorder, tag, rest, kind))
     leaves = recorder.own_unions(leaf_types(kind))
     results: list[Value] = [recorder.new_value(optional(leaf)) for leaf in leaves]
     condition = recorder.arg(tag == index)
@@ -163,7 +168,8 @@ def _slot(value: object, slots: dict[tuple[object, ...], int]) -> int:
         return found
     form = signature(describe(value, always))
     if form not in slots:  # one of unknown length covers it
-        form = ("sequence", dict if form[0] == "map" else form[1], None)
+        cls = value.pool.form if isinstance(value, Pooled) else form[1]
+        form = ("sequence", dict if form[0] == "map" else cls, None)
     if form not in slots:  # a body that is recorded twice has made another one
         raise UnsupportedCall(
             f"a {type(value).__name__} is made in a `try` or a loop, and may be used after it",
@@ -345,6 +351,8 @@ class ValueBuilder:
                 return self.recorder.number(kind.name, next(self.leaves))
             case TextKind():
                 return CapturedText(next(self.leaves))
+            case PooledKind():
+                return kind.pool.handle(self.recorder.number("int", next(self.leaves)))
             case UnionKind():
                 tag = self.recorder.number("int", next(self.leaves))
                 return Union(tag, tuple(map(self.build, kind.alternatives)), self.recorder)
@@ -353,6 +361,8 @@ class ValueBuilder:
         new = self._list(kind) if isinstance(kind, ListKind) else self._container(kind, path)
         if kind.frozen is not None:
             new.frozen = kind.frozen  # may be changed only where what it represents may
+        if isinstance(new, StagedContainer):
+            new.sites = kind.sites
         self.made(new, path)
         return new
 

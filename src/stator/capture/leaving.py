@@ -73,15 +73,16 @@ def departure_of_class(cls: type) -> Callable[[Any], Any] | None:
 
 def _as_list(value: Any) -> StagedList:
     """A new list with the items of a deque or a set."""
-    if isinstance(value, Staged) and value.columns is not None:
+    columns = value.columns if isinstance(value, Staged) else None
+    if columns is not None:
         made = StagedList()
-        made.columns = type(value.columns)(value.columns.item, value.columns.values)
+        made.columns = type(columns)(columns.item, columns.values)
         return made
     return StagedList(in_order(value) if isinstance(value, set | frozenset) else value)
 
 
 def _as_dict(value: StagedDefaultDict) -> StagedDict:
-    made = StagedDict(() if value.columns is not None else plain_items(value))
+    made = StagedDict(() if value.is_open else plain_items(value))
     made.columns = value.columns
     return made
 

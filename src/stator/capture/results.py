@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.dereference import dereferenced, holds_pooled, leaves_of_alternative
 from stator.capture.leaving import departure_of, departure_of_class, refuse_bound_function
 from stator.capture.recorder import Recorder
 from stator.errors import CaptureError
@@ -112,7 +113,8 @@ class Results:
             return self._leaf(value.value)
         if isinstance(value, Union):
             tag = self._leaf(self.recorder.arg(value.tag))
-            return shape.Choice(tag.position, tuple(map(self._alternative, value.alternatives)))
+            ways = (self._way(value, k) for k in range(len(value.alternatives)))
+            return shape.Choice(tag.position, tuple(ways))
         if isinstance(value, CaughtError):
             raise value.refused()
         if isinstance(value, SCALARS):
@@ -121,13 +123,25 @@ class Results:
             value.is_live or (value.is_stand_in and self.is_outside(value))
         ):
             return shape.ConstantValue(self.plain(value))
-        if isinstance(value, Staged) and not isinstance(value, ODD) and value.columns is not None:
-            return self._runtime_list(value.columns.form, self._item(value.columns))
+        if isinstance(value, Staged) and not isinstance(value, ODD) and value.is_open:
+            columns = value.columns
+            assert columns is not None
+            return self._runtime_list(
+                columns.form, self._item(dereferenced(self.recorder, columns))
+            )
         if isinstance(value, types.FunctionType) and not self.is_outside(value):
             refuse_bound_function(value)
         if isinstance(value, REFERENCES) or self.is_outside(value):
             return shape.ConstantValue(self.plain(value))  # the very object; a file cannot hold it
         return self._container(value)
+
+    def _way(self, union: Union, index: int) -> Structure:
+        """The structure of one alternative; a pooled container in it is there for this one only."""
+        value = union.alternatives[index]
+        if not holds_pooled(value):
+            return self._alternative(value)
+        kind, args = leaves_of_alternative(self.recorder, union.tag, index, value)
+        return self._kind_structure(kind, iter([self._leaf(arg) for arg in args]))
 
     def _alternative(self, value: object) -> Structure:
         """An alternative that is undefined is never taken: reading it has raised before."""

@@ -149,6 +149,14 @@ def keys_of(items: Staged, key: Staged) -> Staged:
     return [key(item) for item in items]
 
 
+def copied_rows(rows: Staged) -> Staged:
+    """A list with a copy of each of `rows`."""
+    copies = []
+    for row in rows:
+        copies.append(list(row))
+    return copies
+
+
 def clipped(bound: Staged, missing: object, length: Staged) -> Staged:
     """The place that a bound of a slice represents, in a list of `length` items."""
     if bound is None:

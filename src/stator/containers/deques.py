@@ -36,7 +36,7 @@ def call_deque_method(session: Session, owner: StagedDeque, name: str, args: Arg
 
 
 def _list_of(owner: StagedDeque) -> StagedList:
-    return lists.as_list(owner) if owner.columns is not None else StagedList(owner)
+    return lists.as_list(owner) if owner.is_open else StagedList(owner)
 
 
 def _changed(session: Session, owner: StagedDeque, change: Staged, *args: Staged) -> Staged:

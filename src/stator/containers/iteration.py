@@ -92,7 +92,7 @@ def indexed(recorder: Recorder, value: object, *, recorded: bool = False) -> Ind
         return mapped(CapturedArray, rows)
     if isinstance(value, torch.Tensor):
         return _rows(value)
-    if isinstance(value, StagedList) and value.columns is not None:
+    if isinstance(value, StagedList) and value.is_open:
         return _captured_list(recorder, value)
     if is_table(value):
         return _keys(recorder, value)
@@ -122,7 +122,7 @@ def _rows(tensor: torch.Tensor) -> Indexed | None:
 
 def _captured_list(recorder: Recorder, items: StagedList) -> Indexed:
     def length() -> Staged:
-        return len(items) if items.columns is None else list_length(recorder, items)
+        return list_length(recorder, items) if items.is_open else len(items)
 
     return Indexed(lambda k: k < length(), lambda k: list_get(recorder, items, k), length)
 

@@ -42,7 +42,7 @@ from stator.values.staged import Columns, StagedList, is_copied
 
 def is_captured(value: object) -> bool:
     """Is `value` a list of the program?"""
-    return isinstance(value, StagedList) and value.columns is not None
+    return isinstance(value, StagedList) and value.is_open
 
 
 def refuse_identity(value: Staged) -> None:
@@ -97,8 +97,9 @@ def as_tuple(recorder: Recorder, items: object) -> StagedList:
 
 def as_list(items: StagedList) -> StagedList:
     """`list(items)` of a list or tuple of the program."""
-    assert items.columns is not None
-    return list_of(Columns(items.columns.item, items.columns.values))
+    columns = items.columns
+    assert columns is not None
+    return list_of(Columns(columns.item, columns.values))
 
 
 def list_length(recorder: Recorder, items: Staged) -> Staged:
@@ -309,7 +310,7 @@ METHODS: dict[str, Callable[..., Any]] = {
 def call_list_method(recorder: Recorder, items: StagedList, name: str, args: Args) -> Staged:
     """`items.name(*args)`: Python's own while every length and index is known."""
     symbolic = any(isinstance(arg, torch.SymInt) for arg in args) and name in ("insert", "pop")
-    if items.columns is None and not symbolic:
+    if not items.is_open and not symbolic:
         if name == "extend" and args and is_captured(args[0]):
             return extend(recorder, items, args[0])
         return getattr(list, name)(items, *args)

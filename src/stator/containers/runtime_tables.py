@@ -233,7 +233,7 @@ def call_set_method(
 
 
 def _holds_captured(items: Staged) -> bool:
-    return items.columns is not None or any(map(is_captured_item, items))
+    return items.is_open or any(map(is_captured_item, items))
 
 
 def unordered_items(

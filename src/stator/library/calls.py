@@ -26,6 +26,7 @@ from stator.containers.dict_calls import call_dict_method
 from stator.containers.generators import StagedGenerator
 from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
+from stator.containers.pools import Pools, makes_containers
 from stator.containers.runtime_tables import call_set_method
 from stator.errors import DataDependent
 from stator.frames import is_library_file
@@ -110,8 +111,8 @@ FUNCTIONS: dict[Any, Any] = {
 class Caller:
     """Makes the calls of one capture."""
 
-    def __init__(self, session: Session, staging: object) -> None:
-        self.session = session
+    def __init__(self, session: Session, staging: object, pools: Pools) -> None:
+        self.session, self.pools = session, pools
         self.builtins = BuiltinCalls(session)
         self.recursion = Recursion(session)
         self.functions = ConvertedFunctions(session, staging)
@@ -147,10 +148,10 @@ class Caller:
         if any(type(arg) is Rest for arg in args):
             args = spread_rest(self.session, function, args)
         args = tuple(map(self.session.staged, args))
-        for holds, handle in self.rules:
-            if holds(function):
-                return handle(function, args, kwargs)
-        return self.library(function, args, kwargs)
+        handler = next((handle for holds, handle in self.rules if holds(function)), self.library)
+        if makes_containers(function):
+            return self.pools.called(function, lambda: handler(function, args, kwargs))
+        return handler(function, args, kwargs)
 
     def _choose_arguments(
         self, function: object, args: Args, kwargs: Keywords

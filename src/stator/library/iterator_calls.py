@@ -121,7 +121,7 @@ class IteratorCalls:
             return self.session.interpreter.call(len, items)
 
         def item(at: Staged) -> Staged:
-            if items.columns is None and isinstance(at, int):
+            if not items.is_open and isinstance(at, int):
                 return self.session.interpreter.getitem(items, at)
             return list_get(self.recorder, items, at)
 

@@ -11,12 +11,14 @@ from stator.containers import lists
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.pooled import PooledList
 
 
 def call_with_samples(
     recorder: Recorder, function: Callable[..., Staged], args: Args, kwargs: Keywords
 ) -> torch.Tensor:
     """`function(*args, **kwargs)`; a size that differs between two lengths is dynamic."""
+    args, kwargs = _read(args), _read(kwargs)
     with recorder.open():  # and dropped: the samples are known nowhere else
         other = function(*_sampled(recorder, args, 3), **_sampled(recorder, kwargs, 3))
         two_args, two_kwargs = _sampled(recorder, args, 2), _sampled(recorder, kwargs, 2)
@@ -51,6 +53,15 @@ def _same_size(a: object, b: object) -> bool:
 
 def _is_seen(recorder: Recorder, size: int | torch.SymInt) -> bool:
     return isinstance(size, int) or recorder.sees(size.node.expr)
+
+
+def _read(tree: Staged) -> Staged:
+    """`tree` with pooled lists as the lists that they are now, read in the current block."""
+    if isinstance(tree, dict):
+        return {key: _read(value) for key, value in tree.items()}
+    if isinstance(tree, tuple):
+        return tuple(map(_read, tree))
+    return lists.as_list(tree) if isinstance(tree, PooledList) else tree
 
 
 def _sampled(recorder: Recorder, tree: Staged, count: int) -> Staged:

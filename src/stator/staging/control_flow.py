@@ -192,7 +192,7 @@ def _for_python(
             capture_sides(session, condition, _trip(body, item), _nothing, read, write, names)
             continue
         body(item)
-        if isinstance(iterable, StagedList) and iterable.columns is not None:
+        if isinstance(iterable, StagedList) and iterable.is_open:
             rest = indexed(recorder, iterable)
             assert rest is not None
             for_recorded(session, rest, trip + 1, body, goes_on, read, write, names)
@@ -211,7 +211,7 @@ def _items(iterable: Staged) -> Staged:
         yield from iterable
         return
     at = 0
-    while iterable.columns is None and at < len(iterable):
+    while not iterable.is_open and at < len(iterable):
         yield iterable[at]
         at += 1
 

@@ -36,6 +36,9 @@ from stator.state.session import VIEWS, Session
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Code, Staged
 from stator.values.arrays import KnownArray
+from stator.values.freezing import refuse_copies
+from stator.values.pooled import Pooled
+from stator.values.staged import Staged as StagedContainer
 from stator.values.staged import StagedList, StagedSet, is_table
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtType, Number, Undefined
 from stator.values.union import Symbolic, Union, over_unions
@@ -221,6 +224,10 @@ def _is(session: Session, left: object, right: object) -> Staged:
     left, right = session.stand_ins.original(left), session.stand_ins.original(right)
     if left is right:
         return True
+    if isinstance(left, Pooled) and isinstance(right, Pooled):
+        return left.pool is right.pool and left.at == right.at
+    if isinstance(left, StagedContainer) and isinstance(right, StagedContainer):
+        refuse_copies(left, right)
     if _cannot_tell(session, left, right):
         raise UnsupportedCall(
             "`is` between values of which only a run knows whether they are one object",
@@ -333,6 +340,8 @@ def same(session: Session, left: object, right: object) -> Staged:
     """`left is right or left == right`: how Python looks for an item."""
     if left is right:
         return True
+    if isinstance(left, Pooled) and isinstance(right, Pooled) and left.pool is right.pool:
+        return or_(session, left.at == right.at, lambda: compare(session, left, "==", right))
     if isinstance(left, torch.SymFloat) and isinstance(right, torch.SymFloat):
         refuse_if(session.recorder,
             both(number_op(session, "isnan", "bool", left),
@@ -389,6 +398,4 @@ def _is_defined(session: Session, value: Union) -> Staged:
 
 
 def _symbolic(value: object) -> bool:
-    return isinstance(value, Symbolic) or (
-        isinstance(value, StagedList) and value.columns is not None
-    )
+    return isinstance(value, Symbolic) or (isinstance(value, StagedList) and value.is_open)

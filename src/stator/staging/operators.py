@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterator, Sequence
 import torch
 
 from stator.capture.branches import capture_if, defined, without_undefined
-from stator.capture.conditions import Condition, raise_if
+from stator.capture.conditions import Condition
 from stator.capture.conversions import index
 from stator.containers import iterators, lists
 from stator.containers.maybe_keys import for_each_way, is_partial
+from stator.containers.pools import Pools
 from stator.debugger import for_converted_code
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -36,6 +37,7 @@ from stator.staging import (
 )
 from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.truth import truth
+from stator.staging.unpacking import unpack
 from stator.state.session import Session
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
 from stator.values.arrays import CapturedArray
@@ -59,7 +61,8 @@ class Staging:
     def __init__(self, session: Session) -> None:
         self.session = session
         self.recorder = session.recorder
-        self.call = Caller(session, self)
+        self.pools = Pools(session)
+        self.call = Caller(session, self, self.pools)
 
     def debugger(self, function: object) -> Staged:
         """`breakpoint` or `set_trace`, which stop in the frame that calls them."""
@@ -156,7 +159,7 @@ class Staging:
 
     def arithmetic(self, left: object, sign: str, right: object) -> Staged:
         """`left SIGN right`."""
-        return arithmetic(self.session, left, sign, right)
+        return self.pools.placed(sign, lambda: arithmetic(self.session, left, sign, right))
 
     def unary(self, sign: str, value: object) -> Staged:
         """`-value`, `+value` and `~value`."""
@@ -278,7 +281,9 @@ class Staging:
 
     def getitem(self, obj: object, key: object) -> Staged:
         """`obj[key]`."""
-        return access.getitem(self.session, obj, key)
+        if not isinstance(key, slice):
+            return access.getitem(self.session, obj, key)
+        return self.pools.placed("[:]", lambda: access.getitem(self.session, obj, key))
 
     def setitem(self, obj: object, key: object, value: object) -> None:
         """`obj[key] = value`."""
@@ -329,59 +334,7 @@ class Staging:
 
     def unpack(self, value: Staged, before: int, after: int | None) -> Staged:
         """What `a, b = value` or `a, *b, c = value` assigns: one value for each target."""
-        value = self.session.staged(iterated(self.session, value))
-        if is_partial(value):
-            value = for_each_way(self.session, value, tuple)
-        if isinstance(value, Union):
-            return self.recorder.apply(value, lambda one: tuple(self.unpack(one, before, after)))
-        if isinstance(value, torch.Tensor):
-            return self._unpack_tensor(value, before, after)
-        if lists.is_captured(value):
-            return self._unpack_list(value, before, after)
-        return value if after is None else self._unpack_items(value, before, after)
-
-    def _unpack_items(self, value: Staged, before: int, after: int) -> Staged:
-        (*items,) = value
-        end = len(items) - after
-        if end < before:
-            raise ValueError(
-                "not enough values to unpack "
-                f"(expected at least {before + after}, got {len(items)})"
-            )
-        return (*items[:before], StagedList(items[before:end]), *items[end:])
-
-    def _unpack_tensor(self, value: torch.Tensor, before: int, after: int | None) -> Staged:
-        if isinstance(value.shape[0], int):
-            return self.unpack(unbind(self.session, value), before, after)
-        if after is None:
-            self._demand_length(value.shape[0], before)
-            return tuple(value[k] for k in range(before))
-        return self._unpack_list(unbind(self.session, value), before, after)
-
-    def _unpack_list(self, value: StagedList, before: int, after: int | None) -> Staged:
-        length = lists.list_length(self.recorder, value)
-        if after is None:
-            self._demand_length(length, before)
-            return tuple(lists.list_get(self.recorder, value, k) for k in range(before))
-        self._demand_enough(length, f"at least {before + after}", before + after)
-        end = length - after
-        return (
-            *(lists.list_get(self.recorder, value, k) for k in range(before)),
-            lists.list_slice(self.recorder, value, slice(before, end)),
-            *(lists.list_get(self.recorder, value, end + k) for k in range(after)),
-        )
-
-    def _demand_length(self, length: Staged, wanted: int) -> None:
-        raise_if(self.session.recorder, length > wanted, ValueError(
-            f"too many values to unpack (expected {wanted})"))  # fmt: skip
-        self._demand_enough(length, str(wanted), wanted)
-
-    def _demand_enough(self, length: Staged, words: str, wanted: int) -> None:
-        too_few = text.fstring(
-            self.session, f"not enough values to unpack (expected {words}, got ",
-            text.format_value(self.session, length, None, None), ")",
-        )  # fmt: skip
-        raise_if(self.session.recorder, length < wanted, ValueError(too_few))
+        return unpack(self.session, self.pools, value, before, after)
 
     # ---- displays and text
 
@@ -391,7 +344,7 @@ class Staging:
 
     def new_list(self, items: Sequence[object]) -> Staged:
         """`[...]`."""
-        return literals.new_list(self.session, items)
+        return self.pools.placed("[]", lambda: literals.new_list(self.session, items))
 
     def new_tuple(self, items: Sequence[object]) -> Staged:
         """`(...)` with a `*` in it."""
@@ -399,11 +352,11 @@ class Staging:
 
     def new_dict(self, *entries: tuple[object, ...]) -> Staged:
         """`{key: value, ...}`."""
-        return literals.new_dict(self.session, *entries)
+        return self.pools.placed("{}", lambda: literals.new_dict(self.session, *entries))
 
     def new_set(self, items: Sequence[object]) -> Staged:
         """`{item, ...}`."""
-        return literals.new_set(self.session, items)
+        return self.pools.placed("{}", lambda: literals.new_set(self.session, items))
 
     def fstring(self, *parts: object) -> Staged:
         """The parts of an f-string put together."""

@@ -63,6 +63,7 @@ from stator.torch_private.dispatch import (
 from stator.torch_private.fake import LOGGER_NAME, FakeTensor
 from stator.torch_private.modules import no_parametrization_cache
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.sites import Shared, SiteGroups
 from stator.values.symbolic import CapturedText, Diverged
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, CapturedText, FakeTensor)
@@ -143,7 +144,18 @@ def attempt(
 def _attempt(
     signals: DeferredSignals, function: Staged, *given: Staged
 ) -> CaptureResult | FailedCapture:
-    session = Session(Staging)
+    pooled = SiteGroups()
+    while True:
+        try:
+            return _attempt_once(Session(Staging, pooled), signals, function, *given)
+        except Shared as shared:
+            if not pooled.add(shared.sites):
+                raise shared.refusal from None
+
+
+def _attempt_once(
+    session: Session, signals: DeferredSignals, function: Staged, *given: Staged
+) -> CaptureResult | FailedCapture:
     session.recorder.signals = signals
     try:
         return _trace(session, function, *given)

@@ -47,7 +47,7 @@ def builtin_truth(recorder: Recorder, value: object) -> Condition:
         zero = recorder.emit_number("stator::ne", (value.value, 0), "bool")
         nonzero: Condition = recorder.number("bool", zero)
         return nonzero
-    if (isinstance(value, StagedList) and value.columns is not None) or is_table(value):
+    if (isinstance(value, StagedList) and value.is_open) or is_table(value):
         return known(recorder, list_length(recorder, value) != 0)
     if isinstance(value, CapturedRange):
         return known(recorder, value.length() > 0)

@@ -22,6 +22,8 @@ from stator.state.reads import ReadLog
 from stator.state.stand_ins import StandIns, has_stand_in, staged_copy
 from stator.state.state_inputs import StateInputs
 from stator.values.freezing import refuse_frozen
+from stator.values.pooled import Pooled
+from stator.values.sites import SiteGroups
 from stator.values.staged import is_table
 
 CONTAINERS = (
@@ -46,7 +48,12 @@ class EffectLog(Protocol):
 class Session:
     """One capture: its recorder, its interpreter, and what it knows of the world outside."""
 
-    def __init__(self, make_interpreter: Callable[[Session], PythonInterpreter]) -> None:
+    def __init__(
+        self,
+        make_interpreter: Callable[[Session], PythonInterpreter],
+        pooled: SiteGroups | None = None,
+    ) -> None:
+        self.pooled = pooled or SiteGroups()  # where containers are known by reference
         self.recorder = Recorder(
             self._with_stand_ins(apply_variant), self._with_stand_ins(apply_to_all)
         )
@@ -77,6 +84,8 @@ class Session:
     def note(self, obj: object) -> None:
         """`obj` is about to be changed by user code."""
         refuse_frozen(obj)
+        if isinstance(obj, Pooled):
+            obj = obj.pool.cells
         self.journal.note(self.provenance.owner_of(obj))
 
     def is_local(self, obj: object) -> bool:

@@ -29,12 +29,14 @@ from stator.values.kinds import (
     Kind,
     ListKind,
     NumberKind,
+    PooledKind,
     TensorKind,
     TextKind,
     UnionKind,
     leaf_types,
     never,
 )
+from stator.values.pooled import Pooled
 from stator.values.staged import (
     Columns,
     Staged,
@@ -116,6 +118,8 @@ def widen(kind: Kind) -> Kind:
         return NumberKind(kind_of_number(value))
     if isinstance(value, CapturedText):
         return TextKind()
+    if isinstance(value, Pooled):
+        return PooledKind(value.pool)
     entry = STAGED.of(value)
     if entry is not None and entry in WITHOUT_IDENTITY:
         return _opened(entry, value, fresh)
@@ -128,12 +132,14 @@ def _widen_container(kind: Exact, entry: ContainerType | None) -> Kind:
     if isinstance(value, StagedDeque | StagedDefaultDict):
         return kind
     if isinstance(value, Staged) and value.columns is not None:
-        return ListKind(value.columns.item, value.columns.form, value.frozen)
+        return ListKind(value.columns.item, value.columns.form, value.frozen, value.sites)
     if entry is None:
         return kind
     opened = _opened(entry, value, fresh)
-    is_frozen = isinstance(value, Staged) and not isinstance(value, StagedSet)
-    return dataclasses.replace(opened, frozen=value.frozen) if is_frozen else opened
+    if not isinstance(value, Staged):
+        return opened
+    frozen = None if isinstance(value, StagedSet) else value.frozen
+    return dataclasses.replace(opened, frozen=frozen, sites=value.sites)
 
 
 def _opened(entry: ContainerType, value: object, fresh: Fresh) -> ContainerKind:
@@ -175,6 +181,8 @@ def name_of(kind: Kind) -> str:
         return str(next(leaf_types(wide)))
     if isinstance(wide, ListKind):
         return f"{wide.form.__name__} of {name_of(wide.item)}"
+    if isinstance(wide, PooledKind):
+        return wide.pool.form.__name__
     if isinstance(wide, ContainerKind):
         count = f" of {len(wide.items)}" if wide.keys is None else ""
         return wide.type.__name__ + count

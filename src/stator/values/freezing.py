@@ -7,11 +7,13 @@ it is refused instead.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.containers import LIST, TUPLE, Containers, is_plain_class
+from stator.values.pooled import Pooled
+from stator.values.sites import Shared
 from stator.values.staged import (
     STAGED_DICT,
     STAGED_LIST,
@@ -48,7 +50,10 @@ def _freeze(item: object, reason: str) -> None:
 def refuse_stored_objects(item: object) -> None:
     """An error for objects that others may change, and that a copy would not see."""
     for one in _all_in(item):
-        if isinstance(one, StagedDict):
+        if isinstance(one, Staged) and one.sites and (one.is_open or isinstance(one, set)):
+            if not isinstance(one, list):
+                raise Shared(one.sites, stored_object(one))
+        elif isinstance(one, StagedDict):
             len(one)  # raises if only a run knows its keys
         elif isinstance(one, dict | set) or (
             is_plain_class(type(one)) and not isinstance(one, tuple | list)
@@ -67,15 +72,37 @@ def stored_object(item: object) -> UnsupportedCall:
 def refuse_frozen(obj: object) -> None:
     """An error where `obj` must not be changed any more."""
     if isinstance(obj, Staged) and obj.frozen:
-        raise UnsupportedCall(
+        refusal = UnsupportedCall(
             f"a {python_name(obj)} cannot be changed here: {obj.frozen}",
             at=current_place(), fix="finish it before putting it into the list",
         )  # fmt: skip
+        raise Shared(obj.sites, refusal) if obj.sites else refusal
+
+
+def refuse_copies(*containers: Staged) -> None:
+    """An error where `is` compares containers of which a runtime list holds copies."""
+    copied = [one for one in containers if one.frozen]
+    if copied:
+        refusal = UnsupportedCall(
+            "`is` between containers that a list of the program holds copies of",
+            at=current_place(), fix="compare with `==`, or keep a number",
+        )  # fmt: skip
+        sites = frozenset[Any]().union(*(one.sites for one in containers))
+        raise Shared(sites, refusal) if sites else refusal
+
+
+def not_by_reference(name: str) -> UnsupportedCall:
+    """The error for containers that come together, where not all can be known by reference."""
+    return UnsupportedCall(
+        f"a {name} that a list of the program holds and changes comes together with one that "
+        "cannot be shared with it",
+        at=current_place(), fix="make both with the same code",
+    )  # fmt: skip
 
 
 def _all_in(item: object) -> Iterator[object]:
     """`item`, and all that is in it, but for lists of the caller's, which are not copied."""
-    if not is_copied(item):
+    if not is_copied(item) or isinstance(item, Pooled):
         return
     yield item
     parts = item.alternatives if isinstance(item, Union) else (COPIED.parts(item) or ((), ()))[1]

@@ -6,6 +6,7 @@
     TextKind         a string
     ContainerKind    a container of known length: list, tuple, set, dict, attributes of an object
     ListKind         a runtime list: only a run knows its length
+    PooledKind       a container that is known by reference: an entry of a pool
     UnionKind        one of several of these; a run decides which
     BOTTOM           no value at all: the block raised
 
@@ -17,7 +18,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, Protocol, TypeAlias, TypeGuard
 
 import sympy
 import torch
@@ -37,6 +38,7 @@ from stator.program.types import (
 from stator.program.types import NumberKind as NumberName
 from stator.values.containers import DATACLASS, DICT
 from stator.values.dims import dim_of
+from stator.values.sites import Sites
 from stator.values.symbolic import Number, Undefined
 
 Size: TypeAlias = int | sympy.Basic | None
@@ -102,6 +104,7 @@ class ContainerKind(Node):
     items: tuple[Kind, ...]
     keys: tuple[Any, ...] | None = None
     frozen: str | None = None  # why it must not be changed any more
+    sites: Sites = frozenset()  # where such a container was created
 
     @property
     def named(self) -> dict[object, Kind]:
@@ -117,6 +120,31 @@ class ListKind(Repetition):
     item: Kind
     form: type = list
     frozen: str | None = None
+    sites: Sites = frozenset()
+
+
+class AnyPool(Protocol):
+    """A pool, as kinds know it (`containers.pools.Pool`)."""
+
+    sites: Sites
+
+    @property
+    def form(self) -> type:
+        """What its containers are to Python: list, dict or set."""
+
+    @property
+    def item(self) -> Kind:
+        """The kind of what its containers hold."""
+
+    def handle(self, at: object) -> Any:
+        """The container that is entry `at`."""
+
+
+@dataclass(frozen=True)
+class PooledKind:
+    """Any container of this pool."""
+
+    pool: AnyPool
 
 
 @dataclass(frozen=True)
@@ -133,7 +161,8 @@ class Bottom:
 
 BOTTOM = Bottom()
 Kind = (
-    Exact | TensorKind | NumberKind | TextKind | ContainerKind | ListKind | UnionKind | Bottom
+    Exact | TensorKind | NumberKind | TextKind | ContainerKind | ListKind | PooledKind | UnionKind
+    | Bottom
 )  # fmt: skip
 
 
@@ -175,6 +204,8 @@ def _leaf_types(kind: Kind, names: Iterator[str]) -> Iterator[Type]:
             yield TensorType(str(kind.dtype).removeprefix("torch."), shape, str(kind.device))
         case NumberKind():
             yield NumberType(kind.name)
+        case PooledKind():
+            yield NumberType("int")
         case TextKind():
             yield TextType()
         case ContainerKind():

@@ -16,7 +16,7 @@ from stator.frames import current_place
 from stator.program.layout import map_parts
 from stator.values.containers import is_plain_class
 from stator.values.describe import generalise, widen
-from stator.values.freezing import freeze_stored_copy, stored_object
+from stator.values.freezing import freeze_stored_copy, not_by_reference, stored_object
 from stator.values.kinds import (
     BOTTOM,
     SCALARS,
@@ -26,11 +26,20 @@ from stator.values.kinds import (
     Kind,
     ListKind,
     NumberKind,
+    PooledKind,
     TensorKind,
     UnionKind,
     is_map,
 )
-from stator.values.staged import StagedDict, StagedList, is_copied
+from stator.values.sites import Shared, Sites
+from stator.values.staged import (
+    Staged,
+    StagedDefaultDict,
+    StagedDeque,
+    StagedDict,
+    StagedList,
+    is_copied,
+)
 from stator.values.symbolic import Undefined
 from stator.values.union import Union
 
@@ -46,6 +55,8 @@ def signature(kind: Kind) -> Key:
             return ("tensor", wide.dtype, wide.device, len(wide.sizes))
         case NumberKind():
             return ("number", wide.name)
+        case PooledKind():
+            return ("pooled", id(wide.pool))
         case ListKind():
             return ("sequence", wide.form, None)
         case ContainerKind(keys=None):
@@ -76,6 +87,7 @@ def merge(a: Kind, b: Kind) -> Kind:
         _absorb(found, form)
     if len(found) == 1:
         return next(iter(found.values()))
+    _share_pools(found.values())
     return UnionKind(tuple(generalise(kind) for kind in found.values()))
 
 
@@ -83,6 +95,29 @@ def merge_all(kinds: Iterable[Kind]) -> Kind:
     """The least kind that covers all of them."""
     every: list[Kind] = [BOTTOM, *kinds]
     return functools.reduce(merge, every)
+
+
+def _share_pools(kinds: Iterable[Kind]) -> None:
+    """Containers that come together, of which one is known by reference: the others must be."""
+    by_form: dict[type, list[Sites]] = {}
+    pooled: set[type] = set()
+    for kind in map(widen, kinds):
+        if isinstance(kind, PooledKind):
+            pooled.add(kind.pool.form)
+            by_form.setdefault(kind.pool.form, []).append(kind.pool.sites)
+        elif isinstance(kind, ContainerKind | ListKind) and kind.sites:
+            cls = kind.form if isinstance(kind, ListKind) else kind.type
+            by_form.setdefault(_form_of(cls), []).append(kind.sites)
+        elif isinstance(kind, Exact) and isinstance(kind.value, Staged) and kind.value.sites:
+            by_form.setdefault(_form_of(type(kind.value)), []).append(kind.value.sites)
+    for form in pooled:
+        if len(by_form[form]) > 1:
+            sites = frozenset[Any]().union(*by_form[form])
+            raise Shared(sites, not_by_reference(form.__name__))
+
+
+def _form_of(cls: type) -> type:
+    return next((form for form in (dict, set, list) if issubclass(cls, form)), cls)
 
 
 def _absorb(found: dict[Key, Kind], form: type) -> None:
@@ -148,7 +183,7 @@ def _merge_alike(a: Kind, b: Kind) -> Kind:
             return _merge_lists(a, b)
         case ContainerKind(), ContainerKind():
             items = tuple(map(merge, a.items, b.items))
-            return replace(a, items=items, frozen=a.frozen or b.frozen)
+            return replace(a, items=items, frozen=a.frozen or b.frozen, sites=a.sites | b.sites)
     return a
 
 
@@ -166,7 +201,7 @@ def _merge_lists(a: Kind, b: Kind) -> ListKind:
             item = generalise(merge(item, _stored(kind)))
     whole = a if isinstance(a, ListKind) else b
     form = whole.form if isinstance(whole, ListKind) else whole.type
-    return ListKind(as_list_item(item), form, a.frozen or b.frozen)
+    return ListKind(as_list_item(item), form, a.frozen or b.frozen, a.sites | b.sites)
 
 
 def as_list_item(kind: Kind) -> Kind:
@@ -190,6 +225,8 @@ def _stored(kind: Kind) -> Kind:
         return kind
     freeze_stored_copy(kind.value)
     before = kind.fresh
+    if isinstance(kind.value, StagedDeque | StagedDefaultDict) and kind.value.sites:
+        raise Shared(kind.value.sites, stored_object(kind.value))
     if is_plain_class(type(kind.value)) and before(kind.value):
         raise stored_object(kind.value)
     return Exact(

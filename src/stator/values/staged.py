@@ -44,6 +44,7 @@ class Staged:
     unknown: ClassVar[str]  # what Python code cannot have once the items live in the program
     columns: Columns | None = None
     frozen: str | None = None  # why it must not be changed any more
+    sites: frozenset[Any] = frozenset()  # where it was created (see `values.pooled`)
     is_stand_in = False  # stands for a container of the caller's, and is known as that object
     is_live = False  # such a one that every run reads again
 
@@ -51,12 +52,17 @@ class Staged:
         super().__init__(items)  # type: ignore[call-arg]  # of the plain container
         self.created_at = tick()
 
+    @property
+    def is_open(self) -> bool:
+        """Do its items live in the program?"""
+        return self.columns is not None
+
     def _check(self) -> None:
-        if self.columns is not None:
+        if self.is_open:
             raise needs_a_value(self.unknown)
 
     def __repr__(self) -> str:
-        if self.columns is not None:
+        if self.is_open:
             return f"<{self.plain.__name__} of the program>"
         shown: str = self.plain.__repr__(self)  # type: ignore[call-arg]  # not of `object`
         return shown
@@ -89,7 +95,7 @@ class StagedSet(Staged, set[Any]):
 
     def __repr__(self) -> str:
         """Without the name of this class, which `set` would add."""
-        return super().__repr__() if self.columns is not None else repr(set(self))
+        return super().__repr__() if self.is_open else repr(set(self))
 
 
 class StagedDict(Staged, dict[Any, Any]):
@@ -180,11 +186,11 @@ def is_copied(value: object) -> bool:
 
 def is_table(value: object) -> bool:
     """Is `value` a dict or a set whose items only a run knows?"""
-    return isinstance(value, StagedDict | StagedSet) and value.columns is not None
+    return isinstance(value, StagedDict | StagedSet) and value.is_open
 
 
 def _is_known(value: Staged) -> bool:
-    return value.columns is None
+    return not value.is_open
 
 
 # ---- as containers of walks
@@ -231,7 +237,7 @@ def shown(value: object) -> str:
     """`repr(value)`; where that has an address, or captured tensors, what it is."""
     text = repr(value)
     if isinstance(value, list | tuple | dict | set) and "<" in text:
-        known = getattr(value, "columns", None) is None
+        known = not getattr(value, "is_open", False)
         return f"{python_name(value)} of {len(value)}" if known else f"a {python_name(value)}"
     return f"a {python_name(value)}" if ADDRESS.search(text) else text
 
@@ -239,4 +245,5 @@ def shown(value: object) -> str:
 def python_name(obj: object) -> str:
     """`list` for a staged list, and so on: the name that the user knows."""
     name = type(obj).__name__
-    return name.removeprefix("Staged").lower() if name.startswith("Staged") else name
+    return name.removeprefix("Staged").removeprefix("Pooled").lower() if (
+        isinstance(obj, Staged)) else name  # fmt: skip

@@ -1,0 +1,61 @@
+"""Dereference: runtime lists that hold numbers of pool entries, as lists that hold the contents.
+
+A program gives values, so what leaves it is a copy of each entry (`containers/pools.py`).
+"""
+
+from __future__ import annotations
+
+from stator.capture.flatten import flatten, flatten_held, list_of
+from stator.capture.recorder import Recorder
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.program.ir import Arg
+from stator.program.layout import map_parts, nodes
+from stator.values.describe import STAGED, describe, generalise
+from stator.values.kinds import AnyPool, Kind, ListKind, PooledKind, always
+from stator.values.pooled import Pooled
+from stator.values.staged import Columns, Staged
+from stator.values.union import Union
+
+
+def dereferenced(recorder: Recorder, columns: Columns) -> Columns:
+    """`columns` with the contents of pooled containers in the place of their numbers."""
+    kind = _plain(columns.item, ())
+    if kind is columns.item:
+        return columns
+    values = flatten(recorder, list_of(columns), ListKind(kind))
+    return Columns(kind, tuple(values), columns.form)  # type: ignore[arg-type]  # all are values
+
+
+def holds_pooled(value: object) -> bool:
+    """Is there a pooled container in `value`, or a runtime list that holds some?"""
+    if isinstance(value, Pooled):
+        return True
+    if isinstance(value, Union):
+        return any(map(holds_pooled, value.alternatives))
+    if isinstance(value, Staged) and value.columns is not None:
+        return any(isinstance(kind, PooledKind) for kind in nodes(value.columns.item))
+    parts = STAGED.parts(value)
+    return parts is not None and any(map(holds_pooled, parts.items))
+
+
+def leaves_of_alternative(
+    recorder: Recorder, tag: object, index: int, value: object
+) -> tuple[Kind, list[Arg]]:
+    """The kind and the leaves of one alternative of a union, read where a run has it."""
+    kind = _plain(generalise(describe(value, always)), ())
+    return kind, flatten_held(recorder, tag, [(index, value)], kind)
+
+
+def _plain(kind: Kind, inside: tuple[AnyPool, ...]) -> Kind:
+    """The kind of what a value of `kind` is a reference to."""
+    if not isinstance(kind, PooledKind):
+        return map_parts(lambda part: _plain(part, inside), kind)
+    pool = kind.pool
+    if any(pool is outer for outer in inside):
+        raise UnsupportedCall(
+            f"a {pool.form.__name__} that may hold itself, or others made by the same code, leaves "
+            "the program",
+            at=current_place(), fix="return the tensors and numbers in it",
+        )  # fmt: skip
+    return ListKind(_plain(pool.item, (*inside, pool)), pool.form)

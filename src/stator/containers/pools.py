@@ -1,0 +1,216 @@
+"""Pools: the contents of containers that are known by reference (`values/pooled.py`).
+
+rows = []                       rows: list of numbers of entries
+rows.append([])                 the pool gets an entry, rows its number
+rows[-1].append(1)              entry rows[-1] of the pool is replaced
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import types
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from stator.capture.flatten import list_of, make_columns
+from stator.capture.recorder import Recorder
+from stator.capture.scope import Scope
+from stator.containers import definitions, lists
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.program.ir import Op
+from stator.state.session import Session
+from stator.values.annotations import Staged
+from stator.values.arrays import CapturedArray
+from stator.values.kinds import BOTTOM, ContainerKind, Kind, ListKind
+from stator.values.pooled import HandleMaker, Pooled, handle_maker
+from stator.values.sites import Site, Sites
+from stator.values.staged import Columns, StagedDict, StagedList, StagedSet, tick
+from stator.values.staged import Staged as StagedContainer
+
+MAKERS = frozenset(
+    {list, dict, set, sorted, collections.deque, collections.defaultdict, collections.Counter}
+)
+METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
+
+
+def makes_containers(function: Staged) -> bool:
+    """May its result be a new list, dict or set that no user code has seen before?"""
+    if isinstance(function, types.MethodType):  # of what represents an object with methods in C
+        return isinstance(function.__self__, StagedContainer | torch.Tensor | CapturedArray)
+    if isinstance(function, type | type(len)) and function in MAKERS:
+        return True
+    is_method = isinstance(function, METHODS)
+    return is_method and not isinstance(function.__self__, types.ModuleType)
+
+
+class Pool:
+    """The contents of the containers of one class that are created at `sites`."""
+
+    def __init__(self, recorder: Recorder, sites: Sites, maker: HandleMaker) -> None:
+        self.recorder, self.sites, self.maker = recorder, sites, maker
+        self.cells = StagedList()
+        self.cells.created_at = recorder.program_start  # every block sees it, whoever is the first
+        self._loaded: dict[object, Loaded] = {}
+
+    @property
+    def form(self) -> type:
+        """What a handle is to Python: a list, a dict or a set."""
+        sample = self.maker.cls
+        return dict if issubclass(sample, dict) else set if issubclass(sample, set) else list  # type: ignore[arg-type]
+
+    @property
+    def item(self) -> Kind:
+        """The kind of what its containers hold."""
+        held = self.cells.columns
+        return held.item.item if held is not None and isinstance(held.item, ListKind) else BOTTOM
+
+    def new(self, container: StagedContainer) -> Staged:
+        """`container`, which has no other name yet, as an entry of the pool."""
+        recorder = self.recorder
+        contents = _contents(recorder, container)
+        self._visible()
+        recorder.journal.note(self.cells)
+        at = lists.list_length(recorder, self.cells) if self.cells.is_open else 0
+        lists.append(recorder, self.cells, self._cell(contents))
+        return self.handle(at)
+
+    def handle(self, at: object) -> Staged:
+        """The container that is entry `at`."""
+        return self.maker.make(self, at)
+
+    def load(self, at: Any) -> Columns:
+        """The contents of entry `at`; read once as long as the pool stays as it is."""
+        self._visible()
+        key = at if isinstance(at, int) else at.node.expr
+        seen = self._loaded.get(key)
+        if seen is None or not seen.holds(self.recorder, self.cells.columns):
+            held = self.cells.columns
+            value = lists.list_get(self.recorder, self.cells, at)
+            scope = self.recorder.scope
+            seen = Loaded(held, value.columns, scope, len(scope.block.ops) - 1)
+            self._loaded[key] = seen
+        return seen.contents
+
+    def store(self, at: Any, contents: Columns | None) -> None:
+        """Make `contents` those of entry `at`."""
+        self._visible()
+        self.recorder.journal.note(self.cells)
+        if contents is None:
+            contents = make_columns(self.recorder, (), BOTTOM)
+        lists.set_item(self.recorder, self.cells, at, self._cell(contents))
+
+    def _cell(self, contents: Columns) -> StagedList:
+        return list_of(Columns(contents.item, contents.values, self.form))
+
+    def _visible(self) -> None:
+        """A function of the program sees no values of the program around it."""
+        if self.recorder.scope.root.start != self.recorder.program_start:
+            raise UnsupportedCall(
+                "a function that calls itself under a condition that only a run knows uses a list "
+                "that a list of the program holds",
+                at=current_place(), fix="write it as a loop",
+            )  # fmt: skip
+
+
+class Loaded:
+    """What was read of an entry: it holds where the op that read it is seen."""
+
+    def __init__(self, held: Columns | None, contents: Columns, scope: Scope, at: int) -> None:
+        self.held, self.contents, self.scope, self.at = held, contents, scope, at
+        self.op: Op = scope.block.ops[at]
+
+    def holds(self, recorder: Recorder, held: Columns | None) -> bool:
+        """Is the pool as it was, and is the block that read it the current one or around it?"""
+        ops = self.scope.block.ops
+        return (
+            held is self.held
+            and any(scope is self.scope for scope in recorder.scope.chain())
+            and self.at < len(ops)
+            and ops[self.at] is self.op
+        )
+
+
+def _contents(recorder: Recorder, container: Any) -> Columns:
+    """What `container` holds, as a list of the program."""
+    if container.is_open:
+        return container.columns
+    known = container.items() if isinstance(container, StagedDict) else container
+    return lists.columns_of(recorder, StagedList(known))
+
+
+class Pools:
+    """The pools of one capture."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.recorder, self.groups = session, session.recorder, session.pooled
+        self._pools: dict[tuple[Sites, HandleMaker], Pool] = {}
+        self._row_site: Site | None = None  # of the lists that are copied now
+
+    def placed(self, what: str, make: Callable[[], Staged]) -> Staged:
+        """The value of `make()`; a container that it creates is known by this place."""
+        start = tick()
+        value = make()
+        if isinstance(value, StagedContainer) and _is_new(value, start):
+            row_site = self._row_site if what == "list()" else None
+            return self._of_site(value, row_site or (current_place(), what))
+        return value
+
+    def called(self, function: Staged, make: Callable[[], Staged]) -> Staged:
+        """The same for a call; of `x.tolist()` the lists inside are new as well."""
+        name = getattr(function, "__name__", "")
+        if name != "tolist":
+            return self.placed(f"{name}()", make)
+        start = tick()
+        value = make()
+        if not isinstance(value, StagedList) or not _is_new(value, start):
+            return value
+        place = current_place()
+        return self._of_site(self._rows(value, (place, "tolist[]")), (place, "tolist"))
+
+    def _rows(self, value: StagedList, site: Site) -> StagedList:
+        """`value`, in which each list is one of `site`."""
+        columns = value.columns
+        if columns is None:
+            rows = [self._of_site(row, site) if isinstance(row, StagedList) else row
+                    for row in value]  # fmt: skip
+            list.__setitem__(value, slice(None), rows)
+        elif isinstance(columns.item, ListKind | ContainerKind):
+            if self.groups.group_of(site) is not None:
+                return self._copied_rows(value, site)
+            item = dataclasses.replace(columns.item, sites=frozenset({site}))
+            value.columns = Columns(item, columns.values, columns.form)
+        return value
+
+    def _copied_rows(self, value: StagedList, site: Site) -> StagedList:
+        self._row_site = site
+        try:
+            rows: StagedList = self.session.interpreter.run(definitions.copied_rows, value)
+        finally:
+            self._row_site = None
+        return rows
+
+    def _of_site(self, container: StagedContainer, site: Site) -> Staged:
+        group = self.groups.group_of(site)
+        if group is None:
+            container.sites = frozenset({site})
+            return container
+        maker = handle_maker(container)
+        pool = self._pools.setdefault((group, maker), Pool(self.recorder, group, maker))
+        return pool.new(container)
+
+
+def _is_new(value: StagedContainer, start: int) -> bool:
+    """Was it created since, with no other name and for no other place?"""
+    return (
+        isinstance(value, StagedList | StagedDict | StagedSet)
+        and not isinstance(value, Pooled)
+        and value.created_at > start
+        and not value.frozen
+        and not value.sites
+        and not value.is_stand_in
+        and not (isinstance(value, StagedList) and value.is_tuple)
+    )

@@ -1,0 +1,78 @@
+"""unpack: what `a, b = value` and `a, *b, c = value` assign."""
+
+from __future__ import annotations
+
+import torch
+
+from stator.capture.conditions import raise_if
+from stator.containers import lists
+from stator.containers.maybe_keys import for_each_way, is_partial
+from stator.containers.pools import Pools
+from stator.library import text
+from stator.library.outside_iterators import iterated
+from stator.library.tensor_calls import unbind
+from stator.state.session import Session
+from stator.values.annotations import Staged
+from stator.values.staged import StagedList
+from stator.values.union import Union
+
+
+def unpack(session: Session, pools: Pools, value: Staged, before: int, after: int | None) -> Staged:
+    """One value for each target; `after` is None where none of them has a star."""
+    value = session.staged(iterated(session, value))
+    if is_partial(value):
+        value = for_each_way(session, value, tuple)
+    if isinstance(value, Union):
+        return session.recorder.apply(
+            value, lambda one: tuple(unpack(session, pools, one, before, after))
+        )
+    if isinstance(value, torch.Tensor):
+        if not isinstance(value.shape[0], int) and after is None:
+            _demand_length(session, value.shape[0], before)
+            return tuple(value[k] for k in range(before))
+        value = unbind(session, value)
+    if lists.is_captured(value):
+        return _unpack_list(session, pools, value, before, after)
+    return value if after is None else _unpack_items(pools, value, before, after)
+
+
+def _unpack_items(pools: Pools, value: Staged, before: int, after: int) -> Staged:
+    (*items,) = value
+    end = len(items) - after
+    if end < before:
+        raise ValueError(
+            f"not enough values to unpack (expected at least {before + after}, got {len(items)})"
+        )
+    rest = pools.placed("*", lambda: StagedList(items[before:end]))
+    return (*items[:before], rest, *items[end:])
+
+
+def _unpack_list(
+    session: Session, pools: Pools, value: StagedList, before: int, after: int | None
+) -> Staged:
+    recorder = session.recorder
+    length = lists.list_length(recorder, value)
+    if after is None:
+        _demand_length(session, length, before)
+        return tuple(lists.list_get(recorder, value, k) for k in range(before))
+    _demand_enough(session, length, f"at least {before + after}", before + after)
+    end = length - after
+    return (
+        *(lists.list_get(recorder, value, k) for k in range(before)),
+        pools.placed("*", lambda: lists.list_slice(recorder, value, slice(before, end))),
+        *(lists.list_get(recorder, value, end + k) for k in range(after)),
+    )
+
+
+def _demand_length(session: Session, length: Staged, wanted: int) -> None:
+    raise_if(session.recorder, length > wanted, ValueError(
+        f"too many values to unpack (expected {wanted})"))  # fmt: skip
+    _demand_enough(session, length, str(wanted), wanted)
+
+
+def _demand_enough(session: Session, length: Staged, words: str, wanted: int) -> None:
+    too_few = text.fstring(
+        session, f"not enough values to unpack (expected {words}, got ",
+        text.format_value(session, length, None, None), ")",
+    )  # fmt: skip
+    raise_if(session.recorder, length < wanted, ValueError(too_few))
