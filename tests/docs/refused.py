@@ -538,7 +538,8 @@ def list_that_may_hold_itself(x, y):
 def deques_of_two_lengths(x, y):
     queues = []
     for k in range(y):
-        queues.append(collections.deque(maxlen=2) if k % 2 else collections.deque(maxlen=3))
+        short, long = collections.deque(maxlen=2), collections.deque(maxlen=3)
+        queues.append(short if k % 2 else long)
         queues[0].append(k)
     return len(queues)
 
