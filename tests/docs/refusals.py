@@ -90,7 +90,6 @@ WITHOUT_EXAMPLE = frozenset({
     "`async with` cannot be converted",
     "`await` cannot be converted",
     "a template string cannot be converted",
-    "the buffer `…` is written but never read",
     "torch cannot trace this: …",
     "whether `…` works here depends on …: …",
     "`….…` of a captured number",

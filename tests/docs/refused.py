@@ -257,6 +257,10 @@ def error_text(x, y):
     return str(OSError(int(y)))
 
 
+def set_text(x, y):
+    return str({int(y)})
+
+
 def ordered_dict_text(x, y):
     return str(collections.OrderedDict(a=int(y)))
 
