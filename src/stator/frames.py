@@ -22,6 +22,7 @@ STAGING = "stator__"  # the name under which rewritten code finds what it calls
 OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
 VERIFY_FOLDER = os.path.join(os.path.dirname(OWN_FOLDER), "stator_verify")
 COMMAND_FOLDER = os.path.join(OWN_FOLDER, "cli")  # what calls the command is no user's code
+CAPTURE_FILE = os.path.join(OWN_FOLDER, "staging", "trace.py")  # what calls it is not captured
 
 
 def _folder_of(package: str) -> str:
@@ -63,6 +64,19 @@ def current_place() -> Location | None:
     """The line of user code that runs now."""
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None and not within(frame.f_code.co_filename, (COMMAND_FOLDER,)):
+        if is_users(frame):
+            return place_in(frame)
+        frame = frame.f_back
+    return None
+
+
+def recorded_place() -> Location | None:
+    """The line of the captured code that runs now; None if the capture has left it.
+
+    The line that asked for the capture is no part of the program, and has no op.
+    """
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_code.co_filename != CAPTURE_FILE:
         if is_users(frame):
             return place_in(frame)
         frame = frame.f_back

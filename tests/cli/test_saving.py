@@ -29,6 +29,12 @@ def test_a_folder_gets_the_objects_name(shell, folder):
     assert torch.equal(stator.load("models/sign")(torch.ones(1, 2)), torch.full((1, 2), 2.0))
 
 
+def test_the_source_is_kept_if_asked(shell, folder):
+    for options in ([], ["--embed-source"]):
+        assert shell("save", "net.py:sign", "-o", "sign", *options).exit_code == 0
+        assert ("if x.sum()" in (folder / "sign.stator").read_text()) == bool(options)
+
+
 def test_a_method_and_a_constant(shell):
     assert shell("save", "net.py:Net.double", "-i", "x:f32[2,4]", "-o", "d").exit_code == 0
     assert stator.load("d")(torch.ones(2, 4)).shape == (2, 4)

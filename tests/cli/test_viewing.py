@@ -23,6 +23,15 @@ def test_without_a_name_the_page_gets_one(shell, folder):
     assert (folder / data["page"]).is_file()
 
 
+def test_without_a_model_the_page_is_empty(shell, folder):
+    done = shell("view")
+    assert (done.exit_code, done.out) == (0, "stator.view.html\n")
+    assert '"programs":[]' in (folder / "stator.view.html").read_text()
+    assert shell("view", "--json", "-o", "empty.html").json["target"] is None
+    done = shell("view", "-i", "f32[2]")
+    assert (done.exit_code, done.out) == (2, "")
+
+
 def test_the_page_is_opened_if_asked_for(shell, folder, monkeypatch):
     opened = []
     monkeypatch.setattr("webbrowser.open", lambda url: opened.append(url) or True)

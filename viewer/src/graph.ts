@@ -1,6 +1,7 @@
 // GraphPane: the drawing, and how to move in it: wheel, drag, keys, and the strip at the side.
 
 import { h, largest, s } from "./dom";
+import { standalone } from "./drawing";
 import type { Group } from "./groups";
 import { type Box, Layouts } from "./layout";
 import { Places } from "./places";
@@ -335,6 +336,25 @@ export class GraphPane {
     this.layouts.forgetAll();
     this.changed();
     this.frame();
+  }
+
+  /** The whole graph as it is open and closed now, without marks, as a drawing that needs no page. */
+  drawing(): SVGSVGElement {
+    let scene: Scene, world: SVGGElement;
+    do { // sections out of sight may not have been laid out yet
+      const { right, bottom } = this.extent();
+      const whole = { x: 0, y: 0, w: right + 1, h: bottom + 1 };
+      scene = new Scene(this.model, this.layouts, { selected: null, section: null, lit: new Set(), found: new Set() }, whole, 1);
+      world = scene.draw(this.places.frames());
+      for (const section of scene.guessed) this.places.settleSection(section);
+    } while (scene.guessed.length);
+    const { right, bottom } = this.extent();
+    const holder = h("div", { class: "graph", hidden: true });
+    document.body.append(holder);
+    const made = standalone(world, right, bottom, holder);
+    holder.remove();
+    this.changed();
+    return made;
   }
 
   focus(): void {

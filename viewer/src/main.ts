@@ -3,9 +3,12 @@
 import type { CaptureData, PageData, ProgramData, ReportLine } from "./data";
 import { opDetails, programDetails } from "./details";
 import { button, h } from "./dom";
+import { download, pngFile, svgFile } from "./drawing";
+import { FileDrop } from "./drop";
 import { GraphPane } from "./graph";
 import { helpDialog } from "./help";
 import { Model } from "./model";
+import { closeNotice, notice } from "./notice";
 import { reportPane } from "./report";
 import { Search } from "./search";
 import { SourcePane } from "./source";
@@ -40,14 +43,16 @@ class App {
   private chooser = h("select", { "aria-label": "program" });
   private tools = h("div", { class: "tools" });
   private help = helpDialog();
+  private elements: HTMLElement[] = []; // of the document
+  private listening = new AbortController();
 
-  constructor(private page: PageData) {
+  constructor(private page: PageData, private chooseFile: () => void) {
     this.search = new Search(page, {
       find: (ops) => {
         this.graph?.find(ops);
         this.text?.find(new Set(ops));
       },
-      select: (op) => this.show(op),
+      select: (op) => this.goTo(op),
       leave: () => this.graph.focus(),
     });
     this.centre = new Tabs("view of the program", [
@@ -61,7 +66,17 @@ class App {
     ]);
     this.build();
     this.use(page.start);
-    document.addEventListener("keydown", (event) => this.key(event));
+  }
+
+  show(): void {
+    document.title = `${this.page.title} · Stator`;
+    document.body.append(...this.elements);
+    document.addEventListener("keydown", (event) => this.key(event), this.listening);
+  }
+
+  hide(): void {
+    this.listening.abort();
+    for (const element of this.elements) element.remove();
   }
 
   private build(): void {
@@ -74,16 +89,42 @@ class App {
       button("Fit", "fit the whole graph (0)", () => this.graph.fit()),
       button("Fit width", "fit width, from the top (w)", () => this.graph.fitWidth()),
       button("Open all", "open all blocks and sections", () => this.graph.setAll(true)),
-      button("Close all", "close all blocks and sections", () => this.graph.setAll(false)));
+      button("Close all", "close all blocks and sections", () => this.graph.setAll(false)),
+      button("SVG", "SVG: save the whole graph as a drawing", () => this.saveSvg()),
+      button("PNG", "PNG: save the whole graph as a picture", () => void this.savePng()));
     const centre = h("section", { class: "centre", "aria-label": "program" },
       h("div", { class: "bar-top" }, this.centre.list, this.tools), ...this.centre.panels);
     this.program.append(this.sourceHolder, splitter(this.program, "--source-width", 1, "width of the source"), centre,
       splitter(this.program, "--details-width", -1, "width of the details"), this.details);
-    document.body.append(
+    const isEmpty = !page.programs.length && !page.report;
+    this.elements = [
       h("header", {}, h("span", { class: "brand", "aria-hidden": "true" }), h("h1", { title: `Stator ${page.version}` }, page.title),
-        page.programs.length > 1 ? this.chooser : null, this.tabs.list, h("span", { class: "space" }), this.search.element,
+        page.programs.length > 1 ? this.chooser : null, isEmpty ? null : this.tabs.list, h("span", { class: "space" }),
+        isEmpty ? null : this.search.element, button("Open…", "Open… a .stator file", this.chooseFile),
         themeSwitch(), button("?", "keys and colours (?)", () => this.help.showModal(), "round")),
-      h("main", {}, ...this.tabs.panels), this.help);
+      h("main", {}, ...(isEmpty ? [this.welcome()] : this.tabs.panels)), this.help];
+  }
+
+  /** A page without a program waits for a file. */
+  private welcome(): HTMLElement {
+    return h("div", { class: "welcome" },
+      h("p", {}, "Drop a .stator file here to see its programs."),
+      button("Choose a file", "Choose a file", this.chooseFile),
+      h("p", { class: "hint" }, "The file is read in this page and goes nowhere else. Its weights (.safetensors) are not needed."));
+  }
+
+  private saveSvg(): void {
+    download(svgFile(this.graph.drawing()), `${this.page.title}.svg`);
+  }
+
+  private async savePng(): Promise<void> {
+    try {
+      const { file, ratio } = await pngFile(this.graph.drawing());
+      download(file, `${this.page.title}.png`);
+      if (ratio < 0.5) notice(`The graph is large: the PNG has it at ${Math.max(1, Math.round(ratio * 100))} %. The SVG has every detail.`, "hint");
+    } catch (error) {
+      notice(`The PNG could not be made: ${String(error)}. The SVG can.`);
+    }
   }
 
   // ---- which program
@@ -145,7 +186,7 @@ class App {
   }
 
   private showWeights(): void {
-    this.weights.replaceChildren(weightsPane(this.page, this.model, (op) => this.show(op)));
+    this.weights.replaceChildren(weightsPane(this.page, this.model, (op) => this.goTo(op)));
   }
 
   private showReport(): void {
@@ -166,7 +207,7 @@ class App {
     this.light(ops);
   }
 
-  private show(op: number): void {
+  private goTo(op: number): void {
     this.tabs.choose("program");
     this.select(op, "other");
   }
@@ -199,6 +240,7 @@ class App {
     if (event.key === "Escape") {
       if (this.help.open) return;
       if (isTyping) (event.target as HTMLElement).blur();
+      closeNotice();
       this.search.clear();
       this.light([]);
       this.select(null, "other");
@@ -228,4 +270,12 @@ function otherNames(page: PageData): Map<string, string[]> {
   return names;
 }
 
-new App(JSON.parse(document.getElementById("data")!.textContent!) as PageData);
+const own = JSON.parse(document.getElementById("data")!.textContent!) as PageData;
+const drop = new FileDrop(own.version, (page) => {
+  const next = new App(page, () => drop.choose()); // if this raises, the page is as it was
+  app.hide();
+  app = next;
+  app.show();
+});
+let app = new App(own, () => drop.choose());
+app.show();

@@ -102,7 +102,7 @@ export class Scene {
       const [from, to] = [y + framed.y + framed.h + 4, y + next.y - 6];
       const middle = x + placed.w / 2;
       if (this.isSeen(middle - 8, from, 16, to - from)) {
-        this.root.append(s("path", { class: "link tensor", d: `M${middle} ${from}V${to}`, "marker-end": "url(#arrow)" }));
+        this.root.append(s("path", { class: "link tensor", d: `M${middle} ${from}L${middle} ${to}`, "marker-end": "url(#arrow)" }));
       }
     });
   }

@@ -14,10 +14,12 @@ from stator.api.captures import Capture, capture_all
 from stator.api.saved_methods import requests_of
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, check_tensors
+from stator.debug.view.sources import sources_of
 from stator.errors import SpecMismatch, UnknownOption
 from stator.execute.selection import check_backend
 from stator.export.files import remove_onnx_files
 from stator.export.saved_model import read_model, write_model
+from stator.export.sources import NO_SOURCES
 from stator.frames import user_facing
 from stator.logs import LOGGER
 from stator.torch_private.modules import tables
@@ -38,6 +40,7 @@ def save(
     output_spec: Any = None,
     properties: Mapping[str, Any] | None = None,
     host_calls: Literal["drop", "refuse"] = "drop",
+    embed_source: bool = False,
     onnx: bool = False,
     embed: bool = False,
     opset: int | None = None,
@@ -51,7 +54,8 @@ def save(
     `to_static` was given a spec for. `output_spec` lists the results to keep (with `methods`, a
     dict of such lists); `properties` are small values to find on the loaded model. Calls of Python
     that each run makes (logging, warnings, files) are left out of the saved model and named in a
-    log message; with `host_calls="refuse"` they are an error.
+    log message; with `host_calls="refuse"` they are an error. `embed_source=True` puts the source
+    of the functions that the programs come from into the .stator file, for readers and the viewer.
 
     `onnx=True` also writes `path`.onnx, for `forward`, and `path`.METHOD.onnx for other methods:
     the same program for any ONNX runtime, in the mode that the module is in. Its weights are those
@@ -68,7 +72,7 @@ def save(
             model._stator_programs, model._stator_methods, training=model.training, opset=opset
         )  # fmt: skip
         remove_onnx_files(path)
-        _save_again(model, path, output_spec, properties)
+        _save_again(model, path, output_spec, properties, embed_source)
         return None if saving is None else saving.write_onnx(path, plan, embed=embed)
     requests = requests_of(model, input_spec, methods, output_spec)
     owner = owner_of(model)
@@ -78,7 +82,7 @@ def save(
         capture.programs, capture.methods, training=training, opset=opset
     )  # fmt: skip
     remove_onnx_files(path)
-    write_capture(path, capture, owner, properties)
+    write_capture(path, capture, owner, properties, embed_source=embed_source)
     if owner is not None and owner.training:
         _warn_of_train_mode(owner, capture)
     return None if saving is None else saving.write_onnx(path, plan, embed=embed)
@@ -118,6 +122,8 @@ def write_capture(
     capture: Capture,
     owner: torch.nn.Module | None,
     properties: dict[str, Any],
+    *,
+    embed_source: bool = False,
 ) -> None:
     """Write what was captured, with the tensors of `owner` as they are now."""
     tensors = _tensors(owner, capture.tensors)
@@ -133,6 +139,7 @@ def write_capture(
         methods=capture.methods,
         properties=properties,
         states=capture.states,
+        sources=sources_of(capture.programs.values()) if embed_source else NO_SOURCES,
     )
 
 
@@ -162,6 +169,7 @@ def _save_again(
     path: str | os.PathLike[str],
     output_spec: Any,
     properties: dict[str, Any],
+    embed_source: bool,
 ) -> None:
     """The programs as they are, with the tensors as they are now."""
     if output_spec is not None:
@@ -180,6 +188,7 @@ def _save_again(
         methods=layer._stator_methods,
         properties=layer._stator_properties | properties,
         states=layer._stator_state.as_saved(),
+        sources=layer._stator_sources if embed_source else NO_SOURCES,
     )
 
 

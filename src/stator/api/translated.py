@@ -30,6 +30,7 @@ from stator.execute.selection import prepare
 from stator.execute.structure import unflatten
 from stator.export.methods import Method, mode_name
 from stator.export.saved_model import SavedModel
+from stator.export.sources import EmbeddedSources
 from stator.export.tensor_table import Entry
 from stator.frames import user_facing
 from stator.notebook import preformatted, unfolding
@@ -70,6 +71,7 @@ class TranslatedLayer(torch.nn.Module):
     _stator_programs: Mapping[str, Program]
     _stator_constants: dict[str, str]  # name in the programs -> name of the buffer
     _stator_properties: dict[str, Any]
+    _stator_sources: EmbeddedSources
     _stator_slots: dict[str, tuple[TensorSlot, ...]]
     _stator_runners: dict[tuple[str, str], Executable]
     _stator_backend: str | None
@@ -85,6 +87,7 @@ class TranslatedLayer(torch.nn.Module):
         self._stator_methods = dict(saved.methods)
         self._stator_programs = dict(saved.programs)
         self._stator_properties = dict(saved.properties)
+        self._stator_sources = dict(saved.sources)
         self._stator_constants = {
             name: f"_stator_constant_{index}"
             for index, name in enumerate(

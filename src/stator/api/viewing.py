@@ -74,5 +74,6 @@ def _loaded_subject(source: TranslatedLayer) -> PageSubject:
     )
     tensors = {names.get(name, name): tensor for name, tensor in own}
     return subject_of_methods(
-        "loaded model", source._stator_methods, source._stator_programs, tensors
-    )
+        "loaded model", source._stator_methods, source._stator_programs, tensors,
+        source._stator_sources, {},
+    )  # fmt: skip

@@ -17,7 +17,7 @@ from stator.capture.modes import Modes
 from stator.capture.scope import Mark, Scope
 from stator.capture.sizes import Sizes
 from stator.errors import UnsupportedCall, UntrackedTensor
-from stator.frames import current_place
+from stator.frames import current_place, recorded_place
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.opset.queries import may_raise
@@ -70,7 +70,7 @@ class BlockWriter:
         """Append an op to the current block."""
         op = Op(
             name, tuple(args), attributes or {}, tuple(results), tuple(blocks),
-            place or current_place(),
+            place or recorded_place(),
         )  # fmt: skip
         self.follow_modes()
         raises = may_raise(op)
@@ -102,7 +102,7 @@ class BlockWriter:
         now = Modes.current()
         if now != self.scope.modes:
             for name, args in now.changes_from(self.scope.modes):
-                self.scope.block.ops.append(Op(name, args, {}, (), (), current_place()))
+                self.scope.block.ops.append(Op(name, args, {}, (), (), recorded_place()))
             self.scope.modes = now
 
     @contextlib.contextmanager

@@ -194,6 +194,8 @@ def program() -> None:
 @click.option("-o", "--output", required=True, metavar="PATH",
               help="Writes PATH.stator and PATH.safetensors; in a folder, under the object's name.",
               )  # fmt: skip
+@click.option("--embed-source", is_flag=True,
+              help="Keep the source of the functions in PATH.stator.")  # fmt: skip
 def save() -> None:
     """Write OBJ as a saved model, for these inputs.
 
@@ -347,13 +349,15 @@ def verify() -> None:
 
 
 @_command("viewing")
-@click.argument("target", metavar="OBJ|MODEL", type=FILES)
+@click.argument("target", metavar="[OBJ|MODEL]", type=FILES, required=False)
 @_inputs
 @_object
 @click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page to write.")
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 def view() -> None:
     """Write a page with the program's graph beside its source.
+
+    Without OBJ or MODEL the page is empty: drop saved models on it.
 
     Example:
       stator view out/decoder -o decoder.html

@@ -24,13 +24,14 @@ def save(
     init: Sequence[str],
     mode: str | None,
     output: str,
+    embed_source: bool,
 ) -> CommandOutcome:
     """Write the object's program and its tensors."""
     subject = load_subject(obj, init, mode or "eval")
     given = arguments_for(subject, inputs, seed, sizes)
     path = _path(output, subject.name)
     with working(f"saving {subject.name}"), user_code(f"{subject.name} could not be captured"):
-        save_model(subject.object, path, input_spec=given.specs)
+        save_model(subject.object, path, input_spec=given.specs, embed_source=embed_source)
     files = [file for file in (Paths.of(path).text, Paths.of(path).weights) if file.is_file()]
     written = [{"file": str(file), "bytes": file.stat().st_size} for file in files]
 

@@ -11,12 +11,13 @@ from stator.cli.failures import REFUSED, CommandFailure, user_code
 from stator.cli.inputs import arguments_for
 from stator.cli.objects import is_object, load_subject
 from stator.cli.screen import CommandOutcome, show_plain, working
+from stator.debug.view.subject import EmptyPage
 from stator.export.saved_model import read_model
 from stator.public import debug
 
 
 def view(
-    target: str,
+    target: str | None,
     inputs: Sequence[str],
     sizes: Sequence[str],
     seed: int,
@@ -26,11 +27,15 @@ def view(
     opened: bool,
 ) -> CommandOutcome:
     """Write the page, print where it is, and show it if asked to."""
-    if is_object(target):
-        source: StaticFunction | str = _captured(target, inputs, sizes, seed, init, mode)
+    if target is not None and is_object(target):
+        source: StaticFunction | str | EmptyPage = _captured(
+            target, inputs, sizes, seed, init, mode
+        )
     elif inputs or init:
         raise CommandFailure("a saved model has its program: it takes no --input or --init",
                       fix="name an object as file.py:Name, or leave them out")  # fmt: skip
+    elif target is None:
+        source = EmptyPage()
     else:
         read_model(target)  # damage is reported before anything is written
         source = target

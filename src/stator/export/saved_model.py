@@ -42,6 +42,7 @@ from stator.export.methods import (
     mode_name,
 )
 from stator.export.op_table import STATOR_OP_SET, check_ops, encode_ops, op_set_of
+from stator.export.sources import NO_SOURCES, EmbeddedSources, decode_sources, encode_sources
 from stator.export.states import SavedState, decode_states, encode_states, state_tensors
 from stator.export.tensor_file import keys_of, map_tensors, write_tensors
 from stator.export.tensor_table import (
@@ -75,6 +76,7 @@ class SavedModel:
     methods: Mapping[str, Method]
     properties: Mapping[str, object]
     states: Mapping[str, SavedState]
+    sources: EmbeddedSources  # what there is of the user's source
 
     def program_of(self, method: str = "forward", *, training: bool = False) -> Program | None:
         """The program that a method runs in a mode; None if there is none."""
@@ -95,6 +97,7 @@ def write_model(
     methods: Mapping[str, Method] | None = None,
     properties: Mapping[str, object] = NOTHING,
     states: Mapping[str, SavedState] = NOTHING,
+    sources: EmbeddedSources = NO_SOURCES,
 ) -> None:
     """Writes `path`.stator and `path`.safetensors: both are replaced, or neither.
 
@@ -120,6 +123,7 @@ def write_model(
         "tensors": encode_table(entries, tensors, keys),
         "programs": {name: encode_program(programs[name]) for name in sorted(programs)},
         **({"states": encode_states(states)} if states else {}),
+        **({"sources": encode_sources(sources)} if sources else {}),
     }
     paths.text.parent.mkdir(parents=True, exist_ok=True)
     with (
@@ -254,6 +258,7 @@ def _decode(
         MappingProxyType(methods),
         MappingProxyType(_decode_plain(data, "properties") if version > 1 else {}),
         MappingProxyType(states),
+        decode_sources(data.get("sources", {}), "sources"),
     )
 
 

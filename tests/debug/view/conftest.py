@@ -20,7 +20,8 @@ class Reader:
     folder: Path
     wrong: list
 
-    def open(self, source, *, width=1500, height=1000, dark=False, checked=False, **options):
+    def open(self, source, *, width=1500, height=1000, dark=False, checked=False, waits=True,
+             **options):  # fmt: skip
         """The page of `source`, once its graph is drawn; `checked` lets a checker's script in."""
         file = self.folder / f"{len(list(self.folder.iterdir()))}.html"
         file.write_text(page(source, **options), encoding="utf-8")
@@ -33,7 +34,8 @@ class Reader:
         tab.on("request", lambda sent: self._look_at(sent.url))
         tab.set_default_timeout(10_000)
         tab.goto(file.as_uri())
-        tab.wait_for_selector("#graph[data-drawn]")
+        if waits:
+            tab.wait_for_selector("#graph[data-drawn]")
         return tab
 
     def _look_at(self, url):

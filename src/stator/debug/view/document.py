@@ -23,11 +23,12 @@ from typing import Any
 from stator.debug.report import Report
 from stator.debug.view.encoding import program_data
 from stator.debug.view.sources import FileTable
-from stator.debug.view.subject import PageSubject, subject_of
+from stator.debug.view.subject import EmptyPage, PageSubject, subject_of
 from stator.debug.view.weights import weight_rows
 from stator.frames import user_facing
 from stator.notebook import framed
 
+EMPTY = EmptyPage()
 DOCUMENT = """\
 <!doctype html>
 <html lang="en">
@@ -55,11 +56,12 @@ class PagePath(type(Path())):  # type: ignore[misc] # `Path` itself has no subcl
 
 
 @user_facing
-def view(source: Any, path: str | os.PathLike[str] | None = None) -> Path:
+def view(source: Any = EMPTY, path: str | os.PathLike[str] | None = None) -> Path:
     """Write the page of `source` to `path`, and give the path, which a notebook shows as the page.
 
     `source` is a static function that has been called, a static module, a program, a loaded model,
-    or the path of a saved one. Without `path` the file is NAME.view.html in the working folder.
+    or the path of a saved one. Without it the page is empty: its reader opens saved models in it.
+    Without `path` the file is NAME.view.html in the working folder.
     """
     subject = subject_of(source)
     target = PagePath(path if path is not None else _file_name(subject.title))
@@ -82,7 +84,7 @@ def page(source: Any, *, report: Report | None = None, title: str | None = None)
 
 def page_data(subject: PageSubject) -> dict[str, Any]:
     """What the page's script reads."""
-    files = FileTable(at_hand=not subject.is_saved)
+    files = FileTable(at_hand=not subject.is_saved, embedded=subject.sources)
     entry = subject.entry
     first = [files.want(*entry), entry[1]] if entry is not None else None
     programs = [program_data(one.program, one.label, files) for one in subject.programs]
@@ -96,7 +98,7 @@ def page_data(subject: PageSubject) -> dict[str, Any]:
         "start": subject.start,
         "entry": first,
         "programs": programs,
-        "weights": weight_rows(subject.tensors),
+        "weights": weight_rows(subject.tensors, subject.kinds),
         "report": subject.report.to_dict() if subject.report is not None else None,
         "files": files.data(),
     }

@@ -1,7 +1,7 @@
 """FileTable: the source files that places name, with the lines around them where they are at hand.
 
-Only functions that a program comes from are put on the page, not whole files: the page may be
-handed on, and the rest of a file stays private.
+Only functions that a program comes from are put on the page, or into a saved model, not whole
+files: both may be handed on, and the rest of a file stays private.
 """
 
 from __future__ import annotations
@@ -12,7 +12,10 @@ import os
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from stator.export.sources import NO_SOURCES, EmbeddedSources, SourceRun
 from stator.location import Location, file_name
+from stator.program.ir import ops_in
+from stator.program.program import Program
 
 AROUND = 2  # lines shown around a place that is in no function
 Span = tuple[int, int]  # first and last line
@@ -21,8 +24,9 @@ Span = tuple[int, int]  # first and last line
 class FileTable:
     """A number for each file, and the lines of it that are wanted."""
 
-    def __init__(self, *, at_hand: bool) -> None:
+    def __init__(self, *, at_hand: bool, embedded: EmbeddedSources = NO_SOURCES) -> None:
         self._at_hand = at_hand  # False: the names are those of a saved model, without folders
+        self._embedded = embedded  # what such a model has of them
         self._numbers: dict[str, int] = {}
         self._lines: list[set[int]] = []
 
@@ -46,13 +50,50 @@ class FileTable:
             for file, lines in zip(self._numbers, self._lines, strict=True)
         ]
 
+    def embedded(self) -> EmbeddedSources:
+        """What a saved model keeps: runs of lines by the names of files, without folders.
+
+        A run is left out if a place in another file of the same name has a line in it: a reader of
+        the model could not tell the two files apart.
+        """
+        wanted = dict(zip(self._numbers, self._lines, strict=True))
+        found: dict[str, list[SourceRun]] = {}
+        for file, lines in wanted.items():
+            name = file_name(file)
+            others = set[int]().union(
+                *(wanted[one] for one in wanted if one != file and file_name(one) == name)
+            )
+            for run in _read(file, lines):
+                if others.isdisjoint(range(run.first, run.first + len(run.lines))):
+                    found.setdefault(name, []).append(run)
+        return {
+            name: tuple(sorted(runs, key=lambda run: run.first)) for name, runs in found.items()
+        }
+
     def _runs(self, file: str, wanted: set[int]) -> list[dict[str, Any]]:
-        lines = linecache.getlines(file) if self._at_hand and _is_whole(file) else []
-        texts = [line.rstrip("\n") for line in lines]
-        return [
-            {"first": first, "lines": texts[first - 1 : last]}
-            for first, last in _merged(_spans(texts, wanted))
-        ]
+        runs = _read(file, wanted) if self._at_hand else self._embedded.get(file, ())
+        return [{"first": run.first, "lines": list(run.lines)} for run in runs]
+
+
+def _read(file: str, wanted: set[int]) -> list[SourceRun]:
+    """The functions of `file` that the wanted lines are in."""
+    lines = linecache.getlines(file) if _is_whole(file) else []
+    texts = [line.rstrip("\n") for line in lines]
+    return [
+        SourceRun(first, tuple(texts[first - 1 : last]))
+        for first, last in _merged(_spans(texts, wanted))
+    ]
+
+
+def sources_of(programs: Iterable[Program]) -> EmbeddedSources:
+    """The source of the functions that `programs` come from, as a saved model keeps it."""
+    files = FileTable(at_hand=True)
+    for program in programs:
+        for block in (program.body, *program.functions.values()):
+            for op in ops_in(block):
+                if op.place is not None:
+                    files.want(op.place.file, op.place.line)
+    return files.embedded()
 
 
 def _is_whole(file: str) -> bool:

@@ -14,6 +14,7 @@ from stator.debug.report import Report
 from stator.errors import InputError
 from stator.export.methods import MODES, Method
 from stator.export.saved_model import SavedModel, read_model
+from stator.export.sources import EmbeddedSources
 from stator.program.program import Program
 from stator.static.traced_layer import TracedLayer
 
@@ -38,8 +39,10 @@ class PageSubject:
     title: str
     programs: tuple[PageProgram, ...]
     tensors: Mapping[str, torch.Tensor] = field(default_factory=dict)  # of the model that it is
+    kinds: Mapping[str, str] = field(default_factory=dict)  # of these, where a file says them
     report: Report | None = None
-    is_saved: bool = False  # places then name files by their last part alone
+    is_saved: bool = False  # places then name files without their folders
+    sources: EmbeddedSources = field(default_factory=dict)  # that a saved model has
     remarks: tuple[str, ...] = ()
     start: int = 0  # the program that is shown first
     entry: tuple[str, int] | None = None  # the file and first line of the function
@@ -53,6 +56,15 @@ def subject_of(source: Any) -> PageSubject:
         fix="pass a static function that has been called, a program, a loaded model, or the path "
         "of a saved one",
     )
+
+
+class EmptyPage:
+    """No program: the page waits for a file of the reader's."""
+
+
+@subject_of.register
+def _(_: EmptyPage) -> PageSubject:
+    return PageSubject("stator", ())
 
 
 @subject_of.register
@@ -74,7 +86,10 @@ def _(source: str | os.PathLike[str]) -> PageSubject:
 
 def saved_subject(title: str, saved: SavedModel) -> PageSubject:
     """The programs of a saved model, by method and mode."""
-    return subject_of_methods(title, saved.methods, saved.programs, saved.tensors)
+    kinds = {name: entry.kind for name, entry in saved.entries.items()}
+    return subject_of_methods(
+        title, saved.methods, saved.programs, saved.tensors, saved.sources, kinds
+    )
 
 
 def subject_of_methods(
@@ -82,10 +97,12 @@ def subject_of_methods(
     methods: Mapping[str, Method],
     programs: Mapping[str, Program],
     tensors: Mapping[str, torch.Tensor],
+    sources: EmbeddedSources,
+    kinds: Mapping[str, str],
 ) -> PageSubject:
     """Each program once, with the methods and modes that run it."""
     labels: dict[str, list[str]] = {}
-    remarks = [NO_TEXT]
+    remarks = [] if sources else [NO_TEXT]
     for method in sorted(methods, key=lambda name: (name != "forward", name)):
         for mode in sorted(methods[method].programs, key=MODES[::-1].index):
             labels.setdefault(methods[method].programs[mode], []).append(f"{method}, {mode}")
@@ -94,7 +111,15 @@ def subject_of_methods(
     for name in programs:
         labels.setdefault(name, [name])
     shown = tuple(PageProgram(_joined(labels[name]), programs[name]) for name in labels)
-    return PageSubject(title, shown, tensors, is_saved=True, remarks=tuple(remarks))
+    return PageSubject(
+        title,
+        shown,
+        tensors,
+        kinds,
+        is_saved=True,
+        sources=sources,
+        remarks=tuple(remarks),
+    )
 
 
 def _joined(labels: list[str]) -> str:

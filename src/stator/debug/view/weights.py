@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -10,9 +11,15 @@ import torch
 from stator.debug.view.encoding import bytes_of
 from stator.program.types import TensorType
 
+NO_KINDS: Mapping[str, str] = MappingProxyType({})
 
-def weight_rows(tensors: Mapping[str, torch.Tensor]) -> list[dict[str, Any]]:
+
+def weight_rows(
+    tensors: Mapping[str, torch.Tensor], kinds: Mapping[str, str] = NO_KINDS
+) -> list[dict[str, Any]]:
     """A row for each name; `tied` is the first name of the same tensor, if there is one.
+
+    `kinds` has what a file says a tensor is: read from there, a parameter is a plain tensor.
 
     >>> one = torch.zeros(2, 3)
     >>> rows = weight_rows({"a": one, "b": one})
@@ -26,7 +33,11 @@ def weight_rows(tensors: Mapping[str, torch.Tensor]) -> list[dict[str, Any]]:
         owner = first.setdefault(id(tensor), name)
         rows.append({
             "name": name,
-            "kind": "parameter" if isinstance(tensor, torch.nn.Parameter) else "buffer",
+            "kind": kinds.get(name) or _kind_of(tensor),
             "type": str(kind), "bytes": bytes_of(kind), "tied": owner if owner != name else None,
         })  # fmt: skip
     return rows
+
+
+def _kind_of(tensor: torch.Tensor) -> str:
+    return "parameter" if isinstance(tensor, torch.nn.Parameter) else "buffer"
