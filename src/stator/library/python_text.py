@@ -26,6 +26,14 @@ WITHOUT_TEXT: tuple[Any, ...] = (
 )  # fmt: skip
 
 
+def no_text(value: object) -> UnsupportedCall:
+    """The error for the text of `value`, which only a run could make."""
+    return UnsupportedCall(
+        f"the text of a {python_name(value)} with captured values in it is not supported",
+        at=current_place(), fix="print its items one by one",
+    )  # fmt: skip
+
+
 def python_text(make: Callable[[], str], value: object) -> str:
     """`make()`, the text of `value`; refused if a captured value is asked for its text."""
     with _refused(value):
@@ -35,10 +43,7 @@ def python_text(make: Callable[[], str], value: object) -> str:
 @contextlib.contextmanager
 def _refused(value: object) -> Iterator[None]:
     def refuse(*_: object, **__: object) -> str:
-        raise UnsupportedCall(
-            f"the text of a {python_name(value)} with captured values in it is not supported",
-            at=current_place(), fix="print its items one by one",
-        )  # fmt: skip
+        raise no_text(value)
 
     before = [vars(cls).get("__repr__") for cls in WITHOUT_TEXT]
     for cls in WITHOUT_TEXT:

@@ -14,7 +14,7 @@ from stator.containers.iteration import CapturedRange
 from stator.containers.lists import is_captured
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.python_text import python_text
+from stator.library.python_text import no_text, python_text
 from stator.library.user_methods import user_method
 from stator.program.ir import Arg
 from stator.program.types import TextType
@@ -208,10 +208,7 @@ def _text_of(session: Session, value: Staged, conversion: str) -> Staged:
         parts = (f"{type(value).__name__}(", inner.value, ")")
         return _text_op(session.recorder, "stator::join", parts)
     if is_captured(value) or not isinstance(value, list | tuple):
-        raise UnsupportedCall(
-            f"the text of a {python_name(value)} with captured values in it is not supported",
-            at=current_place(), fix="print its items one by one",
-        )  # fmt: skip
+        raise no_text(value)
     return _sequence_text(session, value)
 
 
@@ -232,10 +229,7 @@ def _named_text(session: Session, name: str, items: Mapping[str, object]) -> Cap
 def _error_text(session: Session, error: BaseException, conversion: str) -> Staged:
     """The text of an exception that holds captured values, as its class writes it."""
     if type(error).__str__ not in (BaseException.__str__, KeyError.__str__):
-        raise UnsupportedCall(
-            f"the text of a {type(error).__name__} with captured values in it is not supported",
-            at=current_place(), fix="use its `args`",
-        )  # fmt: skip
+        raise no_text(error)
     if conversion == "r":
         parts: list[Arg] = [f"{type(error).__name__}("]
         for index, item in enumerate(error.args):
@@ -284,10 +278,7 @@ def _sequence_text(session: Session, value: Sequence[object]) -> CapturedText:
 def _dict_text(session: Session, table: dict[object, object]) -> CapturedText:
     """The text of a dict with captured values, as `repr` writes it."""
     if python_name(table) != "dict" and type(table).__repr__ is not dict.__repr__:
-        raise UnsupportedCall(
-            f"the text of a {python_name(table)} with captured values in it is not supported",
-            at=current_place(), fix="print `dict(...)` of it",
-        )  # fmt: skip
+        raise no_text(table)
     parts: list[Arg] = ["{"]
     for index, (key, item) in enumerate(table.items()):
         parts += [", "] if index else []
