@@ -2,7 +2,7 @@
 
 import { type Arg, type PageData, valuesIn } from "./data";
 import { bytesText, counted, h } from "./dom";
-import { type Model, shortName } from "./model";
+import type { Model } from "./model";
 
 export interface DetailEvents {
   select(op: number): void;
@@ -19,6 +19,7 @@ export function opDetails(page: PageData, model: Model, op: number, notes: strin
   const users = [...new Set(data.results.flatMap((value) => model.users[value]))];
   return h("div", { class: "details-body" },
     h("h2", { class: `op-title ${model.category(op)}` }, data.name),
+    model.jumps.has(op) ? h("p", {}, `a ${model.jumps.get(op)} out of the loop`) : null,
     place ? h("p", { class: "place" }, link(`${page.files[place[0]].name}:${place[1]}`, () => events.goToSource(op)),
       ` in ${place[3]}`) : h("p", { class: "place" }, "without a place in the source"),
     sourceLine(page, op, model),
@@ -79,7 +80,7 @@ function link(text: string, act: () => void): HTMLButtonElement {
 function opLink(model: Model, op: number, events: DetailEvents): HTMLElement {
   const data = model.op(op);
   const line = data.place ? `line ${data.place[1]}` : "";
-  return h("div", { class: "value" }, link(shortName(data.name), () => events.select(op)),
+  return h("div", { class: "value" }, link(model.opName(op), () => events.select(op)),
     h("code", {}, data.results.map((value) => `%${model.data.values[value][0]}`).join(", ")), h("small", {}, line));
 }
 

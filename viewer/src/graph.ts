@@ -48,7 +48,7 @@ export class GraphPane {
       showSection: (section) => this.showSection(section), toggleSection: (section) => this.toggleSection(section),
       toggle: (op) => this.toggle(op),
     });
-    if (model.data.ops.length <= FEW) model.data.ops.forEach((op, k) => op.blocks.length && this.layouts.openOps.add(k));
+    if (model.data.ops.length <= FEW) model.data.ops.forEach((_, k) => model.hasContent(k) && this.layouts.openOps.add(k));
     this.svg = s("svg", {
       tabindex: 0, role: "tree", "aria-label": `graph of ${model.data.name}; arrow keys move, Enter opens blocks`,
       id: "graph",
@@ -326,9 +326,8 @@ export class GraphPane {
   }
 
   setAll(isOpen: boolean): void {
-    this.model.data.ops.forEach((op, index) => {
-      if (!op.blocks.length) return;
-      if (isOpen) this.layouts.openOps.add(index);
+    this.model.data.ops.forEach((_, index) => {
+      if (isOpen && this.model.hasContent(index)) this.layouts.openOps.add(index);
       else this.layouts.openOps.delete(index);
     });
     this.layouts.closedSections.clear();

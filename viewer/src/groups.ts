@@ -79,6 +79,14 @@ export function shapesOf(model: Model, group: Group): string {
   return `${types(group.inputs) || "nothing"} → ${types(results) || "nothing"}`;
 }
 
+/** What a block is for; those of a `break` are not what a reader would call `then` and `else`. */
+function titleOf(model: Model, block: number): string {
+  const { role, owner, ops } = model.data.blocks[block];
+  if (role === "program") return model.data.name;
+  if (owner === null || !model.jumps.has(owner)) return role;
+  return ops.length ? "test again" : "leave the loop";
+}
+
 /** Makes the group of one block. */
 class Sectioning {
   private ops: number[];
@@ -93,9 +101,8 @@ class Sectioning {
 
   group(): Group {
     const { model, index, ops } = this;
-    const { role } = model.data.blocks[index];
     const group: Group = {
-      key: `b${index}`, block: index, title: role === "program" ? model.data.name : role, hint: "", ops,
+      key: `b${index}`, block: index, title: titleOf(model, index), hint: "", ops,
       sections: [], parent: null, isModule: false, isItem: false, inputs: [], outputs: [],
     };
     if (ops.length > WHOLE) {

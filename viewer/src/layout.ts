@@ -3,7 +3,7 @@
 
 import { layout as dagre } from "@dagrejs/dagre";
 import { blockGroup, type Group, opsIn, type Port, shapesOf, startsClosed } from "./groups";
-import { type Category, type Model, shortName } from "./model";
+import type { Category, Model } from "./model";
 import { Wiring } from "./wiring";
 import { type Arg, valuesIn } from "./data";
 import { counted, largest } from "./dom";
@@ -219,8 +219,8 @@ export class Layouts {
       ...data.args.filter(isConstant).map((arg) => model.argText(arg)),
       ...data.attributes.filter(([, arg]) => isConstant(arg) && arg !== "False").map(([name, arg]) => `${name}=${model.argText(arg)}`),
     ];
-    const lines = [clipped(`${shortName(data.name)}  ${constants.join(", ")}`.trimEnd())];
-    if (data.blocks.length) lines.push(`${counted(model.inside[op], "op")} inside`);
+    const lines = [clipped(`${model.opName(op)}  ${constants.join(", ")}`.trimEnd())];
+    if (model.hasContent(op)) lines.push(`${counted(model.inside[op], "op")} inside`);
     for (const value of data.results.slice(0, 2)) {
       lines.push(clipped(`%${model.data.values[value][0]}  ${model.data.values[value][1]}`));
     }

@@ -132,7 +132,7 @@ class App {
   private use(index: number): void {
     const { page } = this;
     let model = this.models.get(index);
-    if (!model) this.models.set(index, (model = new Model(page.programs[index] ?? NOTHING, otherNames(page))));
+    if (!model) this.models.set(index, (model = new Model(page.programs[index] ?? NOTHING, otherNames(page), page.files)));
     this.model = model;
     this.selected = null;
     this.chooser.value = String(index);

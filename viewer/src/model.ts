@@ -1,7 +1,8 @@
 // Model: a program with what the page needs to know of it: which op computes a value, which ones use it, the ops of a line.
 
-import { type Arg, type OpData, type ProgramData, valuesIn } from "./data";
+import { type Arg, type FileData, type OpData, type ProgramData, valuesIn } from "./data";
 import { type Group, groupsOf } from "./groups";
+import { type Jump, jumpsOf } from "./jumps";
 
 export type Producer =
   | { kind: "op"; op: number }
@@ -30,8 +31,10 @@ export class Model {
   readonly groupOf: Group[] = []; // op -> the section or block that shows it
   readonly sections = new Map<string, Group>(); // by their keys, outer ones first
 
-  /** `names` has the other names of tensors that have several. */
-  constructor(readonly data: ProgramData, private names: ReadonlyMap<string, string[]> = new Map()) {
+  readonly jumps: ReadonlyMap<number, Jump>; // the branches that are a `break` or a `return`
+
+  /** `names` has the other names of tensors that have several, `files` what there is of the source. */
+  constructor(readonly data: ProgramData, private names: ReadonlyMap<string, string[]> = new Map(), files: FileData[] = []) {
     this.users = data.values.map(() => []);
     for (const value of data.inputs) this.producer[value] = { kind: "input" };
     data.stored.forEach((stored, index) => (this.producer[stored.value] = { kind: "stored", index }));
@@ -53,6 +56,7 @@ export class Model {
         for (const inner of data.blocks[block].ops) this.inside[op] += 1 + this.inside[inner];
       }
     }
+    this.jumps = jumpsOf(this, files);
     this.roots = groupsOf(this);
   }
 
@@ -109,6 +113,16 @@ export class Model {
     const names = [name, ...(this.names.get(name) ?? [])];
     const use = Math.max(0, this.users[value].indexOf(op));
     return names[Math.min(use, names.length - 1)];
+  }
+
+  /** What a reader calls an op. */
+  opName(op: number): string {
+    return this.jumps.get(op) ?? shortName(this.data.ops[op].name);
+  }
+
+  /** Can the blocks of an op tell a reader anything? Those of a mere flag cannot. */
+  hasContent(op: number): boolean {
+    return this.inside[op] > 0 || (this.data.ops[op].blocks.length > 0 && !this.jumps.has(op));
   }
 
   argText(arg: Arg): string {

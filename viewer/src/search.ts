@@ -2,7 +2,7 @@
 
 import type { PageData } from "./data";
 import { counted, h } from "./dom";
-import { type Model, shortName } from "./model";
+import type { Model } from "./model";
 
 const SHOWN = 60;
 
@@ -46,7 +46,7 @@ export class Search {
         ...model.storedOf[index].map((stored) => model.data.stored[stored].name),
         op.place ? `${this.page.files[op.place[0]].name}:${op.place[1]} ${op.place[3]}` : "",
       ].join("\n").toLowerCase();
-      return [op.name.toLowerCase(), more, `${more}\n${this.sourceOf(index).toLowerCase()}`];
+      return [`${op.name} ${model.jumps.get(index) ?? ""}`.toLowerCase(), more, `${more}\n${this.sourceOf(index).toLowerCase()}`];
     });
     this.run();
   }
@@ -98,7 +98,7 @@ export class Search {
       const results = data.results.slice(0, 2).map((value) => `%${this.model!.data.values[value][0]} ${this.model!.data.values[value][1]}`);
       return h("li", {
         role: "option", id: `hit-${first + k}`, "data-hit": first + k, "aria-selected": String(first + k === this.at),
-      }, h("b", {}, shortName(data.name)), h("code", {}, results.join(", ")), h("small", {}, place));
+      }, h("b", {}, this.model!.opName(op)), h("code", {}, results.join(", ")), h("small", {}, place));
     });
     const left = this.hits.length - first - rows.length;
     if (left > 0) rows.push(h("li", { class: "more", role: "presentation" }, `and ${left} more: Enter goes from one to the next`));
