@@ -3,6 +3,8 @@
 static  converted and run in the same process
 saved   one saved model for all inputs, loaded and run by the interpreter
 native  the same, run by the native runtime (`make native`)
+onnx    the same as one ONNX file, run by ONNX Runtime (`pip install 'stator[onnx]'`)
+bridge  as a program of torch.export, by `stator.to_exported_program`
 
 Nothing falls back to eager code: `full_graph` is True.
 """
@@ -63,4 +65,16 @@ def native(case: Case, target: Any) -> tuple[Any, Any]:
     return loaded(case, target, "native")
 
 
-PEERS = {"static": static, "saved": saved, "native": native}
+def onnx(case: Case, target: Any) -> tuple[Any, Any]:
+    """The ONNX file in ONNX Runtime."""
+    path = Path(tempfile.mkdtemp()) / "model"
+    stator.save(target, path, input_spec=input_spec(case), onnx=True)
+    return stator.load(path, backend="onnxruntime"), None
+
+
+def bridge(case: Case, target: Any) -> tuple[Any, Any]:
+    """The program of torch.export, run by torch."""
+    return stator.to_exported_program(target, input_spec(case)).module(), None
+
+
+PEERS = {"static": static, "saved": saved, "native": native, "onnx": onnx, "bridge": bridge}

@@ -28,6 +28,7 @@ PUBLIC = [
     "set_verbosity",
     "static",
     "testing",
+    "to_exported_program",
     "to_static",
     "verify",
 ]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         save,
         set_code_level,
         set_verbosity,
+        to_exported_program,
         to_static,
         verify,
     )
@@ -66,6 +67,7 @@ __all__ = [
     "set_verbosity",
     "static",
     "testing",
+    "to_exported_program",
     "to_static",
     "verify",
 ]

@@ -5,6 +5,7 @@ from stator.api.concrete import ConcreteProgram
 from stator.api.conversion import to_static
 from stator.api.example import Example
 from stator.api.explaining import explain
+from stator.api.exported import to_exported_program
 from stator.api.input_spec import InputSpec
 from stator.api.saving import TranslatedLayer, load, save
 from stator.api.settings import set_code_level, set_from, set_verbosity
@@ -39,6 +40,7 @@ __all__ = [
     "set_verbosity",
     "static",
     "testing",
+    "to_exported_program",
     "to_static",
     "verify",
 ]

@@ -20,7 +20,7 @@ from stator.execute.observing import RunStop, Seen
 from stator.export.onnx.model import OnnxModel
 from stator.export.onnx.session import OnnxSession, RunFailure
 from stator.export.saved_model import SavedModel
-from stator.program.ir import Block, Op, Value
+from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.sizes import evaluate
 from stator.program.types import ListType, NumberType, TensorType, TextType, Type
@@ -28,7 +28,18 @@ from stator.program.types import ListType, NumberType, TensorType, TextType, Typ
 MOST_OPS = 3000  # of a run, before it counts as endless
 DRAWS = 10
 SIZES = (4, 1, 3, 2, 5, 0)
-ABSOLUTE, RELATIVE, OF_GREATEST = 1e-4, 1e-3, 1e-5
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far rounding may lead: of the value, at all, and of the greatest value in a tensor."""
+
+    relative: float
+    absolute: float
+    of_greatest: float
+
+
+SINGLE, DOUBLE = Tolerance(1e-3, 1e-4, 1e-5), Tolerance(1e-10, 1e-10, 1e-12)
 
 
 @dataclass(frozen=True)
@@ -106,6 +117,7 @@ def checked_runs(
     """Runs both on drawn inputs; ExportError where they differ."""
     runs = raised = endless = 0
     greatest: dict[int, float] = {}
+    tolerance = _tolerance(program)
     gaps: dict[str, None] = {}
     stored = {item.name: saved.tensors[item.name] for item in program.stored}
     changing = {name for name, _ in session.states if name in stored}
@@ -132,9 +144,9 @@ def checked_runs(
                 _differ(file, f"one of them raises: {_said(wanted)}, and {_said(found)}")
             runs, raised = runs + 1, raised + 1
             continue
-        _compare(file, program, wanted, found, greatest)
+        _compare(file, program, wanted, found, greatest, tolerance)
         for name, tensor in state.items():
-            if not _close(stored[name], tensor)[0]:
+            if not _close(stored[name], tensor, tolerance)[0]:
                 _differ(file, f"the buffer {name} differs after a run")
         runs += 1
     messages = tuple(f"{m.error}: {m.text}" for m in model.messages)
@@ -150,6 +162,14 @@ def _is_gap(inputs: Sequence[Any], wanted: object, found: object) -> bool:
         return False
     is_empty = any(isinstance(leaf, torch.Tensor) and not leaf.numel() for leaf in inputs)
     return found.by_runtime and is_empty
+
+
+def _tolerance(program: Program) -> Tolerance:
+    """That of doubles, unless something is computed in less."""
+    values = [value for op in ops_in(program.body) for value in op.results]
+    values += [*program.inputs, *(item.value for item in program.stored)]
+    dtypes = {kind.dtype for value in values if isinstance(kind := value.type, TensorType)}
+    return SINGLE if dtypes & {"float32", "float16", "bfloat16"} else DOUBLE
 
 
 def _differ(file: Path, how: str) -> None:
@@ -176,7 +196,7 @@ def _reference(
 
 def _compare(
     file: Path, program: Program, wanted: Sequence[Any], found: Sequence[Any],
-    greatest: dict[int, float],
+    greatest: dict[int, float], tolerance: Tolerance,
 ) -> None:  # fmt: skip
     for index, (arg, one, other) in enumerate(
         zip(program.body.outputs, wanted, found, strict=True)
@@ -185,18 +205,18 @@ def _compare(
             continue  # an absent part of a union
         if arg is None:
             continue
-        same, distance = _close(one, other)
+        same, distance = _close(one, other, tolerance)
         greatest[index] = max(greatest.get(index, 0.0), distance)
         if not same:
             _differ(file, f"output {index} is {other!r}, not {one!r}")
 
 
-def _close(one: Any, other: Any) -> tuple[bool, float]:
+def _close(one: Any, other: Any, tolerance: Tolerance = SINGLE) -> tuple[bool, float]:
     """Whether two leaves are equal up to rounding, and how far they are from each other."""
     if isinstance(one, list):
         if not isinstance(other, list) or len(one) != len(other):
             return False, float("inf")
-        pairs = [_close(a, b) for a, b in zip(one, other, strict=True)]
+        pairs = [_close(a, b, tolerance) for a, b in zip(one, other, strict=True)]
         return all(same for same, _ in pairs), max((d for _, d in pairs), default=0.0)
     if not isinstance(one, torch.Tensor):
         one = torch.tensor(one) if isinstance(one, bool | int | float) else one
@@ -208,8 +228,8 @@ def _close(one: Any, other: Any) -> tuple[bool, float]:
     if not one.is_floating_point():
         return torch.equal(one, other), 0.0 if torch.equal(one, other) else float("inf")
     magnitude = one[one.isfinite()].abs().max().item() if one.isfinite().any() else 0.0
-    absolute = ABSOLUTE + OF_GREATEST * magnitude  # what large terms leave where they cancel out
-    close = torch.allclose(one, other, rtol=RELATIVE, atol=absolute, equal_nan=True)
+    absolute = tolerance.absolute + tolerance.of_greatest * magnitude  # large terms cancel out
+    close = torch.allclose(one, other, rtol=tolerance.relative, atol=absolute, equal_nan=True)
     distance = (one - other).abs().nan_to_num(0.0, 0.0, 0.0)
     return close, float(distance.max()) if distance.numel() else 0.0
 

@@ -15,7 +15,7 @@ from stator.api.onnx_layer import onnx_file, program_name
 from stator.errors import ExportError
 from stator.export.files import Paths, temporary
 from stator.export.methods import Method
-from stator.export.onnx.model import OnnxModel, WeightSpan, attach, build, has_lowering
+from stator.export.onnx.model import OnnxModel, WeightSpan, attach, build, has_lowering, is_unfit
 from stator.export.onnx.session import OnnxSession, newest_opset
 from stator.export.saved_model import read_model
 from stator.export.tensor_file import keys_of, spans_in
@@ -57,7 +57,7 @@ def plan_onnx(
             )
         inlined = inline(program)
         functional = functionalize(inlined.program)
-        simple = functionalize(decompose(functional.program, has_lowering)).program
+        simple = functionalize(decompose(functional.program, has_lowering, is_unfit)).program
         pure = optimize(simple, (prune, drop_unused_stored))
         models[name] = build(pure, functional.written, opset=opset or newest_opset())
         chosen[name], depths[name] = program, inlined.depth
@@ -106,13 +106,22 @@ def write_onnx(
         proto = ir.to_proto(planned.model)
         with temporary(file) as new:
             new.write_bytes(proto.SerializeToString(deterministic=True))
-            onnx.checker.check_model(str(new), full_check=True)
+            _check(new)
             report = checked_runs(
                 file, OnnxSession(new), plan.programs[name], saved, planned, plan.depths[name]
             )
             new.replace(file)
         reports.append(report)
     return reports
+
+
+def _check(file: Path) -> None:
+    try:
+        onnx.checker.check_model(str(file), full_check=True)
+    except (onnx.checker.ValidationError, onnx.shape_inference.InferenceError) as error:
+        reason = str(error).strip().splitlines()[0][:300]
+        raise ExportError(f"onnx.checker does not accept the model: {reason}",
+                          fix="report it as a bug in Stator") from None  # fmt: skip
 
 
 def _named_after(output: Path, method: str, count: int) -> Path:

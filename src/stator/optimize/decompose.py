@@ -57,12 +57,21 @@ class _UndecomposableError(Exception):
     """Torch makes something of an op that a program does not have."""
 
 
-def decompose(program: Program, has: Has) -> Program:
-    """`program` with the ops for which `has` does not hold replaced where torch can."""
+def decompose(
+    program: Program, has: Has, is_unfit: Callable[[Op], bool] = lambda _: False
+) -> Program:
+    """`program` with the ops replaced, where torch can, that a target does not have by name.
+
+    `is_unfit` tells of an op that the target has, but not for its arguments.
+    """
+
+    def stays(op: Op) -> bool:
+        return kind_of(op) != "torch" or (has(op.name) and not is_unfit(op))
+
     blocks = (program.body, *program.functions.values())
-    if all(kind_of(op) != "torch" or has(op.name) for block in blocks for op in ops_in(block)):
+    if all(stays(op) for block in blocks for op in ops_in(block)):
         return program
-    made = _Decomposer(program, has)
+    made = _Decomposer(program, has, stays)
     functions = {name: made.block(block) for name, block in program.functions.items()}
     return verify(replace(program, body=made.block(program.body), functions=functions))
 
@@ -70,8 +79,8 @@ def decompose(program: Program, has: Has) -> Program:
 class _Decomposer:
     """Rebuilds the blocks of one program."""
 
-    def __init__(self, program: Program, has: Has) -> None:
-        self.has = has
+    def __init__(self, program: Program, has: Has, stays: Callable[[Op], bool]) -> None:
+        self.has, self.stays = has, stays
         every = [
             op for block in (program.body, *program.functions.values()) for op in ops_in(block)
         ]
@@ -84,7 +93,7 @@ class _Decomposer:
         """`block` with its ops decomposed."""
         ops: list[Op] = []
         for op in block.ops:
-            if kind_of(op) == "torch" and not self.has(op.name):
+            if not self.stays(op):
                 ops += self.parts(op)
             else:
                 inner = tuple(self.block(one) for one in op.blocks)
@@ -144,7 +153,7 @@ class _OpParts:
                 self.finish(node.args[0])
             else:
                 self.add(node)
-        if any(not self.owner.has(one.name) for one in self.ops if kind_of(one) == "torch"):
+        if not all(self.owner.stays(one) for one in self.ops):
             raise _UndecomposableError
         return self.ops
 

@@ -21,8 +21,8 @@ from torch.onnx._internal.exporter._tensors import SymbolicTensor
 from stator.torch_private.ops import OpOverload
 
 LIBRARY_OPSET = 18  # the library is written for this opset
-UNFIT = frozenset(  # what it writes for these ends in an error, or a crash, for sizes 0
-    {"aten::einsum", "aten::cross_entropy_loss"}
+UNFIT = frozenset(  # what it writes for these fails for sizes 0, or has too few digits
+    {"aten::einsum", "aten::cross_entropy_loss", "aten::linspace"}
 )
 
 __all__ = ["LIBRARY_OPSET", "OpRecorder", "SymbolicTensor", "function_of", "opset", "recording"]
@@ -67,6 +67,11 @@ def function_of(op: OpOverload) -> Callable[..., Any] | None:
             return None
         function.traceable = True
     return function
+
+
+def is_script(function: Callable[..., Any]) -> bool:
+    """Whether a function is compiled by the library: its numbers have no types of their own."""
+    return isinstance(function, onnxscript.OnnxFunction)
 
 
 def recording(recorder: OpRecorder) -> Any:

@@ -2,8 +2,10 @@
 
 import pytest
 import torch
+from torch.nn import functional as F  # noqa: N812
 
 import stator
+from stator.api.onnx_layer import OnnxMethod
 from stator.errors import ExportError
 
 NUMBER = 16777217.1  # float32 has 16777218
@@ -47,3 +49,31 @@ def test_a_number_that_onnx_needs_when_it_is_saved_is_refused_by_line(tmp_path):
     with pytest.raises(ExportError, match="aten::leaky_relu cannot be written in ONNX") as caught:
         exported(leaky, tmp_path, torch.ones(2), torch.tensor(0.5))
     assert caught.value.at.file == __file__
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: F.leaky_relu(x, 0.01),
+        lambda x: F.elu(x, 0.3),
+        lambda x: F.softplus(x, 1.1),
+        lambda x: F.layer_norm(x, (2,), eps=1e-3),
+        lambda x: F.batch_norm(x[None], x, x.abs() + 0.1, eps=1e-3),
+        lambda x: F.group_norm(x[None], 1, eps=1e-3),
+        lambda x: F.rms_norm(x, (2,), eps=1e-3),
+        lambda x: x.log2() + x.log10(),
+        lambda x: torch.addcmul(x, x, x, value=0.3) + torch.addcdiv(x, x, x, value=0.1),
+        lambda x: x + torch.linspace(0.1, 0.9, 2, dtype=torch.float64),
+        lambda x: x + torch.arange(0.1, 0.3, 0.1, dtype=torch.float64),
+        lambda x: F.hardshrink(x, 0.3) + F.hardsigmoid(x) + F.threshold(x, 0.1, 0.7),
+    ],
+)
+def test_constants_of_layers_keep_their_digits(function, tmp_path):
+    torch.testing.assert_close(exported(function, tmp_path, X), function(X), rtol=1e-12, atol=1e-13)
+
+
+def test_a_result_that_float32_would_explain_is_a_difference_for_doubles(tmp_path, monkeypatch):
+    right = OnnxMethod.run
+    monkeypatch.setattr(OnnxMethod, "run", lambda *args: [x * (1 + 1e-8) for x in right(*args)])
+    with pytest.raises(ExportError, match="does not do what the program does"):
+        exported(torch.sin, tmp_path, X)

@@ -8,6 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from stator.export.onnx.library import (
+    arguments_of,
     call,
     rank,
 )
@@ -25,7 +26,7 @@ from stator.export.onnx.operands import (
 from stator.export.onnx.reductions import without_nan
 from stator.export.onnx.scope import D, dtype_in
 from stator.export.onnx.types import onnx_type, present
-from stator.program.ir import Op, Value
+from stator.program.ir import Arg, Op, Value
 from stator.program.registry import resolve
 from stator.program.types import ListType, TensorType
 from stator.torch_private.onnx_library import function_of, new_value
@@ -71,25 +72,24 @@ def slice_scatter(to: Lowering, op: Op) -> ir.Value:
                       attributes={"axis": dim})  # fmt: skip
 
 
+def check_indices(to: Lowering, indices: Arg) -> None:
+    """A check that no index is negative."""
+    found, kind = to.value(indices), tensor_type(indices)
+    if 0 in kind.shape:
+        return
+    negative = to.scope.emit("Less", found, to.scope.constant(0, dtype_in(found)), dtype=D.BOOL)
+    count = to.scope.cast(negative, D.INT64)
+    if kind.shape:
+        count = to.scope.emit("ReduceSum", count, dtype=D.INT64, shape=[],
+                              attributes={"keepdims": 0})  # fmt: skip
+    fine = to.scope.boolean("Equal", count, to.scope.int64(0))
+    to.check(fine, "IndexError", "index out of range in self")
+
+
 def indexed(to: Lowering, op: Op) -> None:
     """A lookup by indices that must not be negative: ONNX would count from the end."""
     name = "indices" if op.name == "aten::embedding" else "index"
-    indices = argument(op, name)
-    found = to.value(indices)
-    kind = tensor_type(indices)
-    if 0 not in kind.shape:
-        least = found
-        if kind.shape:
-            flags = to.scope.cast(
-                to.scope.emit("Less", found, to.scope.constant(0, dtype_in(found)), dtype=D.BOOL),
-                D.INT64,
-            )
-            some = to.scope.emit("ReduceSum", flags, dtype=D.INT64, shape=[],
-                                 attributes={"keepdims": 0})  # fmt: skip
-            fine = to.scope.boolean("Equal", some, to.scope.int64(0))
-        else:
-            fine = to.scope.boolean("GreaterOrEqual", least, to.scope.constant(0, dtype_in(found)))
-        to.check(fine, "IndexError", "index out of range in self")
+    check_indices(to, argument(op, name))
     function = function_of(resolve(op.name))
     if function is None:
         to.refuse(f"{op.name} has no counterpart in torch's function library for ONNX")
@@ -211,3 +211,25 @@ def joined(to: Lowering, op: Op) -> Any:
             part = to.scope.emit("Unsqueeze", part, to.scope.int64([axis]), dtype=dtype)
         parts.append(part)
     return to.scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": axis})
+
+
+def differences(to: Lowering, op: Op) -> ir.Value:
+    """`diff`: each element less the one before, `n` times."""
+    scope, dtype, axis = to.scope, dtype_of_result(to, op), dimension(to, op)
+    times, found = argument(op, "n", 1), to.value(op.args[0])
+    if "dim" not in arguments_of(op):
+        axis = rank(op.args[0]) - 1
+    if dtype is D.BOOL or not isinstance(times, int):
+        to.refuse(f"{op.name} of booleans, or of a number of times that only a run knows")
+    assert isinstance(times, int)
+    ends = [to.value(argument(op, name)) if isinstance(argument(op, name), Value) else None
+            for name in ("prepend", "append")]  # fmt: skip
+    parts = [part for part in (ends[0], found, ends[1]) if part is not None]
+    if len(parts) > 1:
+        found = scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": axis})
+    at, last = scope.int64([axis]), scope.int64([2**62])
+    for _ in range(times):
+        after = scope.emit("Slice", found, scope.int64([1]), last, at, dtype=dtype)
+        before = scope.emit("Slice", found, scope.int64([0]), scope.int64([-1]), at, dtype=dtype)
+        found = scope.emit("Sub", after, before, dtype=dtype)
+    return found

@@ -6,7 +6,7 @@ import math
 
 import onnx_ir as ir
 
-from stator.export.onnx.library import rank
+from stator.export.onnx.library import call, rank
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
 from stator.export.onnx.operands import (
@@ -19,6 +19,8 @@ from stator.export.onnx.operands import (
 from stator.export.onnx.reductions import reduced
 from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Arg, Op, Value
+from stator.program.registry import resolve
+from stator.torch_private.onnx_library import function_of
 
 
 def _node(to: Lowering, name: str, *args: ir.Value) -> ir.Value:
@@ -144,6 +146,45 @@ def group_norm(to: Lowering, op: Op) -> ir.Value:
                 to, node, result, scope.emit("Reshape", to.value(arg), column, dtype=dtype)
             )
     return result
+
+
+def layer_norm(to: Lowering, op: Op) -> ir.Value | None:
+    """`layer_norm`; of doubles it is written out, since `epsilon` of the node is a float32."""
+    scope, dtype, shape = to.scope, dtype_of_result(to, op), argument(op, "normalized_shape")
+    assert isinstance(shape, tuple)
+    if dtype is not D.DOUBLE:
+        function = function_of(resolve(op.name))
+        assert function is not None
+        call(to, op, function)
+        return None
+    found, axes = to.value(op.args[0]), [*range(-len(shape), 0)]
+    distance = _node(to, "Sub", found, reduced(to, "ReduceMean", found, axes, keep=True))
+    mean = reduced(to, "ReduceMean", _node(to, "Mul", distance, distance), axes, keep=True)
+    spread = _node(to, "Add", mean, scope.constant(argument(op, "eps", 1e-5), dtype))
+    result = _node(to, "Div", distance, _node(to, "Sqrt", spread))
+    for name, node in (("weight", "Mul"), ("bias", "Add")):
+        arg = argument(op, name)
+        if isinstance(arg, Value):
+            result = _node(to, node, result, to.value(arg))
+    return result
+
+
+def rms_norm(to: Lowering, op: Op) -> ir.Value:
+    """`rms_norm`: by the root of the mean of the squares, over the last dimensions."""
+    scope, dtype, shape = to.scope, dtype_of_result(to, op), argument(op, "normalized_shape")
+    assert isinstance(shape, tuple)
+    wide = D.FLOAT if dtype in (D.FLOAT16, D.BFLOAT16) else dtype
+    found, epsilon = scope.cast(to.value(op.args[0]), wide), argument(op, "eps")
+    if epsilon is None:
+        epsilon = {D.DOUBLE: 2.0**-52}.get(wide, 2.0**-23)
+    axes = [*range(-len(shape), 0)]
+    mean = reduced(to, "ReduceMean", _node(to, "Mul", found, found), axes, keep=True)
+    spread = _node(to, "Add", mean, scope.constant(epsilon, wide))
+    result = _node(to, "Div", found, _node(to, "Sqrt", spread))
+    weight = argument(op, "weight")
+    if isinstance(weight, Value):
+        result = _node(to, "Mul", result, scope.cast(to.value(weight), wide))
+    return scope.cast(result, dtype)
 
 
 def roll(to: Lowering, op: Op) -> ir.Value:

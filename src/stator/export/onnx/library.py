@@ -6,6 +6,7 @@ Where torch raises an error for values that ONNX Runtime accepts, a check comes 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,10 +21,15 @@ from stator.export.onnx.types import DTYPES, NUMBERS, element_type, present
 from stator.program.ir import Arg, Literal, Op, Value
 from stator.program.registry import argument_names, resolve, schema_of
 from stator.program.types import ListType, NumberType, TensorType
-from stator.torch_private.onnx_library import function_of, new_value, recording
+from stator.torch_private.onnx_library import function_of, is_script, new_value, recording
 
 UNPROMOTED = frozenset({"alpha", "beta", "value", "lambd", "negative_slope", "condition", "mask"})
 EXACT = frozenset({"alpha", "beta", "fill_value"})  # numbers that the library takes as float32
+OPERANDS = EXACT | {"self", "other", "exponent", "value", "min", "max", "start", "end", "step"}
+SAME_TYPE = frozenset(
+    {"Add", "Sub", "Mul", "Div", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal", "Max",
+     "Min", "Where"}
+)  # fmt: skip # nodes whose operands have one type
 IGNORED = frozenset(
     {"layout", "device", "pin_memory", "memory_format", "non_blocking", "generator", "copy"}
 )
@@ -123,15 +129,49 @@ def call(to: Lowering, op: Op, function: Any) -> None:
     try:
         with recording(to.scope.recorder):
             found = function(*positional, **given)
-    except (RuntimeError, TypeError, ValueError) as error:
+    except (RuntimeError, TypeError, ValueError, AssertionError) as error:
         reason = str(error.__cause__ or error).strip().splitlines()[0][:200]
         to.refuse(f"{op.name} cannot be written in ONNX for these arguments: {reason}")
     if to.scope.recorder.functions:
         to.scope.recorder.functions.clear()
         to.refuse(f"{op.name} is a function of its own in torch's library")
+    if is_script(function):
+        _cast_constants(to, op, start)
+    inexact = inexact_numbers(op)
     for node in to.scope.nodes[start:]:
         _keep_zeros(node)
+        if inexact and any(a.type is ir.AttributeType.FLOAT for a in node.attributes.values()):
+            to.refuse(f"{op.name}: attributes of ONNX are float32, and {inexact[0]} is not",
+                      "use float32 tensors")  # fmt: skip
     bind_results(to, op, found)
+
+
+def _cast_constants(to: Lowering, op: Op, start: int) -> None:
+    """Numbers in a function of the library, from the node `start` on, get the type beside them."""
+    added = to.scope.nodes[start:]
+    del to.scope.nodes[start:]
+    for node in added:
+        inputs = list(node.inputs)[1:] if node.op_type == "Where" else list(node.inputs)
+        if node.op_type in SAME_TYPE and any(map(_is_number, inputs)):
+            model = next((one for one in inputs if not _is_number(one)), None)
+            for index, one in enumerate(node.inputs):
+                if model is not None and one is not None and _is_number(one):
+                    _check_digits(to, op, one)
+                    node.replace_input_with(index, to.scope.emit("CastLike", one, model))
+        to.scope.nodes.append(node)
+
+
+def _is_number(value: ir.Value | None) -> bool:
+    maker = value.producer() if value is not None else None
+    return maker is not None and maker.op_type == "Constant"
+
+
+def _check_digits(to: Lowering, op: Op, value: ir.Value) -> None:
+    """The numbers in the library are float32: for doubles, too few digits unless they are short."""
+    numbers = value.producer().attributes["value"].as_tensor().numpy()  # type: ignore[union-attr]
+    if _dtype_of_floats(op) is D.DOUBLE and bool((numbers * 1024 % 1 != 0).any()):
+        to.refuse(f"{op.name} of doubles: torch's library for ONNX has its constants as float32",
+                  "use float32 tensors")  # fmt: skip
 
 
 def _keep_zeros(node: ir.Node) -> None:
@@ -168,6 +208,18 @@ def _dtype_of_floats(op: Op) -> ir.DataType:
     computed = [getattr(torch, name) for name in results] + given
     floats = [dtype for dtype in computed if dtype.is_floating_point]
     return D.DOUBLE if not floats or floats[0] is torch.float64 else D.FLOAT
+
+
+def inexact_numbers(op: Op) -> list[float]:
+    """The constants of an op on doubles that a float32, as attributes of ONNX are, changes."""
+    if _dtype_of_floats(op) is not D.DOUBLE:
+        return []
+    return [
+        arg
+        for name, arg in arguments_of(op).items()
+        if isinstance(arg, float) and name not in OPERANDS
+        and math.isfinite(arg) and _converted(arg, torch.float32) != arg
+    ]  # fmt: skip
 
 
 def _needs_double(op: Op, name: str, number: float) -> bool:

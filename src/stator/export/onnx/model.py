@@ -9,21 +9,28 @@ from pathlib import Path
 from typing import Any
 
 import onnx_ir as ir
+import torch
 from onnxscript import version_converter
 
 from stator.errors import ExportError
 from stator.export.onnx import lists, numbers, tensors
-from stator.export.onnx.library import lower_torch
+from stator.export.onnx.library import dtype_of, inexact_numbers, lower_torch
 from stator.export.onnx.lowering import KINDS, LOWERINGS, Lowering, kind_of_constant
+from stator.export.onnx.operands import argument
 from stator.export.onnx.status import Message
 from stator.export.onnx.types import DTYPES, onnx_shape, onnx_type
 from stator.location import file_name
-from stator.program.ir import Arg, Value
+from stator.program.ir import Arg, Op, Value
 from stator.program.program import Program
 from stator.program.registry import resolve
 from stator.program.types import NumberType, TensorType, Type
 from stator.torch_private.onnx_library import LIBRARY_OPSET, function_of, new_value
 
+# of which ONNX Runtime has no kernels for doubles, or the library too few digits
+DOUBLE_GAPS = frozenset(
+    {"aten::leaky_relu", "aten::elu", "aten::celu", "aten::selu", "aten::hardswish",
+     "aten::hardsigmoid", "aten::softplus", "aten::addcdiv", "aten::addcmul"}
+)  # fmt: skip
 STATUS = "status"
 NEXT = ".next"
 MESSAGES, STATES = "stator.messages", "stator.states"
@@ -43,6 +50,18 @@ KINDS.update(
 def has_lowering(name: str) -> bool:
     """Whether an op of torch can be written in ONNX, for some arguments at least."""
     return name in LOWERINGS or function_of(resolve(name)) is not None
+
+
+def is_unfit(op: Op) -> bool:
+    """Whether the lowering of an op is not right for its arguments."""
+    if op.name.startswith("aten::adaptive_avg_pool"):
+        sizes = argument(op, "output_size")
+        return any(size != 1 for size in (sizes if isinstance(sizes, tuple) else (sizes,)))
+    if op.name == "aten::pad" and argument(op, "mode") == "circular":
+        return True
+    if op.name in DOUBLE_GAPS and dtype_of(op.args[0]) is torch.float64:
+        return True
+    return op.name not in LOWERINGS and bool(inexact_numbers(op))
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ def without_nan(to: Lowering, op: Op) -> None:
 def ordered(to: Lowering, op: Op) -> None:
     """`sort` and `topk`."""
     without_nan(to, op)
+    if not rank(op.args[0]):
+        to.refuse(f"{op.name} of a tensor without dimensions")
     function = function_of(resolve(op.name))
     assert function is not None
     call(to, op, function)
@@ -60,6 +62,8 @@ def axes_of(to: Lowering, op: Op) -> list[int]:
     given = dims if isinstance(dims, tuple) else () if dims is None else (dims,)
     if not all(isinstance(dim, int) for dim in given):
         to.refuse(f"{op.name} needs constant dimensions")
+    if not count:
+        return []
     return sorted(int(dim) % count for dim in given if isinstance(dim, int)) or [*range(count)]
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
 import onnx_ir as ir
 
+from stator.export.onnx.bags import embedding_bag
 from stator.export.onnx.cells import gru_cell, lstm_cell, rnn_cell
 from stator.export.onnx.divisions import compared, divide, divided, powered
 from stator.export.onnx.indexing import (
     argsort,
+    differences,
     index_add,
     indexed,
     joined,
@@ -21,7 +24,14 @@ from stator.export.onnx.indexing import (
     split_up,
     unique,
 )
-from stator.export.onnx.layers import attention, group_norm, product_and_sum, roll
+from stator.export.onnx.layers import (
+    attention,
+    group_norm,
+    layer_norm,
+    product_and_sum,
+    rms_norm,
+    roll,
+)
 from stator.export.onnx.library import (
     bind_one,
     call,
@@ -29,6 +39,7 @@ from stator.export.onnx.library import (
 )
 from stator.export.onnx.lists import raises
 from stator.export.onnx.lowering import Lowering
+from stator.export.onnx.numbers import kind_of_number, number
 from stator.export.onnx.operands import (
     argument,
     dimension,
@@ -39,6 +50,7 @@ from stator.export.onnx.operands import (
     sizes_of,
     spread,
 )
+from stator.export.onnx.recurrent import recurrent
 from stator.export.onnx.reductions import (
     any_or_all,
     cumulated,
@@ -201,9 +213,29 @@ def batch_norm(to: Lowering, op: Op) -> ir.Value:
     )  # fmt: skip
     epsilon = argument(op, "eps", 1e-5)
     assert isinstance(epsilon, float)
+    if dtype is D.DOUBLE:
+        return _normalized(to, op, scale, bias)
     return to.scope.emit(
         "BatchNormalization", found, scale, bias, mean, to.value(argument(op, "running_var")),
         dtype=dtype, attributes={"epsilon": epsilon},
+    )  # fmt: skip
+
+
+def _normalized(to: Lowering, op: Op, scale: ir.Value, bias: ir.Value) -> ir.Value:
+    """Batch norm of doubles, written out: `epsilon` of the node is a float32."""
+    scope, count = to.scope, rank(op.args[0])
+    column = scope.int64([-1, *[1] * (count - 2)])
+    mean, spread, scale, bias = (
+        scope.emit("Reshape", one, column, dtype=D.DOUBLE)
+        for one in (to.value(argument(op, "running_mean")), to.value(argument(op, "running_var")),
+                    scale, bias)
+    )  # fmt: skip
+    epsilon = scope.constant(argument(op, "eps", 1e-5), D.DOUBLE)
+    spread = scope.emit("Add", spread, epsilon, dtype=D.DOUBLE)
+    factor = scope.emit("Div", scale, scope.emit("Sqrt", spread, dtype=D.DOUBLE), dtype=D.DOUBLE)
+    distance = scope.emit("Sub", to.value(op.args[0]), mean, dtype=D.DOUBLE)
+    return scope.emit(
+        "Add", scope.emit("Mul", distance, factor, dtype=D.DOUBLE), bias, dtype=D.DOUBLE
     )  # fmt: skip
 
 
@@ -272,8 +304,44 @@ def squeezed(to: Lowering, op: Op) -> ir.Value:
     return to.scope.emit("Squeeze", found, axis, dtype=found.dtype)
 
 
+def logarithm(base: int) -> Rule:
+    """The logarithm to another base; in doubles, no digit is lost."""
+
+    def lower(to: Lowering, op: Op) -> ir.Value:
+        dtype = dtype_of_result(to, op)
+        found = to.scope.emit("Log", to.scope.cast(to.value(op.args[0]), dtype), dtype=dtype)
+        return to.scope.emit("Div", found, to.scope.constant(math.log(base), dtype), dtype=dtype)
+
+    return lower
+
+
+def counted(to: Lowering, op: Op) -> ir.Value | None:
+    """`arange`: start + step * k; in doubles, as torch computes it for floats too."""
+    dtype, scope = dtype_of_result(to, op), to.scope
+    if dtype not in (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16):
+        function = function_of(resolve(op.name))
+        assert function is not None
+        call(to, op, function)
+        return None
+    start, end, step = (
+        scope.cast(number(to, arg, kind_of_number(arg)), D.DOUBLE)
+        for name, default in (("start", 0), ("end", 0), ("step", 1))
+        for arg in (argument(op, name, default),)
+    )  # fmt: skip
+    length = scope.emit("Sub", end, start, dtype=D.DOUBLE, shape=[])
+    steps = scope.emit("Div", length, step, dtype=D.DOUBLE, shape=[])
+    count = scope.cast(scope.emit("Ceil", steps, dtype=D.DOUBLE, shape=[]), D.INT64)
+    places = scope.emit("Range", scope.int64(0), count, scope.int64(1), dtype=D.INT64)
+    far = scope.emit("Mul", scope.cast(places, D.DOUBLE), step, dtype=D.DOUBLE)
+    return scope.cast(scope.emit("Add", far, start, dtype=D.DOUBLE), dtype)
+
+
 RULES: Mapping[str, Rule] = MappingProxyType(
     {
+        "aten::log2": logarithm(2),
+        "aten::log10": logarithm(10),
+        **dict.fromkeys(
+            ("aten::arange", "aten::arange.start", "aten::arange.start_step"), counted),
         **dict.fromkeys(
             ("aten::clone", "aten::detach", "aten::alias", "aten::contiguous", "aten::lift_fresh",
              "aten::resolve_conj", "aten::resolve_neg", "aten::lift_fresh_copy",
@@ -321,6 +389,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::argsort.stable": argsort,
         "aten::_unique2": unique,
         "aten::index_add": index_add,
+        "aten::diff": differences,
         **dict.fromkeys(
             ("aten::pow.Tensor_Scalar", "aten::pow.Tensor_Tensor", "aten::pow.Scalar"), powered),
         **{f"aten::adaptive_avg_pool{count}d": adaptive_pool for count in (1, 2, 3)},
@@ -342,6 +411,14 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::gru_cell": gru_cell,
         "aten::rnn_tanh_cell": rnn_cell("Tanh"),
         "aten::rnn_relu_cell": rnn_cell("Relu"),
+        "aten::lstm.input": recurrent("LSTM"),
+        "aten::gru.input": recurrent("GRU"),
+        "aten::rnn_tanh.input": recurrent("RNN", "Tanh"),
+        "aten::rnn_relu.input": recurrent("RNN", "Relu"),
+        "aten::layer_norm": layer_norm,
+        "aten::rms_norm": rms_norm,
+        "aten::embedding_bag": embedding_bag,
+        "aten::embedding_bag.padding_idx": embedding_bag,
         "aten::dropout": dropout,
         "aten::feature_dropout": dropout,
         "aten::scalar_tensor": scalar_tensor,

@@ -1,0 +1,116 @@
+"""`embedding_bag`: rows of a table, summed up by groups of unknown sizes."""
+
+from __future__ import annotations
+
+import math
+
+import onnx_ir as ir
+
+from stator.export.onnx.indexing import check_indices
+from stator.export.onnx.layers import size_at
+from stator.export.onnx.lowering import Lowering
+from stator.export.onnx.operands import argument, dtype_of_result
+from stator.export.onnx.scope import D, dtype_in
+from stator.program.ir import Op, Value
+
+SUM, MEAN, MAX = range(3)
+
+
+def _node(to: Lowering, name: str, *args: ir.Value) -> ir.Value:
+    return to.scope.emit(name, *args, dtype=args[0].dtype)
+
+
+def embedding_bag(to: Lowering, op: Op) -> None:
+    """The sum, the mean or the greatest of the rows of each bag; of none, 0."""
+    scope, dtype, mode = to.scope, dtype_of_result(to, op), argument(op, "mode", SUM)
+    check_indices(to, argument(op, "indices"))
+    starts = scope.cast(to.value(argument(op, "offsets")), D.INT64)
+    if argument(op, "include_last_offset", False):
+        starts = scope.emit("Slice", starts, scope.int64([0]), scope.int64([-1]), dtype=D.INT64)
+    indices = scope.cast(to.value(argument(op, "indices")), D.INT64)
+    _check_starts(to, starts, indices)
+    rows = scope.emit("Gather", to.value(op.args[0]), indices, dtype=dtype)
+    weights = argument(op, "per_sample_weights")
+    if isinstance(weights, Value):
+        rows = _node(to, "Mul", rows, _column(to, to.value(weights)))
+    skipped = _skipped(to, op, indices)
+    if skipped is not None:
+        nothing = scope.constant(-math.inf if mode == MAX else 0, dtype)
+        rows = scope.emit("Where", _column(to, skipped), nothing, rows, dtype=dtype)
+    bags = _bags(to, indices, starts)
+    counts = _counts(to, bags, starts, skipped)
+    found = _joined(to, op, rows, bags, starts)
+    if mode == MEAN:
+        least = scope.emit("Max", counts, scope.int64(1), dtype=D.INT64)
+        found = _node(to, "Div", found, _column(to, scope.cast(least, dtype)))
+    if mode == MAX:
+        is_empty = scope.emit("Equal", counts, scope.int64(0), dtype=D.BOOL)
+        found = scope.emit("Where", _column(to, is_empty), scope.constant(0, dtype), found,
+                           dtype=dtype)  # fmt: skip
+    to.bind(op.results[0], found)
+
+
+def _check_starts(to: Lowering, starts: ir.Value, indices: ir.Value) -> None:
+    """The first bag starts at 0, and none after the end."""
+    scope = to.scope
+    first = scope.emit("Slice", starts, scope.int64([0]), scope.int64([1]), dtype=D.INT64)
+    count = scope.emit("Size", indices, dtype=D.INT64, shape=[])
+    is_late = scope.emit("Greater", first, scope.int64([0]), dtype=D.BOOL)
+    is_beyond = scope.emit("Greater", starts, count, dtype=D.BOOL)
+    flags = scope.emit("Concat", is_beyond, is_late, dtype=D.BOOL, attributes={"axis": 0})
+    wrong = scope.emit("ReduceSum", scope.cast(flags, D.INT64), dtype=D.INT64, shape=[],
+                       attributes={"keepdims": 0})  # fmt: skip
+    to.check(scope.boolean("Equal", wrong, scope.int64(0)), "RuntimeError",
+             "offsets have to start at 0 and to be within the input")  # fmt: skip
+
+
+def _column(to: Lowering, vector: ir.Value) -> ir.Value:
+    return to.scope.emit("Unsqueeze", vector, to.scope.int64([1]), dtype=vector.dtype)
+
+
+def _skipped(to: Lowering, op: Op, indices: ir.Value) -> ir.Value | None:
+    padding = argument(op, "padding_idx")
+    if not isinstance(padding, int) or padding < 0:
+        return None
+    return to.scope.emit("Equal", indices, to.scope.int64(padding), dtype=D.BOOL)
+
+
+def _bags(to: Lowering, indices: ir.Value, starts: ir.Value) -> ir.Value:
+    """The bag of each index: the last that starts at it or before."""
+    scope = to.scope
+    count = scope.emit("Size", indices, dtype=D.INT64, shape=[])
+    places = scope.emit("Range", scope.int64(0), count, scope.int64(1), dtype=D.INT64)
+    begun = scope.emit("LessOrEqual", starts, _column(to, places), dtype=D.BOOL)
+    number = scope.emit("ReduceSum", scope.cast(begun, D.INT64), scope.int64([1]), dtype=D.INT64,
+                        attributes={"keepdims": 0})  # fmt: skip
+    return _node(to, "Sub", number, scope.int64(1))
+
+
+def _counts(
+    to: Lowering, bags: ir.Value, starts: ir.Value, skipped: ir.Value | None
+) -> ir.Value:  # fmt: skip
+    """How many rows each bag has."""
+    scope = to.scope
+    zeros = scope.emit("ConstantOfShape", scope.emit("Shape", starts, dtype=D.INT64), dtype=D.INT64,
+                       attributes={"value": ir.tensor([0], dtype=D.INT64)})  # fmt: skip
+    ones = scope.emit("ConstantOfShape", scope.emit("Shape", bags, dtype=D.INT64), dtype=D.INT64,
+                      attributes={"value": ir.tensor([1], dtype=D.INT64)})  # fmt: skip
+    if skipped is not None:
+        ones = _node(to, "Sub", ones, scope.cast(skipped, D.INT64))
+    return scope.emit("ScatterElements", zeros, bags, ones, dtype=D.INT64,
+                      attributes={"axis": 0, "reduction": "add"})  # fmt: skip
+
+
+def _joined(
+    to: Lowering, op: Op, rows: ir.Value, bags: ir.Value, starts: ir.Value
+) -> ir.Value:  # fmt: skip
+    """The rows of each bag as one."""
+    scope, dtype, is_max = to.scope, dtype_in(rows), argument(op, "mode", SUM) == MAX
+    sizes = [scope.emit("Shape", starts, dtype=D.INT64), size_at(to, op.args[0], 1)]
+    shape = scope.emit("Concat", *sizes, dtype=D.INT64, attributes={"axis": 0})
+    fill = scope.constant(-math.inf if is_max else 0, dtype)
+    start = scope.emit("Expand", fill, shape, dtype=dtype)
+    places = scope.emit("Expand", _column(to, bags), scope.emit("Shape", rows, dtype=D.INT64),
+                        dtype=D.INT64)  # fmt: skip
+    return scope.emit("ScatterElements", start, places, rows, dtype=dtype,
+                      attributes={"axis": 0, "reduction": "max" if is_max else "add"})  # fmt: skip

@@ -1,0 +1,29 @@
+"""torch.export without assumptions about sizes, and the control flow of its graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import torch
+from torch.fx.experimental import _config as shape_config
+
+__all__ = ["assert_scalar", "assert_tensor", "cond", "exported", "while_loop"]
+
+cond = torch.ops.higher_order.cond
+while_loop = torch.ops.higher_order.while_loop
+assert_scalar = torch.ops.aten._assert_scalar.default
+assert_tensor = torch.ops.aten._assert_async.msg
+
+
+def exported(
+    module: torch.nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    dynamic_shapes: Any,
+) -> torch.export.ExportedProgram:
+    """What torch.export makes of a module; a dynamic size is not taken to differ from 0 and 1."""
+    with shape_config.patch(backed_size_oblivious=True):  # type: ignore[attr-defined]
+        return torch.export.export(
+            module, args, dict(kwargs), dynamic_shapes=dynamic_shapes, strict=False
+        )

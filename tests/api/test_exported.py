@@ -1,0 +1,134 @@
+"""to_exported_program: torch's own control flow from ordinary Python, or a refusal by line."""
+
+import copy
+
+import pytest
+import torch
+
+import stator
+from stator import InputSpec
+from stator.errors import ExportError
+
+
+def same(function, spec, *calls):
+    """The program of torch.export gives what eager code gives."""
+    program = stator.to_exported_program(function, spec)
+    assert isinstance(program, torch.export.ExportedProgram)
+    run = program.module()
+    for call in calls:
+        wanted, found = function(*call), run(*call)
+        torch.testing.assert_close(found, wanted)
+    return program
+
+
+def names_in(module):
+    """The functions that a graph calls, those in branches and loops included."""
+    found = set()
+    for part in module.modules():
+        if isinstance(part, torch.fx.GraphModule):
+            found |= {str(node.target) for node in part.graph.nodes}
+    return found
+
+
+def test_a_loop_with_a_branch():
+    def grow(x):
+        steps = 0
+        while x.sum() < 100:
+            x = x * 2 if x.max() > 3 else x + 1
+            steps += 1
+        return {"x": x, "steps": steps}
+
+    calls = [(torch.rand(size),) for size in (3, 1, 6)]
+    program = same(grow, [InputSpec([None])], *calls, (torch.full((2,), 99.0),))
+    assert {"while_loop", "cond"} <= names_in(program.graph_module)
+
+
+class Counter(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(()))
+        self.layer = torch.nn.Linear(2, 2)
+
+    def forward(self, x):
+        if x.sum() > 0:
+            self.count += 1
+        return self.layer(x) * self.count
+
+
+def test_buffers_are_written():
+    torch.manual_seed(0)
+    model = Counter().eval()
+    run = stator.to_exported_program(copy.deepcopy(model), [torch.ones(1, 2)]).module()
+    for x in (torch.ones(1, 2), -torch.ones(1, 2), torch.ones(1, 2)):
+        torch.testing.assert_close(run(x), model(x))
+    assert run.count == 2
+
+
+def test_numbers_are_those_of_python():
+    def divide(n, m):
+        a, b = n.item(), m.item()
+        return a // b, a % b, a / b, -a, abs(a), min(a, b), a > b
+
+    calls = [(torch.tensor(a), torch.tensor(b)) for a in (-7, 7, 0) for b in (3, -3)]
+    program = same(divide, [InputSpec([], "int64")] * 2, *calls)
+    with pytest.raises(RuntimeError):
+        program.module()(torch.tensor(1), torch.tensor(0))
+
+
+def test_an_integer_that_does_not_fit_is_an_error():
+    def power(n):
+        product = 1
+        for _ in range(n.item()):
+            product = product * 1000
+        return product
+
+    program = same(power, [InputSpec([], "int64")], (torch.tensor(3),), (torch.tensor(0),))
+    with pytest.raises(RuntimeError):
+        program.module()(torch.tensor(40))
+
+
+def test_an_assertion_is_an_error_of_the_program():
+    def checked(x):
+        assert x.sum() > 0, "must be positive"
+        if x.max() > 9:
+            raise ValueError("too large")
+        return x * 2
+
+    program = same(checked, [InputSpec([None])], (torch.ones(3),))
+    with pytest.raises(RuntimeError, match="AssertionError: must be positive"):
+        program.module()(-torch.ones(3))
+    with pytest.raises(RuntimeError, match="ValueError: too large"):
+        program.module()(torch.full((3,), 10.0))
+
+
+def growing_list(x):
+    rows = []
+    for row in x:
+        if row.sum() > 0:
+            rows.append(row)
+    return rows
+
+
+def raising_loop(x):
+    for row in x:
+        if row.sum() < 0:
+            raise ValueError("no")
+    return x
+
+
+def growing_tensor(x):
+    while x.sum() < 10:
+        x = torch.cat([x, x])
+    return x
+
+
+@pytest.mark.parametrize("function", [growing_list, raising_loop])
+def test_what_torch_cannot_hold_is_refused_by_line(function):
+    with pytest.raises(ExportError) as refused:
+        stator.to_exported_program(function, [InputSpec([None, 2])])
+    assert refused.value.at.file == __file__
+
+
+def test_what_torch_refuses_is_an_export_error():
+    with pytest.raises(ExportError, match=r"torch\.export does not take the program"):
+        stator.to_exported_program(growing_tensor, [InputSpec([None])])
