@@ -13,14 +13,11 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import torch
 
-from stator.program.ir import Op
-
-if TYPE_CHECKING:
-    from stator.export.fx.graph import GraphBuilder
+from stator.program.ir import Arg, Op, Value
 
 ATEN = torch.ops.aten
 DTYPES: Mapping[str, torch.dtype] = MappingProxyType(
@@ -50,7 +47,32 @@ ARITHMETIC: Mapping[str, Any] = MappingProxyType(
 LIMIT = 2.0**62  # in doubles, well inside 64 bits
 
 
-def lower_number(to: GraphBuilder, op: Op) -> None:
+class NumberGraph(Protocol):
+    """The graph that is being built, as far as numbers need it."""
+
+    def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
+        """The result of one more node."""
+
+    def bind(self, value: Value, node: Any, *, is_tensor: bool = False) -> None:
+        """`node` computes `value`."""
+
+    def refuse(self, op: Op | None, problem: str) -> Any:
+        """ExportError at an op."""
+
+    def is_tensor(self, arg: Arg) -> bool:
+        """Whether `arg` is a tensor in the graph."""
+
+    def kind(self, arg: Arg) -> str:
+        """Which number `arg` is."""
+
+    def node(self, arg: Arg) -> Any:
+        """`arg` as a function of Python takes it."""
+
+    def tensor(self, arg: Arg, kind: str) -> Any:
+        """A number as a tensor."""
+
+
+def lower_number(to: NumberGraph, op: Op) -> None:
     """An op on numbers."""
     name = op.name.removeprefix("stator::")
     if name in PLAIN and not any(to.is_tensor(arg) for arg in op.args):
@@ -72,7 +94,7 @@ def lower_number(to: GraphBuilder, op: Op) -> None:
     to.bind(op.results[0], found, is_tensor=True)
 
 
-def guarded(to: GraphBuilder, found: Any, holds: Any, kind: str) -> Any:
+def guarded(to: NumberGraph, found: Any, holds: Any, kind: str) -> Any:
     """`found`, and an error if `holds` is false."""
     zero = to.call(ATEN.scalar_tensor.default, 0, dtype=torch.int64)
     divisor = to.call(ATEN.to.dtype, holds, torch.int64)
@@ -80,12 +102,12 @@ def guarded(to: GraphBuilder, found: Any, holds: Any, kind: str) -> Any:
     return to.call(ATEN.add.Tensor, found, to.call(ATEN.to.dtype, checked, DTYPES[kind]))
 
 
-def _result(to: GraphBuilder, op: Op) -> str:
+def _result(to: NumberGraph, op: Op) -> str:
     kinds = [to.kind(arg) for arg in op.args]
     return "float" if "float" in kinds else "int"
 
 
-def _arithmetic(to: GraphBuilder, op: Op) -> Any:
+def _arithmetic(to: NumberGraph, op: Op) -> Any:
     kind, name = _result(to, op), op.name.removeprefix("stator::")
     args = [to.tensor(arg, kind) for arg in op.args]
     found = to.call(ARITHMETIC[name], *args)
@@ -96,7 +118,7 @@ def _arithmetic(to: GraphBuilder, op: Op) -> Any:
     return guarded(to, found, to.call(ATEN.lt.Scalar, size, LIMIT), kind)
 
 
-def _divided(to: GraphBuilder, op: Op) -> Any:
+def _divided(to: NumberGraph, op: Op) -> Any:
     kind, name = _result(to, op), op.name.removeprefix("stator::")
     if name == "truediv":
         kind = "float"
@@ -112,26 +134,26 @@ def _divided(to: GraphBuilder, op: Op) -> Any:
     return guarded(to, found, to.call(ATEN.ne.Scalar, other, 0), kind)
 
 
-def _one_operand(function: Any) -> Callable[[GraphBuilder, Op], Any]:
-    def lower(to: GraphBuilder, op: Op) -> Any:
+def _one_operand(function: Any) -> Callable[[NumberGraph, Op], Any]:
+    def lower(to: NumberGraph, op: Op) -> Any:
         return to.call(function, to.tensor(op.args[0], _result(to, op)))
 
     return lower
 
 
-def _truth(to: GraphBuilder, op: Op) -> Any:
+def _truth(to: NumberGraph, op: Op) -> Any:
     return to.tensor(op.args[0], "bool")
 
 
-def _negation(to: GraphBuilder, op: Op) -> Any:
+def _negation(to: NumberGraph, op: Op) -> Any:
     return to.call(ATEN.logical_not.default, to.tensor(op.args[0], "bool"))
 
 
-def _as_float(to: GraphBuilder, op: Op) -> Any:
+def _as_float(to: NumberGraph, op: Op) -> Any:
     return to.tensor(op.args[0], "float")
 
 
-def _select(to: GraphBuilder, op: Op) -> Any:
+def _select(to: NumberGraph, op: Op) -> Any:
     kind = getattr(op.results[0].type, "kind", "int")
     condition, one, other = op.args
     return to.call(
@@ -139,7 +161,7 @@ def _select(to: GraphBuilder, op: Op) -> Any:
     )
 
 
-RULES: Mapping[str, Callable[[GraphBuilder, Op], Any]] = MappingProxyType(
+RULES: Mapping[str, Callable[[NumberGraph, Op], Any]] = MappingProxyType(
     {
         **dict.fromkeys(("add", "sub", "mul", "min", "max"), _arithmetic),
         **dict.fromkeys(("truediv", "floordiv", "mod"), _divided),
