@@ -8,8 +8,8 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "stator"
 GROUND = {
-    "debugger", "errors", "frames", "location", "locks", "logs", "notebook", "recursion_limit",
-    "signals",
+    "debugger", "errors", "frames", "garbage", "location", "locks", "logs", "notebook",
+    "recursion_limit", "signals",
 }  # fmt: skip
 TORCH = {"torch_private", "extension"}  # its private API; what is built for it
 ROOMS = {"state", "containers", "library", "staging"}
@@ -19,6 +19,7 @@ STAGES = ROOMS | {
 MAY_IMPORT = {
     "torch_private": set(),
     "extension": set(),
+    "garbage": set(),
     "location": set(),
     "locks": set(),
     "logs": set(),

@@ -347,3 +347,19 @@ def test_a_scripted_function_knows_its_python():
         scripted = torch.jit.script(doubled)
     assert scripts.source_of(scripted) is doubled
     assert scripts.source_of(doubled) is None
+
+
+def test_a_fake_tensor_is_made_without_a_dispatch():
+    mode = fake.FakeTensorMode()
+    made = fake.new_fake_tensor(mode, (2, 3), (1, 2), torch.int8, torch.device("cpu"))
+    assert type(made) is fake.FakeTensor
+    assert (made.shape, made.stride(), made.dtype) == ((2, 3), (1, 2), torch.int8)
+    assert made.device == torch.device("cpu")
+    assert made.constant is None
+    assert not torch._C._meta_in_tls_dispatch_include()
+
+
+def test_the_level_of_forward_mode_differentiation():
+    assert dispatch.forward_ad_level() == -1
+    with torch.autograd.forward_ad.dual_level():
+        assert dispatch.forward_ad_level() == 0

@@ -13,6 +13,7 @@ it, and arithmetic is built where it is used, so nothing leaks out of the block 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -21,6 +22,7 @@ import torch
 
 from stator.capture.block_writer import BlockWriter
 from stator.capture.broadcasting import examples_for
+from stator.capture.descriptions import described
 from stator.capture.errors.boundary import internal
 from stator.capture.errors.eager_errors import eager_error
 from stator.capture.fake_rules import FAKE_RULES
@@ -333,7 +335,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
             self._demand_no_ones(args)
         if name in RESHAPED and is_made_here(self, args[0]):
             return reshape_in_place(self, func, name, program_args, examples)
-        result = self._described(func, name, args, kwargs)
+        run = functools.partial(self._described, func, name, args, kwargs)
+        result = described(self.fake, func, examples, run)
         if name == "aten::lift_fresh":  # a literal in user code: each run gets a copy of its own
             name = "aten::clone"
         result = self._unaliased(func, args, result)

@@ -1,4 +1,4 @@
-"""optimize(): the passes, in order; the program is verified after each."""
+"""optimize(): the passes, in order; then the program is verified."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ PASSES: tuple[Pass, ...] = (fold, thread, prune, drop_unused_stored)
 def optimize(program: Program, passes: tuple[Pass, ...] = PASSES) -> Program:
     """A program that means the same; the one given stays as it is."""
     for one_pass in passes:
-        program = verify(one_pass(program))
-    return program
+        program = one_pass(program)
+    return verify(program)

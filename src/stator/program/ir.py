@@ -90,13 +90,17 @@ class InputFacts:
 
 def values_in(args: object) -> tuple[Value, ...]:
     """The values among `args`, in order, tuples and dicts opened."""
+    found: list[Value] = []
+    _gather(args, found)
+    return tuple(found)
+
+
+def _gather(args: object, found: list[Value]) -> None:
     if isinstance(args, Value):
-        return (args,)
-    if isinstance(args, dict):
-        args = tuple(args.values())
-    if isinstance(args, tuple | list):
-        return tuple(value for arg in args for value in values_in(arg))
-    return ()
+        found.append(args)
+    elif isinstance(args, tuple | list | dict):
+        for arg in args.values() if isinstance(args, dict) else args:
+            _gather(arg, found)
 
 
 def ops_in(block: Block) -> Iterator[Op]:

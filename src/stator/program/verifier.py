@@ -1,4 +1,4 @@
-"""verify(): the rules every Program keeps; run after capture and after every pass.
+"""verify(): the rules every Program keeps; run after capture and after the passes.
 
 Values are defined once and before they are used. Operands and results of Stator's own ops are as
 their signatures have them, those of torch's as their schemas have them. What goes into a block, and
@@ -33,7 +33,7 @@ def verify(program: Program) -> Program:
     _define(program.inputs, visible, names, None)
     _define(tuple(stored.value for stored in program.stored), visible, names, None)
     for name, function in program.functions.items():
-        _check_block(function, set(visible), names, program, where=f"function {name}")
+        _check_block(function, visible, names, program, where=f"function {name}")
     _check_block(program.body, visible, names, program, where=f"program {program.name}")
     _check_state(program)
     _check_structure(program.input_structure, len(program.call_inputs), "input")
@@ -72,17 +72,21 @@ def _define(values: tuple[Value, ...], visible: set[Value], names: set[str], op:
 def _check_block(
     block: Block, visible: set[Value], names: set[str], program: Program, *, where: str
 ) -> None:
+    """Check `block`, whose ops see what is `visible`; what it defines is so only inside it."""
     _define(block.inputs, visible, names, None)
     for op in block.ops:
         _check_op(op, visible, program)
         for fault in op_faults(op, program):
             _broken(fault, op)
         for inner in op.blocks:
-            _check_block(inner, set(visible), names, program, where=f"a block of {op.name}")
+            _check_block(inner, visible, names, program, where=f"a block of {op.name}")
         _define(op.results, visible, names, op)
     for value in values_in(block.outputs):
         if value not in visible:
             _broken(f"{where} yields %{value.name}, which it cannot see", None)
+    visible.difference_update(block.inputs)
+    for op in block.ops:
+        visible.difference_update(op.results)
 
 
 def _check_op(op: Op, visible: set[Value], program: Program) -> None:

@@ -20,7 +20,7 @@ from collections.abc import Callable
 from stator.rewrite.job import Job
 from stator.rewrite.template import quote, staged
 from stator.rewrite.walk import Walk
-from stator.source.nodes import Comprehension, Search
+from stator.source.nodes import Comprehension, Search, locate
 from stator.source.scopes import bound_names
 
 Block = list[ast.stmt]
@@ -137,7 +137,7 @@ class _Comprehensions(Walk):
             holes["START"] = ast.parse(START[type(node)], mode="eval").body
         (new,) = quote(template, at=node, **holes)
         assert isinstance(new, ast.FunctionDef)
-        self.hoist(self.rewrite(ast.fix_missing_locations(new), self.job))
+        self.hoist(self.rewrite(locate(new), self.job))
         call = ast.Call(ast.Name(name, ast.Load()), [first_iter], [])
         return ast.copy_location(call, node)
 

@@ -11,7 +11,7 @@ from stator.rewrite.job import Job
 from stator.rewrite.loops import rewrite_for, rewrite_while
 from stator.rewrite.walk import Walk
 from stator.source.facts import moved_parts
-from stator.source.scopes import bound_names
+from stator.source.scopes import BoundNames
 
 
 def rewrite_control(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
@@ -22,21 +22,25 @@ def rewrite_control(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
 class _Control(Walk):
     """Numbers and names are taken on the way down, since rewriting hides what is inside."""
 
+    def __init__(self, job: Job) -> None:
+        super().__init__(job)
+        self.bound_names = BoundNames().of
+
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         number = self.job.fresh.number("block")
-        assigned = bound_names(node.body), bound_names(node.orelse)
+        assigned = self.bound_names(node.body), self.bound_names(node.orelse)
         self.generic_visit(node)
         return rewrite_if(node, self.job, number, assigned)
 
     def visit_While(self, node: ast.While) -> list[ast.stmt]:
         number = self.job.fresh.number("block")
-        assigned = bound_names([node.test]), bound_names(node.body)
+        assigned = self.bound_names([node.test]), self.bound_names(node.body)
         self.generic_visit(node)
         return rewrite_while(node, self.job, number, assigned)
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
         number = self.job.fresh.number("block")
-        assigned = bound_names(node.body)
+        assigned = self.bound_names(node.body)
         self.generic_visit(node)
         return rewrite_for(node, self.job, number, assigned)
 
@@ -47,7 +51,7 @@ class _Control(Walk):
             self.generic_visit(node)
             return node
         number = self.job.fresh.number("block")
-        assigned = AssignedNames.by(node)
+        assigned = AssignedNames.by(node, self.bound_names)
         self.generic_visit(node)
         rewrite = rewrite_try if node.handlers else rewrite_finally
         return rewrite(node, self.job, number, assigned)
@@ -57,6 +61,6 @@ class _Control(Walk):
             self.generic_visit(node)
             return node
         number = self.job.fresh.number("block")
-        assigned = bound_names(moved_parts(node))
+        assigned = self.bound_names(moved_parts(node))
         self.generic_visit(node)
         return rewrite_with(node, self.job, number, assigned)

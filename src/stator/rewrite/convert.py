@@ -35,8 +35,9 @@ from stator.rewrite.text import rewrite_text
 from stator.rewrite.yields import rewrite_yields
 from stator.source.facts import study, unsure_names
 from stator.source.fence import check
+from stator.source.nodes import COMPREHENSIONS, Search, locate
 from stator.source.private import mangle
-from stator.source.scopes import Outside, free_names, outside_of, scope_of
+from stator.source.scopes import Outside, free_names, outside_of, own_nodes, scope_of
 from stator.source.text import Source, read_source
 
 PassListener = Callable[[str, ast.FunctionDef], None]
@@ -66,6 +67,7 @@ class Pass:
 
     name: str
     run: Callable[[ast.FunctionDef, Job], ast.FunctionDef]
+    needs: tuple[type[ast.AST], ...] = ()  # without any of these there is nothing to rewrite
     then_study: bool = False  # the facts of the tree are taken after this pass
 
 
@@ -176,7 +178,7 @@ def rewrite(
     job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
     if is_generator:
         tree = rewrite_yields(tree, job)
-    return ast.fix_missing_locations(_with_gathered(_run_passes(tree, job, shown)))
+    return locate(_with_gathered(_run_passes(tree, job, shown)))
 
 
 def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:
@@ -200,8 +202,10 @@ def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:
 def _run_passes(
     tree: ast.FunctionDef, job: Job, shown: PassListener | None = None
 ) -> ast.FunctionDef:
+    kinds = {node.__class__ for node in own_nodes(tree.body)}
     for step in PASSES:
-        tree = step.run(tree, job)
+        if not step.needs or not kinds.isdisjoint(step.needs):
+            tree = step.run(tree, job)
         if shown is not None:
             shown(step.name, tree)
         if step.then_study:
@@ -218,18 +222,23 @@ def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
     return rewrite_comprehensions(tree, job, _rewrite_inner)
 
 
+# NOTE: what a pass `needs` is in the function as its author wrote it: `jumps` makes an `and` of a
+# `while`'s test, and no pass makes another kind of node that a later one rewrites.
 PASSES = (
-    Pass("generators", rewrite_generators),
+    Pass("generators", rewrite_generators, (ast.GeneratorExp,)),
     Pass("jumps", lower_jumps),
-    Pass("contexts", split_contexts, then_study=True),
+    Pass("contexts", split_contexts, (ast.With, ast.Try), then_study=True),
     Pass("names", rewrite_names),
     Pass("assignments", rewrite_assignments),
-    Pass("comprehensions", _comprehensions),
-    Pass("text", rewrite_text),
-    Pass("access", rewrite_access),
-    Pass("displays", rewrite_displays),
-    Pass("calls", rewrite_calls),
-    Pass("logic", rewrite_logic),
-    Pass("exceptions", rewrite_exceptions),
-    Pass("control", rewrite_control),
-)
+    Pass("comprehensions", _comprehensions, (*COMPREHENSIONS, Search)),
+    Pass("text", rewrite_text, (ast.JoinedStr,)),
+    Pass("access", rewrite_access, (ast.Attribute, ast.Subscript)),
+    Pass("displays", rewrite_displays, (ast.List, ast.Dict, ast.Set, ast.Starred)),
+    Pass("calls", rewrite_calls, (ast.Call,)),
+    Pass(
+        "logic", rewrite_logic,
+        (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.Assert, ast.While),
+    ),
+    Pass("exceptions", rewrite_exceptions, (ast.Raise,)),
+    Pass("control", rewrite_control, (ast.If, ast.While, ast.For, ast.Try, ast.With)),
+)  # fmt: skip

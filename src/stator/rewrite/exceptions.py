@@ -15,13 +15,15 @@ finally: FINAL          def final_1__(): FINAL
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from stator.rewrite.job import Job
 from stator.rewrite.state import State, nothing
 from stator.rewrite.template import quote, staged
 from stator.rewrite.walk import Walk
-from stator.source.scopes import bound_names
+
+Bound = Callable[[Iterable[ast.AST]], tuple[str, ...]]
 
 
 def rewrite_exceptions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
@@ -112,8 +114,8 @@ class AssignedNames:
     final: tuple[str, ...]
 
     @classmethod
-    def by(cls, node: ast.Try) -> AssignedNames:
-        """What `node` assigns, part by part."""
+    def by(cls, node: ast.Try, bound_names: Bound) -> AssignedNames:
+        """What `node` assigns, part by part, as `bound_names` has it."""
         handlers = tuple(bound_names(handler.body) for handler in node.handlers)
         parts = (node.body, node.orelse, node.finalbody)
         body, orelse, final = (bound_names(part) for part in parts)

@@ -35,12 +35,12 @@ from dataclasses import dataclass
 from stator.errors import UnsupportedSyntax
 from stator.rewrite.job import Job
 from stator.rewrite.template import constant, preamble, quote
-from stator.source.nodes import TestedFor, copy_tree
+from stator.source.nodes import TestedFor, copy_tree, inner_statements
+from stator.source.scopes import NESTED, own_statements
 
 Block = list[ast.stmt]
 RETURNED, VALUE = "returned__", "return_value__"
 JUMPS = (ast.Return, ast.Break, ast.Continue)
-NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 LOOPS = (ast.While, ast.For)
 
 
@@ -75,6 +75,7 @@ class _Lowering:
     def __init__(self, job: Job) -> None:
         self.job = job
         self.flags: dict[str, None] = {}  # those that some jump really sets
+        self.without_jumps: set[ast.stmt] = set()  # nothing inside them jumps anywhere
 
     def function(self, tree: ast.FunctionDef) -> Block:
         """The body of a function whose `return`s become assignments."""
@@ -95,12 +96,23 @@ class _Lowering:
             rest = body[index + 1 :]
             if isinstance(node, JUMPS):
                 return [*new, *self.jump(node, place)]
-            if any(_escaping([node])) or isinstance(node, LOOPS):
+            if self.escapes(node) or isinstance(node, LOOPS):
                 return [*new, *self.compound(node, rest, place)]
             new.extend(self.inside(node, place))
             if _leaves(node):
                 break
         return new
+
+    def escapes(self, node: ast.stmt) -> bool:
+        """Does a jump inside `node` leave it? What has none at all is looked at once."""
+        if node in self.without_jumps:
+            return False
+        if any(_escaping([node])):
+            return True
+        inside = [part for part in own_statements([node]) if isinstance(part, ast.stmt)]
+        if not any(isinstance(part, JUMPS) for part in inside):
+            self.without_jumps.update(inside)
+        return False
 
     def inside(self, node: ast.stmt, place: _Place) -> Block:
         """A statement that no jump leaves may still hold loops."""
@@ -253,9 +265,12 @@ def _with_test(node: ast.While | ast.For, trip: Block, stops: list[str]) -> ast.
 
 def _none_of(flags: Sequence[str], at: ast.stmt) -> ast.expr:
     """A test that none of `flags` is set: they are Python's or captured truth values."""
-    (statement,) = quote(f"stator__.none_of({', '.join(flags)})", at=at)
+    (statement,) = quote("stator__.none_of()", at=at)
     assert isinstance(statement, ast.Expr)
-    return statement.value
+    assert isinstance(statement.value, ast.Call)
+    call = statement.value
+    call.args = [ast.copy_location(ast.Name(flag, ast.Load()), call) for flag in flags]
+    return call
 
 
 def _escaping(body: Iterable[ast.AST], *, in_loop: bool = False) -> Iterable[ast.stmt]:
@@ -266,14 +281,14 @@ def _escaping(body: Iterable[ast.AST], *, in_loop: bool = False) -> Iterable[ast
         elif isinstance(node, LOOPS):
             yield from _escaping(node.body, in_loop=True)
             yield from _escaping(node.orelse, in_loop=in_loop)
-        elif not isinstance(node, (*NESTED, ast.expr)):
-            yield from _escaping(ast.iter_child_nodes(node), in_loop=in_loop)
+        elif not isinstance(node, NESTED):
+            yield from _escaping(inner_statements(node), in_loop=in_loop)
 
 
 def _drop_unreached(node: ast.AST) -> None:
     """Take away what follows a statement that always leaves: its jumps would ask for flags."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, (*NESTED, ast.expr)):
+    for child in inner_statements(node):
+        if not isinstance(child, NESTED):
             _drop_unreached(child)
     for field in ("body", "orelse", "finalbody"):
         body = getattr(node, field, None)

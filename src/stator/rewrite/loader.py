@@ -60,7 +60,7 @@ def _without_header(tree: ast.FunctionDef) -> ast.FunctionDef:
     (new,) = ast.parse("def name(): pass").body
     assert isinstance(new, ast.FunctionDef)
     new.name, new.args, new.body = OWN_NAME, bare, tree.body
-    return ast.fix_missing_locations(ast.copy_location(new, tree))
+    return ast.copy_location(new, tree)
 
 
 def _bare(item: ast.arg) -> ast.arg:

@@ -18,14 +18,18 @@ from typing import TypeVar
 
 from stator.errors import UnsupportedSyntax
 from stator.rewrite.template import staged
+from stator.source.nodes import locate
+from stator.source.scopes import own_statements
 from stator.source.text import Source
 
 
 def rewrite_matches(tree: ast.FunctionDef, source: Source) -> ast.FunctionDef:
     """`tree` without `match` statements."""
+    if not any(isinstance(node, ast.Match) for node in own_statements(tree.body)):
+        return tree
     matches = _Matches(source)
     tree.body = [new for old in tree.body for new in matches.statement(old)]
-    return ast.fix_missing_locations(tree)
+    return locate(tree)
 
 
 class _Matches(ast.NodeTransformer):

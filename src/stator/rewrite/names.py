@@ -17,6 +17,7 @@ import ast
 from stator.rewrite.job import Job
 from stator.rewrite.template import constant, is_staged, preamble, quote, staged
 from stator.rewrite.walk import Walk
+from stator.source.scopes import own_statements
 
 UNBINDING = """
 try:
@@ -28,6 +29,9 @@ finally:
 
 def rewrite_names(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
     """`tree` with its undefined names defined, and checked where they are read."""
+    deletes = any(isinstance(node, ast.Delete) for node in own_statements(tree.body))
+    if not (deletes or job.facts.tracked or job.unsure_outside):
+        return tree
     return _ReadRewriter(job).run(tree)
 
 

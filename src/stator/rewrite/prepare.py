@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from stator.rewrite.template import quote
+from stator.source.scopes import own_statements
 from stator.source.text import Definition
 
 
@@ -18,6 +19,8 @@ def as_function(node: Definition) -> ast.FunctionDef:
         return _from_lambda(node)
     assert isinstance(node, ast.FunctionDef)
     node.decorator_list = []
+    if not any(isinstance(one, ast.Global | ast.Nonlocal) for one in own_statements(node.body)):
+        return node
     lifter = _Lifter()
     body = [lifter.visit(statement) for statement in node.body]
     start = 1 if ast.get_docstring(node, clean=False) is not None else 0

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
+from typing import Any
 
 from stator.frames import STAGING
+from stator.source.nodes import PLACE, copy_place, inner_fields
 
 Filling = str | ast.expr | list[ast.stmt]
 
@@ -21,23 +24,30 @@ def quote(template: str, *, at: ast.AST, **holes: Filling) -> list[ast.stmt]:
     if x:
         x -= 1
     """
+    tree, names = _parsed(template)
+    if names != holes.keys():
+        raise TypeError(f"template holes {sorted(names)} != fillings {sorted(holes)}")
+    return _Filler(holes, at).block(tree.body)
+
+
+@functools.cache
+def _parsed(template: str) -> tuple[ast.Module, frozenset[str]]:
+    """The tree of `template`, and the names of its holes."""
     tree = ast.parse(textwrap.dedent(template))
-    for node in ast.walk(tree):
-        put_at_header(node, at)
-    filler = _Filler(holes)
-    filler.visit(tree)
-    if filler.seen != holes.keys():
-        raise TypeError(f"template holes {sorted(filler.seen)} != fillings {sorted(holes)}")
-    return tree.body
+    words = (getattr(node, name, "") for node in ast.walk(tree) for name in ("id", "name", "arg"))
+    return tree, frozenset(word for word in words if word and word.isupper())
 
 
-def put_at_header(node: ast.AST, at: ast.AST) -> None:
-    """Place `node` on the first line of `at`: else CPython reports a loop's last line."""
-    if not isinstance(node, ast.expr | ast.stmt | ast.arg | ast.keyword):
-        return
-    ast.copy_location(node, at)
-    if node.end_lineno != node.lineno:
-        node.end_lineno, node.end_col_offset = node.lineno, node.col_offset
+def header_place(at: Any) -> dict[str, int]:
+    """The first line of `at`, all of it or its start: else CPython reports a loop's last line."""
+    if not hasattr(at, "lineno"):
+        return {}
+    end = (at.end_lineno, at.end_col_offset)
+    line, column = (at.lineno, at.col_offset) if at.end_lineno != at.lineno else end
+    return {
+        "lineno": at.lineno, "col_offset": at.col_offset, "end_lineno": line,
+        "end_col_offset": column,
+    }  # fmt: skip
 
 
 def staged(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
@@ -45,14 +55,14 @@ def staged(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
     function = ast.Attribute(ast.Name(STAGING, ast.Load()), name, ast.Load())
     call = ast.Call(function, list(arguments), [])
     for node in (function.value, function, call):
-        ast.copy_location(node, at)
+        copy_place(node, at)
     return call
 
 
 def constant(value: object, *, at: ast.AST) -> ast.Constant:
     """A literal, in the place of `at`."""
     node = ast.Constant(value)  # type: ignore[arg-type]  # any constant, tuples of names too
-    return ast.copy_location(node, at)
+    return copy_place(node, at)
 
 
 def is_staged(node: ast.AST) -> bool:
@@ -73,37 +83,53 @@ def preamble(body: list[ast.stmt]) -> int:
     return count
 
 
-class _Filler(ast.NodeTransformer):
-    def __init__(self, holes: dict[str, Filling]) -> None:
+class _Filler:
+    """Copies a template to the header line of `at`, with its holes filled."""
+
+    def __init__(self, holes: dict[str, Filling], at: ast.AST) -> None:
         self.holes = holes
-        self.seen: set[str] = set()
+        self.place = header_place(at)
 
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
+    def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
         """A hole standing alone as a statement takes a list of statements."""
-        if isinstance(node.value, ast.Name):
-            filling = self._fill(node.value.id)
-            if isinstance(filling, list):
-                return filling
-        return self.generic_visit(node)
+        new: list[ast.stmt] = []
+        for node in body:
+            hole = node.value if isinstance(node, ast.Expr) else None
+            filling = self.holes.get(hole.id) if isinstance(hole, ast.Name) else None
+            new.extend(filling if isinstance(filling, list) else [self.copy(node)])
+        return new
 
-    def visit_Name(self, node: ast.Name) -> ast.AST:
-        filling = self._fill(node.id)
+    def copy(self, node: Any) -> Any:
+        cls = node.__class__
+        filling = self.holes.get(node.id) if cls is ast.Name else None
+        if isinstance(filling, ast.AST):
+            return filling
+        new = cls.__new__(cls)
+        parts = new.__dict__
+        parts.update(node.__dict__)
+        if parts.keys() >= PLACE:
+            parts.update(self.place)
+        self._fill_name(new, filling)
+        for name in inner_fields(cls):
+            value = parts.get(name)
+            if value.__class__ is list:
+                is_block = value and isinstance(value[0], ast.stmt)
+                parts[name] = self.block(value) if is_block else [self._part(v) for v in value]
+            elif isinstance(value, ast.AST):
+                parts[name] = self.copy(value)
+        return new
+
+    def _part(self, value: object) -> object:
+        return self.copy(value) if isinstance(value, ast.AST) else value
+
+    def _fill_name(self, node: Any, filling: Filling | None) -> None:
         if isinstance(filling, str):
-            return ast.copy_location(ast.Name(filling, node.ctx), node)
-        return filling if isinstance(filling, ast.AST) else node
+            node.id = filling
+        elif isinstance(node, ast.FunctionDef):
+            node.name = self._name(node.name)
+        elif isinstance(node, ast.arg):
+            node.arg = self._name(node.arg)
 
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        filling = self._fill(node.name)
-        node.name = filling if isinstance(filling, str) else node.name
-        return self.generic_visit(node)
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        filling = self._fill(node.arg)
-        node.arg = filling if isinstance(filling, str) else node.arg
-        return node
-
-    def _fill(self, name: str) -> Filling | None:
-        if not name.isupper():
-            return None
-        self.seen.add(name)
-        return self.holes.get(name)
+    def _name(self, name: str) -> str:
+        filling = self.holes.get(name)
+        return filling if isinstance(filling, str) else name

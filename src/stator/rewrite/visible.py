@@ -18,7 +18,7 @@ import re
 from collections.abc import Iterator
 
 from stator.frames import STAGING
-from stator.source.scopes import NameScope, scope_of
+from stator.source.scopes import NameScope, own_statements, scope_of
 
 PIECE = re.compile(r"(body|orelse|final|handler|test|comp|thunk)_\d+(_\d+)?__")
 
@@ -50,13 +50,9 @@ def _declare(
 def _pieces_in(function: ast.FunctionDef) -> list[ast.FunctionDef]:
     """The pieces that are in `function` itself, not in a function of the user's inside it."""
     found: list[ast.FunctionDef] = []
-    waiting: list[ast.AST] = list(function.body)
-    while waiting:
-        node = waiting.pop()
-        if isinstance(node, ast.FunctionDef):
-            found += [node] if PIECE.fullmatch(node.name) else []
-        elif not isinstance(node, ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            waiting.extend(ast.iter_child_nodes(node))
+    for node in own_statements(function.body):
+        if isinstance(node, ast.FunctionDef) and PIECE.fullmatch(node.name):
+            found.append(node)
     return found
 
 

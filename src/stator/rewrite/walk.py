@@ -9,18 +9,25 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from stator.rewrite.job import Job
+from stator.source.nodes import inner_fields
+
+Method = Callable[[Any, Any], Any]
 
 
-class Walk(ast.NodeTransformer):
+class Walk:
     """The frame of a pass: subclasses add `visit_...` for what they rewrite."""
+
+    _methods: ClassVar[dict[type[ast.AST], Method | None]]
+
+    def __init_subclass__(cls) -> None:
+        cls._methods = {}  # by the class of a node; None: it has no parts, and stays as it is
 
     def __init__(self, job: Job) -> None:
         self.job = job
         self.hoisted: list[ast.stmt] = []
-        self._methods: dict[type, Callable[[Any], Any]] = {}
 
     def run(self, tree: ast.FunctionDef) -> ast.FunctionDef:
         """`tree` with its body rewritten; the signature stays."""
@@ -51,20 +58,27 @@ class Walk(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> Any:
         """`node` rewritten by the method for its class, if the pass has one."""
         cls = node.__class__
-        if cls not in self._methods:
-            self._methods[cls] = getattr(self, f"visit_{cls.__name__}", self.generic_visit)
-        return self._methods[cls](node)
+        try:
+            method = self._methods[cls]
+        except KeyError:
+            method = self._methods[cls] = self._method(cls)
+        return node if method is None else method(self, node)
+
+    @classmethod
+    def _method(cls, node: type[ast.AST]) -> Method | None:
+        found: Method | None = getattr(cls, f"visit_{node.__name__}", None)
+        return found or (cls.generic_visit if inner_fields(node) else None)
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
         """`node` with its parts rewritten; blocks get what their statements hoist."""
-        for name in node._fields:
+        for name in inner_fields(node.__class__):
             value = getattr(node, name, None)
-            if isinstance(value, list):
+            if value.__class__ is list:
                 if value and isinstance(value[0], ast.stmt):
                     setattr(node, name, self.block(value))
                 elif value:
                     setattr(node, name, [self._child(item) for item in value])
-            elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+            elif isinstance(value, ast.AST):
                 new = self.visit(value)
                 if new is not value:
                     setattr(node, name, new)

@@ -13,13 +13,14 @@ from dataclasses import dataclass
 from types import MappingProxyType
 
 from stator.source.contexts import is_staged_with
-from stator.source.nodes import COMPREHENSIONS, Comprehension, TestedFor
+from stator.source.nodes import COMPREHENSIONS, Comprehension, TestedFor, nodes_in
 from stator.source.scopes import (
     NameScope,
     bound_names,
     comprehension_inside,
     evaluated_children,
     own_nodes,
+    own_statements,
 )
 
 Names = frozenset[str]
@@ -52,7 +53,7 @@ class Exposure:
 
 def exposure_of(node: ast.expr | ast.stmt) -> Exposure:
     """The exposure of an expression or of a simple statement."""
-    names = frozenset(item.id for item in ast.walk(node) if isinstance(item, ast.Name))
+    names = frozenset(item.id for item in nodes_in(node) if isinstance(item, ast.Name))
     walk = _ForwardWalk(names)
     if isinstance(node, ast.stmt):
         bound = walk.statement(node, frozenset())
@@ -64,9 +65,10 @@ def exposure_of(node: ast.expr | ast.stmt) -> Exposure:
 def deleted_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     """The names that running `trees` may unbind."""
     found: dict[str, None] = {}
-    for node in own_nodes(trees):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Del):
-            found[node.id] = None
+    for node in own_statements(trees):
+        if isinstance(node, ast.Delete):
+            names = (item for item in own_nodes([node]) if isinstance(item, ast.Name))
+            found.update((item.id, None) for item in names if isinstance(item.ctx, ast.Del))
         elif isinstance(node, ast.ExceptHandler) and node.name:
             found[node.name] = None
     return tuple(found)
@@ -111,7 +113,7 @@ class _ForwardWalk:
             for name in (item for item in own_nodes([node]) if isinstance(item, ast.Name)):
                 self._read(name, bound)
             return bound - frozenset(deleted_names([node]))
-        return bound | frozenset(surely_bound(node))
+        return _with(bound, surely_bound(node))
 
     def _while(self, node: ast.While, bound: Names) -> Names:
         head = bound - frozenset(deleted_names([node]))
@@ -140,7 +142,7 @@ class _ForwardWalk:
     def _store(self, target: ast.expr, bound: Names) -> Names:
         for part in _evaluated_in(target):
             bound = self.expression(part, bound)
-        return bound | frozenset(target_names(target))
+        return _with(bound, target_names(target))
 
     def _try(self, node: ast.Try, bound: Names) -> Names:
         failed = bound - frozenset(deleted_names(node.body))
@@ -160,6 +162,8 @@ class _ForwardWalk:
         """Evaluate `node`; what it binds for sure (`:=`) is bound after."""
         if isinstance(node, ast.Name):
             self._read(node, bound)
+        elif isinstance(node, ast.Constant):
+            return bound
         elif isinstance(node, ast.NamedExpr):
             return self.expression(node.value, bound) | frozenset(target_names(node.target))
         elif isinstance(node, ast.BoolOp):
@@ -195,6 +199,12 @@ class _ForwardWalk:
     def _read(self, node: ast.Name, bound: Names) -> None:
         if node.id in self.locals and node.id not in bound:
             self.unsure.add(node)
+
+
+def _with(bound: Names, names: Iterable[str]) -> Names:
+    """`bound` and `names`; the same set where nothing is new, since there is one per statement."""
+    new = [name for name in names if name not in bound]
+    return bound.union(new) if new else bound
 
 
 def _in_order(node: ast.stmt) -> list[ast.AST]:

@@ -17,10 +17,12 @@ from stator.source.definite import Definite, definite_assignment, deleted_names
 from stator.source.liveness import Liveness, all_captured, liveness
 from stator.source.nodes import Function, TestedFor
 from stator.source.scopes import (
+    BoundNames,
     NameScope,
     bound_names,
     nonlocals_inside,
     own_nodes,
+    own_statements,
     parameter_names,
     scope_of,
 )
@@ -55,7 +57,8 @@ class _Study:
     def __init__(self, tree: ast.FunctionDef, original: NameScope) -> None:
         self.body = tree.body
         self.scope = _with_dropped(scope_of(tree), original)
-        self.staged = tuple(node for node in own_nodes(self.body) if is_staged(node))
+        self.staged = tuple(node for node in own_statements(self.body) if is_staged(node))
+        self.bound = BoundNames()
         self.shared = frozenset(nonlocals_inside(self.body))
         outer = (*self.scope.globals, *self.scope.nonlocals)
         self.always = frozenset((*all_captured(self.body), *outer))
@@ -73,21 +76,26 @@ class _Study:
         )  # fmt: skip
 
     def _state(self, node: ast.stmt, live: Liveness) -> tuple[str, ...]:
-        wanted = live.live_out[node] | live.live_inside[node] | self.always
-        return tuple(sorted(self._assigned(node) & wanted))
+        wanted = (live.live_out[node], live.live_inside[node], self.always)
+        return tuple(sorted(n for n in self._assigned(node) if any(n in part for part in wanted)))
 
     def _assigned(self, node: ast.stmt) -> set[str]:
         """What `node` assigns once its branches or iterations run."""
-        own = {*self.scope.locals, *self.scope.globals, *self.scope.nonlocals}
+        return {*self.bound.of(moved_parts(node)), *self._assigned_by_calls(node)}
+
+    def _assigned_by_calls(self, node: ast.stmt) -> frozenset[str]:
+        """What functions that are nested in the function assign, if `node` calls anything."""
+        if not self.shared:
+            return frozenset()
         calls = any(isinstance(inner, ast.Call) for inner in own_nodes(moved_parts(node)))
-        shared = self.shared & own if calls else frozenset()
-        return {*bound_names(moved_parts(node)), *shared}
+        own = {*self.scope.locals, *self.scope.globals, *self.scope.nonlocals}
+        return self.shared & own if calls else frozenset()
 
     def _dead(
         self, state: Mapping[ast.stmt, tuple[str, ...]], live: Liveness
     ) -> dict[ast.stmt, tuple[str, ...]]:
         return {
-            node: tuple(n for n in names if n not in live.live_out[node] | self.always)
+            node: tuple(n for n in names if n not in live.live_out[node] and n not in self.always)
             for node, names in state.items()
             if isinstance(node, ast.If)
         }
@@ -114,8 +122,9 @@ def unsure_names(enclosing: Iterable[Function]) -> frozenset[str]:
     unsure: set[str] = set()
     for function in enclosing:
         body = function.body if isinstance(function.body, list) else [function.body]
-        staged = [node for node in own_nodes(body) if is_staged(node)]
-        moved = {name for node in staged for name in bound_names([node])}
+        staged = [node for node in own_statements(body) if is_staged(node)]
+        bound = BoundNames()
+        moved = {name for node in staged for name in bound.of([node])}
         own = {*scope_of(function).locals}
         flat = {*parameter_names(function.args), *bound_names(flat_parts(body))}
         unsure = (unsure - own) | (own & (moved | {*deleted_names(body)})) | (own - flat)

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from stator.errors import Edit, UnsupportedSyntax
-from stator.source.nodes import COMPREHENSIONS
+from stator.source.nodes import COMPREHENSIONS, children
 from stator.source.text import Source
 
 
@@ -89,13 +89,18 @@ def check(source: Source) -> None:
 
 def refusals(source: Source) -> Iterator[UnsupportedSyntax]:
     """An error for each node of `source` that cannot be converted, from top to bottom."""
-    for node in _own_nodes(source.tree, root=True):
+    for node in _own_nodes(source.tree):
+        if node.__class__ in _PLAIN:
+            continue
         decision = _decide(node)
         if decision.verdict == "refused":
             problem = f"{decision.what} cannot be converted"
             node = getattr(node, "handlers", (node,))[0]  # of `except*`: that is the line to edit
             yield UnsupportedSyntax(problem, at=source.location(node), fix=decision.fix,
                                     edit=decision.edit)  # fmt: skip
+
+
+_PLAIN = frozenset((ast.Name, ast.Load, ast.Store, ast.Constant, ast.Attribute, ast.Assign))
 
 
 def _decide(node: ast.AST) -> FenceRule:
@@ -108,11 +113,18 @@ def _decide(node: ast.AST) -> FenceRule:
     return FENCE.get(type(node).__name__, _UNKNOWN)
 
 
-def _own_nodes(node: ast.AST, *, root: bool = False) -> Iterator[ast.AST]:
-    """`node` and what is in it, without the insides of nested functions and classes."""
-    yield node
-    nested = isinstance(node, ast.FunctionDef | ast.Lambda | ast.ClassDef) and not root
-    if nested or isinstance(node, ast.AsyncFunctionDef):
-        return
-    for child in ast.iter_child_nodes(node):
-        yield from _own_nodes(child)
+def _own_nodes(root: ast.AST) -> Iterator[ast.AST]:
+    """`root` and what is in it, without the insides of nested functions and classes."""
+    pending = [root]
+    while pending:
+        one = pending.pop()
+        yield one
+        nested = isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef) and one is not root
+        if not (nested or isinstance(one, ast.AsyncFunctionDef)):
+            pending.extend(reversed(_parts(one)))
+
+
+def _parts(node: ast.AST) -> list[ast.AST]:
+    """The nodes right inside `node`, operators too: a new kind of operator is refused as well."""
+    operators = [getattr(node, "op", None), *getattr(node, "ops", ())]
+    return [*(part for part in operators if part is not None), *children(node)]

@@ -50,10 +50,10 @@ class _BackwardWalk:
 
     def block(self, body: list[ast.stmt], live: Names) -> Names:
         for statement in reversed(body):
-            live |= self.on_error
+            live = live if self.on_error <= live else live | self.on_error
             self.out[statement] = live
-            live = self.statement(statement, live) | self.on_error
-        return live
+            live = self.statement(statement, live)
+        return live if self.on_error <= live else live | self.on_error
 
     def guarded(self, body: list[ast.stmt], live: Names, on_error: Names) -> Names:
         """A block of which any statement may go on at a point where `on_error` is live."""
@@ -80,7 +80,9 @@ class _BackwardWalk:
     def _simple(self, node: ast.stmt, live: Names) -> Names:
         if isinstance(node, ast.Raise | ast.Return):
             return self.before(node, NOTHING)
-        return self.before(node, live - frozenset(deleted_names([node])))
+        if isinstance(node, ast.Delete):
+            live -= frozenset(deleted_names([node]))
+        return self.before(node, live)
 
     def _while(self, node: ast.While, live: Names) -> Names:
         head = self.before(node.test, live) | self.inside.get(node, NOTHING)
@@ -126,7 +128,10 @@ class _BackwardWalk:
         """What is live before `node` is evaluated, if `live` is after."""
         if node not in self.known:
             self.known[node] = exposure_of(node)
-        return (live - self.known[node].bound) | self.known[node].reads
+        known = self.known[node]
+        if not known.bound.isdisjoint(live):
+            live -= known.bound
+        return live if known.reads <= live else live | known.reads
 
 
 def _target_reads(target: ast.expr) -> Names:

@@ -7,6 +7,7 @@ Search       any(ELT for ...), all(...), next(...)    (a comprehension that can 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any, ClassVar, TypeVar, final
 
 
@@ -54,29 +55,97 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 NodeT = TypeVar("NodeT", bound=ast.AST)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
+PLACE_FIELDS = ("lineno", "col_offset", "end_lineno", "end_col_offset")
+PLACE = frozenset(PLACE_FIELDS)
+
+
+# Fields in which there is no node, or one without parts: contexts and operators.
+_LEAVES = frozenset(
+    (
+        "ctx", "id", "attr", "arg", "op", "ops", "kind", "type_comment", "level", "module",
+        "conversion", "simple", "is_async", "rest", "kwd_attrs", "type_ignores", "found",
+    )
+)  # fmt: skip
+_inner_fields: dict[type[ast.AST], tuple[str, ...]] = {}
+
+
+def inner_fields(cls: type[ast.AST]) -> tuple[str, ...]:
+    """The fields of a node kind that may hold nodes, contexts and operators left out."""
+    found = _inner_fields.get(cls)
+    if found is None:
+        names = () if cls is ast.Constant else cls._fields
+        found = _inner_fields[cls] = tuple(name for name in names if name not in _LEAVES)
+    return found
 
 
 def children(node: ast.AST) -> list[ast.AST]:
-    """The nodes right inside `node`; `Load`, `Store` and `Del` are left out."""
+    """The nodes right inside `node`; contexts and operators are left out."""
     found: list[ast.AST] = []
-    for name in node._fields:
+    for name in inner_fields(node.__class__):
         value = getattr(node, name, None)
-        if isinstance(value, list):
-            found += [item for item in value if isinstance(item, ast.AST)]
-        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+        if value.__class__ is list:
+            if value:
+                found += [item for item in value if isinstance(item, ast.AST)]
+        elif isinstance(value, ast.AST):
             found.append(value)
     return found
+
+
+def nodes_in(tree: ast.AST) -> Iterator[ast.AST]:
+    """`tree` and every node inside it, contexts and operators left out, in no special order."""
+    pending = [tree]
+    while pending:
+        node = pending.pop()
+        yield node
+        pending += children(node)
+
+
+def inner_statements(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements, handlers and cases right inside `node`."""
+    if not isinstance(node, ast.expr):  # the `body` of a lambda is no block
+        for name in BLOCKS:
+            yield from getattr(node, name, ())
+
+
+def locate(tree: NodeT) -> NodeT:
+    """`tree`, whose nodes without a place get that of the node around them."""
+    pending: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]
+    while pending:
+        node, around = pending.pop()
+        if node._attributes:
+            if not node.__dict__.keys() >= PLACE or node.__dict__["end_lineno"] is None:
+                _take_place(node, around)
+            around = node
+        pending += [(child, around) for child in children(node)]
+    return tree
+
+
+def _take_place(node: Any, around: Any) -> None:
+    """The part of its place that `node` lacks is that of `around`."""
+    for name in PLACE_FIELDS:
+        if getattr(node, name, None) is None:
+            setattr(node, name, getattr(around, name, None))
+
+
+def copy_place(node: NodeT, at: ast.AST) -> NodeT:
+    """`node`, new and without a place, in the place of `at`: `ast.copy_location`, but fast."""
+    place = at.__dict__
+    if place.keys() >= PLACE:
+        node.__dict__.update((name, place[name]) for name in PLACE_FIELDS)
+        return node
+    return ast.copy_location(node, at)
 
 
 def copy_tree(node: NodeT) -> NodeT:
     """A copy of `node` and of all that is inside."""
     new = node.__class__.__new__(node.__class__)
     parts = new.__dict__
-    for name, value in node.__dict__.items():
-        if isinstance(value, list):
+    parts.update(node.__dict__)
+    for name in inner_fields(node.__class__):
+        value = parts.get(name)
+        if value.__class__ is list:
             parts[name] = [copy_tree(i) if isinstance(i, ast.AST) else i for i in value]
-        elif isinstance(value, ast.AST) and not isinstance(value, ast.expr_context):
+        elif isinstance(value, ast.AST):
             parts[name] = copy_tree(value)
-        else:
-            parts[name] = value
     return new

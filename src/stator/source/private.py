@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ast
 
-from stator.source.nodes import Function
+from stator.source.nodes import Function, nodes_in
 
 
 def mangle(tree: Function, class_name: str | None) -> Function:
     """`tree` with the private names it would have inside `class_name`."""
-    if class_name is None:
+    if class_name is None or not any(map(_may_be_private, nodes_in(tree))):
         return tree
     mangler = _Mangler(class_name)
     for child in ast.iter_child_nodes(tree):
@@ -30,6 +30,15 @@ def mangled(name: str, class_name: str | None) -> str:
     stem = (class_name or "").lstrip("_")
     private = name.startswith("__") and not name.endswith("__") and "." not in name
     return f"_{stem}{name}" if private and stem else name
+
+
+def _may_be_private(node: ast.AST) -> bool:
+    """Has `node` a name that starts with two underscores? Few functions have one."""
+    parts = node.__dict__
+    name = parts.get("id") or parts.get("attr") or parts.get("arg") or parts.get("name")
+    if isinstance(node, ast.Global | ast.Nonlocal | ast.alias):
+        return True
+    return isinstance(name, str) and name.startswith("__") and not name.endswith("__")
 
 
 class _Mangler(ast.NodeVisitor):

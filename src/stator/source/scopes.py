@@ -10,11 +10,22 @@ import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from stator.source.nodes import COMPREHENSIONS, FUNCTIONS, Comprehension, Function, children
+from stator.source.nodes import (
+    COMPREHENSIONS,
+    FUNCTIONS,
+    Comprehension,
+    Function,
+    children,
+    inner_statements,
+    nodes_in,
+)
 
 PARTLY_EVALUATED = frozenset(
     {ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AnnAssign}
 )
+
+NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+COMPOUND = (ast.If, ast.While, ast.For, ast.Try, ast.With, ast.ExceptHandler)
 
 
 @dataclass(frozen=True)
@@ -38,7 +49,7 @@ class NameScope:
 def scope_of(function: Function) -> NameScope:
     """The scope of `function` itself, nested functions left out."""
     body = function.body if isinstance(function.body, list) else [function.body]
-    nodes = [node for node in own_nodes(body) if isinstance(node, ast.stmt)]
+    nodes = own_statements(function.body) if isinstance(function.body, list) else []
     declared = [node for node in nodes if isinstance(node, ast.Global | ast.Nonlocal)]
     global_names = _declared(item for item in declared if isinstance(item, ast.Global))
     nonlocal_names = _declared(item for item in declared if isinstance(item, ast.Nonlocal))
@@ -78,6 +89,18 @@ def own_nodes(trees: Iterable[ast.AST]) -> Iterable[ast.AST]:
         pending.extend(reversed(evaluated_children(node)))
 
 
+def own_statements(body: Iterable[ast.AST]) -> list[ast.AST]:
+    """The statements, handlers and cases of `body` that run in its own function, in order."""
+    found: list[ast.AST] = []
+    pending = list(body)[::-1]
+    while pending:
+        node = pending.pop()
+        found.append(node)
+        if not isinstance(node, NESTED):
+            pending.extend(reversed(list(inner_statements(node))))
+    return found
+
+
 def evaluated_children(node: ast.AST) -> list[ast.AST]:
     """The children of `node` that are evaluated when `node` is."""
     if node.__class__ not in PARTLY_EVALUATED:
@@ -105,37 +128,53 @@ def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.AST]:
 
 def bound_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     """The names that running `trees` may bind or delete, in order of appearance."""
-    binder = _Binder()
-    for tree in trees:
-        binder.visit(tree)
-    return tuple(binder.names)
+    names: dict[str, None] = {}
+    pending = list(trees)[::-1]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name):
+            if not isinstance(node.ctx, ast.Load):
+                names[node.id] = None
+        elif isinstance(node, COMPREHENSIONS):
+            names.update(dict.fromkeys(_bound_outside(node)))
+        elif not isinstance(node, ast.Constant):
+            if isinstance(node, NAMED) and node.name:
+                names[node.name] = None
+            elif isinstance(node, ast.alias):
+                names[(node.asname or node.name).split(".")[0]] = None
+            if not (isinstance(node, ast.AnnAssign) and node.value is None):
+                pending.extend(reversed(evaluated_children(node)))
+    return tuple(names)
 
 
 NAMED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler)
 
 
-class _Binder(ast.NodeVisitor):
+def _bound_outside(node: Comprehension) -> Iterable[str]:
+    """A comprehension's targets are its own; its `:=` binds outside."""
+    for item in own_nodes([node]):
+        if isinstance(item, ast.NamedExpr) and isinstance(item.target, ast.Name):
+            yield item.target.id
+
+
+class BoundNames:
+    """`bound_names` of the statements of a tree that does not change, each looked at once."""
+
     def __init__(self) -> None:
-        self.names: dict[str, None] = {}
+        self._known: dict[ast.AST, tuple[str, ...]] = {}
 
-    def visit(self, node: ast.AST) -> None:
-        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
-            self.names[node.id] = None
-        elif isinstance(node, NAMED) and node.name:
-            self.names[node.name] = None
-        elif isinstance(node, ast.alias):
-            self.names[(node.asname or node.name).split(".")[0]] = None
-        if isinstance(node, COMPREHENSIONS):
-            self._comprehension(node)
-        elif not (isinstance(node, ast.AnnAssign) and node.value is None):
-            for child in evaluated_children(node):
-                self.visit(child)
+    def of(self, trees: Iterable[ast.AST]) -> tuple[str, ...]:
+        """The names that running `trees` may bind or delete, in order of appearance."""
+        return tuple(dict.fromkeys(name for tree in trees for name in self._of(tree)))
 
-    def _comprehension(self, node: Comprehension) -> None:
-        """A comprehension's targets are its own; its `:=` binds outside."""
-        for item in own_nodes([node]):
-            if isinstance(item, ast.NamedExpr) and isinstance(item.target, ast.Name):
-                self.names[item.target.id] = None
+    def _of(self, node: ast.AST) -> tuple[str, ...]:
+        if not isinstance(node, COMPOUND):
+            return bound_names([node])
+        found = self._known.get(node)
+        if found is None:
+            own = (node.name,) if isinstance(node, ast.ExceptHandler) and node.name else ()
+            found = self._known[node] = (*own, *self.of(children(node)))
+        return found
 
 
 def uses_of(trees: Iterable[ast.AST]) -> Uses:
@@ -146,7 +185,7 @@ def uses_of(trees: Iterable[ast.AST]) -> Uses:
     return Uses(tuple(reader.read), tuple(reader.captured))
 
 
-class _Reader(ast.NodeVisitor):
+class _Reader:
     def __init__(self) -> None:
         self.read: dict[str, None] = {}
         self.captured: dict[str, None] = {}
@@ -158,7 +197,7 @@ class _Reader(ast.NodeVisitor):
                 self._note(self.read, (node.id,))
         elif isinstance(node, COMPREHENSIONS):
             self._comprehension(node)
-        else:
+        elif not isinstance(node, ast.Constant):
             self._ordinary(node)
 
     def _ordinary(self, node: ast.AST) -> None:
@@ -217,8 +256,10 @@ def outside_of(function: Function) -> Outside:
     """The declared effects of `function` and of all functions nested in it, sorted."""
     written: tuple[set[str], set[str]] = (set(), set())
     read: set[str] = set()
-    for inner in (node for node in ast.walk(function) if isinstance(node, FUNCTIONS)):
+    for inner in (node for node in nodes_in(function) if isinstance(node, FUNCTIONS)):
         scope = scope_of(inner)
+        if not (scope.nonlocals or scope.globals):
+            continue
         body = inner.body if isinstance(inner.body, list) else [inner.body]
         bound = {*bound_names(body)}
         written[0].update(bound & {*scope.nonlocals})
@@ -231,7 +272,7 @@ def nonlocals_inside(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     """The names that functions nested in `trees` declare `nonlocal`, sorted."""
     found: set[str] = set()
     for tree in trees:
-        for node in ast.walk(tree):
+        for node in nodes_in(tree):
             if isinstance(node, FUNCTIONS):
                 found.update(scope_of(node).nonlocals)
     return tuple(sorted(found))

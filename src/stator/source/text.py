@@ -13,12 +13,12 @@ import itertools
 import linecache
 import textwrap
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from stator.errors import SourceUnavailable
 from stator.location import Location
-from stator.source.nodes import copy_tree
+from stator.source.nodes import children, copy_tree, inner_statements
 from stator.source.private import mangled
 
 _Point = tuple[int, int]
@@ -48,7 +48,8 @@ def read_source(function: types.FunctionType) -> Source:
     if not lines:
         raise _unavailable(code, "has no source text")
     text = "".join(lines)
-    found = _find(code, _definitions(code.co_filename, text))
+    index = _lambdas if code.co_name == "<lambda>" else _definitions
+    found = _find(code, index(code.co_filename, text))
     node = found.node
     segment = textwrap.dedent("".join(lines[node.lineno - 1 : node.end_lineno]))
     return Source(
@@ -107,12 +108,26 @@ def _places(code: types.CodeType) -> Iterator[tuple[_Point, _Point]]:
 
 @functools.lru_cache(maxsize=128)
 def _definitions(file: str, text: str) -> _Index:
-    """Every function in `text`, by its name and each line that may count as its first."""
+    """Every `def` in `text`, by its name and each line that may count as its first."""
+    return _index(_walk(_parse(file, text), inner_statements))
+
+
+@functools.lru_cache(maxsize=128)
+def _lambdas(file: str, text: str) -> _Index:
+    """Every lambda in `text`, by each line that may count as its first."""
+    return _index(found for found in _walk(_parse(file, text), children) if _is_lambda(found))
+
+
+def _index(definitions: Iterable[_FoundDefinition]) -> _Index:
     index: _Index = {}
-    for found in _walk(_parse(file, text)):
+    for found in definitions:
         for name, line in itertools.product(_code_names(found), _first_lines(found.node)):
             index[name, line] = (*index.get((name, line), ()), found)
     return index
+
+
+def _is_lambda(found: _FoundDefinition) -> bool:
+    return isinstance(found.node, ast.Lambda)
 
 
 def _code_names(found: _FoundDefinition) -> tuple[str, ...]:
@@ -122,6 +137,7 @@ def _code_names(found: _FoundDefinition) -> tuple[str, ...]:
     return tuple({found.node.name: None, mangled(found.node.name, found.class_name): None})
 
 
+@functools.lru_cache(maxsize=16)
 def _parse(file: str, text: str) -> ast.AST:
     try:
         return ast.parse(text, file)
@@ -138,7 +154,10 @@ def _first_lines(node: Definition) -> tuple[int, ...]:
     return tuple(sorted({node.lineno, *(item.lineno for item in decorators[:1])}))
 
 
-def _walk(tree: ast.AST) -> Iterator[_FoundDefinition]:
+def _walk(
+    tree: ast.AST, inside: Callable[[ast.AST], Iterable[ast.AST]]
+) -> Iterator[_FoundDefinition]:
+    """The functions of `tree` that are found by going `inside` each node."""
     pending: list[tuple[ast.AST, str | None, tuple[Definition, ...]]] = [(tree, None, ())]
     while pending:
         node, class_name, around = pending.pop()
@@ -147,7 +166,7 @@ def _walk(tree: ast.AST) -> Iterator[_FoundDefinition]:
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             yield _FoundDefinition(node, class_name, around)
             around = (*around, node)
-        pending.extend((child, class_name, around) for child in ast.iter_child_nodes(node))
+        pending.extend([(child, class_name, around) for child in inside(node)])
 
 
 def _unavailable(code: types.CodeType, problem: str) -> SourceUnavailable:

@@ -26,6 +26,7 @@ from stator.capture.scope import may_be_seen
 from stator.debugger import stepping_around
 from stator.errors import CaptureError, StatorError
 from stator.frames import place_of
+from stator.garbage import fewer_collections
 from stator.library.calls_inside_torch import calls_inside_torch
 from stator.locks import ForkSafeLock
 from stator.logs import frames_are_shown
@@ -135,7 +136,7 @@ def attempt(
     `listening(recorder)`, if that is given.
     """
     signals = DeferredSignals()
-    with ONE_AT_A_TIME, signals, more_frames(), _isolated():
+    with ONE_AT_A_TIME, signals, more_frames(), fewer_collections(), _isolated():
         context = contextvars.copy_context()  # changes to context variables stay in it
         given = (args, kwargs, name, owner, live, saved, listening)
         return context.run(_attempt, signals, function, *given)

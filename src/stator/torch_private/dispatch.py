@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch._dispatch.python import enable_python_dispatcher, no_python_dispatcher
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import (
     ProxyTorchDispatchMode,
     PythonKeyTracer,
@@ -20,6 +21,7 @@ __all__ = [
     "disable_current_modes",
     "disable_proxy_modes_tracing",
     "enable_python_dispatcher",
+    "forward_ad_level",
     "has_saved_tensor_hooks",
     "no_python_dispatcher",
     "set_grad_mode",
@@ -35,3 +37,8 @@ def set_grad_mode(enabled: bool) -> None:
 def has_saved_tensor_hooks() -> bool:
     """Are there hooks on saved tensors around here, by `saved_tensors_hooks`?"""
     return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+
+
+def forward_ad_level() -> int:
+    """How many levels of forward-mode differentiation are open, less one."""
+    return forward_ad._current_level

@@ -2,15 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import torch
 from torch._library.utils import has_fake_kernel
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode, unset_fake_temporarily
+from torch._subclasses.fake_tensor import (
+    FakeTensor,
+    FakeTensorMode,
+    in_kernel_invocation_manager,
+    unset_fake_temporarily,
+)
 
 __all__ = [
     "LOGGER_NAME",
     "FakeTensor",
     "FakeTensorMode",
     "has_fake_kernel",
+    "new_fake_tensor",
     "unset_fake_temporarily",
 ]
 
 LOGGER_NAME = "torch._subclasses.fake_tensor"  # where torch logs an op that cannot be faked
+
+
+def new_fake_tensor(
+    mode: FakeTensorMode,
+    shape: Sequence[int],
+    strides: Sequence[int],
+    dtype: torch.dtype,
+    device: torch.device,
+) -> torch.Tensor:
+    """A tensor of `mode`, made without a dispatch."""
+    with in_kernel_invocation_manager(mode):
+        data = torch.empty_strided(shape, strides, dtype=dtype, device="meta")
+    return FakeTensor(mode, data, device)

@@ -1,0 +1,153 @@
+"""What an op gives is remembered, where it follows from what its arguments are like."""
+
+import pytest
+import torch
+
+import stator
+from stator.capture import descriptions
+from stator.torch_private.fake import FakeTensorMode
+
+
+@pytest.fixture(autouse=True)
+def nothing_known(monkeypatch):
+    monkeypatch.setattr(descriptions, "_known", {})
+
+
+MODE = FakeTensorMode()
+
+
+def fake(*args, **options):
+    with MODE:
+        return torch.empty(*args, **options)
+
+
+def described(op, *args, **kwargs):
+    """The result, and whether torch was asked."""
+    asked = []
+
+    def run():
+        asked.append(op)
+        return op(*args, **kwargs)
+
+    return descriptions.described(MODE, op, (args, kwargs), run), bool(asked)
+
+
+def assert_alike(one, other):
+    assert type(one) is type(other)
+    for name in ("shape", "dtype", "device", "requires_grad", "layout"):
+        assert getattr(one, name) == getattr(other, name)
+    assert one.stride() == other.stride()
+
+
+ADD = torch.ops.aten.add.Tensor
+
+
+def test_an_op_is_described_once_for_arguments_that_are_alike():
+    first, asked = described(ADD, fake(2, 3), 1)
+    again, asked_again = described(ADD, fake(2, 3), 5)
+    assert (asked, asked_again) == (True, False)
+    assert_alike(again, first)
+    assert again is not first
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        (fake(2, 4), 1),
+        (fake(2, 3, dtype=torch.int64), 1),
+        (fake(3, 2).t(), 1),
+        (fake(2, 3), 1.0),
+        (fake(2, 3), True),
+        (fake(2, 3), fake(3)),
+    ],
+)
+def test_arguments_of_another_kind_are_described_on_their_own(other):
+    described(ADD, fake(2, 3), 1)
+    result, asked = described(ADD, *other)
+    assert asked
+    assert_alike(described(ADD, *other)[0], result)
+
+
+def test_a_number_that_decides_the_shape_counts():
+    assert described(torch.ops.aten.sum.dim_IntList, fake(2, 3), [0])[0].shape == (3,)
+    assert described(torch.ops.aten.sum.dim_IntList, fake(2, 3), [1])[0].shape == (2,)
+    assert described(torch.ops.aten.repeat_interleave.self_int, fake(2), 3)[0].shape == (6,)
+    assert described(torch.ops.aten.repeat_interleave.self_int, fake(2), 4)[0].shape == (8,)
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        torch.ops.aten.add_.Tensor,
+        torch.ops.aten.view.default,
+        torch.ops.aten.contiguous.default,
+        torch.ops.aten.nonzero.default,
+        torch.ops.aten.batch_norm.default,
+        torch.ops.aten.max.dim,
+    ],
+)
+def test_ops_that_write_alias_or_depend_on_data_are_not_remembered(op):
+    assert not descriptions._is_plain(op)
+
+
+def test_what_needs_a_gradient_is_left_to_torch():
+    x = fake(2, requires_grad=True)
+    described(ADD, x, 1)
+    result, asked = described(ADD, x, 1)
+    assert asked
+    assert result.grad_fn is not None
+    with torch.no_grad():
+        described(ADD, x, 1)
+        result, asked = described(ADD, x, 1)
+    assert not asked
+    assert not result.requires_grad
+
+
+def test_autocast_inference_and_forward_mode_are_left_to_torch():
+    x, y = fake(2, 2), fake(2, 2)
+    matmul = torch.ops.aten.mm.default
+    described(matmul, x, y)
+    assert not described(matmul, x, y)[1]
+    with torch.autocast("cpu", torch.bfloat16):
+        assert described(matmul, x, y)[1]
+    with torch.inference_mode():
+        assert described(matmul, x, y)[1]
+    with torch.autograd.forward_ad.dual_level():
+        assert described(matmul, x, y)[1]
+
+
+def test_a_result_that_is_its_argument_is_not_remembered():
+    x = fake(2)
+    dropout = torch.ops.aten.dropout.default
+    assert described(dropout, x, 0.5, False)[0] is x
+    assert described(dropout, x, 0.5, False)[0] is x
+
+
+def test_a_default_dtype_counts():
+    divide = torch.ops.aten.div.Tensor
+    described(divide, fake(2, dtype=torch.int64), 2)
+    torch.set_default_dtype(torch.float64)
+    try:
+        assert described(divide, fake(2, dtype=torch.int64), 2)[0].dtype == torch.float64
+    finally:
+        torch.set_default_dtype(torch.float32)
+
+
+def test_what_is_kept_is_bounded(monkeypatch):
+    monkeypatch.setattr(descriptions, "KEPT", 3)
+    for size in range(1, 20):
+        described(ADD, fake(size), 1)
+        assert len(descriptions._known) <= 3
+
+
+def test_a_capture_that_meets_what_another_has_left_gives_the_same():
+    def f(x):
+        y = x + 1
+        if y.sum() > 3:
+            y = y * 2.5
+        return y - 7
+
+    for x in (torch.ones(3), torch.ones(3, dtype=torch.int64), torch.ones(2, 3).t()):
+        for _ in range(2):
+            assert torch.equal(stator.to_static(f)(x), f(x))
+            assert stator.to_static(f)(x).dtype == f(x).dtype

@@ -1,0 +1,51 @@
+"""The collector's threshold is raised for a capture, and as it was after it."""
+
+import gc
+
+import pytest
+import torch
+
+import stator
+from stator.garbage import OBJECTS, fewer_collections
+
+
+@pytest.fixture(autouse=True)
+def users_threshold():
+    before = gc.get_threshold()
+    gc.set_threshold(800, 9, 11)
+    yield
+    gc.set_threshold(*before)
+
+
+def test_inside_it_is_raised_and_after_it_is_the_users():
+    with fewer_collections():
+        assert gc.get_threshold() == (OBJECTS, 9, 11)
+        with fewer_collections():
+            assert gc.get_threshold() == (OBJECTS, 9, 11)
+        assert gc.get_threshold() == (OBJECTS, 9, 11)
+    assert gc.get_threshold() == (800, 9, 11)
+
+
+def test_what_the_user_sets_meanwhile_stays():
+    with fewer_collections():
+        gc.set_threshold(5, 5, 5)
+    assert gc.get_threshold() == (5, 5, 5)
+
+
+def test_a_higher_threshold_and_none_stay():
+    gc.set_threshold(OBJECTS * 2, 9, 11)
+    with fewer_collections():
+        assert gc.get_threshold() == (OBJECTS * 2, 9, 11)
+    gc.set_threshold(0, 9, 11)
+    with fewer_collections():
+        assert gc.get_threshold() == (0, 9, 11)
+
+
+def test_a_capture_that_fails_puts_it_back():
+    @stator.to_static
+    def f(x):
+        raise ValueError(x.shape)
+
+    with pytest.raises(ValueError, match="Size"):
+        f(torch.ones(2))
+    assert gc.get_threshold() == (800, 9, 11)
