@@ -31,6 +31,8 @@ DATA = torch.arange(6.0)
     [
         ("aten::native_batch_norm",
          (torch.rand(2, 3), None, None, None, None, True, 0.1, 1e-5), {}),
+        ("aten::arange.start_step", (0, 10, 3), {}),
+        ("aten::arange.start_step", (2**40, -(2.0**60), -(2**59)), {"dtype": torch.int64}),
         ("aten::_weight_norm", (torch.rand(4, 3), torch.rand(4, 1), 0), {}),
         ("aten::_weight_norm", (torch.rand(4, 3), torch.rand(()), -1), {}),
         ("aten::segment_reduce", (DATA, "sum"), {"lengths": whole(2, 0, 4)}),
@@ -69,6 +71,10 @@ def test_an_ordinary_call_gives_what_torch_gives(name, args, attributes):
          "aten::native_batch_norm", (DATA, None, None, None, None, True, 0.1, 1e-5), {}),
         ("given(training, running_mean) >= 1, and has 0 and 1",
          "aten::native_batch_norm", (torch.rand(2, 3), *[None] * 4, False, 0.1, 1e-5), {}),
+        ("value(end) > -4611686018427387904, and has -9223372036854775808 and "
+         "-4611686018427387904", "aten::arange.start_step", (0, -(2**63), -1), {}),
+        ("value(start) < 4611686018427387904, and has 4611686018427387904 and "
+         "4611686018427387904", "aten::arange.start_step", (2**62, -(2**61), -1), {}),
         ("numel(g) == side(v, dim), and has 1 and 4",
          "aten::_weight_norm", (torch.rand(4, 3), torch.rand(1)), {}),
         ("most(lengths) <= size(data, axis), and has 7 and 6",

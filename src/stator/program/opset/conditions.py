@@ -83,6 +83,10 @@ BATCH_NORM = (
     "given(training, running_mean) >= 1",
     "given(training, running_var) >= 1",
 )
+# torch divides the distance by the step in 64 bits, and the lowest integer by -1 ends the process
+RANGE = tuple(
+    f"value({name}) {sign}4611686018427387904" for name in ("start", "end") for sign in ("< ", "> -")
+)
 QUOTIENT = ("overflows(self, other, rounding_mode) == 0",)
 # by name without the in-place mark, for all overloads, which may lack some arguments; or for one
 WRITTEN: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -127,6 +131,8 @@ WRITTEN: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "linalg_eigvals": ("infinite(self) == 0",),
         "lcm": ("lowest(self, other) == 0",),
+        "arange.start_step": RANGE,
+        "arange.start_out": RANGE,
         "div": QUOTIENT,
         "divide": QUOTIENT,
     }
