@@ -36,13 +36,7 @@ from stator.capture.scope import Attempt, Mark
 from stator.capture.size_words import question_in_words, size_in_words
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
 from stator.capture.torch_ops import IN_PLACE, REFUSED_OPS, RESHAPED, op_name
-from stator.errors import (
-    CaptureError,
-    DataDependent,
-    StatorError,
-    UnsupportedCall,
-    UntrackedTensor,
-)
+from stator.errors import CaptureError, DataDependent, StatorError, UnsupportedCall, UntrackedTensor
 from stator.frames import current_place
 from stator.location import Location
 from stator.program.ir import Arg, Block, InputFacts, StoredTensor, Value
@@ -58,6 +52,7 @@ from stator.torch_private.fake import (
     FakeTensor,
     FakeTensorMode,
     has_fake_kernel,
+    new_fake_tensor,
     unset_fake_temporarily,
 )
 from stator.torch_private.ops import OpOverload
@@ -177,6 +172,9 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         strides: Sequence[int] | None = None,
     ) -> torch.Tensor:
         """A fake tensor that nothing has recorded; no leaf, so in-place writes are allowed."""
+        is_known = all(type(size) is int for size in sizes)
+        if is_known and not (requires_grad or torch.is_inference_mode_enabled()):
+            return new_fake_tensor(self.fake, sizes, strides, dtype, device)
         with self.quiet(), self.fake, torch.inference_mode(False), torch.enable_grad():
             if strides is not None:
                 tensor = torch.empty_strided(sizes, strides, dtype=dtype, device=device)
@@ -290,8 +288,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         if name is None:
             raise UnsupportedCall(
                 f"`{getattr(func, '__name__', 'this')}` of a captured number is not supported",
-                at=current_place(),
-                fix="compute it with tensors",
+                at=current_place(), fix="compute it with tensors",
             )  # fmt: skip
         kind = kind_of_number(result)
         value = self.emit_number(f"stator::{name}", tuple(self.arg(arg) for arg in args), kind)

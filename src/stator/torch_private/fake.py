@@ -28,11 +28,14 @@ LOGGER_NAME = "torch._subclasses.fake_tensor"  # where torch logs an op that can
 def new_fake_tensor(
     mode: FakeTensorMode,
     shape: Sequence[int],
-    strides: Sequence[int],
+    strides: Sequence[int] | None,
     dtype: torch.dtype,
     device: torch.device,
 ) -> torch.Tensor:
-    """A tensor of `mode`, made without a dispatch."""
+    """A tensor of `mode`, made without a dispatch; contiguous if no `strides` are given."""
     with in_kernel_invocation_manager(mode):
-        data = torch.empty_strided(shape, strides, dtype=dtype, device="meta")
+        if strides is None:
+            data = torch.empty(shape, dtype=dtype, device="meta")
+        else:
+            data = torch.empty_strided(shape, strides, dtype=dtype, device="meta")
     return FakeTensor(mode, data, device)

@@ -85,7 +85,9 @@ BATCH_NORM = (
 )
 # torch divides the distance by the step in 64 bits, and the lowest integer by -1 ends the process
 RANGE = tuple(
-    f"value({name}) {sign}4611686018427387904" for name in ("start", "end") for sign in ("< ", "> -")
+    f"value({name}) {sign}4611686018427387904"
+    for name in ("start", "end")
+    for sign in ("< ", "> -")
 )
 QUOTIENT = ("overflows(self, other, rounding_mode) == 0",)
 # by name without the in-place mark, for all overloads, which may lack some arguments; or for one
