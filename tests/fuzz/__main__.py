@@ -15,8 +15,7 @@ import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.fuzz.around import AROUND
-from tests.fuzz.judge import INPUTS, Case, Verdict, draw_case, judge
+from tests.fuzz.judge import INPUTS, Case, Verdict, draw_case, draw_stateful_case, judge
 from tests.fuzz.reduce import reduced
 
 
@@ -56,23 +55,32 @@ def shown(case: Case, verdict: Verdict, seed: int) -> str:
     """A failure as a reader wants it: what, then the program."""
     calls = "\n".join(f"#   f{INPUTS[k]}" for k in case.calls)
     head = f"# {verdict.kind.upper()} {verdict.stage} (seed {seed}): {verdict.detail}"
-    return f"{head}\n# called:\n{calls}\n{case.text.removeprefix(AROUND)}"
+    return f"{head}\n# called:\n{calls}\n{case.text.removeprefix(case.around)}"
 
 
-def fuzz(seconds: float, first: int, each: int, out: Path | None) -> Tally:
+DRAWN = {"plain": (draw_case,), "state": (draw_stateful_case,)}
+DRAWN["both"] = DRAWN["plain"] + DRAWN["state"]
+
+
+def fuzz(seconds: float, first: int, each: int, out: Path | None, kind: str = "both") -> Tally:
     """Judge program after program until the time is over."""
     tally, until, seed = Tally(each), time.monotonic() + seconds, first
     while time.monotonic() < until:
-        case = draw_case(random.Random(seed))
-        for verdict in judge(case):
-            if tally.add(verdict):
-                text = shown(*reduced(case, verdict), seed)
-                print(text, flush=True)
-                if out is not None:
-                    with out.open("a") as file:
-                        file.write(text + "\n\n")
+        for draw in DRAWN[kind]:
+            case = draw(random.Random(seed))
+            for verdict in judge(case):
+                if tally.add(verdict):
+                    report(shown(*reduced(case, verdict), seed), out)
         seed += 1
     return tally
+
+
+def report(text: str, out: Path | None) -> None:
+    """Print a failure, and add it to the file."""
+    print(text, flush=True)
+    if out is not None:
+        with out.open("a") as file:
+            file.write(text + "\n\n")
 
 
 def main() -> int:
@@ -81,12 +89,13 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=0, help="the first program; each adds one")
     parser.add_argument("--each", type=int, default=1, help="how many failures of a kind to show")
+    parser.add_argument("--kind", choices=DRAWN, default="both", help="with state, or without")
     parser.add_argument("--out", type=Path, help="a file that failures are added to")
     given = parser.parse_args()
     logging.getLogger(
         "torch._subclasses.fake_tensor"
     ).disabled = True  # it logs what a capture handles
-    tally = fuzz(given.seconds, given.seed, given.each, given.out)
+    tally = fuzz(given.seconds, given.seed, given.each, given.out, given.kind)
     print(tally.text())
     return 1 if tally.failures else 0
 

@@ -8,7 +8,6 @@ import dataclasses
 import time
 from collections.abc import Callable, Iterator
 
-from tests.fuzz.around import AROUND
 from tests.fuzz.judge import Case, Verdict, judge
 
 SECONDS = 60
@@ -46,19 +45,19 @@ def _smaller(case: Case) -> Iterator[Case]:
             yield dataclasses.replace(case, calls=case.calls[:k] + case.calls[k + 1 :])
     if case.trains:
         yield dataclasses.replace(case, trains=False)
-    tree = ast.parse(case.text.removeprefix(AROUND))
+    tree = ast.parse(case.text.removeprefix(case.around))
     for edit in (*_statement_edits(tree), *_expression_edits(tree)):
         other = copy.deepcopy(tree)
         if edit(other):
-            text = _text_of(other)
+            text = _text_of(other, case.around)
             if text is not None and text != case.text:
                 yield dataclasses.replace(case, text=text)
 
 
-def _text_of(tree: ast.AST) -> str | None:
+def _text_of(tree: ast.AST, around: str) -> str | None:
     """The text, or None where an edit made what is no Python."""
     try:
-        text = AROUND + ast.unparse(ast.fix_missing_locations(tree)) + "\n"
+        text = around + ast.unparse(ast.fix_missing_locations(tree)) + "\n"
         compile(text, "<reduced>", "exec")
     except (SyntaxError, ValueError):
         return None

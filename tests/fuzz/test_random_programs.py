@@ -12,7 +12,7 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as some
 
 from tests.fuzz.__main__ import shown
-from tests.fuzz.judge import draw_case, judge
+from tests.fuzz.judge import draw_case, draw_stateful_case, judge
 from tests.fuzz.known import KNOWN
 from tests.fuzz.reduce import reduced
 
@@ -25,9 +25,9 @@ pytestmark = [
 ]
 
 
-def failure_of(seed):
+def failure_of(seed, draw=draw_case):
     """What is to be said of the program that `seed` stands for, or None."""
-    case = draw_case(random.Random(seed))
+    case = draw(random.Random(seed))
     for verdict in judge(case):
         if verdict.failed:
             return case, verdict
@@ -39,6 +39,14 @@ def failure_of(seed):
 def test_a_random_program_does_what_eager_does_or_is_refused(seed):
     assume(seed not in KNOWN)
     found = failure_of(seed)
+    if found is not None:
+        pytest.fail(shown(*reduced(*found), seed), pytrace=False)
+
+
+@settings(max_examples=30, phases=ONLY_DRAWN)
+@given(some.integers(0, 10**9))
+def test_a_random_program_with_state_does_what_eager_does_or_is_refused(seed):
+    found = failure_of(seed, draw_stateful_case)
     if found is not None:
         pytest.fail(shown(*reduced(*found), seed), pytrace=False)
 

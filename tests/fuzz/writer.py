@@ -13,6 +13,7 @@ import re
 
 from tests.fuzz.around import AROUND
 from tests.fuzz.grammar import EXPRESSIONS, FIRST, NAMES
+from tests.fuzz.stateful import STATE_COMPOUND, STATE_SIMPLE, STATEFUL_AROUND
 from tests.fuzz.statements import COMPOUND, JUMPS, SIMPLE
 
 HOLE = re.compile(r"\{\{|\}\}|\{(?P<kind>\w+)(?:\.(?P<label>\w))?\}")
@@ -29,10 +30,14 @@ def templates(text: str) -> tuple[str, ...]:
 class Writer:
     """Writes one function, drawing its choices from `source`."""
 
-    def __init__(self, source: random.Random) -> None:
+    def __init__(self, source: random.Random, *, stateful: bool = False) -> None:
         self.random = source
+        self.around = STATEFUL_AROUND if stateful else AROUND
         self.simple = self._some_of(templates(SIMPLE), 4, 12)
         self.compound = self._some_of(templates(COMPOUND), 1, 5)
+        if stateful:
+            self.simple = self.simple[:4] + self._some_of(templates(STATE_SIMPLE), 3, 10)
+            self.compound = self.compound[:3] + self._some_of(templates(STATE_COMPOUND), 0, 3)
         self.fresh = itertools.count()
         self.left = self.random.randint(3, 18)  # how many statements it may still have
 
@@ -45,7 +50,7 @@ class Writer:
         last = self.last(body)
         first = self.bindings([*body, last])
         lines = ["def f(x, y):", *("    " + line for line in [*first, *body, last]), ""]
-        return AROUND + "\n".join(lines)
+        return self.around + "\n".join(lines)
 
     def last(self, body: list[str]) -> str:
         """A return of something and of some of the names used."""
@@ -167,10 +172,10 @@ def _collect(nodes: list[ast.AST], found: list[str]) -> None:
             _collect(list(ast.iter_child_nodes(node)), found)
 
 
-def random_text(source: random.Random) -> str:
+def random_text(source: random.Random, *, stateful: bool = False) -> str:
     """The first program drawn that Python accepts."""
     while True:
-        text = Writer(source).function()
+        text = Writer(source, stateful=stateful).function()
         try:
             compile(text, "<random>", "exec")
         except SyntaxError:  # a walrus where Python allows none, or `match` cases out of order

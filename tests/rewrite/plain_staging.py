@@ -179,6 +179,9 @@ class PlainStaging:
     def gathered(self, values):
         return values
 
+    def shared(self, holder):
+        pass
+
     def unpack(self, value, before, after):
         if after is None:
             return value

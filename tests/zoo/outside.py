@@ -216,3 +216,69 @@ def generator_with_effects(n):
         if v == 1:
             break
     return total
+
+
+@program((f(1.0), i(5)), (f(2.0), i(1)), (f(3.0), i(4)), (f(-1.0), i(0)))
+def inner_functions_write_the_same_variable(x, y):
+    """A nested function under a condition calls another one that writes a variable of both."""
+    count, log = 1, []
+
+    def add(by):
+        nonlocal count
+        count = count + by
+        log.append(count)
+
+    def maybe():
+        if y > 3:
+            add(10)
+        while count < y:
+            add(2)
+
+    maybe()
+    return x * count, len(log)
+
+
+@program((f(1.0), i(5)), (f(2.0), i(1)), may_raise=True)
+def inner_function_raises_after_a_write(x, y):
+    """What a nested function wrote before it raised is undone on the paths that do not call it."""
+    last = 8
+
+    def fail():
+        nonlocal last
+        last = 77
+        raise ValueError("failed")
+
+    def maybe():
+        for row in x.reshape(1):
+            if y > 3:
+                fail()
+            row = row + 1
+
+    maybe()
+    return x + last
+
+
+def counters():
+    """Two functions over one variable, which outlive the call that made it."""
+    count = 0
+
+    def step():
+        nonlocal count
+        count += 1
+        return count
+
+    return step, lambda: count
+
+
+@program((f(1.0), i(5)), (f(2.0), i(1)), (f(3.0), i(3)))
+def variable_of_a_function_that_has_ended(x, y):
+    """A closure made before a branch is called inside it, one made inside a loop there too."""
+    step, now = counters()
+    if y > 2:
+        step()
+    total = 0
+    while total < y:
+        mine, _ = counters()
+        mine()
+        total = total + mine()
+    return x * now() + total

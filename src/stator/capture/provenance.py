@@ -58,6 +58,10 @@ class Provenance:
         """User code has just created `obj`."""
         self._created[id(obj)] = (obj, tick())
 
+    def is_known_new(self, obj: object) -> bool:
+        """Is it known when `obj` was created?"""
+        return id(obj) in self._created
+
     def add_stand_in(self, obj: object) -> None:
         """`obj`, though new, represents an object from before the capture."""
         self._created[id(obj)] = (obj, BEFORE)

@@ -35,13 +35,18 @@ class ConvertedFunctions:
             self._forms[function] = self._convert(function)
         form = self._forms[function]
         for cell in form.cells_written:
-            if self._is_local(function):
+            if self._is_local(function) and not self._session.provenance.is_known_new(cell):
                 self._session.provenance.add_created(cell)
             self._session.note(cell)
         if form.writes_globals:
             self._session.provenance.add_external(function.__globals__)
             self._session.note(function.__globals__)
         return form.function
+
+    def add_shared(self, holder: types.FunctionType) -> None:
+        """A call of a function has begun: the variables that `holder` closes over are its own."""
+        for cell in holder.__closure__ or ():
+            self._session.provenance.add_created(cell)
 
     def _is_local(self, function: types.FunctionType) -> bool:
         """Was `function` created by this capture, and not by an earlier one with the same code?"""

@@ -178,7 +178,24 @@ def rewrite(
     job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
     if is_generator:
         tree = rewrite_yields(tree, job)
-    return locate(_with_gathered(_run_passes(tree, job, shown)))
+    shared = sorted(written_by_nested(tree) & {*job.original.locals})
+    tree = _with_gathered(_run_passes(tree, job, shown))
+    return locate(_with_shared(tree, shared))
+
+
+def _with_shared(tree: ast.FunctionDef, names: list[str]) -> ast.FunctionDef:
+    """Tell staging of the variables that nested functions write: they are as new as this call."""
+    if names:
+        held = "stator__.shared(lambda: (" + ", ".join(names) + ",))"
+        start = preamble(tree.body)
+        tree.body[start:start] = quote(held, at=tree)
+    return tree
+
+
+def written_by_nested(tree: ast.FunctionDef) -> set[str]:
+    """The names that functions inside of `tree` declare `nonlocal`."""
+    inner = (node for node in ast.walk(tree) if isinstance(node, ast.Nonlocal))
+    return {name for node in inner for name in node.names}
 
 
 def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:

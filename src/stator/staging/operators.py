@@ -63,6 +63,7 @@ class Staging:
         self.recorder = session.recorder
         self.pools = Pools(session)
         self.call = Caller(session, self, self.pools)
+        self.shared = self.call.functions.add_shared  # see `rewrite/convert.py`
 
     def debugger(self, function: object) -> Staged:
         """`breakpoint` or `set_trace`, which stop in the frame that calls them."""
