@@ -74,6 +74,8 @@ def load_machinery(folder: Path, plugin: Path, groups: tuple[str, ...]) -> Machi
     with contextlib.suppress(ImportError):  # once, before the workers fork
         importlib.import_module("stator.api.onnx_saving")
         importlib.import_module("stator.torch_private.onnx_library").warm_up()
+    for module in ("torch._dynamo", "torch.export", "stator.torch_private.exporting"):
+        importlib.import_module(module)
     cases = {case.name: case for case in corpuslib.load_cases(groups or None)}
     return Machinery(cases, run_peers.run_one)
 
