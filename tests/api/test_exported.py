@@ -43,6 +43,18 @@ def test_a_loop_with_a_branch():
     assert {"while_loop", "cond"} <= names_in(program.graph_module)
 
 
+def test_a_question_about_a_size_is_asked_in_each_run():
+    def guarded(x, y):
+        if x.shape[0] == 0:
+            return y
+        if x.shape[0] > 3 and y.sum() > 0:
+            return y * x.mean()
+        return y + x.sum()
+
+    calls = [(torch.rand(size), torch.rand(2)) for size in (5, 0, 1, 3, 4)]
+    same(guarded, [InputSpec([None]), InputSpec([2])], *calls)
+
+
 class Counter(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -8,11 +8,10 @@ from typing import Any
 import torch
 from torch.fx.experimental import _config as shape_config
 
-__all__ = ["assert_scalar", "assert_tensor", "cond", "exported", "while_loop"]
+__all__ = ["assert_tensor", "cond", "exported", "while_loop"]
 
 cond = torch.ops.higher_order.cond
 while_loop = torch.ops.higher_order.while_loop
-assert_scalar = torch.ops.aten._assert_scalar.default
 assert_tensor = torch.ops.aten._assert_async.msg
 
 

@@ -22,7 +22,7 @@ from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
 from stator.program.sizes import is_static
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
-from stator.torch_private.exporting import assert_scalar, assert_tensor, cond, while_loop
+from stator.torch_private.exporting import assert_tensor, cond, while_loop
 
 ITEMS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
 LEFT_OUT = ("stator::print", "stator::format", "stator::join")
@@ -95,10 +95,6 @@ class GraphBuilder:
             found = self.find(arg)
             return found if self.kind(arg) == kind else self.call(ATEN.to.dtype, found, dtype)
         given = self.node(arg)
-        if isinstance(given, bool | int | float):
-            return self.call(ATEN.scalar_tensor.default, given, dtype=dtype)
-        if self.kind(arg) == "bool":
-            given = self.call(torch.sym_ite, given, 1, 0)
         return self.call(ATEN.scalar_tensor.default, given, dtype=dtype)
 
     def passed(self, arg: Arg, kind: Type) -> Any:
@@ -284,10 +280,7 @@ def lower_check(to: GraphBuilder, op: Op) -> None:
     if to.outer is not None:
         to.refuse(op, f"{op.name} in a branch or a loop: torch's control flow cannot raise")
     text = next((arg for arg in op.args[1:] if isinstance(arg, str)), "an assertion failed")
-    if to.is_tensor(op.args[0]):
-        to.call(assert_tensor, to.tensor(op.args[0], "bool"), text)
-    else:
-        to.call(assert_scalar, to.node(op.args[0]), text)
+    to.call(assert_tensor, to.tensor(op.args[0], "bool"), text)
 
 
 LOWERINGS: dict[str, Callable[[GraphBuilder, Op], None]] = {

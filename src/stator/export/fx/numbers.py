@@ -6,6 +6,9 @@ tensor without dimensions: int64, float64 or bool.
 NOTE: how errors are kept. Inside a branch or a loop torch's control flow has no way to raise an
 error. Where Python would (a division by zero) or a 64-bit integer would overflow, the result is
 divided, as an integer, by whether all is well: a division by zero, which torch reports.
+
+NOTE: why sizes are compared as tensors. torch.export answers a question about a size by the example
+that it traces with, and the program that it gives does not ask again.
 """
 
 from __future__ import annotations
@@ -27,10 +30,7 @@ PLAIN: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "add": operator.add, "sub": operator.sub, "mul": operator.mul,
         "floordiv": operator.floordiv, "mod": operator.mod, "neg": operator.neg,
-        "eq": operator.eq, "ne": operator.ne,
-        "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge,
-        "min": torch.sym_min, "max": torch.sym_max, "and": operator.and_, "or": operator.or_,
-        "not": torch.sym_not,
+        "min": torch.sym_min, "max": torch.sym_max,
     }
 )  # fmt: skip
 COMPARISONS: Mapping[str, Any] = MappingProxyType(
@@ -155,10 +155,13 @@ def _as_float(to: NumberGraph, op: Op) -> Any:
 
 def _select(to: NumberGraph, op: Op) -> Any:
     kind = getattr(op.results[0].type, "kind", "int")
-    condition, one, other = op.args
-    return to.call(
-        ATEN.where.self, to.tensor(condition, "bool"), to.tensor(one, kind), to.tensor(other, kind)
-    )
+    index, items = op.args
+    assert isinstance(items, tuple)
+    place, found = to.tensor(index, "int"), to.tensor(items[-1], kind)
+    for number, item in reversed(list(enumerate(items[:-1]))):
+        is_here = to.call(ATEN.eq.Scalar, place, number)
+        found = to.call(ATEN.where.self, is_here, to.tensor(item, kind), found)
+    return found
 
 
 RULES: Mapping[str, Callable[[NumberGraph, Op], Any]] = MappingProxyType(
