@@ -319,6 +319,24 @@ def least_squares_of_several(x, y):
     return torch.linalg.lstsq(x.expand(2, 3, 3), x.expand(2, 3, 3)).solution
 
 
+def split_into_a_number_of_parts_from_data(x, y):
+    return torch.tensor_split(x, y.to(torch.int64))
+
+
+def array_written_backwards(x, y):
+    back = (x.numpy() * 2)[::-1]
+    back[0] = 1.0
+    return x
+
+
+def array_read_backwards_from_a_captured_place(x, y):
+    return torch.from_numpy(x[x > 0].numpy()[2:0:-1].copy())
+
+
+def spaced_numbers_of_a_dtype(x, y):
+    return torch.from_numpy(numpy.linspace(0, int(y), 3, dtype=numpy.int64))
+
+
 def slice_put_into_a_list(x, y):
     first, kept = slice(0, 1), []
     while y > 0:

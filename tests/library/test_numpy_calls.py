@@ -171,3 +171,54 @@ def test_an_array_is_added_to_in_place():
         return torch.as_tensor(part)
 
     check(f, *CALLS)
+
+
+def test_an_array_that_depends_on_data_is_read_backwards():
+    def f(x):
+        spaced = numpy.linspace(0, int(x.sum()) - 1, 6)
+        back = spaced[::-1]
+        part = back[1:4][::-2]
+        spaced[0] = 7  # the views show it
+        back_again = torch.from_numpy(back.copy())
+        table = spaced.reshape(2, 3)[::-1, 4:0:-1]
+        return back_again, torch.from_numpy(part.copy()), torch.from_numpy(table.astype(int))
+
+    check(f, (torch.ones(2) * 4,), (torch.ones(2) * 50,), (torch.zeros(2),))
+
+
+@pytest.mark.parametrize("end", [True, False])
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_numbers_between_captured_ones_are_those_of_numpy(count, end):
+    def f(x):
+        low, high = float(x[0]), float(x[1])
+        return torch.from_numpy(numpy.linspace(low, high, count, endpoint=end))
+
+    check(f, *[(torch.tensor(ends),) for ends in ([0.1, 0.7], [3.0, 3.0], [-1.3, 1e-30])])
+
+
+def test_captured_floats_keep_all_their_digits_in_an_array():
+    def f(x):
+        return torch.from_numpy(numpy.array([float(x[0]) / 3, 0.1]))
+
+    check(f, *CALLS)
+
+
+def test_a_reversed_view_of_captured_numbers_is_not_written_to():
+    def f(x):
+        back = (x.numpy() * 2)[::-1]
+        back[0] = 1.0
+        return x
+
+    error = refusal(UnsupportedCall, f, torch.ones(2))
+    assert error.problem == "a reversed view of a numpy array is written to, or viewed"
+
+
+def test_a_numpy_function_that_torch_does_not_have_in_this_form_is_refused():
+    def f(x):
+        return torch.from_numpy(numpy.linspace(0, int(x.sum()), 3, dtype=numpy.int64))
+
+    error = refusal(UnsupportedCall, f, torch.ones(2))
+    assert error.problem == (
+        "`numpy.linspace` cannot be called so on captured values: "
+        "only start, stop, num and endpoint are known"
+    )

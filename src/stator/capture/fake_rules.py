@@ -191,12 +191,29 @@ def _least_squares(
     return solution, residuals, rank, values
 
 
+def _split_at(
+    fresh: FreshSize, tensor: torch.Tensor, indices: torch.Tensor, dim: int = 0
+) -> list[torch.Tensor]:
+    """Parts between the numbers that `indices` holds; their number is its size."""
+    if indices.dim() != 1 or not isinstance(indices.shape[0], int):
+        raise UnsupportedCall("`tensor_split` into a number of parts that only a run knows",
+                              at=current_place(), fix="give the number as an int")  # fmt: skip
+    shape = list(tensor.shape)
+    parts = []
+    for _ in range(indices.shape[0] + 1):
+        shape[dim] = fresh()
+        parts.append(tensor.new_empty(shape) + tensor.sum().to(tensor.dtype))
+    return parts
+
+
 def _itself(_fresh: FreshSize, first: torch.Tensor, *_rest: Any) -> torch.Tensor:
     """An op in place, which keeps the shape."""
     return first
 
 
-FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]] = MappingProxyType(
+Described = torch.Tensor | Sequence[torch.Tensor]
+
+FAKE_RULES: Mapping[str, Callable[..., Described]] = MappingProxyType(
     {
         "aten::gru.input": _recurrent,
         "aten::rnn_tanh.input": _recurrent,
@@ -209,6 +226,8 @@ FAKE_RULES: Mapping[str, Callable[..., torch.Tensor | tuple[torch.Tensor, ...]]]
         "aten::_pack_padded_sequence": _pack,
         "aten::_pad_packed_sequence": _pad,
         "aten::cov": _covariance,
+        "aten::corrcoef": _covariance,
+        "aten::tensor_split.tensor_indices_or_sections": _split_at,
         "aten::_grouped_mm": _grouped,
         "aten::one_hot": _one_hot,
         "aten::take_along_dim": _take_along,

@@ -354,6 +354,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         """Library code squeezes: the rank is known only if no open size is 1."""
         tensor = args[0]
         wanted = args[1] if len(args) > 1 else range(tensor.dim())
+        if not tensor.dim():  # a number: torch lets 0 and -1 pass as its dimension
+            return
         for dim in (wanted,) if isinstance(wanted, int) else wanted:
             size = tensor.shape[dim]
             if isinstance(size, torch.SymInt) and not evaluate(

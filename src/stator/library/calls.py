@@ -76,7 +76,7 @@ from stator.state.session import Session
 from stator.torch_private import trees
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.arrays import CapturedArray
+from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedDeque, StagedDict, StagedList, StagedSet, plain_containers
 from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union, distribute, first_union
@@ -373,6 +373,8 @@ class Caller:
         done = compute_known(self.session, method_of(name), owner, args, kwargs)
         if done is not NOT_KNOWN:
             return done
+        if isinstance(owner, ReversedArray):
+            owner.refuse_write(name)
         if name in ("item", "tolist"):
             return TENSOR_METHODS[name](self.session, owner.tensor, *args)
         args = tuple(map(numpy_dtype, args))

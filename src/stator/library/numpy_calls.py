@@ -16,13 +16,13 @@ from stator.library.known_arrays import ARRAY_KINDS, NOT_KNOWN, compute_known, k
 from stator.state.session import Session
 from stator.torch_private import numpy_layer
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.arrays import CapturedArray
+from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedList
 from stator.values.symbolic import Number
 
 TAKES_DATA = frozenset({
     "prod", "sum", "mean", "max", "min", "amax", "amin", "array", "asarray", "cumsum", "cumprod",
-    "median", "var", "std",
+    "median", "var", "std", "linspace",
 })  # fmt: skip
 
 
@@ -54,8 +54,16 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
     counterpart = _counterpart(function, module)
     if isinstance(function, numpy.ufunc) or function.__name__ in TAKES_DATA:
         args = tuple(_numbers_as_array(session, arg) for arg in args)
+    if isinstance(kwargs.get("out"), ReversedArray):
+        kwargs["out"].refuse_write()
     args, kwargs = _for_torch((args, kwargs))
-    return counterpart(*args, **kwargs)
+    try:
+        return counterpart(*args, **kwargs)
+    except NotImplementedError as error:
+        raise UnsupportedCall(
+            f"`numpy.{function.__name__}` cannot be called so on captured values: {error}",
+            at=current_place(), fix="use the torch function",
+        ) from error  # fmt: skip
 
 
 def _numbers_as_array(session: Session, value: object) -> Staged:
@@ -64,7 +72,9 @@ def _numbers_as_array(session: Session, value: object) -> Staged:
     if not any(isinstance(part, Number) for part in parts):
         return value
     plain = list(value) if isinstance(value, tuple) else value
-    made = session.interpreter.call(torch.tensor, plain)
+    is_float = any(isinstance(part, float | torch.SymFloat) for part in parts)
+    dtype = torch.float64 if is_float else None  # not torch's default, which has fewer digits
+    made = session.interpreter.call(torch.tensor, plain, dtype=dtype)
     return CapturedArray(made.double() if made.is_floating_point() else made)
 
 
@@ -78,6 +88,23 @@ def _interpolated(x: Staged, xp: Staged, fp: Staged) -> Staged:
     return CapturedArray(torch.where(at <= points[0], values[0], ends))
 
 
+def _evenly_spaced(
+    start: Staged, stop: Staged, num: int = 50, endpoint: bool = True, **options: object
+) -> Staged:
+    """`numpy.linspace` between captured numbers, in numpy's own order of operations."""
+    if options or not isinstance(num, int):
+        raise NotImplementedError("only start, stop, num and endpoint are known")
+    low, high = (torch.as_tensor(_tensor(one)).double() for one in (start, stop))
+    if low.dim() or high.dim():
+        raise NotImplementedError("its ends are arrays")
+    index, steps = torch.arange(num, dtype=torch.float64), num - 1 if endpoint else num
+    if steps <= 0:
+        return CapturedArray(index * (high - low) + low)
+    step = (high - low) / steps
+    made = torch.where(step == 0, index / steps * (high - low), index * step) + low
+    return CapturedArray(torch.cat([made[:-1], high[None]]) if endpoint else made)
+
+
 def _tensor(value: Staged) -> Staged:
     return value.tensor if isinstance(value, CapturedArray) else value
 
@@ -85,6 +112,8 @@ def _tensor(value: Staged) -> Staged:
 def _counterpart(function: Staged, module: str) -> Staged:
     if function is numpy.interp:
         return _interpolated
+    if function is numpy.linspace:
+        return _evenly_spaced
     found: object = numpy_layer.functions
     for part in (*module.split(".")[1:], function.__name__):
         found = getattr(found, part, None)

@@ -33,7 +33,7 @@ from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Staged
-from stator.values.arrays import CapturedArray
+from stator.values.arrays import CapturedArray, ReversedArray, is_reversed
 from stator.values.staged import (
     StagedDefaultDict,
     StagedDeque,
@@ -106,6 +106,8 @@ def _array_item(session: Session, obj: Staged, key: Staged) -> Staged:
     done = compute_known(session, operator.getitem, obj, key)
     if done is not NOT_KNOWN:
         return done
+    if is_reversed(obj, key):
+        return ReversedArray(obj, key)
     return CapturedArray(getitem(session, obj.tensor, array_key(key)))
 
 
@@ -226,6 +228,8 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
     elif (method := user_method(obj, "__setitem__")) is not None:
         session.interpreter.call_method(method, obj, key, value)
     elif isinstance(obj, CapturedArray):
+        if isinstance(obj, ReversedArray):
+            obj.refuse_write()
         setitem(session, obj.tensor, array_key(key), array_key(value))
     elif isinstance(obj, torch.Tensor):
         _set_tensor_item(session, obj, key, value)

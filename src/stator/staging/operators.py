@@ -40,7 +40,7 @@ from stator.staging.truth import truth
 from stator.staging.unpacking import unpack
 from stator.state.session import Session
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
-from stator.values.arrays import CapturedArray
+from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedList, is_table
 from stator.values.symbolic import CaughtError, Undefined
 from stator.values.union import Union, over_unions
@@ -304,6 +304,8 @@ class Staging:
         if method is not None:
             return self.call(method, left, right)
         if isinstance(left, CapturedArray):
+            if isinstance(left, ReversedArray):
+                left.refuse_write()
             IN_PLACE[sign](left.tensor, access.array_key(right))
             return left
         if isinstance(left, dict) and isinstance(right, dict) and sign == "|":

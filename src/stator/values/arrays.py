@@ -56,3 +56,68 @@ class KnownArray(CapturedArray):  # type: ignore[misc]  # torch's class has no t
         for k in range(len(self.value)):
             row = self.value[k]
             yield KnownArray(row, self.memory) if isinstance(row, numpy.ndarray) else row
+
+
+class ReversedArray(CapturedArray):  # type: ignore[misc]  # torch's class has no types
+    """A view with a negative step, or a part of one: no tensor is such a view.
+
+    It is read from its source at each use, so that writes to the source are seen; it cannot be
+    written to itself.
+    """
+
+    def __init__(self, source: Any, key: Any) -> None:
+        self.source, self.key = source, key
+
+    @property
+    def tensor(self) -> torch.Tensor:
+        """A copy of what the view shows now."""
+        return _read_backwards(self.source.tensor, self.key)
+
+    def refuse_write(self, name: str | None = None) -> None:
+        """Raise, unless `name` is a method that only reads, or copies."""
+        if name not in COPYING:
+            raise UnsupportedCall("a reversed view of a numpy array is written to, or viewed",
+                                  at=current_place(), fix="copy it: `a.copy()`")  # fmt: skip
+
+
+COPYING = frozenset({
+    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumprod", "cumsum", "dot",
+    "item", "max", "mean", "min", "nonzero", "prod", "round", "std", "sum", "tolist", "var",
+})  # fmt: skip
+
+
+def is_reversed(array: object, key: object) -> bool:
+    """Is `array[key]` a view that no tensor can be? Only slices and numbers make views."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if not all(isinstance(part, slice | int) and not isinstance(part, bool) for part in parts):
+        return False
+    if isinstance(array, ReversedArray):  # an item of it is no view
+        return len(parts) < array.ndim or any(isinstance(part, slice) for part in parts)
+    return any(map(_is_backwards, parts))
+
+
+def _is_backwards(part: object) -> bool:
+    return isinstance(part, slice) and isinstance(part.step, int) and part.step < 0
+
+
+def _read_backwards(tensor: torch.Tensor, key: Any) -> torch.Tensor:
+    """`tensor[key]`, where `key` may have negative steps."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    for dim, part in enumerate(parts):
+        if _is_backwards(part):
+            tensor, parts[dim] = _backwards(tensor, dim, part), slice(None)
+    return tensor[tuple(parts)]
+
+
+def _backwards(tensor: torch.Tensor, dim: int, part: slice) -> torch.Tensor:
+    """The items that a slice with a negative step takes, in its order."""
+    size, whole = tensor.shape[dim], (slice(None),) * dim
+    if part.start is None and part.stop is None:
+        return tensor.flip(dim)[(*whole, slice(None, None, -part.step))]
+    if not all(isinstance(one, int | None) for one in (size, part.start, part.stop)):
+        raise UnsupportedCall("a slice of a numpy array with a negative step and captured bounds",
+                              at=current_place(), fix="use the torch function `flip`")  # fmt: skip
+    taken = range(*part.indices(size))
+    if not taken:
+        return tensor[(*whole, slice(0, 0))]
+    return tensor[(*whole, slice(taken[-1], taken[0] + 1, -part.step))].flip(dim)
