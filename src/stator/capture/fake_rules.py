@@ -198,7 +198,7 @@ def _split_at(
     if indices.dim() != 1 or not isinstance(indices.shape[0], int):
         raise UnsupportedCall("`tensor_split` into a number of parts that only a run knows",
                               at=current_place(), fix="give the number as an int")  # fmt: skip
-    shape = list(tensor.shape)
+    shape: list[Any] = list(tensor.shape)
     parts = []
     for _ in range(indices.shape[0] + 1):
         shape[dim] = fresh()
