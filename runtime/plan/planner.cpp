@@ -238,10 +238,11 @@ void Planner::add_detail(const Op& op, Step& step) {
   } else if (step.run == run_call) {
     step.detail = Call{functions_.at(op.attributes.at("function").constant.value.toStringRef())};
   } else if (step.run == run_note) {
+    // A note of a program's own state has no number: a program has one state.
     const auto number = op.attributes.find("effects");
-    if (number == op.attributes.end() || !number->second.constant.value.isInt())
-      refuse(op, "has no number");
-    step.detail = Note{number->second.constant.value.toInt()};
+    const bool has_number = number != op.attributes.end();
+    if (has_number && !number->second.constant.value.isInt()) refuse(op, "has no number");
+    step.detail = Note{has_number ? number->second.constant.value.toInt() : 0};
   } else if (step.run == run_raise) {
     Raise detail{names_attribute(op, "names"), names_attribute(op, "fields")};
     if (detail.fields.size() + 1 > step.args.size()) refuse(op, "has more fields than arguments");

@@ -27,7 +27,7 @@ from stator.execute.backend import (
     Run,
     RunOptions,
 )
-from stator.export.encoding import Json, encode_program
+from stator.export.encoding import encode_program
 from stator.extension import extension
 from stator.location import Location
 from stator.program.ir import ops_in
@@ -102,20 +102,7 @@ class NativeBackend:
 
 
 def _text(program: Program) -> str:
-    data = encode_program(program, whole_paths=True)
-    if program.state:
-        for block in (data["body"], *data["functions"].values()):
-            _number_notes(block)
-    return json.dumps(data)
-
-
-def _number_notes(block: Json) -> None:
-    """A note of the state has the number 0, as one of effects has a number."""
-    for op in block["ops"]:
-        if op["name"] == "stator::note":
-            op["attributes"] = {"effects": 0}
-        for inner in op.get("blocks", ()):
-            _number_notes(inner)
+    return json.dumps(encode_program(program, whole_paths=True))
 
 
 def _raised(error: dict[str, Any]) -> RaisedError:
