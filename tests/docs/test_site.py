@@ -1,11 +1,14 @@
 """The documentation site: its snippets run, its generated table is current, it builds strictly."""
 
 import itertools
+import json
 import subprocess
 import sys
 
 import pytest
 
+import stator
+from scripts import versions
 from tests.docs import chinese
 from tests.docs.documents import ROOT, fenced_blocks, made_tables
 
@@ -62,10 +65,26 @@ def test_the_chinese_table_is_made_from_the_constructs():
 @pytest.mark.slow
 def test_the_site_builds_without_a_warning(tmp_path):
     finished = subprocess.run(
-        [ROOT / "scripts" / "docs", "--site-dir", str(tmp_path / "site")],
+        [ROOT / "scripts" / "docs", str(tmp_path / "site")],
         capture_output=True,
         text=True,
     )
     assert finished.returncode == 0, finished.stderr
-    assert (tmp_path / "site" / "index.html").exists()
-    assert "to_static" in (tmp_path / "site" / "reference" / "api.html").read_text()
+    (entry,) = json.loads((tmp_path / "site" / "versions.json").read_text())
+    site = tmp_path / "site" / entry["version"]
+    assert stator.__version__.startswith(entry["version"])
+    assert f"url={entry['version']}/" in (tmp_path / "site" / "index.html").read_text()
+    assert (site / "index.html").exists()
+    assert "to_static" in (site / "reference" / "api.html").read_text()
+
+
+def test_the_selector_has_every_version_newest_first(tmp_path):
+    for name in ("0.2", "0.10", "assets"):
+        (tmp_path / name).mkdir()
+    versions.write_list(tmp_path)
+    entries = json.loads((tmp_path / "versions.json").read_text())
+    assert [(one["version"], one["aliases"]) for one in entries] == [
+        ("0.10", ["latest"]),
+        ("0.2", []),
+    ]
+    assert "url=0.10/" in (tmp_path / "index.html").read_text()
