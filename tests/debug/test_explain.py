@@ -113,7 +113,7 @@ def test_each_capture_says_what_caused_it_and_what_is_open_then():
     assert second.because == "x.shape[0] is 3, not 2"
     assert facts(first.sizes) == []
     assert facts(second.sizes) == ["x.shape[0], called s0 in the program"]
-    assert facts(second.read_anew) == ["Net.calls"]
+    assert facts(second.state_inputs) == ["Net.calls"]
     assert not [fact for fact in second.fixed if "calls" in fact.what]
 
 
@@ -123,8 +123,8 @@ def test_demands_on_sizes_are_listed_with_their_lines():
         return x.view(-1, 3).sum(1)
 
     (capture,) = rows.explain(torch.ones(6)).captures
-    assert facts(capture.demands) == ["this needs x.shape[0] == 3*((x.shape[0]//3))"]
-    assert capture.demands[0].place.startswith("test_explain.py:")
+    assert facts(capture.size_checks) == ["this needs x.shape[0] == 3*((x.shape[0]//3))"]
+    assert capture.size_checks[0].place.startswith("test_explain.py:")
 
 
 def test_a_call_that_falls_back_is_listed_with_its_cause():

@@ -77,9 +77,9 @@ export interface CaptureData {
   left_alone: Fact[];
   fixed: Fact[];
   watched: Fact[];
-  read_anew: Fact[];
+  state_inputs: Fact[];
   sizes: Fact[];
-  demands: Fact[];
+  size_checks: Fact[];
   effects: Fact[];
 }
 

@@ -1,4 +1,4 @@
-// The details of one op; or, where none is chosen, of the whole program.
+// The details of the selected op; without one, of the whole program.
 
 import { type Arg, type PageData, valuesIn } from "./data";
 import { bytesText, counted, h } from "./dom";
@@ -21,15 +21,15 @@ export function opDetails(page: PageData, model: Model, op: number, notes: strin
     h("h2", { class: `op-title ${model.category(op)}` }, data.name),
     model.jumps.has(op) ? h("p", {}, `a ${model.jumps.get(op)} out of the loop`) : null,
     place ? h("p", { class: "place" }, link(`${page.files[place[0]].name}:${place[1]}`, () => events.goToSource(op)),
-      ` in ${place[3]}`) : h("p", { class: "place" }, "without a place in the source"),
+      ` in ${place[3]}`) : h("p", { class: "place" }, "no place in the source"),
     sourceLine(page, op, model),
     ...notes.map((note) => h("p", { class: "note" }, note)),
-    part("gives", data.results.map((value) => {
+    part("results", data.results.map((value) => {
       const [name, type, bytes] = model.data.values[value];
       const size = bytes === null ? "" : bytesText(bytes);
       return h("div", { class: "value" }, h("b", {}, `%${name}`), h("code", {}, type), h("small", {}, size));
     })),
-    part("takes", args.map(([name, arg]) => h("div", { class: "value" }, h("span", { class: "key" }, name), argument(model, arg, events)))),
+    part("arguments", args.map(([name, arg]) => h("div", { class: "value" }, h("span", { class: "key" }, name), argument(model, arg, events)))),
     part("weights", stored.map((one) => {
       const [, type, bytes] = model.data.values[one.value];
       return h("div", { class: "value wide" }, h("b", {}, one.name), h("code", {}, type), h("small", {}, `${one.kind}, ${bytesText(bytes)}`));
@@ -68,7 +68,7 @@ function part(title: string, rows: HTMLElement[]): HTMLElement | null {
 
 function yields(model: Model, results: number[]): HTMLElement | null {
   const blocks = model.data.blocks.filter((block) => block.outputs.some((arg) => valuesIn(arg).some((value) => results.includes(value))));
-  return part("given by", blocks.map((block) => h("div", { class: "value" }, block.owner === null ? `the ${block.role}` : `the block “${block.role}”`)));
+  return part("result of", blocks.map((block) => h("div", { class: "value" }, block.owner === null ? `the ${block.role}` : `the block “${block.role}”`)));
 }
 
 function link(text: string, act: () => void): HTMLButtonElement {
@@ -93,7 +93,7 @@ function argument(model: Model, arg: Arg, events: DetailEvents): HTMLElement {
   const from = model.producer[arg.value];
   const name = model.valueName(arg.value);
   const type = from.kind === "stored" ? null : h("code", {}, model.data.values[arg.value][1]);
-  const word = { input: "an input", stored: "", block: "of the block", op: "" }[from.kind];
+  const word = { input: "input", stored: "", block: "input of the block", op: "" }[from.kind];
   return h("span", { class: "given" },
     from.kind === "op" ? link(name, () => events.select(from.op)) : h("b", {}, name), type, word ? h("small", {}, word) : null);
 }
@@ -109,12 +109,12 @@ export function programDetails(page: PageData, model: Model): HTMLElement {
     h("h2", {}, data.name),
     h("p", {}, `${counted(data.ops.length, "op")}, ${data.stored.length ? `${counted(data.stored.length, "stored tensor")} of ${bytesText(total)}` : "no stored tensors"}`),
     ...page.remarks.map((text) => h("p", { class: "remark" }, text)),
-    part("takes", data.inputs.map(value)),
-    part("returns", data.blocks[data.body].outputs.slice(0, 30).map((arg) => h("div", { class: "value" },
+    part("inputs", data.inputs.map(value)),
+    part("outputs", data.blocks[data.body].outputs.slice(0, 30).map((arg) => h("div", { class: "value" },
       h("b", {}, model.argText(arg)), h("code", {}, valuesIn(arg).map((one) => data.values[one][1]).join(", "))))),
     part("ops", common.slice(0, 24).map(([name, count]) => h("div", { class: "value bars" },
       h("span", {}, name), bar(count / common[0][1]), h("small", {}, String(count))))),
-    common.length > 24 ? h("p", {}, `and ${counted(common.length - 24, "other kind")}`) : null,
+    common.length > 24 ? h("p", {}, `and ${counted(common.length - 24, "other op name")}`) : null,
   );
 }
 

@@ -1,4 +1,4 @@
-// Elements. Texts are always set as text: nothing of a program is ever parsed as HTML.
+// Elements. Strings are always set as text: nothing of a program is ever parsed as HTML.
 
 type Attributes = Record<string, string | number | boolean | null | undefined>;
 type Child = Node | string | null | undefined | false;
@@ -33,14 +33,14 @@ export function button(label: string, title: string, act: () => void, kind = "")
 }
 
 export function bytesText(bytes: number | null): string {
-  if (bytes === null) return "known in a run";
+  if (bytes === null) return "dynamic size";
   const units = ["B", "kB", "MB", "GB", "TB"];
   let size = bytes, unit = 0;
   while (size >= 1000 && unit < units.length - 1) [size, unit] = [size / 1000, unit + 1];
   return `${unit === 0 ? size : size.toFixed(size < 10 ? 2 : size < 100 ? 1 : 0)} ${units[unit]}`;
 }
 
-/** The largest of what `of` gives; -Infinity of nothing. (A spread into Math.max ends at some 100,000.) */
+/** The largest value of `of`; -Infinity if there are no items. (Math.max takes at most some 100,000 arguments.) */
 export function largest<T>(items: T[], of: (item: T) => number): number {
   return items.reduce((most, item) => Math.max(most, of(item)), -Infinity);
 }

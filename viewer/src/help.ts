@@ -1,29 +1,29 @@
-// What the keys do, and what the colours mean.
+// The keys and the colours.
 
 import { button, h } from "./dom";
 
 const KEYS: [string, string][] = [
   ["/", "search"],
   ["Enter, Shift+Enter", "in the search: next hit, previous hit"],
-  ["g", "to the graph"],
-  ["↓ ↑", "next and previous op; in the source, lines that have ops"],
-  ["→ ←", "open or go in; close or go out"],
-  ["Enter", "open or close a block; on a plain op, go to its line; on a line, its next op"],
-  ["Shift+↑ Shift+↓", "along the data: to the op that makes the argument, to the one that uses the result"],
+  ["g", "go to the graph"],
+  ["↓ ↑", "next and previous op; in the source, next and previous line with ops"],
+  ["→ ←", "open, or go inside; close, or go outside"],
+  ["Enter", "open or close a block or a section; on another op, go to its line; on a line, go to its next op"],
+  ["Shift+↑ Shift+↓", "follow the data: to the op that computes the first argument; to the first op that uses a result"],
   ["Home End", "first and last op"],
   ["+ −", "zoom in, zoom out"],
   ["0 w", "fit the whole graph; fit its width"],
-  ["Esc", "let go of what is selected and searched"],
-  ["Tab", "from one part of the page to the next"],
+  ["Esc", "clear the selection and the search"],
+  ["Tab", "go to the next part of the page"],
   ["wheel, Ctrl+wheel, drag", "move, zoom, move"],
 ];
 const COLOURS: [string, string][] = [
-  ["control", "branches, loops, calls"],
-  ["weights", "uses parameters, buffers or constants"],
-  ["compute", "computes"],
-  ["shape", "changes the form alone"],
-  ["number", "Python numbers, texts and lists"],
-  ["effect", "can be noticed: writes in place, prints, checks, raises"],
+  ["control", "branch, loop or call"],
+  ["weights", "op with parameters, buffers or constants"],
+  ["compute", "other computation"],
+  ["shape", "changes only the shape or layout"],
+  ["number", "Python numbers, strings and lists"],
+  ["effect", "side effect: writes in place, prints, checks or raises"],
 ];
 
 export function helpDialog(): HTMLDialogElement {

@@ -1,4 +1,4 @@
-// A light reading of Python, enough to colour it: words, texts, numbers, comments.
+// A light reading of Python, enough to colour it: keywords, strings, numbers, comments.
 
 export interface Token {
   text: string;

@@ -1,24 +1,24 @@
-// The explain report: what became of each line, and what holds for each capture.
+// The explain report: what each line became, and the facts of each capture.
 
 import type { CaptureData, Fact, ReportData, ReportLine } from "./data";
 import { counted, h, largest } from "./dom";
 
-// the words of stator/debug/text.py
+// the titles of stator/debug/text.py
 const SECTIONS: [keyof CaptureData, string][] = [
-  ["sizes", "open sizes"],
-  ["demands", "demands on sizes, checked in every run"],
-  ["fixed", "fixed, and watched: another value is captured anew"],
-  ["read_anew", "read anew by every run"],
+  ["sizes", "dynamic sizes"],
+  ["size_checks", "size checks, made by each run"],
+  ["fixed", "guards: another value causes a new capture"],
+  ["state_inputs", "state that each run reads again"],
   ["effects", "effects"],
   ["converted", "converted"],
-  ["left_alone", "left as it is"],
+  ["left_alone", "not converted"],
 ];
 
 export function reportPane(report: ReportData | null, go: (capture: number, line: ReportLine) => void): HTMLElement {
   if (!report) {
     return h("div", { class: "report page" }, h("p", { class: "empty" },
-      "There is no report here: a saved model and a bare program keep none. `stator.explain(function, ...)` makes one, ",
-      "and the page of a static function holds it."));
+      "There is no report: saved models and bare programs have none. The page of a static function has the report of ",
+      "`stator.explain`."));
   }
   return h("div", { class: "report page" },
     h("h2", {}, `${report.function}: ${report.captures.length === 1 ? "captured once" : `captured ${report.captures.length} times`}`),
@@ -41,7 +41,7 @@ function captureSection(
     capture.watched.length ? watched(capture.watched) : null);
 }
 
-/** Often many: made when the reader asks for them. */
+/** Often many: listed when the reader opens them. */
 function watched(found: Fact[]): HTMLElement {
   const words = found.length === 1 ? "must stay as it is (a module, a function, a list)" : "must stay as they are (modules, functions, lists)";
   const made = h("details", {}, h("summary", {}, `${counted(found.length, "object")} ${words}`));

@@ -9,7 +9,7 @@ import type { Marks } from "./scene";
 const WIDTH = 18;
 
 export class Strip {
-  readonly element = h("canvas", { class: "strip", width: WIDTH, "aria-hidden": "true", title: "the whole program: click to go there" });
+  readonly element = h("canvas", { class: "strip", width: WIDTH, "aria-hidden": "true", title: "the whole program: click to go to a part" });
   private bottom = 1;
 
   constructor(private model: Model, private layouts: Layouts, go: (y: number) => void) {

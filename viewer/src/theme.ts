@@ -1,4 +1,4 @@
-// Light or dark: as the system has it, or as the reader wants it.
+// Light or dark: the system's choice, or the reader's.
 
 import { h } from "./dom";
 

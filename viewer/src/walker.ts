@@ -94,7 +94,7 @@ export class Walker {
     this.steps.goToSource(now.op);
   }
 
-  /** Along the data: to the op that makes the first argument, or to the first that uses a result. */
+  /** Follow the data: to the op that computes the first argument, or to the first that uses a result. */
   private follow(op: number, direction: 1 | -1): void {
     const near = direction > 0
       ? this.model.op(op).results.flatMap((value) => this.model.users[value])

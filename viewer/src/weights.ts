@@ -1,4 +1,4 @@
-// The table of stored tensors: what each takes, of all, and who uses it.
+// The table of stored tensors: the size of each, its share of the whole, and the ops that use it.
 
 import type { PageData } from "./data";
 import { bar } from "./details";
@@ -27,7 +27,7 @@ export function weightsPane(page: PageData, model: Model, select: (op: number) =
   const counted_ = rows.filter((row) => row.tied === null);
   const total = counted_.reduce((sum, row) => sum + row.bytes, 0);
   const body = h("tbody");
-  const filter = h("input", { type: "search", placeholder: "names that contain…", "aria-label": "filter the names" });
+  const filter = h("input", { type: "search", placeholder: "filter by name", "aria-label": "filter by name" });
   let sort: { by: Column; up: boolean } | null = null;
   const draw = () => {
     const wanted = filter.value.toLowerCase();
@@ -101,7 +101,7 @@ function order(by: Column, up: boolean): (a: Row, b: Row) => number {
 function tableRow(row: Row, total: number, select: (op: number) => void): HTMLTableRowElement {
   const share = total && row.tied === null ? row.bytes / total : 0;
   const users = h("td", { class: "users" });
-  if (!row.isUsed) users.append("not by this program");
+  if (!row.isUsed) users.append("not used by this program");
   else {
     const go = h("button", { type: "button", class: "link" }, counted(row.users.length, "op"));
     let next = 0;

@@ -43,7 +43,7 @@ export class Wiring {
     this.addUnused();
   }
 
-  /** The op that a node stands for, or whose value it names. */
+  /** The op of a node, or the one whose value it names. */
   opOf(key: string): number | null {
     if (key[0] === "o") return Number(key.slice(1));
     const port = this.nodes.get(key)!.port!;
@@ -64,7 +64,7 @@ export class Wiring {
     for (const value of direct) this.link(this.made.get(value)!.key, key, value);
     if (far.length > MANY) this.linkMany(far, key, gate);
     else for (const value of far) this.link(this.pill(value, at, gate), key, value);
-    // what takes nothing from here stands below the op that runs before it
+    // an op that takes nothing from here is below the op that runs before it
     if (!values.length && this.before !== null) this.graph.setEdge(this.before, key, { weight: 0 });
   }
 

@@ -47,8 +47,8 @@ def capture_report(
     blocks = (program.body, *program.functions.values())
     ops = [op for block in blocks for op in ops_in(block)]
     calls = [one for one in captured.decisions if one.what == "call"]
-    anew = {slot.in_words() for slot in captured.live}
-    reads = [read for read in captured.guards.reads if read.what not in anew]
+    live = {slot.in_words() for slot in captured.live}
+    reads = [read for read in captured.guards.reads if read.what not in live]
     return CaptureReport(
         because,
         tuple(f"{value.name}: {value.type}" for value in program.inputs),
@@ -60,7 +60,7 @@ def capture_report(
             Fact(f"{r.what} is {r.expected!r}", _short(r.place)) for r in reads if _is_value(r)
         ),
         tuple(Fact(read.what, _short(read.place)) for read in reads if not _is_value(read)),
-        tuple(map(Fact, sorted(anew))),
+        tuple(map(Fact, sorted(live))),
         tuple(_open_sizes(program)),
         tuple(Fact(str(op.args[1]), _short(op.place)) for op in ops if op.name == "stator::demand"),
         _counted((*map(_effect, captured.effects), *_visible_effects(ops))),

@@ -37,9 +37,9 @@ class CaptureReport:
     left_alone: tuple[Fact, ...]
     fixed: tuple[Fact, ...]  # values that the program holds for, each watched by a guard
     watched: tuple[Fact, ...]  # objects that must stay the same
-    read_anew: tuple[Fact, ...]
-    sizes: tuple[Fact, ...]  # that are open
-    demands: tuple[Fact, ...]
+    state_inputs: tuple[Fact, ...]
+    sizes: tuple[Fact, ...]  # that are dynamic
+    size_checks: tuple[Fact, ...]
     effects: tuple[Fact, ...]
     backend: str = ""  # what runs the program, and why
 

@@ -8,13 +8,13 @@ from stator.debug.report_contents import CaptureReport, Fact, Line, ReportConten
 from stator.location import shown_file
 
 SECTIONS = (
-    ("sizes", "open sizes"),
-    ("demands", "demands on sizes, checked in every run"),
+    ("sizes", "dynamic sizes"),
+    ("size_checks", "size checks, made by each run"),
     ("fixed", "guards: another value causes a new capture"),
-    ("read_anew", "read again by every run"),
+    ("state_inputs", "state that each run reads again"),
     ("effects", "effects"),
     ("converted", "converted"),
-    ("left_alone", "left as it is"),
+    ("left_alone", "not converted"),
 )
 WIDTH = 48
 

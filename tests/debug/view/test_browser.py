@@ -270,7 +270,7 @@ def test_methods_and_modes_of_a_saved_model_can_be_chosen(reader, tmp_path):
     tab.click(".weights th.bytes button")
     assert tab.locator(".weights tbody th").all_text_contents()[0] == "spare"
     tab.click("#tab-explain")
-    assert "There is no report here" in tab.inner_text(".report")
+    assert "There is no report" in tab.inner_text(".report")
 
 
 def test_the_report_leads_to_its_lines(reader, model):
