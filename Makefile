@@ -65,6 +65,7 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.export.op_fuzz --seed $(SEED) || failed=1; \
 	$(BIN)/python -m tests.staging.interrupts --seed $(SEED) || failed=1; \
 	$(BIN)/python -m tests.library.opinfo --samples 20 || failed=1; \
+	$(BIN)/python -m tests.staging.forks || failed=1; \
 	exit $$failed
 
 clean:

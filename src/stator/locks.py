@@ -1,7 +1,8 @@
 """ForkSafeLock: a reentrant lock that is free in a forked child, even if the parent held it.
 
 A thread that captures in the parent does not exist in the child, so nothing would ever release
-what it held: the first capture of a DataLoader worker would wait forever.
+what it held: the first capture of a DataLoader worker would wait forever. `waits_at_fork` makes a
+fork wait for the lock, so that the child does not see what its holder has changed for a while.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import threading
 import types
 import weakref
+from collections.abc import Callable
 
 _locks: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
 
@@ -24,6 +26,26 @@ class ForkSafeLock:
     def renew(self) -> None:
         """Forget who holds it."""
         self._lock = threading.RLock()
+
+    def waits_at_fork(self, seconds: float, when_held: Callable[[], None]) -> None:
+        """A fork waits for the lock, but not forever; after that, `when_held` runs in the child."""
+        forking = threading.local()  # several threads may fork at a time
+
+        def before() -> None:
+            forking.has_lock = self._lock.acquire(timeout=seconds)
+
+        def in_parent() -> None:
+            if forking.has_lock:
+                self._lock.release()
+
+        def in_child() -> None:
+            if not forking.has_lock:
+                when_held()
+
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(
+                before=before, after_in_parent=in_parent, after_in_child=in_child
+            )  # fmt: skip
 
     def __enter__(self) -> None:
         self._lock.acquire()

@@ -1,6 +1,6 @@
 """Writes docs/reliability.md: what holds, by runs of the probes.
 
-    python -m tests.docs.reliability [--calls 60] [--interrupts 5000] [--seconds 600]
+    python -m tests.docs.reliability [--calls 60] [--interrupts 5000] [--forks 200] [--seconds 600]
 
 `make fuzz` and the tests run the same probes; this page has their figures side by side.
 """
@@ -18,6 +18,7 @@ from bench.growth import table
 from tests.export.hostile_cases import CASES
 from tests.export.op_fuzz import fuzz, names
 from tests.export.test_hostile import ended_by
+from tests.staging.forks import fork_beside
 from tests.staging.interrupts import interrupt
 
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
@@ -40,6 +41,10 @@ run took place with {versions} on the CPU.
 {interrupts} captures were interrupted at random moments: {others} ended with something else than
 `KeyboardInterrupt`, {left} left a mode of torch on.
 
+## Forks
+
+{forks} children were forked beside a thread that captures: {hung} hung, {failed} failed.
+
 ## Depth
 
 Nested calls and recursion are as deep as `sys.getrecursionlimit()` allows in eager code. Stator's
@@ -54,16 +59,19 @@ last, both as logarithms: 1 means in proportion.
 """
 
 
-def page(calls: int, interrupts: int, seconds: float) -> str:
-    """The page, by runs that take about four times `seconds` at most."""
+def page(calls: int, interrupts: int, forks: int, seconds: float) -> str:
+    """The page, by runs that take about five times `seconds` at most."""
     todo = names()
     ops = fuzz(todo, calls, seed=0, seconds=seconds)
     stopped = interrupt(interrupts, seed=0, seconds=seconds)
+    forked = fork_beside(forks, seconds=seconds)
     return TEXT.format(
         versions=f"Stator {stator.__version__} and torch {torch.__version__}",
         files=len(CASES), ended=len(ended_by()), overloads=ops.overloads, every=len(todo),
         calls=calls, died=len(ops.died), slow=len(ops.slow), interrupts=stopped.interrupts,
         others=stopped.others.total(), left=stopped.left.total(), growth=table(),
+        forks=forked.forks, hung=forked.ends["hung"],
+        failed=forked.ends.total() - forked.ends["hung"],
     )  # fmt: skip
 
 
@@ -72,11 +80,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--calls", type=int, default=60)
     parser.add_argument("--interrupts", type=int, default=5000)
+    parser.add_argument("--forks", type=int, default=200)
     parser.add_argument("--seconds", type=float, default=600)
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
-    PAGE.write_text(page(options.calls, options.interrupts, options.seconds))
+    PAGE.write_text(page(options.calls, options.interrupts, options.forks, options.seconds))
 
 
 if __name__ == "__main__":

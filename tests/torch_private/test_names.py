@@ -363,3 +363,12 @@ def test_the_level_of_forward_mode_differentiation():
     assert dispatch.forward_ad_level() == -1
     with torch.autograd.forward_ad.dual_level():
         assert dispatch.forward_ad_level() == 0
+
+
+def test_a_mode_leaves_the_pre_dispatch_slot():
+    mode = dispatch.ProxyTorchDispatchMode(dispatch.PythonKeyTracer(), "symbolic", True)
+    torch._ops._set_mode_pre_dispatch(mode)
+    assert torch._ops._len_torch_dispatch_stack_pre_dispatch() == 1
+    for _ in range(2):
+        dispatch.leave_pre_dispatch()
+        assert torch._ops._len_torch_dispatch_stack_pre_dispatch() == 0

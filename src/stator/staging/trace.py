@@ -59,6 +59,7 @@ from stator.state.session import Session
 from stator.torch_private.dispatch import (
     enable_python_dispatcher,
     has_saved_tensor_hooks,
+    leave_pre_dispatch,
     temporarily_clear_interpreter_stack,
 )
 from stator.torch_private.fake import LOGGER_NAME, FakeTensor
@@ -70,6 +71,8 @@ from stator.values.symbolic import CapturedText, Diverged
 SYMBOLIC = (torch.SymInt, torch.SymFloat, CapturedText, FakeTensor)
 Listening = Callable[[Recorder], AbstractContextManager[None]]  # adds a listener
 ONE_AT_A_TIME = ForkSafeLock()  # torch's pre-dispatch slot is shared between threads
+FORK_WAITS = 2.0  # seconds, for a capture of another thread to end
+ONE_AT_A_TIME.waits_at_fork(FORK_WAITS, leave_pre_dispatch)
 
 
 @dataclass(frozen=True)

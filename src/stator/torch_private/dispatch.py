@@ -23,6 +23,7 @@ __all__ = [
     "enable_python_dispatcher",
     "forward_ad_level",
     "has_saved_tensor_hooks",
+    "leave_pre_dispatch",
     "no_python_dispatcher",
     "set_grad_mode",
     "temporarily_clear_interpreter_stack",
@@ -42,3 +43,10 @@ def has_saved_tensor_hooks() -> bool:
 def forward_ad_level() -> int:
     """How many levels of forward-mode differentiation are open, less one."""
     return forward_ad._current_level
+
+
+def leave_pre_dispatch() -> None:
+    """Take the mode out of torch's pre-dispatch slot, which all threads share."""
+    key = torch._C._TorchDispatchModeKey.PROXY
+    if torch._ops._get_dispatch_mode_pre_dispatch(key) is not None:
+        torch._ops.unset_mode_pre_dispatch(key)
