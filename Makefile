@@ -8,7 +8,7 @@ SECONDS ?= 600
 FILES ?= 100000
 SEED ?= 0
 
-.PHONY: help native wheel demo test check bench corpus docs fuzz clean
+.PHONY: help native wheel demo test check bench corpus docs fuzz sanitize sweep clean
 
 help:
 	@echo "make demo     the story of Stator in under a minute"
@@ -20,6 +20,8 @@ help:
 	@echo "make corpus [ARGS='--groups if_else']   score Stator on the conformance programs of conformance/"
 	@echo "make docs     the documentation site, into build/site; warnings are errors"
 	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs, mutated files, hostile calls"
+	@echo "make sanitize [SECONDS=600]   the native runtime under ASan and UBSan: tests, mutated models, threads"
+	@echo "make sweep    every op of torch in the native runtime, next to the interpreter"
 	@echo "make clean    remove .venv and the caches"
 
 $(INSTALLED): pyproject.toml constraints.txt
@@ -67,6 +69,13 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.library.opinfo --samples 20 || failed=1; \
 	$(BIN)/python -m tests.staging.forks || failed=1; \
 	exit $$failed
+
+sanitize: $(INSTALLED)
+	scripts/sanitize --seconds $(SECONDS)
+
+sweep: $(INSTALLED)
+	scripts/native
+	$(BIN)/python -m tests.native.op_sweep $(ARGS)
 
 clean:
 	rm -rf .venv viewer/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis
