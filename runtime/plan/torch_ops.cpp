@@ -91,6 +91,22 @@ bool is_other_layout(const Arg& arg) {
          arg.constant.value.toInt() != static_cast<std::int64_t>(at::kStrided);
 }
 
+/// Can the constant be an argument of the type? Those that are converted are checked there.
+bool may_be(const Value& value, const c10::TypePtr& type) {
+  switch (type->kind()) {
+    case TypeKind::BoolType:
+      return value.isBool();
+    case TypeKind::StringType:
+      return value.isString();
+    case TypeKind::NumberType:
+      return value.isScalar();
+    case TypeKind::GeneratorType:
+      return value.isNone();
+    default:
+      return true;
+  }
+}
+
 bool is_tensor_or_absent(const Type& type) {
   const Type& inner = type.kind == Type::Kind::kOptional ? type.element.at(0) : type;
   return inner.kind == Type::Kind::kTensor;
@@ -160,7 +176,16 @@ TorchArgument Planner::torch_argument(const Arg& arg, const c10::Argument& expec
     made.operand = plain;
     return made;
   }
-  made.operand = constant(coerced(plan_.constants[plain.index], made.coercion, made.repeat));
+  const Value given = plan_.constants[plain.index];
+  const auto unfit = [&] {
+    refuse(op, "cannot take " + describe(given) + " for '" + expected.name() + "'");
+  };
+  if (!may_be(given, type)) unfit();
+  try {
+    made.operand = constant(coerced(given, made.coercion, made.repeat));
+  } catch (const std::exception&) {  // torch's own, of a value that is none of the kind
+    unfit();
+  }
   return made;
 }
 

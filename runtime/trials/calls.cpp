@@ -24,7 +24,7 @@ class Watchman : public Host {
       : end_(std::chrono::steady_clock::now() + limit) {}
   void print(const std::string& text) override { printed += text; }
   void poll_interrupt() override {
-    if (std::chrono::steady_clock::now() > end_) throw Error("TimeoutError", "the trial is over");
+    if (std::chrono::steady_clock::now() > end_) throw Error("TimeoutError", kTooLong);
   }
   std::string printed;
 

@@ -9,6 +9,9 @@
 
 namespace stator {
 
+constexpr const char* kTooLong =
+    "the trial is over";  // part of the outcome of a run that was ended
+
 /// Inputs of these types, the same for the same `seed`.
 std::vector<Value> drawn_inputs(const Signature& signature, std::uint64_t seed);
 

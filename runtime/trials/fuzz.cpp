@@ -288,7 +288,13 @@ int run(const FuzzArguments& arguments) {
     write_file(scratch / "model.stator", mutant.text);
     write_file(scratch / "model.safetensors", mutant.weights);
     write_file(scratch / "number", std::to_string(k));  // what was tried, should the process die
-    loaded += static_cast<std::int64_t>(try_model((scratch / "model").string()));
+    try {
+      loaded += static_cast<std::int64_t>(try_model((scratch / "model").string()));
+    } catch (const std::exception& error) {
+      const std::string text = error.what();
+      throw std::runtime_error("mutation " + std::to_string(k) + " of seed " +
+                               std::to_string(seed) + ": " + text.substr(0, text.find('\n')));
+    }
     ++tried;
     if (only >= 0) break;
   }

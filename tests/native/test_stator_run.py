@@ -14,6 +14,7 @@ from safetensors.torch import load_file, save_file
 import stator
 from stator import InputSpec
 from stator.extension import command
+from tests.export.crafted import Call, craft, value
 
 pytestmark = pytest.mark.skipif(command() is None, reason="the native runtime is not built")
 
@@ -154,3 +155,23 @@ def test_named_sizes_are_checked_and_python_values_are_inputs(tmp_path, rows, st
     else:
         wanted = mixed(x, y, 3, True, "minus", 0.25)
         assert torch.equal(load_file(outputs)["output"], wanted)
+
+
+@pytest.mark.parametrize(
+    ("op", "args", "problem"),
+    [
+        ("aten::sum.dim_IntList", [value("x"), [0], "yes"], "'keepdim'"),
+        ("aten::sum.dim_IntList", [value("x"), "rows"], "'dim'"),
+        ("aten::add.Scalar", [value("x"), "one"], "'other'"),
+        ("aten::div.Tensor_mode", [value("x"), value("x")], "'rounding_mode'"),
+    ],
+)
+def test_a_constant_of_another_kind_is_refused_when_the_model_is_loaded(
+    tmp_path, op, args, problem
+):
+    attributes = {"rounding_mode": 1} if op.endswith("_mode") else {}
+    craft(tmp_path / "model", [Call(op, args, attributes)], {})
+    done = run(tmp_path / "model", "--describe")
+    assert done.returncode == 1
+    assert "[ST400]" in done.stderr
+    assert problem in done.stderr
