@@ -5,6 +5,7 @@ import functools
 import pytest
 import torch
 
+import stator
 from stator import InputSpec, to_static
 from stator.api.source_function import SourceFunction, parameter_names
 from stator.errors import SourceUnavailable, SpecMismatch
@@ -94,3 +95,34 @@ def test_a_call_with_a_value_of_another_type_is_refused(is_captured, n, flag, pr
     with pytest.raises(SpecMismatch) as caught:
         static(torch.ones(3), torch.ones(3), n, flag)
     assert caught.value.problem == problem
+
+
+X = torch.tensor([1.0, 2.0])
+
+
+def repeated(x, times: int, *, scale: float, name: str = "a", flag: bool = False):
+    for _ in range(times):
+        x = x * scale
+    return x if flag is False and name == "a" else -x
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [[InputSpec([None])], [InputSpec([None]), int], {"x": InputSpec([None]), "scale": float}],
+)
+def test_an_annotated_parameter_that_has_no_default_is_an_input(spec, tmp_path):
+    stator.save(repeated, tmp_path / "model", spec)
+    loaded = stator.load(tmp_path / "model")
+    for times, scale in ((0, 2.0), (3, 0.5)):
+        given, want = loaded(X, times, scale=scale), repeated(X, times, scale=scale)
+        assert torch.equal(given, want)
+
+
+class Annotated(torch.nn.Module):
+    def forward(self, x, times: "int"):
+        return x * times
+
+
+def test_so_is_one_of_a_module(tmp_path):
+    stator.save(Annotated(), tmp_path / "model", [InputSpec([None])])
+    assert torch.equal(stator.load(tmp_path / "model")(X, 4), X * 4)

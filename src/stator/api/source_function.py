@@ -12,9 +12,11 @@ from typing import Any
 import torch
 
 from stator.api.signature import NamedSizes, fit, signature_of, specs_from, specs_of
-from stator.capture.inputs import SPEC_TYPES
+from stator.capture.inputs import SPEC_TYPES, ScalarSpec
 from stator.errors import SourceUnavailable, SpecMismatch, nearest
 
+SCALARS: dict[type, Any] = {int: "int", float: "float", bool: "bool", str: "str"}
+BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 Specs = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments, by position and by name
 
 
@@ -87,7 +89,8 @@ class SourceFunction:
     def specs_for(self, input_spec: Sequence[Any] | Mapping[str, Any]) -> Specs:
         """What `input_spec` says of the arguments; tensors are where the module's own are.
 
-        It is a list, by position, or a dict, by the names of parameters.
+        It is a list, by position, or a dict, by the names of parameters. A parameter that it leaves
+        out, that has no default and is annotated as a number or a string, is an input of that kind.
         """
         owner = self.owner
         tensors = () if owner is None else (*owner.parameters(), *owner.buffers())
@@ -95,17 +98,33 @@ class SourceFunction:
         wanted = self._by_parameter(input_spec)
         specs = {name: specs_from(spec, device) for name, spec in wanted.items()}
         names = self.parameter_names()
+        by_annotation = {k: v for k, v in self._annotated().items() if k not in specs}
         if isinstance(input_spec, Mapping):
+            specs |= by_annotation
             first = tuple(itertools.takewhile(specs.__contains__, names))
             rest = {name: specs[name] for name in specs if name not in first}
             return _with_names(tuple(specs[name] for name in first), names), _named(rest)
-        return _with_names(tuple(specs.values()), names), {}
+        return _with_names(tuple(specs.values()), names), _named(by_annotation)
+
+    def _annotated(self) -> dict[str, ScalarSpec]:
+        """The parameters without a default that are annotated as a number or a string."""
+        function = self.function
+        target = function.forward if isinstance(function, torch.nn.Module) else function
+        try:
+            parameters = inspect.signature(target, eval_str=True).parameters.values()
+        except (ValueError, NameError):  # it has no signature, or names that are not there any more
+            return {}
+        return {
+            one.name: ScalarSpec(SCALARS[one.annotation], one.name)
+            for one in parameters
+            if one.default is one.empty and one.kind in BY_NAME and _is_scalar(one.annotation)
+        }
 
     def _by_parameter(self, input_spec: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
         """The specs by the names of parameters; those of `*args` by their number."""
         names = self.parameter_names()
         if not isinstance(input_spec, Mapping):
-            return {_parameter(names, k): spec for k, spec in enumerate(input_spec)}
+            return {_parameter(names, k): _as_spec(spec) for k, spec in enumerate(input_spec)}
         parameters = inspect.signature(self.function).parameters
         if all(one.kind is not inspect.Parameter.VAR_KEYWORD for one in parameters.values()):
             for name in input_spec:
@@ -113,7 +132,16 @@ class SourceFunction:
                     raise SpecMismatch(f"{self.name} has no parameter `{name}`",
                                        fix="name its parameters",
                                        edit=nearest(name, parameters))  # fmt: skip
-        return dict(input_spec)
+        return {name: _as_spec(spec) for name, spec in input_spec.items()}
+
+
+def _is_scalar(annotation: object) -> bool:
+    return isinstance(annotation, type) and annotation in SCALARS
+
+
+def _as_spec(spec: object) -> object:
+    """`int` as a spec is `InputSpec.int()`, and so on."""
+    return ScalarSpec(SCALARS[spec]) if isinstance(spec, type) and spec in SCALARS else spec
 
 
 def is_found_on_class(function: object) -> bool:
