@@ -405,11 +405,11 @@ def storage_replaced(x, y):
     return x.clone().set_(torch.zeros(2))
 
 
-def two_names_for_a_new_list(x, y):
-    first = second = None
-    if y > 1:
-        first = second = [x]
-    return first, second
+def two_names_for_a_new_object(x, y):
+    a = b = None
+    if y > 0:
+        a = b = Point(x)
+    return a is b
 
 
 def array_written(x, y):
@@ -517,10 +517,6 @@ def deque_method(x, y):
 
 def deque_of_unknown_length(x, y):
     return len(collections.deque([x], maxlen=int(y)))
-
-
-def counter_of_captured_numbers(x, y):
-    return len(collections.Counter([int(y)]))
 
 
 def rank_of_an_item_that_grows(x, y):

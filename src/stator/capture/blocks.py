@@ -27,6 +27,7 @@ from stator.values.freezing import refuse_frozen
 from stator.values.kinds import BOTTOM, Fresh, Kind, ListKind, is_map, never
 from stator.values.merge import as_pairs, merge_maps
 from stator.values.pooled import Pooled
+from stator.values.sites import Shared
 from stator.values.staged import Columns, Staged, StagedSet, python_name
 from stator.values.symbolic import CannotLeave, CapturedText, Diverged, Undefined
 from stator.values.union import Symbolic, Union
@@ -206,14 +207,17 @@ def refuse_aliases(values: list[object], fresh: Fresh) -> None:
             value
         ):
             if id(value) in seen:
-                name = python_name(value)
-                raise UnsupportedCall(
-                    f"a {name} made in a branch or a loop "
-                    "of the program is kept under two names",
-                    at=current_place(), fix="make it before the branch or the loop",
-                )  # fmt: skip
+                raise _kept_twice(value)
             seen.add(id(value))
             waiting.extend(state_values(value))
+
+
+def _kept_twice(value: object) -> BaseException:
+    refusal = UnsupportedCall(
+        f"a {python_name(value)} made in a branch or a loop of the program is kept under two names",
+        at=current_place(), fix="make it before the branch or the loop",
+    )  # fmt: skip
+    return Shared(value.sites, refusal) if isinstance(value, Staged) and value.sites else refusal
 
 
 def state_values(value: object) -> list[object]:

@@ -17,6 +17,7 @@ from stator.frames import current_place
 from stator.values.containers import DATACLASS, fill_dict, in_order, is_plain_object, plain_items
 from stator.values.staged import (
     Staged,
+    StagedCounter,
     StagedDefaultDict,
     StagedDeque,
     StagedDict,
@@ -48,6 +49,8 @@ def departure_of(value: Any) -> Departure | None:
     if isinstance(value, set | frozenset):
         cls = set if isinstance(value, StagedSet) else type(value)
         return Departure(cls.__name__, cls, _as_list(value))
+    if isinstance(value, StagedCounter):
+        return Departure("Counter", collections.Counter, _as_dict(value))
     if isinstance(value, StagedDefaultDict):
         factory = functools.partial(_default_dict, value.default_factory)
         return Departure("defaultdict", factory, _as_dict(value))
@@ -81,7 +84,7 @@ def _as_list(value: Any) -> StagedList:
     return StagedList(in_order(value) if isinstance(value, set | frozenset) else value)
 
 
-def _as_dict(value: StagedDefaultDict) -> StagedDict:
+def _as_dict(value: StagedDict) -> StagedDict:
     made = StagedDict(() if value.is_open else plain_items(value))
     made.columns = value.columns
     return made

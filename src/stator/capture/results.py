@@ -43,7 +43,15 @@ from stator.values.kinds import (
     UnionKind,
     leaf_types,
 )
-from stator.values.staged import Columns, Staged, StagedDefaultDict, StagedDeque, StagedSet
+from stator.values.pooled import Pooled
+from stator.values.staged import (
+    Columns,
+    Staged,
+    StagedCounter,
+    StagedDefaultDict,
+    StagedDeque,
+    StagedSet,
+)
 from stator.values.structures import node_of
 from stator.values.symbolic import (
     CannotLeave,
@@ -57,7 +65,8 @@ from stator.values.symbolic import (
 from stator.values.union import Union
 
 SCALARS = (bool, int, float, complex, str, type(None))
-ODD = (StagedDeque, StagedSet, StagedDefaultDict)  # of which Python makes something else
+# of which Python makes something else
+ODD = (StagedDeque, StagedSet, StagedDefaultDict, StagedCounter)
 RETURNED = Containers(NAMED_TUPLE, DATACLASS, LIST, TUPLE, DICT, OBJECT)
 REFERENCES = (
     torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType,
@@ -91,6 +100,7 @@ class Results:
         self.plain = plain  # a staged list that represents one of the caller's -> the caller's
         self.leaves: list[Arg] = []
         self.containers: dict[int, tuple[Any, Structure]] = {}  # one has one structure, by its id
+        self.handles: dict[tuple[int, object], Pooled] = {}
         self.classes: dict[str, type] = {}
         self.names: list[str] = []
 
@@ -99,6 +109,8 @@ class Results:
 
         A container in two places has one structure there: it is one object, and so it is built.
         """
+        if isinstance(value, Pooled):  # two handles of one entry are one container
+            value = self.handles.setdefault((id(value.pool), value.key), value)
         if id(value) in self.containers:
             return self.containers[id(value)][1]
         found = self._structure_of(value)

@@ -19,7 +19,13 @@ from stator.frames import current_place
 from stator.state.session import VIEWS as ITEM_VIEWS
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.staged import StagedDefaultDict, StagedDict, StagedList, is_table
+from stator.values.staged import (
+    StagedCounter,
+    StagedDefaultDict,
+    StagedDict,
+    StagedList,
+    is_table,
+)
 from stator.values.symbolic import CapturedText, Number, Undefined
 from stator.values.union import Union, distribute, first_union
 
@@ -38,12 +44,16 @@ def call_dict_method(
         )  # fmt: skip
     if name == "update" and any(map(is_table, args)) and runtime_tables.can_become_table(owner):
         return runtime_tables.call_table_method(session, owner, name, args, kwargs)
-    if is_table(owner) or (
-        args
-        and name in KEYED
-        and is_captured_key(args[0])
-        and runtime_tables.can_become_table(owner)
-        and (name in ("pop", "setdefault") or is_partial(owner))
+    if (
+        is_table(owner)
+        or isinstance(owner, StagedCounter)
+        or (
+            args
+            and name in KEYED
+            and is_captured_key(args[0])
+            and runtime_tables.can_become_table(owner)
+            and (name in ("pop", "setdefault") or is_partial(owner))
+        )
     ):
         return runtime_tables.call_table_method(session, owner, name, args, kwargs)
     session.note(owner)
@@ -63,7 +73,9 @@ def call_dict_method(
 
 def is_captured_key(key: object) -> bool:
     """A key whose hash only a run knows."""
-    return isinstance(key, Number | CapturedText)
+    if isinstance(key, tuple):
+        return any(map(is_captured_key, key))
+    return isinstance(key, Number | CapturedText) or (isinstance(key, StagedList) and key.is_tuple)
 
 
 def _by_captured_key(

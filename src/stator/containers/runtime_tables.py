@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from stator.capture.flatten import container_of, list_of
-from stator.containers import definitions
+from stator.containers import definitions, standard_definitions
 from stator.containers.lists import columns_of
 from stator.containers.maybe_keys import is_partial, maybe_absent
 from stator.errors import UnsupportedCall
@@ -23,6 +23,7 @@ from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.staged import (
     Columns,
+    StagedCounter,
     StagedDefaultDict,
     StagedDict,
     StagedList,
@@ -87,6 +88,8 @@ def _changed(session: Session, table: Table, change: Staged, *args: Staged) -> S
 
 def get_key(session: Session, table: StagedDict, key: object) -> Staged:
     """`table[key]`."""
+    if isinstance(table, StagedCounter):
+        return _get(session, table, key, 0)
     if isinstance(table, StagedDefaultDict) and table.default_factory is not None:
         return _changed(session, table, definitions.table_default, key, table.default_factory)
     return session.interpreter.run(definitions.table_get, entries(session, table), key)
@@ -126,7 +129,18 @@ def is_captured_item(item: object) -> bool:
     """An item of a set whose hash only a run knows."""
     if isinstance(item, tuple):
         return any(map(is_captured_item, item))
+    if isinstance(item, StagedList) and item.is_tuple:
+        return True
     return isinstance(item, Number | CapturedText | Union)
+
+
+def has_captured_keys(pairs: object) -> bool:
+    """Is it a sequence of pairs, of which only a run knows some key?"""
+    return isinstance(pairs, list | tuple) and any(
+        isinstance(pair, tuple | list) and len(pair) == 2 and is_captured_item(pair[0])
+        for pair in pairs
+        if not (isinstance(pair, StagedList) and pair.is_open)
+    )
 
 
 def fill(session: Session, table: StagedDict, pairs: object) -> None:
@@ -143,6 +157,8 @@ def call_table_method(
 ) -> Staged:
     """`table.name(*args, **kwargs)` of a dict or set of the program."""
     methods = DICT_METHODS if isinstance(table, StagedDict) else SET_METHODS
+    if isinstance(table, StagedCounter):
+        methods = methods | COUNTER_METHODS
     if name not in methods:
         what = "dict" if isinstance(table, StagedDict) else "set"
         raise UnsupportedCall(
@@ -150,6 +166,19 @@ def call_table_method(
             at=current_place(), fix="use a list, or a tensor",
         )  # fmt: skip
     return methods[name](session, table, *args, **kwargs)
+
+
+def _count(session: Session, table: StagedDict, items: object = ()) -> None:
+    session.interpreter.run(standard_definitions.counted, table, items)
+
+
+def _most_common(session: Session, table: StagedDict, n: object = None) -> Staged:
+    pairs = entries(session, table)
+    return session.interpreter.run(standard_definitions.most_common, pairs, n)
+
+
+def _total(session: Session, table: StagedDict) -> Staged:
+    return session.interpreter.run(standard_definitions.total, _values(session, table))
 
 
 def _get(session: Session, table: StagedDict, key: object, default: object = None) -> Staged:
@@ -208,6 +237,9 @@ DICT_METHODS: dict[str, Callable[..., Any]] = {
     "get": _get, "pop": _pop, "setdefault": _setdefault, "update": _update, "clear": _clear,
     "copy": _copy, "keys": keys, "values": _values, "items": entries, "__getitem__": get_key,
     "__contains__": has,
+}  # fmt: skip
+COUNTER_METHODS: dict[str, Callable[..., Any]] = {
+    "update": _count, "most_common": _most_common, "total": _total,
 }  # fmt: skip
 SET_METHODS: dict[str, Callable[..., Any]] = {
     "add": _add, "discard": _discard, "remove": _remove, "update": _update, "clear": _clear,

@@ -20,6 +20,7 @@ from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library import standard_calls
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
@@ -34,6 +35,7 @@ from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute
 from stator.values.staged import (
+    StagedCounter,
     StagedDefaultDict,
     StagedDeque,
     StagedDict,
@@ -54,7 +56,8 @@ from stator.values.union import Union, over_unions
 PYTHON_TYPES = {
     torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
     CapturedText: str, StagedDeque: collections.deque, StagedList: list,
-    StagedDefaultDict: collections.defaultdict, StagedDict: dict, StagedSet: set,
+    StagedDefaultDict: collections.defaultdict, StagedCounter: collections.Counter,
+    StagedDict: dict, StagedSet: set,
 }  # fmt: skip
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
@@ -85,9 +88,10 @@ class BuiltinCalls:
             functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity, locals: self._refuse_locals,
             issubclass: self._issubclass, pow: self._pow, set: self._set,
-            collections.Counter: self._counter, collections.deque: self._deque,
+            collections.deque: self._deque,
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
             vars: lambda obj: self._getattr(obj, "__dict__"),
+            **standard_calls.handlers(session),
             **self.iterators,
         }  # fmt: skip
 
@@ -117,7 +121,7 @@ class BuiltinCalls:
         if function not in ABOUT_THE_OBJECT:
             for arg in args:
                 watch_object(self.session, arg, set())
-        takes = function is dict or function not in ABOUT_THE_OBJECT
+        takes = function is dict or function not in (*ABOUT_THE_OBJECT, len)
         if takes:
             args = tuple(iterated(self.session, arg) for arg in args)
         return self.handlers[function](*args, **kwargs)
@@ -212,7 +216,11 @@ class BuiltinCalls:
         return tuple(rows(args[0])) if args else ()
 
     def _dict(self, *args: object, **kwargs: object) -> dict[object, object]:
-        if args and (is_table(args[0]) or is_runtime_sequence(self.recorder, args[0])):
+        if args and (
+            is_table(args[0])
+            or is_runtime_sequence(self.recorder, args[0])
+            or runtime_tables.has_captured_keys(args[0])
+        ):
             made = StagedDict()
             given = args[0] if is_table(args[0]) else self._list(args[0])
             runtime_tables.fill(self.session, made, given)
@@ -405,14 +413,6 @@ class BuiltinCalls:
             return made
 
         return call
-
-    def _counter(self, *args: object, **kwargs: object) -> Staged:
-        if any(map(is_captured, args)):
-            raise UnsupportedCall("a Counter of captured values", at=current_place(),
-                                  fix="count in a dict: `d[k] = d.get(k, 0) + 1`")  # fmt: skip
-        made = self.session.interpreter.call_library(collections.Counter, args, kwargs)
-        self.recorder.provenance.add_created(made)
-        return made
 
     def _deque(self, *args: object, **kwargs: object) -> Staged:
         return new_deque(self.session, *args, **kwargs)

@@ -6,6 +6,7 @@ is such a function: the wrapper is the library's, what it calls is the user's.
 
 from __future__ import annotations
 
+import heapq
 import os
 import types
 from typing import Any
@@ -14,6 +15,7 @@ import torch
 import torch.distributions
 import torch.utils.checkpoint
 
+from stator.containers import standard_definitions
 from stator.library import control_flow_definitions, torch_definitions
 from stator.torch_private import control_flow
 from stator.torch_private.distributions import validate_sample
@@ -42,6 +44,8 @@ WRITTEN_OUT: dict[Any, Any] = {
     control_flow.while_loop: control_flow_definitions.while_loop,
     control_flow.map_rows: control_flow_definitions.map_rows,
     control_flow.scan: control_flow_definitions.scan,
+    heapq.nlargest: standard_definitions.nlargest,
+    heapq.nsmallest: standard_definitions.nsmallest,
 }
 TORCH = os.path.dirname(torch.__file__) + os.sep
 COMPILER = (os.path.join(TORCH, "_compile.py"), os.path.join(TORCH, "_dynamo") + os.sep)

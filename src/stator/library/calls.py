@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from stator.capture.conversions import index
-from stator.containers import definitions, lists
+from stator.containers import definitions, lists, standard_definitions
 from stator.containers.deques import call_deque_method
 from stator.containers.dict_calls import call_dict_method
 from stator.containers.generators import StagedGenerator
@@ -89,7 +89,8 @@ KEEPS_ARGUMENTS = frozenset({"append", "appendleft", "insert", "add", "setdefaul
 DEFINITIONS = frozenset(  # the modules of this package that are converted like user code
     module.__name__
     for module in (
-        control_flow_definitions, definitions, number_definitions, torch_definitions,
+        control_flow_definitions, definitions, number_definitions, standard_definitions,
+        torch_definitions,
     )
 )  # fmt: skip
 COMPARING: dict[str, Any] = {

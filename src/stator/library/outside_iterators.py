@@ -16,8 +16,11 @@ import warnings
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from stator.containers.iteration import Indexed, of_python
 from stator.containers.iterators import StagedIterator, endless, new_iterator
+from stator.containers.standard_definitions import by_index
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.iterator_calls import EMPTY, is_native, staged_iterator
@@ -38,6 +41,8 @@ def iterated(session: Session, value: Staged) -> Staged:
             "the rest of an iterator is used after it was given to `chain`", at=current_place(),
             fix="make a list of it first",
         )  # fmt: skip
+    if _is_read_by_index(value):
+        return session.interpreter.call(by_index, value)
     if not is_native(value) or (isinstance(value, io.IOBase) and not _is_outside(session, value)):
         return value
     if not _is_outside(session, value):
@@ -45,6 +50,15 @@ def iterated(session: Session, value: Staged) -> Staged:
     if id(value) not in session.native_iterators:
         session.native_iterators[id(value)] = (value, _outside(session, value))
     return session.native_iterators[id(value)][1]
+
+
+def _is_read_by_index(value: object) -> bool:
+    """Has a user given it `__getitem__` and no `__iter__`, so that a loop counts its items?"""
+    return (
+        not isinstance(value, list | tuple | dict | str | torch.Tensor | torch.nn.Module)
+        and not hasattr(type(value), "__iter__")
+        and user_method(value, "__getitem__") is not None
+    )
 
 
 def _is_outside(session: Session, value: object) -> bool:

@@ -9,6 +9,7 @@ import torch
 
 from stator.capture.conditions import choose, refuse_if
 from stator.capture.conversions import item, number_kind
+from stator.capture.dereference import dereferenced
 from stator.capture.flatten import list_of
 from stator.capture.numbers import both, either
 from stator.containers import lists
@@ -212,6 +213,9 @@ def _converted(
 
 def _tensor_of_list(session: Session, items: StagedList, **kwargs: Staged) -> Staged:
     """`torch.tensor` of a list of the program; an empty one has torch's default dtype."""
+    columns = items.columns
+    assert columns is not None
+    items = list_of(dereferenced(session.recorder, columns))
     assert items.columns is not None
     rank, found = 1, items.columns.item
     while isinstance(found, ListKind):
@@ -227,17 +231,20 @@ def _tensor_of_list(session: Session, items: StagedList, **kwargs: Staged) -> St
         tensor = _list_tensor(session, items, shape, of, kwargs.get("device"))
         return tensor.requires_grad_() if kwargs.get("requires_grad") else tensor
 
-    if rank > 1:  # torch gives an empty one fewer dimensions
+    first = items
+    for _ in range(rank - 1):  # torch gives an empty one fewer dimensions
         refuse_if(
             session.recorder,
-            lists.list_length(session.recorder, items) == 0,
+            lists.list_length(session.recorder, first) == 0,
             "this needs a list of lists that is not empty",
         )
-    if dtype is not None or inferred == default or rank > 1:
+        first = lists.list_get(session.recorder, first, 0)
+    if dtype is not None or inferred == default:
         return made(sizes, dtype or inferred)
-    length = lists.list_length(session.recorder, items)
+    length = lists.list_length(session.recorder, first)
+    empty = [*sizes[:-1], 0]
     return choose(
-        session.recorder, length == 0, lambda: made([0], default), lambda: made(sizes, inferred)
+        session.recorder, length == 0, lambda: made(empty, default), lambda: made(sizes, inferred)
     )
 
 

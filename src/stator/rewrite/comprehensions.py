@@ -134,7 +134,9 @@ class _Comprehensions(Walk):
             missed = ast.List([], ast.Load()) if node.found is None else None
             holes["MISSED"] = missed or ast.Constant(not node.found)
         else:
-            holes["START"] = ast.parse(START[type(node)], mode="eval").body
+            holes["START"] = start = ast.parse(START[type(node)], mode="eval").body
+            for part in ast.walk(start):
+                ast.copy_location(part, node)
         (new,) = quote(template, at=node, **holes)
         assert isinstance(new, ast.FunctionDef)
         self.hoist(self.rewrite(locate(new), self.job))

@@ -29,7 +29,7 @@ from stator.library.user_methods import user_method
 from stator.state.session import VIEWS, Session
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
-from stator.values.staged import StagedList
+from stator.values.staged import StagedList, python_name
 from stator.values.symbolic import CapturedComplex, CapturedText, Number, kind_of_number
 from stator.values.union import over_unions
 
@@ -192,8 +192,7 @@ def _lists(session: Session, left: Staged, sign: str, right: Staged) -> Staged:
     """`+` and `*` of lists, whose lengths or numbers may be captured."""
     recorder = session.recorder
     if sign == "+" and (is_captured(left) or is_captured(right)):
-        names = ["tuple" if is_tuple(one) else type(one).__name__ for one in (left, right)]
-        names = ["list" if name == "StagedList" else name for name in names]
+        names = ["tuple" if is_tuple(one) else python_name(one) for one in (left, right)]
         if names[0] != names[1]:
             raise TypeError(f'can only concatenate {names[0]} (not "{names[1]}") to {names[0]}')
         return list_of(concatenated(recorder, left, right))

@@ -19,7 +19,7 @@ from stator.staging.recorded_loops import LoopVariables, capture_sides, for_reco
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
-from stator.values.staged import Locals, StagedList
+from stator.values.staged import Locals, StagedList, python_name
 from stator.values.union import Union
 
 
@@ -200,7 +200,7 @@ def _for_python(
 
 
 def _in_words(iterable: Staged) -> str:
-    kind = type(iterable).__name__.removeprefix("Staged").lower()
+    kind = python_name(iterable).lower()
     known = type(iterable) in (list, tuple, dict, str, StagedList)
     return f"a {kind} of {len(iterable)}" if known else f"a {kind}"
 

@@ -382,15 +382,17 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
 
 def _is_searched(container: object, item: object) -> bool:
     """Is `container` a sequence of known length in which a captured value has to be compared?"""
-    if isinstance(container, range | set | frozenset | dict) and not isinstance(item, tuple):
-        return isinstance(item, Number | Union)
+    if isinstance(container, range | set | frozenset | dict):
+        captured = isinstance(item, tuple | StagedList) and is_captured_item(item)
+        return captured or isinstance(item, Number | Union)
     if not isinstance(container, tuple | list) or is_captured(container):
         return False
     return _symbolic(item) or any(_symbolic(one) for one in container)
 
 
 def _key(item: object) -> Staged:
-    return item if isinstance(item, str | int | bool | float | tuple) else None
+    hashable = isinstance(item, str | int | bool | float | tuple) and not is_captured_item(item)
+    return item if hashable else None
 
 
 def _is_defined(session: Session, value: Union) -> Staged:

@@ -26,6 +26,10 @@ def truth(session: Session, value: object) -> Condition:
     method = user_method(value, "__bool__")
     if method is not None:
         value = session.interpreter.call_method(method, value)
+    elif not hasattr(type(value), "__bool__"):
+        method = user_method(value, "__len__")
+        if method is not None:
+            value = session.interpreter.call_method(method, value)
     return builtin_truth(recorder, value)
 
 

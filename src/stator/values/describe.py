@@ -40,6 +40,7 @@ from stator.values.pooled import Pooled
 from stator.values.staged import (
     Columns,
     Staged,
+    StagedCounter,
     StagedDefaultDict,
     StagedDeque,
     StagedList,
@@ -129,7 +130,7 @@ def widen(kind: Kind) -> Kind:
 def _widen_container(kind: Exact, entry: ContainerType | None) -> Kind:
     """A list, dict or object that has no other name, opened one level."""
     value, fresh = kind.value, kind.fresh
-    if isinstance(value, StagedDeque | StagedDefaultDict):
+    if isinstance(value, StagedDeque | StagedDefaultDict | StagedCounter):
         return kind
     if isinstance(value, Staged) and value.columns is not None:
         return ListKind(value.columns.item, value.columns.form, value.frozen, value.sites)

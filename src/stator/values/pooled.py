@@ -43,6 +43,11 @@ class Pooled(Staged):
     is_open = True
 
     @property
+    def key(self) -> object:
+        """The same for handles that are known to be one container."""
+        return self.at if isinstance(self.at, int) else self.at.node.expr
+
+    @property
     def columns(self) -> Columns | None:
         """The contents, as the pool has them now."""
         return self.pool.load(self.at)

@@ -113,11 +113,11 @@ class StagedDeque(StagedList):
         self.maxlen = maxlen
 
 
-def _deque_method(name: str) -> Callable[..., object]:
-    """A method that only deques have: staging runs it."""
+def _own_method(name: str) -> Callable[..., object]:
+    """A method that the plain container does not have: staging runs it."""
 
     def method(*_: object) -> Any:
-        raise needs_a_value("the methods of a deque")
+        raise needs_a_value("the methods of a deque or a Counter")
 
     method.__name__ = name
     return method
@@ -129,6 +129,13 @@ class StagedDefaultDict(StagedDict):
     def __init__(self, default_factory: object = None, items: object = ()) -> None:
         super().__init__(items)
         self.default_factory = default_factory
+
+
+class StagedCounter(StagedDict):
+    """A `collections.Counter` of captured values; it stays the object it is."""
+
+    def __missing__(self, key: object) -> int:
+        return 0
 
 
 def _checked(cls: Any, name: str) -> Callable[..., Any]:
@@ -156,7 +163,9 @@ for _cls, _names in CHECKED.items():
     for _name in _names:
         setattr(_cls, _name, _checked(_cls, _name))
 for _name in ("appendleft", "extendleft", "popleft", "rotate"):
-    setattr(StagedDeque, _name, _deque_method(_name))
+    setattr(StagedDeque, _name, _own_method(_name))
+for _name in ("most_common", "total"):
+    setattr(StagedCounter, _name, _own_method(_name))
 
 
 class Locals:

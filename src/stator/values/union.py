@@ -12,7 +12,8 @@ import torch
 
 from stator.errors import BranchMismatch
 from stator.frames import current_place
-from stator.values.staged import ARGUMENTS, python_name, shown
+from stator.values.sites import Shared
+from stator.values.staged import ARGUMENTS, StagedList, python_name, shown
 from stator.values.symbolic import CapturedComplex, CapturedText
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -56,12 +57,18 @@ class Union:
     def __iter__(self) -> Iterator[Any]:
         raise self._mismatch("the items")
 
-    def _mismatch(self, what: str) -> BranchMismatch:
-        return BranchMismatch(
+    def _mismatch(self, what: str) -> BaseException:
+        """The error; lists that can be known by reference are one form, in another capture."""
+        refusal = BranchMismatch(
             f"library code needs {what} of a variable that is, depending on the path taken, "
             + " or ".join(_in_words(value) for value in self.alternatives),
             at=current_place(), fix="give the variable one form on every path",
         )  # fmt: skip
+        held = self.alternatives
+        if all(isinstance(one, StagedList) and (one.sites or one.is_open) for one in held):
+            sites = frozenset[Any]().union(*(one.sites for one in held))
+            return Shared(sites, refusal) if sites else refusal
+        return refusal
 
     @classmethod
     def __torch_function__(

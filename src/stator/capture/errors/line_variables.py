@@ -12,7 +12,7 @@ from stator.errors import StatorError
 from stator.frames import place_of, traces_of
 from stator.location import Location
 from stator.values.describe import name_of
-from stator.values.staged import StagedDict, StagedList, StagedSet
+from stator.values.staged import StagedDict, StagedList, StagedSet, python_name
 from stator.values.symbolic import CapturedText, Undefined
 from stator.values.union import Symbolic
 
@@ -56,7 +56,7 @@ def in_words(value: object) -> str:
     if isinstance(value, Symbolic | Undefined | torch.Tensor):
         return name_of(describe_value(value))
     if isinstance(value, _CONTAINERS):
-        plain = type(value).__name__.removeprefix("Staged").lower()
-        known = not getattr(value, "columns", None)
+        plain = python_name(value)
+        known = not getattr(value, "is_open", False)
         return f"{plain} of {len(value)}" if known else f"{plain} of a length that only a run knows"
     return repr(value) if isinstance(value, _NUMBERS) else ""

@@ -1,0 +1,240 @@
+"""`heapq`, `bisect` and the rest of `itertools`, written out in Python.
+
+They are converted like user code where their operands are staged. The heaps are those of CPython,
+item by item.
+"""
+
+from __future__ import annotations
+
+from stator.values.annotations import Staged
+
+NO_ITEM = object()
+
+
+# ---- heapq
+
+
+def sift_down(heap: Staged, start: Staged, at: Staged) -> None:
+    """Move the item at `at` towards `start`, as far as it is less than those above."""
+    new = heap[at]
+    moves = True
+    while moves and at > start:
+        above = (at - 1) // 2
+        if new < heap[above]:
+            heap[at] = heap[above]
+            at = above
+        else:
+            moves = False
+    heap[at] = new
+
+
+def sift_up(heap: Staged, at: Staged) -> None:
+    """Move the lesser children up until there are none, then the item down to its place."""
+    end, start, new = len(heap), at, heap[at]
+    child = 2 * at + 1
+    while child < end:
+        right = child + 1
+        if right < end and not heap[child] < heap[right]:
+            child = right
+        heap[at] = heap[child]
+        at = child
+        child = 2 * at + 1
+    heap[at] = new
+    sift_down(heap, start, at)
+
+
+def heappush(heap: Staged, item: Staged) -> None:
+    """`heapq.heappush`."""
+    heap.append(item)
+    sift_down(heap, 0, len(heap) - 1)
+
+
+def heappop(heap: Staged) -> Staged:
+    """`heapq.heappop`."""
+    if len(heap) == 0:
+        raise IndexError("index out of range")
+    found = heap.pop()
+    if len(heap) > 0:
+        last = found
+        found = heap[0]
+        heap[0] = last
+        sift_up(heap, 0)
+    return found
+
+
+def heapreplace(heap: Staged, item: Staged) -> Staged:
+    """`heapq.heapreplace`."""
+    if len(heap) == 0:
+        raise IndexError("index out of range")
+    found = heap[0]
+    heap[0] = item
+    sift_up(heap, 0)
+    return found
+
+
+def heappushpop(heap: Staged, item: Staged) -> Staged:
+    """`heapq.heappushpop`."""
+    if len(heap) > 0 and heap[0] < item:
+        found = heap[0]
+        heap[0] = item
+        sift_up(heap, 0)
+        item = found
+    return item
+
+
+def heapify(heap: Staged) -> None:
+    """`heapq.heapify`."""
+    for at in range(len(heap) // 2 - 1, -1, -1):
+        sift_up(heap, at)
+
+
+def nlargest(n: Staged, iterable: Staged, key: Staged = None) -> Staged:
+    """`heapq.nlargest`."""
+    return sorted(iterable, key=key, reverse=True)[: max(n, 0)]
+
+
+def nsmallest(n: Staged, iterable: Staged, key: Staged = None) -> Staged:
+    """`heapq.nsmallest`."""
+    return sorted(iterable, key=key)[: max(n, 0)]
+
+
+# ---- bisect
+
+
+def bisect_left(
+    a: Staged, x: Staged, lo: Staged = 0, hi: Staged = None, *, key: Staged = None
+) -> Staged:
+    """`bisect.bisect_left`."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    end = len(a) if hi is None else hi
+    while lo < end:
+        middle = (lo + end) // 2
+        item = a[middle] if key is None else key(a[middle])
+        if item < x:
+            lo = middle + 1
+        else:
+            end = middle
+    return lo
+
+
+def bisect_right(
+    a: Staged, x: Staged, lo: Staged = 0, hi: Staged = None, *, key: Staged = None
+) -> Staged:
+    """`bisect.bisect_right`."""
+    if lo < 0:
+        raise ValueError("lo must be non-negative")
+    end = len(a) if hi is None else hi
+    while lo < end:
+        middle = (lo + end) // 2
+        item = a[middle] if key is None else key(a[middle])
+        if x < item:
+            end = middle
+        else:
+            lo = middle + 1
+    return lo
+
+
+def insort_left(
+    a: Staged, x: Staged, lo: Staged = 0, hi: Staged = None, *, key: Staged = None
+) -> None:
+    """`bisect.insort_left`."""
+    a.insert(bisect_left(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+def insort_right(
+    a: Staged, x: Staged, lo: Staged = 0, hi: Staged = None, *, key: Staged = None
+) -> None:
+    """`bisect.insort_right`."""
+    a.insert(bisect_right(a, x if key is None else key(x), lo, hi, key=key), x)
+
+
+# ---- itertools: generators, which run where their items are used
+
+
+def accumulate(iterable: Staged, func: Staged = None, *, initial: Staged = None) -> Staged:
+    """`itertools.accumulate`."""
+    items = list(iterable)
+    begin = 0
+    if initial is not None:
+        total = initial
+    elif len(items) == 0:
+        return
+    else:
+        total = items[0]
+        begin = 1
+    yield total
+    for at in range(begin, len(items)):
+        total = total + items[at] if func is None else func(total, items[at])
+        yield total
+
+
+def takewhile(predicate: Staged, iterable: Staged) -> Staged:
+    """`itertools.takewhile`."""
+    for item in iterable:
+        if not predicate(item):
+            return
+        yield item
+
+
+def dropwhile(predicate: Staged, iterable: Staged) -> Staged:
+    """`itertools.dropwhile`."""
+    drops = True
+    for item in iterable:
+        if drops:
+            drops = bool(predicate(item))
+        if not drops:
+            yield item
+
+
+def pairwise(iterable: Staged) -> Staged:
+    """`itertools.pairwise`."""
+    items = list(iterable)
+    for at in range(len(items) - 1):
+        yield items[at], items[at + 1]
+
+
+def groupby(iterable: Staged, key: Staged = None) -> Staged:
+    """`itertools.groupby`: a group is an iterator of the iteration that gives it."""
+    items = list(iterable)
+    keys = [item if key is None else key(item) for item in items]
+    at = 0
+    while at < len(items):
+        wanted = keys[at]
+        group = []
+        while at < len(items) and keys[at] == wanted:
+            group.append(items[at])
+            at = at + 1
+        yield wanted, iter(group)
+
+
+# ---- sequences and counters
+
+
+def by_index(sequence: Staged) -> Staged:
+    """The items of an object that has `__getitem__`, and no `__iter__`."""
+    at = 0
+    while True:
+        try:
+            item = sequence[at]
+        except IndexError:
+            return
+        yield item
+        at = at + 1
+
+
+def counted(table: Staged, items: Staged) -> None:
+    """`a_counter.update(items)`."""
+    for item in items:
+        table[item] = table.get(item, 0) + 1
+
+
+def most_common(pairs: Staged, n: Staged = None) -> Staged:
+    """`a_counter.most_common(n)`."""
+    ordered = sorted(pairs, key=lambda pair: pair[1], reverse=True)
+    return ordered if n is None else ordered[: max(n, 0)]
+
+
+def total(counts: Staged) -> Staged:
+    """`a_counter.total()`."""
+    return sum(counts)
