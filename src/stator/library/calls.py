@@ -97,14 +97,9 @@ COMPARING: dict[str, Any] = {
     "index": definitions.index_of, "count": definitions.count_of,
     "remove": definitions.remove_from,
 }  # fmt: skip
-
-
-def _same(session: Session, left: object, right: object) -> Staged:
-    return session.interpreter.same(left, right)
-
-
 FUNCTIONS: dict[Any, Any] = {
-    **TORCH_FUNCTIONS, **MATH_FUNCTIONS, definitions.same: _same, torch.autocast: FollowedAutocast,
+    **TORCH_FUNCTIONS, **MATH_FUNCTIONS, torch.autocast: FollowedAutocast,
+    definitions.same: lambda session, left, right: session.interpreter.same(left, right),
     object.__getattribute__: lambda session, obj, name: session.interpreter.get_plainly(obj, name),
 }  # fmt: skip
 
