@@ -9,6 +9,7 @@ from tests.docs import (
     cli,
     debugging,
     error_pages,
+    onnx_refused,
     op_table,
     refusals,
     syntax,
@@ -24,6 +25,7 @@ CLI = ROOT / "docs" / "cli.md"
 DEBUGGING = ROOT / "docs" / "debugging.md"
 FORMAT = ROOT / "docs" / "format.md"
 MODELS = ROOT / "docs" / "models.md"
+ONNX = ROOT / "docs" / "onnx.md"
 REFUSALS = ROOT / "docs" / "refusals.md"
 SYNTAX = ROOT / "docs" / "syntax.md"
 CHINESE_SYNTAX = ROOT / "docs" / "zh" / "syntax.md"
@@ -39,6 +41,7 @@ def main() -> None:
     write(DEBUGGING, with_tables(with_made, debugging.TABLES))
     write(FORMAT, with_tables(FORMAT.read_text(), {"ops": op_table.table}))
     write(MODELS, with_tables(MODELS.read_text(), TABLES))
+    write(ONNX, with_tables(ONNX.read_text(), {"onnx-refused": onnx_refused.table}))
     write(REFUSALS, refusals.page())
     write(texts.MESSAGES, texts.messages())
     write(SYNTAX, syntax.page())

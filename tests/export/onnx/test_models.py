@@ -136,6 +136,27 @@ def test_none_or_a_tensor_is_a_union(tmp_path):
     assert loaded(-x[:1]) is None
 
 
+class EarlyExit(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = torch.nn.ModuleList([torch.nn.Linear(4, 4) for _ in range(3)])
+
+    def forward(self, x, limit):
+        for layer in self.layers:
+            x = layer(x).relu()
+            if x.mean() > limit:
+                return x.softmax(-1)
+        return x
+
+
+def test_a_result_that_is_not_there_yet_may_have_any_size(tmp_path):
+    torch.manual_seed(0)
+    spec = [stator.InputSpec([None, 4]), stator.InputSpec([])]
+    limits = (torch.tensor(-1.0), torch.tensor(0.2), torch.tensor(9.0))
+    calls = [(torch.randn(rows, 4), limit) for rows in (3, 1, 2) for limit in limits]
+    same(EarlyExit().eval(), tmp_path, *calls, spec=spec)
+
+
 def test_a_list_that_grows_is_a_sequence(tmp_path):
     def kept(x):
         rows = []
@@ -277,18 +298,35 @@ SCRIPT = """
 import sys, torch, stator
 sys.path.insert(0, {here!r})
 torch.manual_seed(0)
-stator.save(torch.nn.LSTMCell(3, 4).eval(), sys.argv[1], [torch.ones(1, 3)], onnx=True)
+
+
+def until(x, n):
+    rows = []
+    while x.sum() < 100 and len(rows) < n:
+        x = x * 2 if x.max() > 3 else x + torch.einsum("i,j->i", x, x).diff(prepend=x[:1])
+        rows.append(x.sum())
+    return x, rows
+
+
+if sys.argv[2] == "cell":
+    stator.save(torch.nn.LSTMCell(3, 4).eval(), sys.argv[1], [torch.ones(1, 3)], onnx=True)
+else:
+    spec = [stator.InputSpec([None]), stator.InputSpec.int()]
+    stator.save(until, sys.argv[1], spec, onnx=True)
 """
 
 
 @pytest.mark.slow
-def test_two_hash_seeds_give_the_same_bytes(tmp_path):
+@pytest.mark.parametrize("what", ["cell", "loop"])
+def test_two_hash_seeds_give_the_same_bytes(what, tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT.format(here=str(tmp_path)))
     found = []
     for seed in ("1", "2"):
         folder = tmp_path / seed
         folder.mkdir()
         subprocess.run(
-            [sys.executable, "-c", SCRIPT.format(here=str(tmp_path)), str(folder / "model")],
+            [sys.executable, str(script), str(folder / "model"), what],
             check=True, env={**os.environ, "PYTHONHASHSEED": seed},
         )  # fmt: skip
         found.append((folder / "model.onnx").read_bytes())

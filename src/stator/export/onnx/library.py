@@ -17,7 +17,7 @@ import torch
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import kind_of_number
 from stator.export.onnx.scope import D
-from stator.export.onnx.types import DTYPES, NUMBERS, element_type, present
+from stator.export.onnx.types import NUMBERS, element_type, present
 from stator.program.ir import Arg, Literal, Op, Value
 from stator.program.registry import argument_names, resolve, schema_of
 from stator.program.types import ListType, NumberType, TensorType
@@ -275,17 +275,23 @@ def operand(
         found = to.value(arg)
         kind = present(arg.type)
         if wanted is not None and isinstance(kind, TensorType | NumberType):
-            return to.scope.cast(found, DTYPES[_name(wanted)])
+            return to.scope.cast(found, _element(to, wanted))
         if isinstance(kind, NumberType) and kind.kind == "float":
             return to.scope.cast(found, floats)
         return found
     if wanted is not None and isinstance(arg, bool | int | float):
-        return to.scope.constant(_converted(arg, wanted), DTYPES[_name(wanted)])
+        return to.scope.constant(
+            _converted(arg, wanted), element_type(TensorType(_name(wanted), ()), to.place)
+        )
     return arg
 
 
 def _converted(arg: float, wanted: torch.dtype) -> Any:
     return torch.tensor(arg, dtype=wanted).item()
+
+
+def _element(to: Lowering, dtype: torch.dtype) -> ir.DataType:
+    return element_type(TensorType(_name(dtype), ()), to.place)
 
 
 def _name(dtype: torch.dtype) -> str:

@@ -57,10 +57,16 @@ def onnx_type(kind: Type, at: Location | None = None) -> ir.TypeProtocol:
 
 
 def onnx_shape(kind: Type) -> ir.Shape | None:
-    """The shape of a tensor, with the names of its dynamic sizes; of a number, none at all."""
+    """The shape of a tensor, with the names of its dynamic sizes; of a number, none at all.
+
+    A tensor that may be absent has no names: ONNX Runtime takes sizes of one name to be equal, and
+    what replaces it has other sizes.
+    """
+    is_named = not isinstance(kind, OptionalType)
     kind = present(kind)
     if isinstance(kind, TensorType):
-        return ir.Shape([_dim(size) for size in kind.shape])
+        sizes = (_dim(size) for size in kind.shape)
+        return ir.Shape([size if is_named or isinstance(size, int) else None for size in sizes])
     return None if isinstance(kind, ListType) else ir.Shape([])
 
 
