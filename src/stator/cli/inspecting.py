@@ -12,12 +12,12 @@ from rich.console import Console
 from rich.text import Text
 
 from stator.cli.screen import CommandOutcome, columns, counted, show_table, size_text, working
-from stator.debug.signatures import output_text
 from stator.export.files import Paths
 from stator.export.saved_model import HEAD, SavedModel, read_model
 from stator.export.tensor_table import dtype_name
 from stator.program.ir import ops_in
 from stator.program.program import Program
+from stator.program.signatures import output_text
 
 LARGEST = 8  # tensors that are listed unless all are wanted
 MOST_OPS = 12  # kinds of ops that are listed for people

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 from typing import Literal as OneOf
 
-from stator.debug.signatures import input_text, output_text
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, StoredTensor, Value
 from stator.program.printer import print_call
 from stator.program.program import Program
+from stator.program.signatures import input_text, output_text
 from stator.program.sizes import Dim, Symbol, substitute, symbols_in
 from stator.program.types import ListType, OptionalType, TensorType, Type, with_unions
 
