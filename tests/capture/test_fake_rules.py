@@ -1,5 +1,7 @@
 """Rules for the shapes of recurrent ops: the same as what torch's kernels give."""
 
+import math
+
 import pytest
 import torch
 from torch import nn
@@ -119,3 +121,42 @@ def test_several_least_squares_at_once_are_refused():
         stator.to_static(lambda a, b: torch.linalg.lstsq(a, b).solution)(
             torch.randn(2, 4, 3), torch.randn(2, 4, 1)
         )
+
+
+def _padded_to_a_power_of_two(x):
+    size = 2 ** math.ceil(math.log2(x.shape[0]))
+    return nn.functional.pad(x, (0, size - x.shape[0]))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * torch.linspace(0, 1, x.shape[0]),
+        lambda x: x * torch.linspace(0, x.shape[0] / 2, steps=x.shape[0], dtype=torch.float64),
+        lambda x: x * torch.linspace(0, 1j, x.shape[0]),
+        lambda x: x * torch.logspace(0, 1, x.shape[0]),
+        lambda x: x * torch.hann_window(x.shape[0], periodic=False),
+        lambda x: x * torch.kaiser_window(x.shape[0], True, 9.0),
+        lambda x: torch.tril_indices(x.shape[0], x.shape[0]).sum(1),
+        lambda x: torch.triu_indices(x.shape[0], 3, offset=1),
+        lambda x: torch.triu_indices(3, 3).sum() + torch.linspace(0, 1, 3).sum() + x,
+        _padded_to_a_power_of_two,
+    ],
+)
+def test_tensors_as_long_as_an_open_size(function, tmp_path):
+    spec = [stator.InputSpec([None], "float32", "x")]
+    stator.save(function, tmp_path / "model", input_spec=spec)
+    loaded = stator.load(tmp_path / "model")
+    for count in (1, 3, 5, 8):
+        x = torch.randn(count)
+        got, want = loaded(x), function(x)
+        assert got.dtype == want.dtype
+        assert torch.equal(got, want)
+
+
+def test_a_negative_number_of_steps_raises_in_each_run():
+    static = stator.to_static(lambda x: torch.linspace(0, 1, x.shape[0] - 3),
+                              input_spec=[stator.InputSpec([None])])  # fmt: skip
+    assert torch.equal(static(torch.ones(5)), torch.linspace(0, 1, 2))
+    with pytest.raises(RuntimeError, match="number of steps must be non-negative"):
+        static(torch.ones(1))

@@ -30,3 +30,13 @@ def test_a_captured_number_indexes_as_an_int_does(read):
 @pytest.mark.xfail(strict=True, reason="the text is that of `select`, not of indexing")
 def test_an_index_out_of_range_has_the_text_of_eager():
     check(lambda x, i: x[int(i)], (X, torch.tensor(5)))
+
+
+def test_a_mask_without_dimensions_reads_and_writes_all_or_nothing():
+    def f(x):
+        truth, y = x.sum() > 0, torch.ones_like(x)
+        y[truth] = x[truth] * 3
+        y[~truth] = 5.0
+        return x[truth], y
+
+    check(f, *((sign * torch.ones(shape),) for shape in ((), (2,), (2, 3)) for sign in (1, -1)))

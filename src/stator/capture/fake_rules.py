@@ -6,6 +6,7 @@ length for that. Each function here is given what the op is given, and a maker o
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -206,11 +207,71 @@ def _split_at(
     return parts
 
 
+def _vector(size: Any, dtype: torch.dtype | None, device: Any) -> torch.Tensor:
+    return torch.empty([size], dtype=dtype, device=device)
+
+
+def _spaced(
+    _fresh: FreshSize,
+    start: Any,
+    end: Any,
+    steps: Any,
+    *_: Any,
+    dtype: torch.dtype | None = None,
+    device: Any = None,
+    **__: Any,
+) -> torch.Tensor:
+    """`linspace` and `logspace`."""
+    if dtype is None and (isinstance(start, complex) or isinstance(end, complex)):
+        dtype = torch.get_default_dtype().to_complex()
+    return _vector(steps, dtype, device)
+
+
+def _window(
+    _fresh: FreshSize,
+    length: Any,
+    *_: Any,
+    dtype: torch.dtype | None = None,
+    device: Any = None,
+    **__: Any,
+) -> torch.Tensor:
+    return _vector(length, dtype, device)
+
+
+def _triangle(
+    places: Callable[..., torch.Tensor],
+    fresh: FreshSize,
+    rows: Any,
+    columns: Any,
+    offset: Any = 0,
+    *,
+    dtype: torch.dtype | None = None,
+    device: Any = None,
+    **__: Any,
+) -> torch.Tensor:
+    """The places of a triangle; only a run knows how many there are in one of an open size."""
+    dtype = dtype or torch.int64
+    if all(isinstance(size, int) for size in (rows, columns, offset)):
+        return places(rows, columns, offset, dtype=dtype, device=device)
+    return torch.empty([2, fresh()], dtype=dtype, device=device)
+
+
 def _itself(_fresh: FreshSize, first: torch.Tensor, *_rest: Any) -> torch.Tensor:
     """An op in place, which keeps the shape."""
     return first
 
 
+WINDOWS = tuple(
+    f"{name}_window{overload}"
+    for name, overloads in {
+        "bartlett": ("", ".periodic"),
+        "blackman": ("", ".periodic"),
+        "hamming": ("", ".periodic", ".periodic_alpha", ".periodic_alpha_beta"),
+        "hann": ("", ".periodic"),
+        "kaiser": ("", ".periodic", ".beta"),
+    }.items()
+    for overload in overloads
+)
 Described = torch.Tensor | Sequence[torch.Tensor]
 
 FAKE_RULES: Mapping[str, Callable[..., Described]] = MappingProxyType(
@@ -235,6 +296,11 @@ FAKE_RULES: Mapping[str, Callable[..., Described]] = MappingProxyType(
         "aten::ctc_loss.IntList": _ctc_loss,
         "aten::linalg_lstsq": _least_squares,
         "aten::fill_diagonal_": _itself,
+        "aten::linspace": _spaced,
+        "aten::logspace": _spaced,
+        "aten::tril_indices": functools.partial(_triangle, torch.tril_indices),
+        "aten::triu_indices": functools.partial(_triangle, torch.triu_indices),
+        **{f"aten::{name}": _window for name in WINDOWS},
         "aten::_sample_dirichlet": _as_first,
         "aten::_dirichlet_grad": _as_first,
     }

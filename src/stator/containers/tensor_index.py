@@ -11,6 +11,8 @@ from stator.values.annotations import Staged
 
 def read_tensor(tensor: torch.Tensor, key: Staged) -> torch.Tensor:
     """`tensor[key]`; torch itself takes symbolic numbers in slices only."""
+    if _is_single_truth(key):
+        return tensor[None][key[None]]
     parts = key if isinstance(key, tuple) else (key,)
     if not any(isinstance(part, torch.SymInt) for part in parts):
         return tensor[key]
@@ -36,12 +38,19 @@ def _selected(tensor: torch.Tensor, parts: tuple[Staged, ...]) -> tuple[torch.Te
 
 def write_tensor(tensor: torch.Tensor, key: Staged, value: Staged) -> None:
     """`tensor[key] = value`."""
+    if _is_single_truth(key):
+        tensor, key = tensor[None], key[None]
     parts = key if isinstance(key, tuple) else (key,)
     if not any(isinstance(part, torch.SymInt) for part in parts):
         tensor[key] = value
         return
     selected, rest = _selected(tensor, parts)
     selected[tuple(rest) if rest else ...] = value
+
+
+def _is_single_truth(key: object) -> bool:
+    """A mask without dimensions: torch would ask for its value, and a mask of one is the same."""
+    return isinstance(key, torch.Tensor) and key.dim() == 0 and key.dtype == torch.bool
 
 
 def _dimensions(parts: tuple[Staged, ...]) -> int:

@@ -1,7 +1,7 @@
-"""Ops whose schema has a plain float (a probability, a momentum), given a symbolic one.
+"""Ops whose schema has a plain number (a probability, a number of steps), given a symbolic one.
 
 Torch's argument parser would ask for the value. So the op is looked up by its schema and recorded
-directly; an example float takes part only in finding out what the result looks like.
+directly; an example takes part only in finding out what the result looks like.
 """
 
 from __future__ import annotations
@@ -17,15 +17,21 @@ from stator.torch_private import ops
 from stator.values.annotations import Keywords, Staged
 
 EXAMPLE = 0.5  # valid as a probability, a momentum, a slope, a tolerance
+SIZED = frozenset({  # they make a tensor of a plain int: `capture/fake_rules.py` has its size
+    "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window",
+    "linspace", "logspace", "tril_indices", "triu_indices",
+})  # fmt: skip
 
 
 def is_op_with_float(function: object, args: tuple[object, ...], kwargs: dict[str, object]) -> bool:
-    """Is this an op of torch on tensors that is given a symbolic float?"""
+    """Is this an op of torch that is given a symbolic number where it wants a plain one?"""
     values = (getattr(function, "__self__", None), *args, *kwargs.values())
-    return (
-        isinstance(function, types.BuiltinFunctionType)
-        and any(isinstance(value, torch.Tensor) for value in values)
-        and any(isinstance(value, torch.SymFloat) for value in values)
+    if not isinstance(function, types.BuiltinFunctionType):
+        return False
+    if function.__name__ in SIZED:
+        return any(isinstance(value, torch.SymInt | torch.SymFloat) for value in values)
+    return any(isinstance(value, torch.Tensor) for value in values) and any(
+        isinstance(value, torch.SymFloat) for value in values
     )
 
 
@@ -38,7 +44,8 @@ def record_with_floats(
         args = (owner, *args)
     example_args = tuple(map(_example, args))
     example_kwargs = {name: _example(value) for name, value in kwargs.items()}
-    op = ops.find_overload(function.__name__, example_args, example_kwargs)
+    plain = tuple(map(_plain, example_args)), {k: _plain(v) for k, v in example_kwargs.items()}
+    op = ops.find_overload(function.__name__, *plain)
     if op is None:
         raise DataDependent(
             f"`{function.__name__}` needs the value of a captured number",
@@ -49,6 +56,10 @@ def record_with_floats(
 
 def _example(value: object) -> Staged:
     return EXAMPLE if isinstance(value, torch.SymFloat) else value
+
+
+def _plain(value: object) -> Staged:
+    return 2 if isinstance(value, torch.SymInt) else value
 
 
 def without_generator(function: object, kwargs: Keywords) -> Keywords:

@@ -39,6 +39,7 @@ OF_ONE = re.compile(
     r"is not iterable|is not callable|is not subscriptable|bad operand type|has no len\(\)"
     r"|does not support item"
 )
+OF_INTS = re.compile(r"must be (?:tuple of ints|int)\W+(?:not|but got) SymFloat")
 ASKS_LITTLE = frozenset(
     cls.__name__
     for cls in (torch.SymInt, torch.SymFloat, torch.SymBool, FakeTensor, StagedList, StagedDict)
@@ -86,6 +87,8 @@ def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
     """Is it a TypeError that Python has for the plain types as well?"""
     if not isinstance(error, TypeError):
         return False
+    if OF_INTS.search(text):  # torch takes no float for an int
+        return named <= {torch.SymFloat.__name__, torch.SymInt.__name__}
     pair = PAIR.search(text)
     if pair is not None:
         types = {PYTHON_NAMES.get(name, name) for name in pair.groups()}
