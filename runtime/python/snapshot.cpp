@@ -27,6 +27,25 @@ int watcher_id() {
   if (id < 0) throw PythonFailure{};
   return id;
 }
+
+/// The values of a dict leave the object whose attributes they are, if they are there.
+/// NOTE: Python 3.13 writes values that are inside of an object without telling the watchers of the
+/// object's dict. A key that is no string makes Python give the dict a table of its own.
+void own_values(PyObject* dict) {
+#if PY_VERSION_HEX >= 0x030D0000
+  const auto* table = reinterpret_cast<const PyDictObject*>(dict);
+  if (table->ma_values == nullptr) return;
+  const Reference key =
+      checked(PyObject_CallNoArgs(reinterpret_cast<PyObject*>(&PyBaseObject_Type)));
+  if (PyDict_SetItem(dict, key.get(), Py_None) != 0) throw PythonFailure{};
+  if (PyDict_DelItem(dict, key.get()) != 0) throw PythonFailure{};
+  if (table->ma_values == nullptr) return;
+  PyErr_SetString(PyExc_RuntimeError, "a dict of this Python cannot be watched");
+  throw PythonFailure{};
+#else
+  (void)dict;
+#endif
+}
 #else
 std::uint64_t version_of(PyObject* dict) {
   return reinterpret_cast<PyDictObject*>(dict)->ma_version_tag;
@@ -77,6 +96,7 @@ void Snapshot::add_dict(PyObject* dict) {
   if (!PyDict_Check(dict)) refuse("dict", dict);
   keep(dict);
 #if PY_VERSION_HEX >= 0x030C0000
+  own_values(dict);
   if (PyDict_Watch(watcher_id(), dict) != 0) throw PythonFailure{};
   watchers()[dict].push_back(this);
   dicts_.push_back({dict, 0});
