@@ -4,7 +4,7 @@ static  converted and run in the same process
 saved   one saved model for all inputs, loaded and run by the interpreter
 native  the same, run by the native runtime (`make native`)
 onnx    the same as one ONNX file, run by ONNX Runtime (`pip install 'stator[onnx]'`)
-bridge  as a program of torch.export, by `stator.to_exported_program`
+bridge  as a program of torch.export, by `stator.to_exported_program`; it has no gradients
 
 Nothing falls back to eager code: `full_graph` is True.
 """

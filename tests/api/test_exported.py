@@ -55,6 +55,20 @@ def test_a_question_about_a_size_is_asked_in_each_run():
     same(guarded, [InputSpec([None]), InputSpec([2])], *calls)
 
 
+@pytest.mark.parametrize("loops", [True, False])
+def test_there_are_no_gradients_rather_than_wrong_ones(loops):
+    def scaled(x):
+        while loops and x.sum() < 10:
+            x = x * 2
+        return x * 3
+
+    run = stator.to_exported_program(scaled, [InputSpec([2])]).module()
+    out = run(torch.ones(2, requires_grad=True))
+    assert not out.requires_grad
+    with pytest.raises(RuntimeError, match="does not require grad"):
+        out.sum().backward()
+
+
 class Counter(torch.nn.Module):
     def __init__(self):
         super().__init__()

@@ -36,8 +36,8 @@ def to_exported_program(
     """A function or module as a `torch.export.ExportedProgram`, control flow and all.
 
     `input_spec` is that of `stator.save`. Branches become `torch.cond` and loops `while_loop`;
-    ExportError names the line of what those cannot hold. The program has the mode (`train` or
-    `eval`) that the module is in.
+    ExportError names the line of what those cannot hold. The program computes no gradients, and has
+    the mode (`train` or `eval`) that the module is in.
     """
     requests = requests_of(model, input_spec, None, None)
     owner = owner_of(model)

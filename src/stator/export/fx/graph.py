@@ -298,8 +298,15 @@ def build_graph(program: Program) -> torch.fx.GraphModule:
         to.bind(value, to.graph.placeholder(f"input_{len(to.nodes)}"))
     to.block(program.body)
     to.at = None
-    to.graph.output([to.node(arg) for arg in program.body.outputs])
+    to.graph.output([_result(to, arg) for arg in program.body.outputs])
     return torch.fx.GraphModule(to.root, to.graph)
+
+
+def _result(to: GraphBuilder, arg: Arg) -> Any:
+    """An output; without gradients, since those of `while_loop` are not right."""
+    found = to.node(arg)
+    is_tensor = isinstance(arg, Value) and isinstance(_present(arg.type), TensorType)
+    return to.call(ATEN.detach.default, found) if is_tensor else found
 
 
 def _present(kind: Type) -> Type:
