@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import time
+import types
 from dataclasses import dataclass, field
 
 import torch
@@ -61,6 +62,7 @@ class Report:
 
     interrupts: int = 0
     tries: int = 0
+    signals: int = 0  # each should be an interrupt; Python drops those in callbacks of weakrefs
     others: collections.Counter[str] = field(default_factory=collections.Counter)
     left: collections.Counter[str] = field(default_factory=collections.Counter)
 
@@ -77,7 +79,12 @@ def _capture(x: torch.Tensor) -> None:
 def interrupt(count: int, seed: int, seconds: float = float("inf")) -> Report:
     """Interrupt `count` captures; stop at the first that leaves something in torch."""
     rng, report, x = random.Random(seed), Report(), torch.ones(2)
-    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+
+    def handler(number: int, frame: types.FrameType | None) -> None:
+        report.signals += 1
+        signal.default_int_handler(number, frame)
+
+    before = signal.signal(signal.SIGALRM, handler)
     end = time.monotonic() + seconds
     try:
         _capture(x)
@@ -117,7 +124,8 @@ def main() -> int:
     print(
         f"{report.interrupts} of {report.tries} captures were interrupted: "
         f"{report.others.total()} ended with something else than KeyboardInterrupt, "
-        f"{report.left.total()} modes of torch stayed on"
+        f"{report.left.total()} modes of torch stayed on; Python dropped "
+        f"{report.signals - report.interrupts} of {report.signals} signals"
     )
     for text, number in (report.others + report.left).items():
         print(f"  {number} times: {text}")
