@@ -102,7 +102,7 @@ def test_specs_from_reads_input_specs_and_tensors_in_containers():
 
 def test_fit_takes_device_and_requires_grad_from_the_value():
     spec = specs_from(InputSpec([None]))
-    assert fit(spec, torch.ones(3, requires_grad=True), "x", {}).requires_grad
+    assert fit(spec, torch.ones(3, requires_grad=True), "x", {}, {}).requires_grad
 
 
 @pytest.mark.parametrize(
@@ -121,5 +121,5 @@ def test_fit_takes_device_and_requires_grad_from_the_value():
 )
 def test_what_does_not_fit_is_refused_with_its_path(spec, value, problem):
     with pytest.raises(SpecMismatch) as caught:
-        fit(specs_from(spec), value, "x", {})
+        fit(specs_from(spec), value, "x", {}, {})
     assert caught.value.problem == problem

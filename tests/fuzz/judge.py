@@ -240,19 +240,19 @@ def _is_raised_by_program(error: BaseException | None) -> bool:
 
 @contextmanager
 def bounded(seconds: int) -> Iterator[None]:
-    """Raise Hang when the time is over, and again each second: a program may catch it."""
+    """Raise Hang after so many seconds of CPU time, and again each second: it may be caught."""
 
     def stop(signum: int, frame: types.FrameType | None) -> None:
-        signal.alarm(1)
+        signal.setitimer(signal.ITIMER_PROF, 1)
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, stop)
-    signal.alarm(seconds)
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
 
 
 torch.set_num_threads(1)

@@ -307,3 +307,16 @@ def annotated_before_it_is_bound(x):
     else:
         last = 2
     return x, last
+
+
+@program((f(1.0, -2.0),), (f(-3.0, -4.0),), (f(-1.0, 2.0),), may_raise=True)
+def inner_loop_always_raises(x):
+    """The body of an inner loop raises in any case, also where the outer one goes round again."""
+    n, seen = 0, []
+    for row in x:
+        for k in range(int(row)):
+            n = n + k
+            seen.append(row)
+            raise ValueError(f"above {n}")
+        n = n - 1
+    return x + n, len(seen)

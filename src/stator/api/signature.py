@@ -106,7 +106,7 @@ def _new_key(value: Any, leaves: list[Any], seen: dict[int, int]) -> Any:
     if value is None or isinstance(value, bool | int | float | complex | str):
         return (type(value), repr(value) if isinstance(value, float | complex) else value)
     if isinstance(value, set | frozenset):
-        return (type(value), frozenset(value))
+        return (type(value), *((type(item), item) for item in value))  # their order may count
     if isinstance(value, numpy.ndarray):
         return ("array", Identity(value), value.shape, str(value.dtype), value.tobytes())
     return ("object", Identity(value))
@@ -180,11 +180,17 @@ def inputs_in(specs: object) -> tuple[int, ...]:
     return tuple(k for k, leaf in enumerate(leaves) if isinstance(leaf, SPEC_TYPES))
 
 
-def fit(spec: Any, value: Any, path: str, named: NamedSizes) -> Any:
+def fit(spec: Any, value: Any, path: str, named: NamedSizes, seen: dict[int, Any]) -> Any:
     """`spec` with what only the value can say (device, layout, requires_grad).
 
-    SpecMismatch where they differ. `named` has the sizes of the call so far that have a name.
+    SpecMismatch where they differ. `named` has the sizes of the call so far that have a name. A
+    list or a dict that is there twice has one spec; `seen` has those so far, by their id.
     """
+    made = _fit(spec, value, path, named, seen)
+    return seen.setdefault(id(value), made) if isinstance(value, list | dict) else made
+
+
+def _fit(spec: Any, value: Any, path: str, named: NamedSizes, seen: dict[int, Any]) -> Any:
     if isinstance(spec, TensorSpec):
         return _fit_tensor(spec, value, path, named)
     if isinstance(spec, ScalarSpec):
@@ -194,7 +200,7 @@ def fit(spec: Any, value: Any, path: str, named: NamedSizes) -> Any:
             raise SpecMismatch(f"{path} has {len(value)} items, its spec has {len(spec)}",
                                fix="call it with what the spec says")  # fmt: skip
         items = [
-            fit(s, v, f"{path}[{k}]", named)
+            fit(s, v, f"{path}[{k}]", named, seen)
             for k, (s, v) in enumerate(zip(spec, value, strict=True))
         ]
         return ARGUMENTS.like(spec, items)
@@ -202,7 +208,7 @@ def fit(spec: Any, value: Any, path: str, named: NamedSizes) -> Any:
         if list(spec) != list(value):
             raise SpecMismatch(f"{path} has the keys {list(value)}, its spec has {list(spec)}",
                                fix="call it with what the spec says")  # fmt: skip
-        return {key: fit(spec[key], value[key], f"{path}[{key!r}]", named) for key in spec}
+        return {key: fit(spec[key], value[key], f"{path}[{key!r}]", named, seen) for key in spec}
     if dataclasses.is_dataclass(spec) and not isinstance(spec, type) and spec is not value:
         raise SpecMismatch(
             f"{path} is a dataclass in the input_spec, which only `save` can take",
@@ -230,7 +236,10 @@ def _fit_tensor(spec: TensorSpec, value: Any, path: str, named: NamedSizes) -> T
     for dimension, size in enumerate(value.shape):
         _check_name(spec.size_name(dimension), size, f"{path}.shape[{dimension}]", named)
     strides = None if value.is_contiguous() else value.stride()
-    return replace(spec, device=value.device, requires_grad=value.requires_grad, strides=strides)
+    return replace(
+        spec, device=value.device, requires_grad=value.requires_grad, strides=strides,
+        identity=id(value),
+    )  # fmt: skip
 
 
 def _check_name(name: str | None, size: int, path: str, named: NamedSizes) -> None:

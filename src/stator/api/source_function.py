@@ -71,6 +71,7 @@ class SourceFunction:
             return _with_names(specs_of(args, left, seen), names), specs_of(kwargs, left, seen)
         wanted = self._by_parameter(input_spec)
         named: NamedSizes = {}
+        known: dict[int, Any] = {}
         positions = [_parameter(names, k) for k in range(len(args))]
         for name in wanted:
             if name not in positions and name not in kwargs:
@@ -80,8 +81,8 @@ class SourceFunction:
         def spec_of(name: str, value: object) -> Any:
             if name in wanted:
                 del left[: len(_all_sizes(value))]
-                return fit(specs_from(wanted[name]), value, name, named)
-            return specs_of((value,), _fixed_tensors((value,), left))[0]
+                return fit(specs_from(wanted[name]), value, name, named, known)
+            return specs_of((value,), _fixed_tensors((value,), left), known)[0]
 
         whole = tuple(spec_of(name, arg) for name, arg in zip(positions, args, strict=True))
         return _with_names(whole, names), {name: spec_of(name, kwargs[name]) for name in kwargs}

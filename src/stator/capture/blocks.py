@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import copy
 from collections.abc import Callable, Iterable
@@ -156,7 +157,7 @@ def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
     """The builtin class that `cls` is, and the names of the classes before it that users wrote."""
     written: list[str] = []
     for base in cls.__mro__:
-        if base.__module__ == "builtins":
+        if getattr(builtins, base.__name__, None) is base:
             return base.__name__, tuple(written)
         written.append(f"{base.__module__}.{base.__qualname__}")
     return "Exception", tuple(written)

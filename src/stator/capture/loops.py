@@ -200,7 +200,10 @@ def _emit_while(
 ) -> None:
     scope, kinds = turn.body.scope, carried.kinds
     after = [with_keys(value, kind) for value, kind in zip(turn.after, kinds, strict=True)]
-    yielded = outputs(recorder, scope, after, kinds)
+    if turn.body.value is NOTHING:  # it always raises: what it yields is never seen
+        yielded: list[Arg] = list(turn.inputs)
+    else:
+        yielded = outputs(recorder, scope, after, kinds)
     with recorder.inside(scope):
         again: Arg = False if turn.condition is NOTHING else recorder.arg(turn.condition)
     scope.block.inputs = tuple(turn.inputs)

@@ -53,11 +53,10 @@ def _from_the_cache(
 ) -> Staged:
     with session.recorder.real():
         result = function(*args, **kwargs)
-    size = function.cache_info().currsize
     session.provenance.add_external(function)
-    session.reads.watch(
-        function, ("cache",), lambda: function.cache_info().currsize >= size, True,
-        f"the cache of {function.__name__}",
+    session.reads.watch(  # each call asks the cache, as eager code does
+        function, ("cache", args, tuple(kwargs.items())), lambda: function(*args, **kwargs), result,
+        f"what {function.__name__} has cached",
     )  # fmt: skip
     session.provenance.add_external(result)
     return session.staged(result)

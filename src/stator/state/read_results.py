@@ -35,10 +35,10 @@ class AnyTensor:
 
 
 def contents(obj: Any) -> Contents:
-    """The items of a list, the keys and values of a dict, the members of a set."""
+    """The items of a list, the keys and values of a dict, the members of a set, in their order."""
     if isinstance(obj, Mapping):
         return Contents((*obj, *obj.values()))
-    return Contents(tuple(sorted(obj, key=repr)) if isinstance(obj, set) else tuple(obj))
+    return Contents(tuple(obj))
 
 
 def unchanged(now: Any, expected: Any) -> bool:

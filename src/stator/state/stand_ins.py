@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import sys
 from typing import Any
 
 import numpy
@@ -23,7 +24,15 @@ def staged_copy(external: Any) -> Staged:
     """A staged container with what `external` holds."""
     if isinstance(external, collections.deque):
         return StagedDeque(external, external.maxlen)
-    return StagedSet(external) if isinstance(external, set) else StagedList(external)
+    return _staged_set(external) if isinstance(external, set) else StagedList(external)
+
+
+def _staged_set(external: set[Any]) -> StagedSet:
+    """A copy of a set; if its table is another one, so is its order, which no one may ask for."""
+    copy = StagedSet(external)
+    same_table = sys.getsizeof(set(external)) == sys.getsizeof(external)
+    copy.is_in_order = same_table and list(set(external)) == list(external)
+    return copy
 
 
 class StandIns:

@@ -236,7 +236,8 @@ def _plain_dict(obj: dict[Any, Any]) -> type[dict[Any, Any]]:
 
 def in_order(items: set[Any] | frozenset[Any]) -> tuple[Any, ...]:
     """The items of a set in an order that does not depend on their hashes."""
-    return tuple(sorted(items, key=lambda item: (type(item).__name__, repr(item))))
+    plain = frozenset(items)  # without the methods of a subclass
+    return tuple(sorted(plain, key=lambda item: (type(item).__name__, repr(item))))
 
 
 def _set_parts(value: set[Any] | frozenset[Any]) -> Entries:

@@ -80,7 +80,9 @@ def _write_list(obj: Any, state: ObjectState) -> None:
 
 
 def _write_set(obj: set[Any], state: ObjectState) -> None:
-    obj.clear()
+    """Only what differs is changed: the order of the others stays as it is."""
+    wanted = set(state)
+    obj.difference_update([item for item in set.__iter__(obj) if item not in wanted])
     obj.update(state)
 
 

@@ -92,6 +92,7 @@ class StagedSet(Staged, set[Any]):
 
     plain = set
     unknown = "the items of a set that only a run knows"
+    is_in_order = True  # does it give its items in the order that Python would?
 
     def __repr__(self) -> str:
         """Without the name of this class, which `set` would add."""
@@ -162,6 +163,17 @@ CHECKED: dict[type[Staged], tuple[str, ...]] = {
 for _cls, _names in CHECKED.items():
     for _name in _names:
         setattr(_cls, _name, _checked(_cls, _name))
+_items_of_a_set = StagedSet.__iter__
+
+
+def _ordered_items(self: StagedSet) -> Any:
+    """The items, where their order is Python's: a set that was larger once has another one."""
+    if not self.is_in_order:
+        raise needs_a_value("the order of a set of the caller's that was larger once")
+    return _items_of_a_set(self)
+
+
+StagedSet.__iter__ = _ordered_items  # type: ignore[assignment, method-assign]
 for _name in ("appendleft", "extendleft", "popleft", "rotate"):
     setattr(StagedDeque, _name, _own_method(_name))
 for _name in ("most_common", "total"):

@@ -1,0 +1,116 @@
+"""What is passed twice is one object, a cache is asked at each call, and sets keep their order."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import torch
+
+import stator
+from stator import InputSpec, StatorError
+
+X = torch.tensor([1.0, 2.0])
+SCALE = [2]
+NUMBERS: set[int] = set()
+
+
+def lengths(a, b):
+    a.append(a[0])
+    return len(b), a is b
+
+
+def identity(a, b):
+    return a is b
+
+
+def test_a_list_that_is_passed_twice_is_one_with_an_input_spec_too():
+    static = stator.to_static(lengths, input_spec=[[InputSpec([None])], [InputSpec([None])]])
+    for twice in (True, False, True):
+        mine, other = [X], [X]
+        want = lengths(mine, mine if twice else other)
+        given, another = [X], [X]
+        assert static(given, given if twice else another) == want
+
+
+def test_a_tensor_that_is_passed_twice_is_one_with_an_input_spec_too():
+    static = stator.to_static(identity, input_spec=[InputSpec([None]), InputSpec([None])])
+    assert [static(X, X), static(X, X.clone()), static(X, X)] == [True, False, True]
+
+
+@functools.cache
+def cached(n):
+    return n * SCALE[0]
+
+
+def test_a_cache_that_is_cleared_and_filled_again_is_asked_again():
+    static = stator.to_static(lambda x: x * cached(3))
+    for scale, fill in ((2, 3), (5, 3), (7, 4), (9, 3)):
+        SCALE[0] = scale
+        cached.cache_clear()
+        cached(fill)
+        assert static(X).tolist() == (X * 3 * scale).tolist()
+    assert cached.cache_info().currsize == 1
+
+
+def digits(x):
+    total = 0
+    for number in NUMBERS:
+        total = total * 100 + number
+    return x * total
+
+
+def fill(*numbers):
+    NUMBERS.clear()
+    for number in numbers:
+        NUMBERS.add(number)
+
+
+def test_a_set_that_is_filled_again_in_another_order_has_that_order():
+    static = stator.to_static(digits)
+    for numbers in ((33, 1, 65, 2), (65, 2, 33, 1), (33, 1, 65, 2)):
+        fill(*numbers)
+        assert static(X).tolist() == digits(X).tolist()
+
+
+def test_a_set_as_an_argument_has_the_order_of_this_call():
+    def of(x, numbers):
+        total = 0
+        for number in numbers:
+            total = total * 100 + number
+        return x * total
+
+    static = stator.to_static(of)
+    for numbers in ((33, 1, 65), (65, 33, 1)):
+        given = set()
+        for number in numbers:
+            given.add(number)
+        assert static(X, given).tolist() == of(X, given).tolist()
+
+
+def test_the_order_of_a_set_that_was_larger_once_is_refused():
+    fill(*range(200))
+    for number in range(200):
+        if number not in (9, 16):
+            NUMBERS.discard(number)
+    with pytest.raises(StatorError) as caught:
+        stator.to_static(digits)(X)
+    assert caught.value.problem == (
+        "Python code needs the order of a set of the caller's that was larger once"
+    )
+    assert stator.to_static(lambda x: x * len(NUMBERS))(X).tolist() == [2.0, 4.0]
+
+
+class Odd(ValueError):
+    """Of code without a module, which Python says is that of the builtins."""
+
+
+Odd.__module__ = "builtins"
+
+
+def test_an_exception_of_code_without_a_module_keeps_its_class():
+    def fails(x):
+        raise Odd(f"{int(x[0])}")
+
+    with pytest.raises(Odd, match="1"):
+        stator.to_static(fails)(X)
