@@ -81,6 +81,19 @@ def test_a_loop_that_is_left_and_an_error_keep_what_was_changed():
     check(f, *COUNTS, (torch.tensor(2),))
 
 
+def test_a_key_that_is_set_on_one_path_leaves_with_its_list():
+    def f(n):
+        row, rows, seen = [1], [], {}
+        for k in range(n):
+            rows.append(row)
+            row.append(k)
+        if n > 2:
+            seen["row"] = row
+        return seen, rows
+
+    check(f, *COUNTS)
+
+
 def test_a_function_is_given_a_list_and_changes_it():
     def grow(row, value):
         row.append(value)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from stator.capture.dereference import dereferenced, holds_pooled, leaves_of_alternative
+from stator.capture.flatten import instantiate
 from stator.capture.leaving import departure_of, departure_of_class, refuse_bound_function
 from stator.capture.recorder import Recorder
 from stator.errors import CaptureError
@@ -189,7 +190,10 @@ class Results:
         held: Union = value[key]
         tag = self._leaf(self.recorder.arg(held.tag))
         forms = []
-        for one in held.alternatives:
+        for index, one in enumerate(held.alternatives):
+            if holds_pooled(one):
+                kind, args = leaves_of_alternative(self.recorder, held.tag, index, one)
+                one = instantiate(self.recorder, kind, iter(args))  # type: ignore[arg-type]
             form = {k: one if k == key else v for k, v in value.items()}
             if isinstance(one, Undefined):
                 del form[key]
