@@ -57,7 +57,9 @@ def plan_onnx(
             )
         inlined = inline(program)
         functional = functionalize(inlined.program)
-        simple = functionalize(decompose(functional.program, has_lowering, is_unfit)).program
+        simple = decompose(functional.program, has_lowering, is_unfit)
+        if simple is not functional.program:
+            simple = functionalize(simple).program  # torch may have made parts that write
         pure = optimize(simple, (prune, drop_unused_stored))
         models[name] = build(pure, functional.written, opset=opset or newest_opset())
         chosen[name], depths[name] = program, inlined.depth
