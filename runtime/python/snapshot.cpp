@@ -57,6 +57,12 @@ std::uint64_t version_of(PyObject* dict) {
   throw PythonFailure{};
 }
 
+/// The dict that holds the attributes of an object; null if it has none.
+PyObject* dict_of(PyObject* object) {
+  PyObject** const place = _PyObject_GetDictPtr(object);
+  return place == nullptr ? nullptr : *place;
+}
+
 int visit_all(const std::vector<Reference>& references, visitproc visit, void* arg) {
   for (const Reference& one : references) Py_VISIT(one.get());
   return 0;
@@ -79,7 +85,7 @@ Snapshot::Snapshot(PyObject* dicts, PyObject* owners, PyObject* functions, PyObj
     for (const Reference& one : items_in(owners)) {
       keep(one.get());
       keep(reinterpret_cast<PyObject*>(Py_TYPE(one.get())));
-      owners_.push_back({one.get(), Py_TYPE(one.get())});
+      owners_.push_back({one.get(), Py_TYPE(one.get()), dict_of(one.get())});
     }
     for (const Reference& one : items_in(functions)) add_function(one.get());
     for (const Reference& one : items_in(tensors)) add_tensor(one.get());
@@ -132,7 +138,7 @@ bool Snapshot::is_valid() const {
   }
 #endif
   for (const Owner& one : owners_) {
-    if (Py_TYPE(one.object) != one.type) return false;
+    if (Py_TYPE(one.object) != one.type || dict_of(one.object) != one.dict) return false;
   }
   for (const FunctionParts& one : functions_) {
     if (one.function->func_code != one.code || one.function->func_defaults != one.defaults ||

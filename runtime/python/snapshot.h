@@ -1,7 +1,7 @@
 // Snapshot: cheap proof that nothing which guards depend on has changed since it was taken.
 //
 //     dicts      not written: by Python's watchers (from 3.12 on), or by their versions (3.11)
-//     objects    of the class that they were of
+//     objects    of the class that they were of, with the dict that they had
 //     functions  with the code and the defaults that they had
 //     tensors    with the facts that they had
 //     the rest   functions of Python, called each time, which must give a true value
@@ -46,6 +46,7 @@ class Snapshot {
   struct Owner {
     PyObject* object;
     PyTypeObject* type;
+    PyObject* dict;  // of its attributes, which `__dict__ = ...` replaces; null if it has none
   };
   struct FunctionParts {
     PyFunctionObject* function;

@@ -9,6 +9,7 @@ import weakref
 import pytest
 import torch
 
+import stator
 from stator.capture.provenance import Provenance
 from stator.extension import extension
 from stator.state.guards import Guards
@@ -356,3 +357,23 @@ def test_what_the_capture_has_put_somewhere_is_not_watched(extended):
     obj.items = 5
     guards = Guards(reads.all())
     assert guards.hold()
+
+
+def test_a_dict_of_attributes_that_is_replaced_is_seen():
+    class Settings:
+        pass
+
+    settings = Settings()
+    settings.factor = "two"
+
+    def scaled(x):
+        return x * 2 if settings.factor == "two" else x * 3
+
+    static, x = stator.to_static(scaled), torch.ones(())
+    assert [static(x).item() for _ in range(3)] == [2.0] * 3
+    settings.__dict__ = {"factor": "two"}
+    assert [static(x).item() for _ in range(3)] == [2.0] * 3
+    settings.factor = "three"
+    assert [static(x).item() for _ in range(3)] == [3.0] * 3
+    settings.__dict__ = {"factor": "two"}
+    assert [static(x).item() for _ in range(3)] == [2.0] * 3

@@ -90,11 +90,21 @@ class Parts:
             self.tensors.append(read.tensor)
         elif read.function is not None:
             self.functions.append(read.function)
-        elif read.dicts is None or any(id(one) in often_written for one in read.dicts):
+        elif (
+            read.dicts is None
+            or any(id(one) in often_written for one in read.dicts)
+            or _has_another_dict(read)
+        ):
             self.again.append(read.is_unchanged)
         else:
             self.dicts.update((id(one), one) for one in read.dicts)
             self.owners.update({} if read.owner is None else {id(read.owner): read.owner})
+
+
+def _has_another_dict(read: WatchedRead) -> bool:
+    """Was the `__dict__` of the object that was read replaced since the capture?"""
+    own = getattr(read.owner, "__dict__", None)
+    return type(own) is dict and all(own is not one for one in read.dicts or ())
 
 
 class Snapshot:
