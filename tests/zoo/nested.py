@@ -279,3 +279,14 @@ def rows_of_a_matrix_are_changed(x):
     for row in rows:
         row[0] = -row[0]
     return rows, rows[0] is rows[-1]
+
+
+@program(*COUNTS)
+def item_replaced_in_a_list_that_is_copied(n):
+    """The item is one of two lists, and each keeps its own contents where it is listed again."""
+    rows, other = [[0]], [2]
+    for _ in range(n):
+        rows[-1] = other
+        rows = rows[:]
+    rows.append(rows[0])
+    return rows

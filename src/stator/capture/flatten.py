@@ -97,6 +97,7 @@ def _parts_of(value: Any, kind: ContainerKind) -> tuple[Any, ...]:
 def _flatten_union(recorder: Recorder, value: object, kind: UnionKind) -> list[Arg]:
     """The tag, then the leaves of every alternative, absent but for the one that holds."""
     slots = {signature(alternative): k for k, alternative in enumerate(kind.alternatives)}
+    assert len(slots) == len(kind.alternatives), "two alternatives of a union have one form"
     if not isinstance(value, Union):
         slot = _slot(value, slots)
         return [slot, *_one_slot(recorder, kind, {slot: value})]

@@ -76,11 +76,21 @@ def signature(kind: Kind) -> Key:
 def merge(a: Kind, b: Kind) -> Kind:
     """The least kind that covers `a` and `b`."""
     if isinstance(a, Bottom) or a == b:
-        return b
-    if isinstance(b, Bottom):
-        return a
+        return _united(b)
+    return _united(a) if isinstance(b, Bottom) else _merged((*_alternatives(a), *_alternatives(b)))
+
+
+def _united(kind: Kind) -> Kind:
+    """`kind`; of a union, alternatives that differ as objects alone made one if they are copied."""
+    alternatives = _alternatives(kind)
+    is_clear = len({signature(one) for one in alternatives}) == len(alternatives)
+    return kind if is_clear else _merged(alternatives)
+
+
+def _merged(alternatives: Sequence[Kind]) -> Kind:
+    """The least kind that covers all of them, none of which is a union."""
     found: dict[Key, Kind] = {}
-    for alternative in (*_alternatives(a), *_alternatives(b)):
+    for alternative in alternatives:
         key = signature(alternative)
         found[key] = _merge_alike(found[key], alternative) if key in found else alternative
     for form in (tuple, dict):
