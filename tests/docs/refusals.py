@@ -44,6 +44,7 @@ TABLES = {
 # what a call or a file is told: their texts are made from what is at hand
 MADE_AT_RUN_TIME = {
     ("api/onnx_layer.py", "failure.text"),
+    ("export/fx/graph.py", "problem"),
     ("export/onnx/lowering.py", "problem"),
     ("execute/backend.py", "problem"),
     ("execute/interpreter.py", "text"),
