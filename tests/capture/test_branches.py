@@ -1,8 +1,11 @@
 """Branches: both sides are recorded, and what they leave is joined."""
 
+import types
+
 import torch
 
-from tests.capture.oracle import check
+from stator.errors import UnsupportedCall
+from tests.capture.oracle import check, refusal
 
 ONE, NONE = torch.ones(2), -torch.ones(2)
 BOTH = ((ONE,), (NONE,))
@@ -122,6 +125,37 @@ def test_a_list_made_on_one_side_under_two_names_stays_one_list():
         return b
 
     check(f, (ONE,), (ONE * 2,))
+
+
+def test_so_do_two_attributes():
+    def f(x):
+        box = types.SimpleNamespace(one=None, two=None)
+        if x.sum() > 0:
+            box.one = []
+            box.two = box.one
+        if box.one is not None:
+            box.one.append(1)
+            return x + len(box.two)
+        return x
+
+    check(f, (ONE,), (-ONE,))
+
+
+def test_two_attributes_of_an_object_that_stays_are_refused():
+    box = types.SimpleNamespace(one=None, two=None)
+
+    def f(x):
+        if x.sum() > 0:
+            box.one = []
+            box.two = box.one
+        if x.sum() > 0:
+            box.one.append(1)
+            return x + len(box.two)
+        return x
+
+    error = refusal(UnsupportedCall, f, ONE)
+    assert error.problem == "a list that may have two names is kept after the call"
+    assert error.fix == "keep a copy of it: `list(...)`"
 
 
 def test_gradients_flow_through_the_side_taken():

@@ -204,8 +204,7 @@ def sizes() -> str:
 
 
 def demands() -> str:
-    ones = torch.ones(3)
-    return _program_of(captures.add, ones, ones, spec=[ANY_LENGTH, ANY_LENGTH])
+    return _program_of(captures.add, torch.ones(3), torch.zeros(3), spec=[ANY_LENGTH, ANY_LENGTH])
 
 
 def functions() -> str:

@@ -23,7 +23,6 @@ story = Book(
     returns_map="map leaves",
     returns_view="dict_items leaves",
     fresh_alias_objects="under two names",
-    fresh_alias_lists="under two names",
     arg_also_global="another name",
     arg_also_global_tensor="one object",
     arg_object_attr_alias="another name",

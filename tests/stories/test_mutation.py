@@ -14,7 +14,6 @@ from tests.stories.book import UP, Book, X
 
 story = Book(
     counter_ops="needs|Counter|list|only a run",
-    counter_from_data="a Counter of captured values",
     chainmap="ChainMap",
     vars_replaced="is replaced",
     gen_next_twice="the generator `gen`",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import contextlib
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -187,10 +187,16 @@ def describe_states(states: list[object], fresh: Fresh) -> list[Kind]:
     return [next(whole) if is_map(kind) else kind for kind in kinds]
 
 
-def refuse_aliases(values: list[object], fresh: Fresh) -> None:
-    """One container under two names cannot leave a block: it would be two afterwards."""
+def refuse_aliases(values: Sequence[object], fresh: Fresh, states: Sequence[object] = ()) -> None:
+    """One container under two names cannot leave a block: it would be two afterwards.
+
+    A name is a variable, which has one of `values`, or an attribute or a key of an object that the
+    block has changed, whose contents are one of `states`.
+    """
     seen: set[int] = set()
     waiting = [value for value in values if value is not NOTHING]
+    for state in states:
+        waiting += state.values() if isinstance(state, dict) else [state]
     while waiting:
         value = waiting.pop()
         if isinstance(value, CannotLeave) and fresh(value):

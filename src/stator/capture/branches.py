@@ -92,7 +92,7 @@ def join_sides(recorder: Recorder, sides: list[BlockRecord], emit: Emit) -> Any:
     values = [[side.value for side in sides], *states]
     fresh = recorder.provenance.created_since(sides[0].scope)
     for index in range(len(sides)):
-        refuse_aliases([value[index] for value in values], fresh)
+        refuse_aliases([sides[index].value], fresh, [state[index] for state in states])
     kinds = [_join(recorder, [describe_value(value, fresh) for value in values[0]])]
     kinds += [_join(recorder, describe_states(state, fresh)) for state in states]
     results = _emit_sides(recorder, sides, values, kinds, emit)

@@ -39,6 +39,11 @@ def holds_pooled(value: object) -> bool:
     return parts is not None and any(map(holds_pooled, parts.items))
 
 
+def pools_in(kind: Kind) -> list[AnyPool]:
+    """The pools that a value of `kind` refers to, each as often as it does."""
+    return [one.pool for one in nodes(kind) if isinstance(one, PooledKind)]
+
+
 def leaves_of_alternative(
     recorder: Recorder, tag: object, index: int, value: object
 ) -> tuple[Kind, list[Arg]]:

@@ -123,7 +123,8 @@ def _widen_carried(recorder: Recorder, variables: Variables, carried: Carried, t
     kinds = carried.kinds + [describe_state(state) for state in states]
     turn.after += [turn.body.state_after(obj) for obj in found]
     fresh = recorder.provenance.created_since(turn.body.scope)
-    refuse_aliases(turn.after, fresh)
+    names = len(variables.names)
+    refuse_aliases(turn.after[:names], fresh, turn.after[names:])
     carried.kinds = _widen(kinds, turn.after, len(variables.names), fresh)
     return carried.kinds == kinds and not found  # an object just found is carried next time
 

@@ -9,11 +9,16 @@ from typing import Any
 
 import torch
 
-from stator.capture.dereference import dereferenced, holds_pooled, leaves_of_alternative
+from stator.capture.dereference import (
+    dereferenced,
+    holds_pooled,
+    leaves_of_alternative,
+    pools_in,
+)
 from stator.capture.flatten import instantiate
 from stator.capture.leaving import departure_of, departure_of_class, refuse_bound_function
 from stator.capture.recorder import Recorder
-from stator.errors import CaptureError
+from stator.errors import CaptureError, UnsupportedCall
 from stator.frames import current_place
 from stator.program import structure as shape
 from stator.program.ir import Arg
@@ -33,7 +38,9 @@ from stator.values.containers import (
     is_plain_object,
     record_fields,
 )
+from stator.values.describe import describe, generalise
 from stator.values.kinds import (
+    AnyPool,
     ContainerKind,
     Exact,
     Kind,
@@ -42,6 +49,7 @@ from stator.values.kinds import (
     TensorKind,
     TextKind,
     UnionKind,
+    always,
     leaf_types,
 )
 from stator.values.pooled import Pooled
@@ -102,6 +110,9 @@ class Results:
         self.leaves: list[Arg] = []
         self.containers: dict[int, tuple[Any, Structure]] = {}  # one has one structure, by its id
         self.handles: dict[tuple[int, object], Pooled] = {}
+        self.left: dict[int, int] = {}  # pool, by its id -> in how many places its entries leave
+        self.stays = False  # is what leaves now kept by objects, which a later call may change?
+        self.kept: set[int] = set()  # pools of which an entry is kept so
         self.classes: dict[str, type] = {}
         self.names: list[str] = []
 
@@ -112,6 +123,8 @@ class Results:
         """
         if isinstance(value, Pooled):  # two handles of one entry are one container
             value = self.handles.setdefault((id(value.pool), value.key), value)
+            if id(value) not in self.containers:
+                self._leaves(value.pool)
         if id(value) in self.containers:
             return self.containers[id(value)][1]
         found = self._structure_of(value)
@@ -139,6 +152,8 @@ class Results:
         if isinstance(value, Staged) and not isinstance(value, ODD) and value.is_open:
             columns = value.columns
             assert columns is not None
+            for pool in pools_in(columns.item):
+                self._leaves(pool, places=2)  # as if each of two items were one entry
             return self._runtime_list(
                 columns.form, self._item(dereferenced(self.recorder, columns))
             )
@@ -153,8 +168,21 @@ class Results:
         value = union.alternatives[index]
         if not holds_pooled(value):
             return self._alternative(value)
+        for pool in pools_in(generalise(describe(value, always))):
+            self._leaves(pool)
         kind, args = leaves_of_alternative(self.recorder, union.tag, index, value)
         return self._kind_structure(kind, iter([self._leaf(arg) for arg in args]))
+
+    def _leaves(self, pool: AnyPool, places: int = 1) -> None:
+        """An entry of `pool` leaves as a copy: refused if it may be kept under two names."""
+        self.left[id(pool)] = self.left.get(id(pool), 0) + places
+        if self.stays:
+            self.kept.add(id(pool))
+        if id(pool) in self.kept and self.left[id(pool)] > 1:
+            raise UnsupportedCall(
+                f"a {pool.form.__name__} that may have two names is kept after the call",
+                at=current_place(), fix="keep a copy of it: `list(...)`",
+            )  # fmt: skip
 
     def _alternative(self, value: object) -> Structure:
         """An alternative that is undefined is never taken: reading it has raised before."""

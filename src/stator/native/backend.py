@@ -11,8 +11,9 @@ from __future__ import annotations
 
 import functools
 import json
+from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -81,6 +82,8 @@ class NativeBackend:
     capabilities: frozenset[Capability] = frozenset(
         {Capability.PENDING_EFFECTS, Capability.GRADIENTS}
     )
+    # what `refusal` has planned, for `prepare`, which comes next
+    _planned: deque[tuple[Program, Any]] = field(default_factory=functools.partial(deque, maxlen=1))
 
     def refusal(self, program: Program) -> str:
         """Why the interpreter must run `program`; empty if nothing speaks against this backend."""
@@ -90,7 +93,7 @@ class NativeBackend:
         if custom and "stator::try" in names:
             return f"it cannot catch what {custom[0]} may raise in Python"
         try:
-            _text(program)
+            self._planned.append((program, self._plan(program)))
         except FormatError as error:
             return error.problem
         return ""
@@ -98,7 +101,18 @@ class NativeBackend:
     def prepare(self, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> NativeExecutable:
         """`program`, planned."""
         del options  # what they ask for beside the default is no capability of this backend
-        return NativeExecutable(program, self.module.prepare(_text(program), _raised))
+        for planned, direct in list(self._planned):
+            if planned is program:
+                self._planned.clear()
+                return NativeExecutable(program, direct)
+        return NativeExecutable(program, self._plan(program))
+
+    def _plan(self, program: Program) -> Any:
+        """`program` as the runtime runs it; FormatError if the runtime cannot hold it."""
+        try:
+            return self.module.prepare(_text(program), _raised)
+        except ValueError as error:
+            raise FormatError(str(error).partition("] ")[2] or str(error)) from error
 
 
 def _text(program: Program) -> str:

@@ -63,6 +63,7 @@ def effects_of(
 ) -> tuple[Effect, ...]:
     """What the call has changed outside: attributes, cells, globals, lists and dicts it has."""
     effects = []
+    results.stays = True
     for obj, before in session.journal.changed_so_far():
         target = session.stand_ins.original(obj)
         if id(obj) in inputs.containers:
