@@ -260,3 +260,16 @@ def missing_in_a_branch(x):
     s = Doubling()
     y = x * s["q"] if x.sum() > 0 else x
     return y * (1 + len(s)), "q" in s
+
+
+@program(*SIGNS, (f(9.0, 2.0),))
+def truth_of_a_dict_whose_keys_some_paths_set(x):
+    """An empty dict is false, whichever path has left it so."""
+    kept = {name: 1 for name in ("one", "two") if x.sum() > 5}
+    rounds = 0
+    while kept or rounds < 2:
+        rounds += 1
+        if rounds > 3:
+            break
+        kept = {name: 1 for name in kept if x.sum() > 0}
+    return bool(kept), not kept, rounds, (1 if kept else 2)

@@ -61,6 +61,16 @@ class Journal:
             (obj, before) for obj, before in found.values() if not same_state(before, state_of(obj))
         ]
 
+    def state_before(self, obj: object) -> object:
+        """The contents of `obj` before the capture; None if nothing has been about to change it."""
+        found: object = None
+        journal: Journal | None = self
+        while journal is not None:
+            if id(obj) in journal._before:
+                found = journal._before[id(obj)][1]
+            journal = journal.parent
+        return found
+
     def has_noted(self, obj: object) -> bool:
         """Has this block, or one around it, perhaps changed `obj`?"""
         journal: Journal | None = self

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dis
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stator.location import Location
@@ -41,6 +43,8 @@ class ConvertedFunctions:
         if form.writes_globals:
             self._session.provenance.add_external(function.__globals__)
             self._session.note(function.__globals__)
+            for name in _globals_written(function.__code__):
+                self._session.wrote(function.__globals__, name)
         return form.function
 
     def add_shared(self, holder: types.FunctionType) -> None:
@@ -91,3 +95,13 @@ def _nested_codes(code: types.CodeType) -> set[types.CodeType]:
     """The code of every function that `code` creates when it runs."""
     inner = {const for const in code.co_consts if isinstance(const, types.CodeType)}
     return inner.union(*map(_nested_codes, inner))
+
+
+def _globals_written(code: types.CodeType) -> Iterator[str]:
+    """The names that a function, or one inside it, declares `global` and sets."""
+    for instruction in dis.get_instructions(code):
+        if instruction.opname == "STORE_GLOBAL":
+            yield instruction.argval
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _globals_written(constant)

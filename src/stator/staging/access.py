@@ -242,6 +242,7 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
     elif is_captured_key(key) or isinstance(key, torch.Tensor):
         raise refused_key(obj, "an item is set by")
     elif type(obj) is dict or isinstance(obj, StagedDict):
+        session.wrote(session.provenance.owner_of(obj), key)
         set_key(session, obj, key, value)
     else:
         _note_container(session, obj)

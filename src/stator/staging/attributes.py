@@ -214,6 +214,7 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
         raise UnsupportedCall("the `__dict__` of an object is replaced", at=current_place(),
                               fix="set its attributes one by one")  # fmt: skip
     note_object(session, obj)
+    session.wrote(obj, name)
     setattr(obj, name, value)
 
 

@@ -9,11 +9,13 @@ from stator.capture.conversions import check_one_element, read_number
 from stator.capture.recorder import Recorder
 from stator.containers.iteration import CapturedRange
 from stator.containers.lists import list_length
+from stator.containers.maybe_keys import for_each_way, is_partial
+from stator.library.text import text_length
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.staged import StagedList, is_table
-from stator.values.symbolic import CapturedComplex
+from stator.values.symbolic import CapturedComplex, CapturedText
 from stator.values.union import Union
 
 
@@ -23,6 +25,10 @@ def truth(session: Session, value: object) -> Condition:
     recorder.signals.check()
     if isinstance(value, Union):
         return truth(session, recorder.apply(value, lambda one: truth(session, one)))
+    if is_partial(value):
+        return truth(session, for_each_way(session, value, lambda whole: len(whole) > 0))
+    if isinstance(value, CapturedText):
+        return truth(session, text_length(session, value))
     method = user_method(value, "__bool__")
     if method is not None:
         value = session.interpreter.call_method(method, value)

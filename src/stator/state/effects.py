@@ -7,7 +7,7 @@ So before each op that may raise, a note says what has been changed so far.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -64,7 +64,10 @@ def effects_of(
     """What the call has changed outside: attributes, cells, globals, lists and dicts it has."""
     effects = []
     results.stays = True
-    for obj, before in session.journal.changed_so_far():
+    for obj, before in (
+        *session.journal.changed_so_far(),
+        *_set_to_what_the_capture_found(session),
+    ):
         target = session.stand_ins.original(obj)
         if id(obj) in inputs.containers:
             target = Argument(inputs.containers[id(obj)][1])
@@ -85,7 +88,34 @@ def effects_of(
         effect = _effect(obj, target, before, results)
         if effect is not None:
             effects.append(replace(effect, place=place))
+    _watch_written(session)
     return tuple(effects)
+
+
+def _set_to_what_the_capture_found(session: Session) -> Iterator[tuple[object, object]]:
+    """Objects that look as before, but hold a constant where each call brings its own value."""
+    seen = {id(obj) for obj, _ in session.journal.changed_so_far()}
+    for obj, key in session.writes.values():
+        installed = session.state_inputs.values_in(obj)
+        if id(obj) in seen or key not in installed:
+            continue
+        state = state_of(obj)
+        if isinstance(state, dict) and not same_state((state.get(key),), (installed[key],)):
+            seen.add(id(obj))
+            yield obj, session.journal.state_before(obj)
+
+
+def _watch_written(session: Session) -> None:
+    """What the call has set to what it was before is no effect, as long as it is that before."""
+    for obj, key in session.writes.values():
+        state = state_of(obj)
+        before = session.journal.state_before(obj)
+        if session.is_local(obj) or not isinstance(state, dict) or not isinstance(before, dict):
+            continue
+        if key in session.state_inputs.values_in(obj):
+            continue
+        if key in state and key in before and same_state((state[key],), (before[key],)):
+            session.reads.read_slot(obj, key, before[key])
 
 
 def given_back(

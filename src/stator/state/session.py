@@ -72,6 +72,7 @@ class Session:
         self.spent_iterators: dict[int, object] = {}  # whose position only a run knows
         # iterators of Python's own, and those of the program that stand for them, by id
         self.native_iterators: dict[int, tuple[object, Any]] = {}
+        self.writes: dict[tuple[int, object], tuple[object, object]] = {}  # objects and their keys
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
         self.handlers = 0  # how many recorded handlers of a `try` run now
         self.interpreter = make_interpreter(self)
@@ -87,6 +88,10 @@ class Session:
         if isinstance(obj, Pooled):
             obj = obj.pool.cells
         self.journal.note(self.provenance.owner_of(obj))
+
+    def wrote(self, obj: object, key: object) -> None:
+        """User code sets `key` of `obj`, perhaps to what it was: a later call must set it, too."""
+        self.writes[id(obj), key] = (obj, key)
 
     def is_local(self, obj: object) -> bool:
         """Was `obj` created by this capture, so that no one outside can see it change?"""
