@@ -51,6 +51,7 @@ MADE_AT_RUN_TIME = {
     ("execute/interpreter.py", "str(error)"),
     ("export/saved_model.py", "problem"),
     ("native/backend.py", "error['message']"),
+    ("native/backend.py", "str(error).partition('] ')[2] or str(error)"),
     ("program/verifier.py", "rule"),
 }
 
