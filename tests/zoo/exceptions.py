@@ -386,3 +386,30 @@ def final_code_in_a_loop_with_continue(x):
         finally:
             log.append(k)
     return y, log
+
+
+@program((f(1.0),), (f(-1.0),))
+def del_of_an_outer_name_that_is_unbound(x):
+    """`del` of a nonlocal name that has no value raises."""
+    if x.sum() > 0:
+        bound = 3
+
+    def unbind():
+        nonlocal bound
+        del bound
+
+    try:
+        unbind()
+    except NameError:
+        return x - 1
+    return x + 1
+
+
+@program((f([]),))
+def greatest_of_nothing(x):
+    """The op raises although nothing uses its result."""
+    try:
+        x.max()
+    except RuntimeError:
+        return x.sum()
+    return x.sum() + 1

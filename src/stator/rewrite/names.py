@@ -69,13 +69,19 @@ class _ReadRewriter(Walk):
         """`del` of a tracked name leaves it undefined; the others stay."""
         new: list[ast.stmt] = []
         for target in _flat(node.targets):
-            if isinstance(target, ast.Name) and target.id in self.job.facts.tracked:
-                if target in self.job.facts.unsure:
-                    new.append(ast.copy_location(ast.Expr(read_name(target, self.job)), node))
+            if isinstance(target, ast.Name) and self._may_be_undefined(target.id):
+                found = read_name(target, self.job)
+                if isinstance(found, ast.Call):  # a checked read: `del` of what is not there raises
+                    new.append(ast.copy_location(ast.Expr(found), node))
                 new.extend(define(target.id, at=node))
             else:
                 new.append(ast.copy_location(ast.Delete([self.expression(target)]), node))
         return new
+
+    def _may_be_undefined(self, name: str) -> bool:
+        facts = self.job.facts
+        is_outside = name in self.job.unsure_outside and name not in facts.scope.locals
+        return name in facts.tracked or is_outside
 
     def visit_ExceptHandler(self, node: ast.ExceptHandler) -> ast.AST:
         """Python unbinds `e` after `except E as e`; a tracked one becomes undefined."""

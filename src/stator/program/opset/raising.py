@@ -133,7 +133,11 @@ def of_some(op: Op) -> Raises:
     """A reduction that fails for an empty tensor: the data may decide whether it is one."""
     if len(list(tensors_of(op))) != 1 or argument(op, 1, "dim") is not None:
         return sized(op)
-    return NEVER if _is_static(op) else VALUES
+    return NEVER if _is_static(op) and not _is_empty(op) else VALUES
+
+
+def _is_empty(op: Op) -> bool:
+    return any(0 in found.shape for found in tensors_of(op))
 
 
 def counted(op: Op) -> Raises:
