@@ -388,7 +388,7 @@ def final_code_in_a_loop_with_continue(x):
     return y, log
 
 
-@program((f(1.0),), (f(-1.0),))
+@program((f(1.0),), (f(-1.0),), stages=("captured", "unoptimised", "saved"))  # calls convert it
 def del_of_an_outer_name_that_is_unbound(x):
     """`del` of a nonlocal name that has no value raises."""
     if x.sum() > 0:
