@@ -20,7 +20,7 @@ from stator.api.verification import FirstDifference
 from stator.frames import is_library_file
 from stator.location import Location
 from stator_verify.sites import LOOP, Site
-from stator_verify.watching import Watch
+from stator_verify.watching import PathWatch
 
 Line = tuple[str, int]
 COMPOUND = (ast.For, ast.While, ast.With, ast.Try, ast.Match, ast.FunctionDef, ast.ClassDef)
@@ -57,7 +57,7 @@ class LineCounts:
         return self._line
 
 
-def first_parting(counts: Counter[Line], watch: Watch) -> FirstDifference | None:
+def first_parting(counts: Counter[Line], watch: PathWatch) -> FirstDifference | None:
     """The first site whose body the program runs more or less often than eager code."""
     runs: dict[Site, int] = {}
     for event in watch.events:

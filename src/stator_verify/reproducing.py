@@ -19,7 +19,7 @@ from stator_verify.recording import first_difference, recorded
 from stator_verify.shrinking import shrunk
 from stator_verify.snippet import snippet
 from stator_verify.subject import Subject
-from stator_verify.watching import Watch
+from stator_verify.watching import PathWatch
 
 LINES = 10_000  # of user code that an input which was made may run
 OPS = 20_000  # of a program, and fifty for each of those lines; ten times as many for examples
@@ -80,7 +80,7 @@ class Reproducer:
             return None
         with contextlib.ExitStack() as stack:
             if target.observed is not None:  # for its limit
-                stack.enter_context(target.observed(Watch(enough(eager, False))))
+                stack.enter_context(target.observed(PathWatch(enough(eager, False))))
             other = run(target, made.example, self.setting, learns=learns)
         found = difference(eager, other, self.tolerance, live=target.live)
         return found if found is not None and found.kind == kind else None
@@ -107,7 +107,7 @@ class Reproducer:
         self, original: Runnable, target: Runnable, example: Example, found: Difference
     ) -> FirstDifference | None:
         """Where no op of torch differs: a branch or loop on another path, or the maker."""
-        lines, watch = LineCounts(), Watch(OPS)
+        lines, watch = LineCounts(), PathWatch(OPS)
         run(dataclasses.replace(original, call=lines.calling(original.call)), example, self.setting)
         assert target.observed is not None
         with target.observed(watch):

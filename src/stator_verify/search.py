@@ -20,7 +20,7 @@ from stator.values.containers import Path
 from stator_verify.drawing import LARGE, Candidate
 from stator_verify.examples import ExampleLeaf, leaves_of, replaced
 from stator_verify.sites import Goal
-from stator_verify.watching import FAR, Distance, Watch
+from stator_verify.watching import FAR, Distance, PathWatch
 
 ROUNDS = 4
 STEPS = (1.0, 2.0, 10.0)
@@ -33,7 +33,7 @@ class Trial:
     """An input that was run, and what was watched."""
 
     example: Example
-    watch: Watch
+    watch: PathWatch
     program: Program | None = None
 
 
@@ -42,9 +42,9 @@ def nearest(corpus: list[Trial], goal: Goal) -> list[Trial]:
     return sorted(corpus, key=lambda seen: seen.watch.other_distance(goal))[:1]
 
 
-Attempt = Callable[[Candidate], Watch | None]  # a run; None where it told nothing
+Attempt = Callable[[Candidate], PathWatch | None]  # a run; None where it told nothing
 # runs the program with gradients, and lets someone look at what was watched while they are there
-Probe = Callable[[Example, Callable[[Watch], None]], None]
+Probe = Callable[[Example, Callable[[PathWatch], None]], None]
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def _slope(example: Example, goal: Goal, probe: Probe) -> Slope | None:
     given = replaced(example, {path: one.clone() for path, one in learning.items()})
     found: list[Slope] = []
 
-    def look(watch: Watch) -> None:
+    def look(watch: PathWatch) -> None:
         event = watch.nearest(goal)
         margin = event.deciding(goal.path) if event is not None else None
         if event is not None and margin is not None and margin.requires_grad:
@@ -178,7 +178,7 @@ def edges(example: Example, goal: Goal, probe: Probe) -> Iterator[Candidate]:
     yield from itertools.islice(slopes(example, goal, probe), EDGES)
     margins: list[torch.Tensor] = []
 
-    def look(watch: Watch) -> None:
+    def look(watch: PathWatch) -> None:
         event = watch.nearest(goal)
         margin = event.deciding(goal.path) if event is not None else None
         margins.extend([] if margin is None else [margin.detach()])

@@ -35,7 +35,7 @@ from stator_verify.search import Finder, Probe, Trial, edges, nearest, slopes
 from stator_verify.sites import Coverage, Goal
 from stator_verify.state import ObjectStates
 from stator_verify.subject import Subject
-from stator_verify.watching import FAR, Watch
+from stator_verify.watching import FAR, PathWatch
 
 LINES_OF_EXAMPLES = 100_000_000  # no limit, but they are counted
 CAPTURES = 12  # after so many, no input is made that would need another
@@ -94,7 +94,7 @@ class Verifier:
 
     # ---- one input
 
-    def attempt(self, made: Candidate, *, given: bool = False) -> Watch | None:
+    def attempt(self, made: Candidate, *, given: bool = False) -> PathWatch | None:
         """Run an input everywhere it tells something; what was watched, or None."""
         if not given and not self._may_run(made):
             return None
@@ -110,7 +110,7 @@ class Verifier:
         if given:
             self.harmless += [made.example] if eager.error is None else []
             self.keeps_state &= not state_differs(self.start, eager.state)
-        watch = Watch(enough(eager, given))
+        watch = PathWatch(enough(eager, given))
         known = len(self.subject.programs())
         with self._observed(watch):
             other = run(self.subject.program, made.example, self.setting)
@@ -129,7 +129,7 @@ class Verifier:
             other = run(self.subject.program, made.example, self.setting)
             self._judge(self.subject.program, made, eager, other, given=True, learns=False)
 
-    def _note(self, watch: Watch, made: Candidate, given: bool) -> bool:
+    def _note(self, watch: PathWatch, made: Candidate, given: bool) -> bool:
         """Count what was seen; was it new?"""
         program = self.subject.served()
         if program is not None:
@@ -144,7 +144,7 @@ class Verifier:
         made = Candidate(Example(*calls), "the examples in turn, twice", in_turn=True)
         target = in_turn(self.subject.eager, calls)
         eager = run(target, Example(), self.setting, lines=LINES_OF_EXAMPLES)
-        watch = Watch(enough(eager, True))
+        watch = PathWatch(enough(eager, True))
         with self._observed(watch):
             other = run(in_turn(self.subject.program, calls), Example(), self.setting)
         self._note(watch, made, True)
@@ -194,7 +194,7 @@ class Verifier:
         """A run of no more than so many ops, where the backend lets them be seen."""
         if target.observed is None:
             return run(target, example, self.setting, learns=learns)
-        with target.observed(Watch(ops)):
+        with target.observed(PathWatch(ops)):
             return run(target, example, self.setting, learns=learns)
 
     # ---- what it did
@@ -294,8 +294,8 @@ class Verifier:
     def _probe(self, example: Example) -> Probe:
         """Runs of the program of `example` with gradients, for hints."""
 
-        def probe(learning: Example, look: Callable[[Watch], None]) -> None:
-            watch = Watch(OPS, differentiates=True)
+        def probe(learning: Example, look: Callable[[PathWatch], None]) -> None:
+            watch = PathWatch(OPS, differentiates=True)
             self.setting.state.restore()
             try:
                 with quiet(self.options.seed), contextlib.redirect_stdout(io.StringIO()):

@@ -1,4 +1,4 @@
-"""Watch: an observer that notes which path each condition took, and how near the other one was."""
+"""PathWatch: an observer that notes the path of each condition, and how near the other was."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Loop:
 
 
 @dataclass
-class Watch:
+class PathWatch:
     """Observes one run; `limit` is the number of ops after which it is stopped."""
 
     limit: int

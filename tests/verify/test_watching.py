@@ -8,13 +8,13 @@ from stator import InputSpec
 from stator.execute.backend import RunOptions
 from stator.execute.interpreter import run
 from stator_verify.sites import Goal
-from stator_verify.watching import FAR, Watch
+from stator_verify.watching import FAR, PathWatch
 
 
 def watched(function, *args):
     """What is seen of one run."""
     captured = stator.to_static(function).capture([InputSpec.from_tensor(arg) for arg in args])
-    watch = Watch(10_000)
+    watch = PathWatch(10_000)
     run(captured.program, args, captured.tensors, RunOptions(observer=watch))
     return watch
 
@@ -119,7 +119,7 @@ def test_what_the_rewrite_adds_is_no_site():
 def test_the_margin_has_a_gradient_where_that_is_asked_for():
     captured = stator.to_static(above).capture([InputSpec([2])])
     x = torch.ones(2, requires_grad=True)
-    watch = Watch(100, differentiates=True)
+    watch = PathWatch(100, differentiates=True)
     run(captured.program, [x.clone()], captured.tensors, RunOptions(observer=watch))
     watch.events[0].deciding("taken").backward()
     assert x.grad.tolist() == [1.0, 1.0]

@@ -31,7 +31,7 @@ SIZES = (4, 1, 3, 2, 5, 0)
 
 
 @dataclass(frozen=True)
-class Tolerance:
+class OnnxTolerance:
     """How far rounding may lead: of the value, at all, and of the greatest value in a tensor."""
 
     relative: float
@@ -39,7 +39,7 @@ class Tolerance:
     of_greatest: float
 
 
-SINGLE, DOUBLE = Tolerance(1e-3, 1e-4, 1e-5), Tolerance(1e-10, 1e-10, 1e-12)
+SINGLE, DOUBLE = OnnxTolerance(1e-3, 1e-4, 1e-5), OnnxTolerance(1e-10, 1e-10, 1e-12)
 
 
 @dataclass(frozen=True)
@@ -164,7 +164,7 @@ def _is_gap(inputs: Sequence[Any], wanted: object, found: object) -> bool:
     return found.by_runtime and is_empty
 
 
-def _tolerance(program: Program) -> Tolerance:
+def _tolerance(program: Program) -> OnnxTolerance:
     """That of doubles, unless something is computed in less."""
     values = [value for op in ops_in(program.body) for value in op.results]
     values += [*program.inputs, *(item.value for item in program.stored)]
@@ -196,7 +196,7 @@ def _reference(
 
 def _compare(
     file: Path, program: Program, wanted: Sequence[Any], found: Sequence[Any],
-    greatest: dict[int, float], tolerance: Tolerance,
+    greatest: dict[int, float], tolerance: OnnxTolerance,
 ) -> None:  # fmt: skip
     for index, (arg, one, other) in enumerate(
         zip(program.body.outputs, wanted, found, strict=True)
@@ -211,7 +211,7 @@ def _compare(
             _differ(file, f"output {index} is {other!r}, not {one!r}")
 
 
-def _close(one: Any, other: Any, tolerance: Tolerance = SINGLE) -> tuple[bool, float]:
+def _close(one: Any, other: Any, tolerance: OnnxTolerance = SINGLE) -> tuple[bool, float]:
     """Whether two leaves are equal up to rounding, and how far they are from each other."""
     if isinstance(one, list):
         if not isinstance(other, list) or len(one) != len(other):
