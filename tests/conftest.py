@@ -3,8 +3,10 @@
 import gc
 import os
 import re
+import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -17,6 +19,8 @@ INTERNAL = re.compile(
     r"\bSym(Int|Float|Bool)\b|FakeTensor|ScriptObject|\bProxy\b|\bz?u[fs]?\d+\b|\bStaged\w*|"
     r"\bCaptured[A-Z]\w*|\bVariant\b|\bRecorder\b|\bSession\b|\bRuntimeTable\b|\bsympy\b"
 )
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 os.environ.pop("COLUMNS", None)  # test workers set it, and the command would wrap its lines
 os.environ.setdefault("HF_HUB_OFFLINE", "1")  # read when a test imports transformers
@@ -93,3 +97,20 @@ def keep_text(request: pytest.FixtureRequest) -> Callable[[str], None]:
                 out.write(text + "\n")
 
     return keep
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """A browser without a window, driven by Playwright: one for each process, which takes no two.
+
+    The tests that use it are skipped where there is none.
+    """
+    api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra `test`")
+    found = next((path for name in BROWSERS if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("needs Chromium: `scripts/browser` installs Debian's, where it may")
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
+    with api.sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=arguments)
+        yield started
+        started.close()

@@ -71,6 +71,7 @@ struct TorchCall {
   std::vector<TorchArgument> arguments;
   bool spreads_list = false;    // the results are the tensors of one list
   bool aliases = true;          // a result may share memory with an argument, or one is written
+  bool tracks_views = true;     // it, or an op that it is made of, gives views or writes
   bool is_private = false;      // the result is only read, and only by torch ops that keep nothing
   bool is_discrete = false;     // no gradient can flow through the result: it decides, or counts
   std::uint32_t scratch = 0;    // two places in FrameMemory::scratch

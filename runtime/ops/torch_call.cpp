@@ -131,7 +131,7 @@ void run_torch(const Step& step, Frame& frame) {
   for (const TorchArgument& argument : call.arguments)
     stack.push_back(argument_value(argument, frame));
   if (!call.conditions.empty()) check_arguments(step.op->name, call.conditions, stack);
-  if (frame.run->skips_autograd && !call.aliases) {
+  if (frame.run->skips_autograd && !call.tracks_views) {
     // views and versions are of no interest either to an op that neither gives a view nor writes
     const c10::impl::ExcludeDispatchKeyGuard below(c10::DispatchKey::ADInplaceOrView);
     call.op.callBoxed(&stack);

@@ -123,7 +123,7 @@ void call_unboxed(const Step& step, const TorchCall& call, Frame& frame) {
 template <class Body>
 void dispatched(const TorchCall& call, Frame& frame, const Body& body) {
   ++frame.run->counts.unboxed;
-  if (frame.run->skips_autograd && !call.aliases) {
+  if (frame.run->skips_autograd && !call.tracks_views) {
     const c10::impl::ExcludeDispatchKeyGuard below(c10::DispatchKey::ADInplaceOrView);
     body();
   } else {

@@ -228,6 +228,11 @@ void Planner::plan_torch_op(const Op& op, Step& step) {
   }
   call.aliases = std::ranges::any_of(
       schema.arguments(), [](const auto& argument) { return argument.alias_info() != nullptr; });
+  // A view of a parameter asks for gradients in any grad mode, and ops that are made of others look:
+  // `linear` folds the rows of its input then, which gives other bits.
+  call.tracks_views =
+      call.aliases ||
+      call.op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd);
   call.conditions = conditions_of(schema, op.name);
   if (op.results.size() == 1) {
     call.is_private = uses_.is_private(op.results[0]);

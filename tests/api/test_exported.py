@@ -156,5 +156,26 @@ def test_what_torch_cannot_hold_is_refused_by_line(function):
 
 
 def test_what_torch_refuses_is_an_export_error():
-    with pytest.raises(ExportError, match=r"torch\.export does not take the program"):
+    with pytest.raises(ExportError) as refused:
         stator.to_exported_program(growing_tensor, [InputSpec([None])])
+    assert refused.value.problem == (
+        "torch.export does not take the program: UncapturedHigherOrderOpError: Expected "
+        "carried_inputs and body_output to have same metadata but found:"
+    )
+
+
+def power(x, n):
+    return x if n == 0 else power(x * x, n - 1)
+
+
+def scaled(x, factor):
+    return x * factor
+
+
+def test_recursion_and_text_are_refused():
+    with pytest.raises(ExportError) as refused:
+        stator.to_exported_program(power, [InputSpec([3]), InputSpec.int()])
+    assert refused.value.problem == "recursion cannot be in a graph of torch.export"
+    with pytest.raises(ExportError) as refused:
+        stator.to_exported_program(scaled, [InputSpec([3]), InputSpec.float()])
+    assert refused.value.problem == "torch.export takes no input of type float: `factor`"

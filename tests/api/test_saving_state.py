@@ -230,7 +230,10 @@ def test_an_argument_in_the_memory_of_the_state_is_refused_where_one_is_written(
     loaded(x)
     with pytest.raises(SpecMismatch) as caught:
         loaded(x)
-    assert "shares memory with what the model has kept" in caught.value.problem
+    assert caught.value.problem == (
+        "`x` shares memory with what the model has kept, and this call changes one of the two in "
+        "place"
+    )
 
 
 # ---- what is refused
@@ -260,8 +263,12 @@ def test_a_deque_and_a_set_are_refused(tmp_path):
             self.names.add(x.shape[1])
             return x
 
-    assert "keeps a deque there" in refusal(Queue(queue=collections.deque(maxlen=3)), tmp_path)
-    assert "keeps a set there" in refusal(Names(names=set()), tmp_path)
+    assert refusal(Queue(queue=collections.deque(maxlen=3)), tmp_path) == (
+        "a call changes `queue`, and keeps a deque there, which a saved model cannot keep"
+    )
+    assert refusal(Names(names=set()), tmp_path) == (
+        "a call changes `names`, and keeps a set there, which a saved model cannot keep"
+    )
 
 
 OUTSIDE = []
@@ -304,7 +311,9 @@ def test_a_container_with_another_name_is_refused(tmp_path):
             self.two = self.one
             return x
 
-    assert "is also reached by another name" in refusal(Both(seen=OUTSIDE), tmp_path)
+    assert refusal(Both(seen=OUTSIDE), tmp_path) == (
+        "`seen`, which a call changes, is also reached by another name"
+    )
     with pytest.raises(stator.StatorError, match="cannot be shared"):
         stator.save(Twice(one=None, two=None), tmp_path / "model", ANY_ROWS)
 
@@ -323,8 +332,47 @@ def test_memory_that_two_attributes_share_is_refused_where_one_is_written(tmp_pa
             return x + self.two
 
     held = torch.zeros(3)
-    assert "shares memory with" in refusal(Shares(one=torch.zeros(3), two=torch.ones(3)), tmp_path)
+    assert refusal(Shares(one=torch.zeros(3), two=torch.ones(3)), tmp_path) == (
+        "`two` shares memory with `one`, and one of them is changed in place: a saved model cannot "
+        "keep that"
+    )
     assert "shares memory with" in refusal(Shared(one=held, two=held), tmp_path)
+
+
+def test_a_container_of_two_modules_that_one_replaces_is_refused(tmp_path):
+    class Part(Holder):
+        def forward(self, x):
+            self.seen.append(1)
+            return x
+
+    class Whole(Holder):
+        def forward(self, x):
+            x = self.part(x)
+            self.seen = [1]
+            return x
+
+    both = [0]
+    assert refusal(Whole(part=Part(seen=both), seen=both), tmp_path) == (
+        "`seen` is no longer the container that other modules have, too"
+    )
+
+
+def test_a_tensor_with_a_name_that_the_state_needs_is_refused(tmp_path):
+    class Grows(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("seen:0", X)
+            self.seen = X
+
+        def forward(self, x):
+            self.seen = self.seen + self.get_buffer("seen:0")
+            return x + self.seen
+
+    with pytest.raises(FormatError) as caught:
+        stator.save(Grows(), tmp_path / "model", ANY_ROWS)
+    assert caught.value.problem == (
+        "a tensor of the model has the name 'seen:0', which its state needs"
+    )
 
 
 def test_a_deleted_attribute_is_refused(tmp_path):
@@ -342,17 +390,25 @@ def test_a_form_that_never_settles_is_refused(tmp_path):
             self.tree = (self.tree, x.sum())
             return x
 
-    with pytest.raises(stator.StatorError):
-        stator.save(Deeper(tree=None), tmp_path / "model", ANY_ROWS)
+    assert refusal(Deeper(tree=None), tmp_path) == (
+        "`tree` is None or tuple of 2, and another one with every call"
+    )
 
 
 def test_onnx_and_executors_refuse_state(tmp_path):
     pytest.importorskip("onnxscript")
-    with pytest.raises(ExportError, match="keeps `steps` from one call to the next"):
+    with pytest.raises(ExportError) as refused:
         stator.save(models.Counter(), tmp_path / "model", ANY_ROWS, onnx=True)
+    assert refused.value.problem == (
+        "`forward` keeps `steps` from one call to the next, which an ONNX model cannot"
+    )
     stator.save(models.Counter(), tmp_path / "model", ANY_ROWS)
-    with pytest.raises(FormatError, match="keeps `steps` from one call to the next"):
+    with pytest.raises(FormatError) as refused:
         stator.static.load_inference_model(tmp_path / "model", stator.static.Executor())
+    assert refused.value.problem == (
+        f"the model at {tmp_path / 'model'} keeps `steps` from one call to the next, which a "
+        "program for an executor does not"
+    )
 
 
 # ---- the file

@@ -105,8 +105,6 @@ WITHOUT_EXAMPLE = frozenset({
     "… has backward hooks, and is given or gives a value that depends on the path taken",
     "a … cannot be changed here: …",
     "`is` between containers that a list of the program holds copies of",
-    "a function that calls itself under a condition that only a run knows uses a list that a list "
-    "of the program holds",
     "the custom op `…` has no fake kernel, so its result cannot be described",
     "… inside a program: what it exchanges with other processes cannot be captured",
     "`ctx.set_materialize_grads(False)` is not supported",

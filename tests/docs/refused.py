@@ -312,6 +312,18 @@ def recursion_that_changes(x, y):
     return len(seen)
 
 
+def recursion_with_a_nested_list(x, y):
+    rows = [[] for _ in range(int(y))]
+
+    def visit(n):
+        if n <= 0:
+            return 0
+        rows[0].append(n)
+        return 1 + visit(n - 1)
+
+    return visit(int(y)), rows
+
+
 def recursion_that_grows(x, y):
     def down(t, n):
         if n <= 0:

@@ -106,6 +106,13 @@ def test_gradients_flow_through_it():
     assert torch.equal(gradient("native"), gradient("interpreter"))
 
 
+def test_parameters_in_an_op_made_of_others_give_the_bits_of_eager_without_gradients():
+    layer = torch.nn.Linear(8, 24)  # which folds rows where a view of its weight needs gradients
+    x = torch.randn(2, 5, 8).transpose(0, 1)
+    with torch.no_grad():
+        assert torch.equal(stator.to_static(layer, backend="native")(x), layer(x))
+
+
 def test_what_was_done_before_an_error_is_kept():
     class Counter(torch.nn.Module):
         def __init__(self):

@@ -6,6 +6,7 @@ from stator.errors import UnsupportedCall
 from stator.values.freezing import (
     freeze_loaded_copy,
     freeze_stored_copy,
+    refuse_copies,
     refuse_frozen,
     refuse_stored_objects,
 )
@@ -34,6 +35,17 @@ def test_an_item_that_was_loaded_is_frozen():
     assert caught.value.problem == (
         "a list cannot be changed here: it is an item of a list of the program, which would not "
         "see the change"
+    )
+
+
+def test_the_identity_of_a_copy_is_not_asked():
+    inner = StagedList([1])
+    refuse_copies(inner, StagedList())
+    freeze_stored_copy(inner)
+    with pytest.raises(UnsupportedCall) as caught:
+        refuse_copies(inner, StagedList())
+    assert caught.value.problem == (
+        "`is` between containers that a list of the program holds copies of"
     )
 
 

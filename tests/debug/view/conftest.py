@@ -1,15 +1,11 @@
-"""A browser for the tests of the page: Chromium, driven by Playwright."""
+"""Pages of the viewer in a browser."""
 
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from stator.debug.view import page
-
-NAMES = ("chromium", "chromium-browser", "google-chrome")
 
 
 @dataclass
@@ -41,20 +37,6 @@ class Reader:
     def _look_at(self, url):
         if not url.startswith("file:"):
             self.wrong.append(f"the page asks for {url}")
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """A browser without a window; the tests are skipped where there is none."""
-    api = pytest.importorskip("playwright.sync_api", reason="needs playwright, of the extra `test`")
-    found = next((path for name in NAMES if (path := shutil.which(name))), None)
-    if found is None:
-        pytest.skip("needs Chromium: `scripts/browser` installs Debian's, where it may")
-    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []  # root has no sandbox
-    with api.sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=arguments)
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """What an export to ONNX refuses, word for word."""
 
+import onnx
 import onnx_ir as ir
 import pytest
 import torch
@@ -40,6 +41,15 @@ def test_a_model_that_computes_something_else_is_not_kept(tmp_path, monkeypatch)
     wanted = "ONNX Runtime does not do what the program does (f.onnx): output 0 is "
     problem = refused(torch.zeros_like, tmp_path, X)
     assert problem == wanted + "tensor([1., 1.]), not tensor([0., 0.])"
+
+
+def test_a_model_that_the_checker_does_not_accept_is_not_kept(tmp_path, monkeypatch):
+    def refuse(*_args, **_options):
+        raise onnx.checker.ValidationError("no such type\n\n==> Context")
+
+    monkeypatch.setattr(onnx.checker, "check_model", refuse)
+    problem = refused(torch.zeros_like, tmp_path, X)
+    assert problem == "onnx.checker does not accept the model: no such type"
 
 
 def test_weights_that_do_not_fit_into_a_file(tmp_path, monkeypatch):

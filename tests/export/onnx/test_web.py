@@ -14,7 +14,6 @@ import pytest
 import torch
 
 import stator
-from tests.debug.view.conftest import browser  # noqa: F401  # a fixture
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
@@ -104,7 +103,7 @@ def address(modules, models):
     server.server_close()
 
 
-def test_a_digit_is_drawn_and_a_sequence_decoded_in_a_browser(browser, address, states):  # noqa: F811
+def test_a_digit_is_drawn_and_a_sequence_decoded_in_a_browser(browser, address, states):
     tab = browser.new_page(viewport={"width": 900, "height": 1000})
     wrong = []
     tab.on("pageerror", lambda error: wrong.append(str(error)))
