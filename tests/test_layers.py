@@ -168,14 +168,10 @@ def test_no_file_has_more_than_500_lines():
         assert long == []
 
 
-# the public name of a program that is written by hand is the one that Paddle gives it
-TWICE = {"Program": {"program/program.py", "static/program.py"}}
-
-
 def test_no_class_name_is_used_twice():
     found: dict[str, set[str]] = {}
     for file in sorted(SRC.rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text())):
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, set()).add(str(file.relative_to(SRC)))
-    assert {name: files for name, files in found.items() if len(files) > 1} == TWICE
+    assert {name: files for name, files in found.items() if len(files) > 1} == {}

@@ -15,7 +15,8 @@ from stator.program.ir import Value
 from stator.static.control import Assert, Print, case, cond, switch_case, while_loop
 from stator.static.executor import CompiledProgram, Executor
 from stator.static.inference_model import load_inference_model, save_inference_model
-from stator.static.program import Program, data, program_guard
+from stator.static.program import StaticProgram as Program
+from stator.static.program import data, program_guard
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
 
 __all__ = [

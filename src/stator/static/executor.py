@@ -21,7 +21,7 @@ from stator.program.ir import Value
 from stator.program.types import TensorType
 from stator.static.feeds import as_array, feed_values
 from stator.static.plan import Plan
-from stator.static.program import Program, current_program
+from stator.static.program import StaticProgram, current_program
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
 
 Plans = dict[tuple[object, ...], Plan]
@@ -32,11 +32,11 @@ class CompiledProgram:
 
     def __init__(
         self,
-        program: Program,
+        program: StaticProgram,
         build_strategy: BuildStrategy | None = None,
         exec_strategy: ExecutionStrategy | None = None,
     ) -> None:
-        if not isinstance(program, Program):
+        if not isinstance(program, StaticProgram):
             raise InputError(f"a {type(program).__name__} cannot be compiled",
                              fix="give a `stator.static.Program`")  # fmt: skip
         check_strategy("build_strategy", build_strategy, BuildStrategy)
@@ -69,13 +69,13 @@ class Executor:
         except (RuntimeError, TypeError):
             raise InputError(f"{device!r} is not a device",
                              fix='give one such as "cpu" or "cuda:0"') from None  # fmt: skip
-        self._plans: weakref.WeakKeyDictionary[Program, Plans] = weakref.WeakKeyDictionary()
+        self._plans: weakref.WeakKeyDictionary[StaticProgram, Plans] = weakref.WeakKeyDictionary()
         self._lock = ForkSafeLock()
 
     @user_facing
     def run(
         self,
-        program: Program | CompiledProgram,
+        program: StaticProgram | CompiledProgram,
         feed: Mapping[Any, Any] | None = None,
         fetch_list: Sequence[Any] | None = None,
         return_numpy: bool = True,
@@ -92,7 +92,7 @@ class Executor:
                              fix="run it after the `with`")  # fmt: skip
         compiled = program if isinstance(program, CompiledProgram) else None
         whole = compiled.program if compiled else program
-        if not isinstance(whole, Program):
+        if not isinstance(whole, StaticProgram):
             raise InputError(f"a {type(program).__name__} cannot be run",
                              fix="give a Program or a CompiledProgram")  # fmt: skip
         fetches = self._fetches(whole, fetch_list)
@@ -105,7 +105,7 @@ class Executor:
             return list(outputs)
         return [as_array(v.name, out) for v, out in zip(fetches, outputs, strict=True)]
 
-    def _fetches(self, program: Program, fetch_list: Sequence[Any] | None) -> list[Value]:
+    def _fetches(self, program: StaticProgram, fetch_list: Sequence[Any] | None) -> list[Value]:
         if fetch_list is None:
             return program.fetches
         if isinstance(fetch_list, str | Value | torch.Tensor):
@@ -113,7 +113,11 @@ class Executor:
         return [program.value_of(wanted, "fetch") for wanted in fetch_list]
 
     def _plan(
-        self, program: Program, compiled: CompiledProgram | None, fetches: list[Value], pruned: bool
+        self,
+        program: StaticProgram,
+        compiled: CompiledProgram | None,
+        fetches: list[Value],
+        pruned: bool,
     ) -> Plan:
         """The plan for these fetches, made once for each state of the program."""
         strategy = compiled.build_strategy if compiled else None
@@ -125,7 +129,11 @@ class Executor:
             return plans[key]
 
     def _made(
-        self, program: Program, strategy: BuildStrategy | None, fetches: list[Value], pruned: bool
+        self,
+        program: StaticProgram,
+        strategy: BuildStrategy | None,
+        fetches: list[Value],
+        pruned: bool,
     ) -> Plan:
         recorded = program.recorded
         if pruned:
@@ -137,7 +145,7 @@ class Executor:
             modes=program.modes, backend=self.backend,
         )  # fmt: skip
 
-    def _stored(self, program: Program, plan: Plan) -> dict[str, torch.Tensor]:
+    def _stored(self, program: StaticProgram, plan: Plan) -> dict[str, torch.Tensor]:
         stored = {item.name: program.tensors[item.name] for item in plan.program.stored}
         for item in plan.program.stored:
             check_type(item.value.type, stored[item.name], f"the {item.kind} `{item.name}`", {})
@@ -155,7 +163,7 @@ class Executor:
             )
 
 
-def _name(program: Program, key: Any) -> str:
+def _name(program: StaticProgram, key: Any) -> str:
     return key if isinstance(key, str) else program.value_of(key, "feed").name
 
 

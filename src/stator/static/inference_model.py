@@ -16,23 +16,23 @@ from stator.optimize.dataflow import needed_for
 from stator.optimize.pipeline import optimize
 from stator.optimize.restrict import used_inputs, with_inputs, with_outputs
 from stator.program.ir import Arg, Block, Op, StoredTensor, Value
-from stator.program.program import Program as RecordedProgram
+from stator.program.program import Program
 from stator.program.types import NumberType
 from stator.program.verifier import verify
 from stator.static.executor import Executor
-from stator.static.program import Program, current_program
+from stator.static.program import StaticProgram, current_program
 
 Named = tuple[str, Arg]  # what the user calls it, and what it is
 
 
 def select(
-    program: RecordedProgram,
+    program: Program,
     feeds: Sequence[tuple[str, Value]],
     fetches: Sequence[Named],
     *,
     whole: bool,
     must_stay: Callable[[Op], bool],
-) -> RecordedProgram:
+) -> Program:
     """The program from `feeds` to `fetches`; what these do not need goes, unless `whole`."""
     outputs = [value for _, value in fetches]
     if whole:
@@ -48,7 +48,7 @@ def select(
 
 
 def _not_fed(
-    program: RecordedProgram,
+    program: Program,
     value: Value,
     feeds: Sequence[tuple[str, Value]],
     fetches: Sequence[Named],
@@ -78,7 +78,7 @@ def _not_fed(
 
 
 def write_inference_model(
-    path: str | os.PathLike[str], program: RecordedProgram, tensors: Mapping[str, torch.Tensor]
+    path: str | os.PathLike[str], program: Program, tensors: Mapping[str, torch.Tensor]
 ) -> None:
     """Write the two files; the model has one form, for training and evaluation alike."""
     stored = {item.name: tensors[item.name].detach() for item in program.stored}
@@ -98,7 +98,7 @@ def save_inference_model(
     feeds: Sequence[Any],
     fetches: Sequence[Any],
     executor: Executor,
-    program: Program | None = None,
+    program: StaticProgram | None = None,
 ) -> None:
     """Write the part of `program` that leads from `feeds` to `fetches`, with its tensors.
 
@@ -113,12 +113,12 @@ def save_inference_model(
     write_inference_model(path, chosen, program.tensors)
 
 
-def _given_program(executor: Any, program: Any) -> Program:
+def _given_program(executor: Any, program: Any) -> StaticProgram:
     if not isinstance(executor, Executor):
         raise InputError(f"the executor is a {type(executor).__name__}",
                          fix="give a `stator.static.Executor`")  # fmt: skip
     program = program if program is not None else current_program()
-    if not isinstance(program, Program):
+    if not isinstance(program, StaticProgram):
         raise InputError(f"the program is a {type(program).__name__}",
                          fix="give a `stator.static.Program`")  # fmt: skip
     return program
@@ -128,7 +128,7 @@ def _listed(wanted: Any) -> list[Any]:
     return list(wanted) if isinstance(wanted, list | tuple) else [wanted]
 
 
-def _input(program: Program, feed: Any) -> tuple[str, Value]:
+def _input(program: StaticProgram, feed: Any) -> tuple[str, Value]:
     value = program.value_of(feed, "feed")
     if value not in program.recorded.inputs:
         raise InputError(f"`{value.name}` is not an input of the program, and cannot be a feed",
@@ -136,14 +136,14 @@ def _input(program: Program, feed: Any) -> tuple[str, Value]:
     return value.name, value
 
 
-def _called(program: Program, fetch: Any) -> str:
+def _called(program: StaticProgram, fetch: Any) -> str:
     return f"`{program.value_of(fetch, 'fetch').name}`"
 
 
 @user_facing
 def load_inference_model(
     path: str | os.PathLike[str], executor: Executor
-) -> tuple[Program, list[str], list[Value]]:
+) -> tuple[StaticProgram, list[str], list[Value]]:
     """The program saved at `path`, the names of its inputs, and the values that it gives.
 
     It runs with the backend of the executor that is asked to run it.
@@ -165,7 +165,7 @@ def load_inference_model(
     tensors = {item.name: _live(item, saved) for item in recorded.stored}
     recorded, fetches = _with_values(recorded)
     private = frozenset(item.name for item in recorded.stored if item.kind == "constant")
-    program = Program.of(recorded, tensors, private=private, fetches=fetches)
+    program = StaticProgram.of(recorded, tensors, private=private, fetches=fetches)
     return program, [value.name for value in recorded.inputs], fetches
 
 
@@ -176,7 +176,7 @@ def _live(item: StoredTensor, saved: SavedModel) -> torch.Tensor:
     return torch.nn.Parameter(tensor, requires_grad=saved.entries[item.name].requires_grad)
 
 
-def _with_values(recorded: RecordedProgram) -> tuple[RecordedProgram, list[Value]]:
+def _with_values(recorded: Program) -> tuple[Program, list[Value]]:
     """The program with a value for each output, constants included, so that all can be fetched."""
     ops, fetches = list(recorded.body.ops), list[Value]()
     for index, output in enumerate(recorded.body.outputs):

@@ -16,7 +16,7 @@ from stator.optimize.for_test import for_test as turned_to_test
 from stator.program import structure as shape
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.printer import print_program
-from stator.program.program import Program as BlockRecord
+from stator.program.program import Program
 from stator.program.verifier import verify
 from stator.staging.trace import ONE_AT_A_TIME
 from stator.static.builder import Builder, modules_named
@@ -26,7 +26,7 @@ from stator.torch_private.dispatch import enable_python_dispatcher
 _open = threading.local()  # the programs that this thread is writing, the innermost last
 
 
-class Program:
+class StaticProgram:
     """A program with its tensors: written under `program_guard`, or loaded.
 
     A run finds parameters and buffers as they are then: train the modules, and the program sees it.
@@ -35,19 +35,19 @@ class Program:
     def __init__(self, name: str = "main") -> None:
         self.name = name
         self._builder: Builder | None = Builder()
-        self._recorded: BlockRecord | None = None
+        self._recorded: Program | None = None
         self._tensors: Mapping[str, torch.Tensor] = self._builder.stored_tensors
         self._private: frozenset[str] = frozenset()
-        self._origin: Program | None = None
+        self._origin: StaticProgram | None = None
         self._fetches: tuple[Value, ...] = ()
-        self._snapshot: tuple[int, BlockRecord] | None = None
+        self._snapshot: tuple[int, Program] | None = None
         self._modes = Modes.current()
 
     @classmethod
     def of(
-        cls, recorded: BlockRecord, tensors: Mapping[str, torch.Tensor], *, private: frozenset[str],
-        origin: Program | None = None, fetches: Sequence[Value] = (),
-    ) -> Program:  # fmt: skip
+        cls, recorded: Program, tensors: Mapping[str, torch.Tensor], *, private: frozenset[str],
+        origin: StaticProgram | None = None, fetches: Sequence[Value] = (),
+    ) -> StaticProgram:  # fmt: skip
         """A finished program around its data."""
         made = cls(recorded.name)
         made._builder, made._recorded, made._tensors = None, recorded, tensors
@@ -67,7 +67,7 @@ class Program:
         return list(self._fetches)
 
     @property
-    def recorded(self) -> BlockRecord:
+    def recorded(self) -> Program:
         """The program as data, as it stands now; its outputs are those it was loaded with."""
         builder = self._builder
         if builder is None:
@@ -77,11 +77,11 @@ class Program:
             self._snapshot = (builder.written, self._taken(builder))
         return self._snapshot[1]
 
-    def _taken(self, builder: Builder) -> BlockRecord:
+    def _taken(self, builder: Builder) -> Program:
         leaves = tuple(shape.Leaf(index) for index in range(len(builder.inputs)))
         given = shape.Sequence("tuple", (shape.Sequence("tuple", leaves), shape.Mapping((), ())))
         body = Block((), list(self._top_block(builder).ops), ())
-        recorded = BlockRecord(
+        recorded = Program(
             self.name, tuple(builder.inputs), tuple(builder.stored), body, given,
             shape.Sequence("list", ()), dict(builder.functions),
         )  # fmt: skip
@@ -126,7 +126,7 @@ class Program:
     def __str__(self) -> str:
         return print_program(self.recorded)
 
-    def clone(self, for_test: bool = False) -> Program:
+    def clone(self, for_test: bool = False) -> StaticProgram:
         """A copy as the program stands now; with `for_test`, dropout and batch norm evaluate.
 
         The copy shares the tensors, and the values can be fetched from both.
@@ -135,7 +135,7 @@ class Program:
         if for_test:
             checks = self._builder.training_checks if self._builder else ()
             recorded = verify(turned_to_test(recorded, checks))
-        clone = Program.of(
+        clone = StaticProgram.of(
             recorded, self._tensors, private=self.private, origin=self, fetches=self._fetches
         )
         clone._modes = self._modes
@@ -188,10 +188,10 @@ class Program:
                 _stack().pop()
 
 
-def _stack() -> list[Program]:
+def _stack() -> list[StaticProgram]:
     if not hasattr(_open, "programs"):
         _open.programs = []
-    programs: list[Program] = _open.programs
+    programs: list[StaticProgram] = _open.programs
     return programs
 
 
@@ -218,7 +218,7 @@ def _recording(builder: Builder) -> Iterator[None]:
         torch.set_grad_enabled(grad)
 
 
-def _no_such_value(program: Program, wanted: Any, role: str) -> InputError:
+def _no_such_value(program: StaticProgram, wanted: Any, role: str) -> InputError:
     inner = {value.name for value in program.list_vars()}
     name = wanted.name if isinstance(wanted, Value) else wanted
     if isinstance(wanted, torch.Tensor):
@@ -239,16 +239,16 @@ def _no_such_value(program: Program, wanted: Any, role: str) -> InputError:
 
 
 @contextmanager
-def program_guard(program: Program) -> Iterator[None]:
+def program_guard(program: StaticProgram) -> Iterator[None]:
     """Torch calls inside the `with` are recorded into `program` instead of being run."""
-    if not isinstance(program, Program):
+    if not isinstance(program, StaticProgram):
         raise InputError(f"program_guard is given a {type(program).__name__}",
                          fix="give a `stator.static.Program`")  # fmt: skip
     with program.written():
         yield
 
 
-def current_program() -> Program | None:
+def current_program() -> StaticProgram | None:
     """The program that is being written in this thread; None outside of `program_guard`."""
     return _stack()[-1] if _stack() else None
 
