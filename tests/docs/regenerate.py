@@ -1,5 +1,6 @@
-"""Writes the generated parts of docs/ again: `python -m tests.docs.regenerate`."""
+"""Writes the generated parts of docs/ again: `python -m tests.docs.regenerate [NAME ...]`."""
 
+import argparse
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -33,22 +34,53 @@ VERIFYING = ROOT / "docs" / "verifying.md"
 TABLES = {"features": table}
 
 
-def main() -> None:
-    """Write each document that has changed."""
-    write(ARCHITECTURE, with_blocks(ARCHITECTURE.read_text(), MAKERS))
-    write_unless_comparable(CLI, cli.MAKERS, cli.comparable)
+def blocks_of(document: Path, makers: Makers) -> None:
+    """Write the blocks of `document`."""
+    write(document, with_blocks(document.read_text(), makers))
+
+
+def tables_of(document: Path, makers: Makers) -> None:
+    """Write the tables of `document`."""
+    write(document, with_tables(document.read_text(), makers))
+
+
+def debugging_page() -> None:
+    """Write the page, which has both."""
     with_made = with_blocks(DEBUGGING.read_text(), debugging.MAKERS)
     write(DEBUGGING, with_tables(with_made, debugging.TABLES))
-    write(FORMAT, with_tables(FORMAT.read_text(), {"ops": op_table.table}))
-    write(MODELS, with_tables(MODELS.read_text(), TABLES))
-    write(ONNX, with_tables(ONNX.read_text(), {"onnx-refused": onnx_refused.table}))
-    write(REFUSALS, refusals.page())
-    write(texts.MESSAGES, texts.messages())
-    write(SYNTAX, syntax.page())
-    write(CHINESE_SYNTAX, with_tables(CHINESE_SYNTAX.read_text(), {"constructs": chinese.table}))
-    write(VERIFYING, with_blocks(VERIFYING.read_text(), verifying.MAKERS))
+
+
+def error_documents() -> None:
+    """Write a page for each code."""
     for name, text in error_pages.pages().items():
         write(error_pages.FOLDER / name, text)
+
+
+WRITERS: dict[str, Callable[[], None]] = {
+    "architecture": partial(blocks_of, ARCHITECTURE, MAKERS),
+    "cli": lambda: write_unless_comparable(CLI, cli.MAKERS, cli.comparable),
+    "debugging": debugging_page,
+    "format": partial(tables_of, FORMAT, {"ops": op_table.table}),
+    "models": partial(tables_of, MODELS, TABLES),
+    "onnx": partial(tables_of, ONNX, {"onnx-refused": onnx_refused.table}),
+    "refusals": lambda: write(REFUSALS, refusals.page()),
+    "messages": lambda: write(texts.MESSAGES, texts.messages()),
+    "syntax": lambda: write(SYNTAX, syntax.page()),
+    "zh-syntax": partial(tables_of, CHINESE_SYNTAX, {"constructs": chinese.table}),
+    "verifying": partial(blocks_of, VERIFYING, verifying.MAKERS),
+    "errors": error_documents,
+}
+
+
+def main() -> None:
+    """Write each document that has changed, of those that are named, or of all."""
+    parser = argparse.ArgumentParser(prog="python -m tests.docs.regenerate")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(WRITERS)}")
+    names = parser.parse_args().names
+    if unknown := sorted(set(names) - WRITERS.keys()):
+        parser.error(f"there is no {unknown[0]}; there are {', '.join(WRITERS)}")
+    for name in names or WRITERS:
+        WRITERS[name]()
 
 
 def write_unless_comparable(
