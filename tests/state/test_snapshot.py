@@ -14,7 +14,7 @@ from stator.capture.provenance import Provenance
 from stator.extension import extension
 from stator.state.guards import Guards
 from stator.state.reads import ReadLog
-from stator.state.snapshot import class_dicts
+from stator.state.snapshot import Parts, class_dicts
 
 NATIVE = extension()
 needs_extension = pytest.mark.skipif(NATIVE is None, reason="the extension is not built")
@@ -377,3 +377,29 @@ def test_a_dict_of_attributes_that_is_replaced_is_seen():
     assert [static(x).item() for _ in range(3)] == [3.0] * 3
     settings.__dict__ = {"factor": "two"}
     assert [static(x).item() for _ in range(3)] == [2.0] * 3
+
+
+@needs_extension
+def test_the_classes_of_modules_are_not_read_again_by_python():
+    static = stator.to_static(torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU()))
+    static(torch.ones(2))
+    parts = Parts()
+    for read in static.forward.concrete_programs[0].captured.guards.reads:
+        parts.add(read, {}, NATIVE)
+    assert not parts.again
+    assert {id(static), *map(id, static)} <= set(parts.owners)
+
+
+def test_a_module_of_another_class_is_seen():
+    class Double(torch.nn.Module):
+        def forward(self, x):
+            return x * 2
+
+    class Triple(torch.nn.Module):
+        def forward(self, x):
+            return x * 3
+
+    static, x = stator.to_static(torch.nn.Sequential(Double())), torch.ones(())
+    assert [static(x).item() for _ in range(3)] == [2.0] * 3
+    static[0].__class__ = Triple
+    assert [static(x).item() for _ in range(3)] == [3.0] * 3

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
+from stator.api.attribute_writes import AttributeWrite, attribute_writes, write_attributes
 from stator.api.signature import Sizes, inputs_in, sizes_in
 from stator.capture.inputs import Argument
 from stator.debug.stepping.targets import Watcher
@@ -78,20 +79,31 @@ class ConcreteProgram:
         captured = self.captured
         if captured.containers:
             _refuse_known(captured, call)
-        if self.taken is not None or captured.live:
-            leaves = self.inputs_of(leaves)
-        targets = [_found(effect.target, call) for effect in captured.effects]
-        made = {id(structure): _found(target, call) for structure, target in captured.given}
+        leaves = self.inputs_of(leaves)
+        writes = self._attribute_writes
+        made: dict[int, Any] = {}
+        targets: list[Any] = []
+        if writes is None:
+            targets = [_found(effect.target, call) for effect in captured.effects]
+            made = {id(structure): _found(target, call) for structure, target in captured.given}
         outputs = self.run(leaves)
         if isinstance(outputs, RaisedError):
             try:
                 self._raise(outputs, call)
             finally:
                 del outputs  # it holds the exception, whose traceback holds this frame
-        for effect, target in zip(captured.effects, targets, strict=True):
-            _do(effect, target, outputs, captured.classes, made)
+        if writes is None:
+            for effect, target in zip(captured.effects, targets, strict=True):
+                _do(effect, target, outputs, captured.classes, made)
+        elif not write_attributes(writes, outputs):
+            do_effects(captured.effects, outputs, call, captured.classes)
         structure = self.program.output_structure
         return unflatten(structure, outputs, classes=captured.classes, made=made)
+
+    @functools.cached_property
+    def _attribute_writes(self) -> tuple[AttributeWrite, ...] | None:
+        """What a call does to Python objects, if it only sets attributes to outputs."""
+        return None if self.captured.given else attribute_writes(self.captured.effects)
 
     @property
     def is_pure(self) -> bool:

@@ -69,6 +69,7 @@ from stator.values.sites import Shared, SiteGroups
 from stator.values.symbolic import CapturedText, Diverged
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, CapturedText, FakeTensor)
+PLAIN = frozenset({int, float, str, torch.Tensor})  # types of most live state, and never symbolic
 Listening = Callable[[Recorder], AbstractContextManager[None]]  # adds a listener
 ONE_AT_A_TIME = ForkSafeLock()  # torch's pre-dispatch slot is shared between threads
 FORK_WAITS = 2.0  # seconds, for a capture of another thread to end
@@ -275,7 +276,7 @@ def _given_and_known(
 def read_state(slots: Sequence[AnySlot]) -> list[object]:
     """What `slots` hold, but for what another thread's capture has put there for its time."""
     held = [leaf for slot in slots for leaf in slot.leaves()]
-    if not any(isinstance(value, SYMBOLIC) for value in held):
+    if PLAIN.issuperset(map(type, held)) or not any(isinstance(one, SYMBOLIC) for one in held):
         return held
     with ONE_AT_A_TIME:
         return [leaf for slot in slots for leaf in slot.leaves()]

@@ -108,12 +108,14 @@ def _input(recorder: Recorder, slot: Slot, content: object) -> tuple[object, Val
 
 def _still_fits(slot: Slot, content: object) -> Any:
     """A function: does the slot hold a value of the kind that it held?"""
+    read = slot.read
     if not isinstance(content, torch.Tensor):
-        return lambda: type(slot.read()) is type(content)
+        cls = type(content)
+        return lambda: type(read()) is cls
     kind = (content.dtype, content.device, content.requires_grad, _layout(content))
 
     def fits() -> bool:
-        now = slot.read()
+        now = read()
         if type(now) is not torch.Tensor or now.dim() != len(slot.shape or ()):
             return False
         same = all(s is None or s == n for s, n in zip(slot.shape or (), now.shape, strict=True))

@@ -41,6 +41,7 @@ class Read:
     expected: Any
     dicts: tuple[dict[Any, Any], ...] | None  # unwritten, they give the same; None: read again
     owner: Any = None  # its class matters as well
+    by_class: bool = False  # its class alone, whatever its attributes are
     tensor: torch.Tensor | None = None  # a stored one, whose dtype and the like were read
     function: types.FunctionType | None = None  # whose code and defaults were used
     names: tuple[str, ...] = ()  # of the parts, where it has several
@@ -53,6 +54,11 @@ class Read:
     def is_unchanged(self) -> bool:
         """Does it give the same now?"""
         return unchanged(self.again(), self.expected)
+
+    @property
+    def check(self) -> Callable[[], bool]:
+        """`is_unchanged`, by the shortest way."""
+        return self.again if self.is_kind else self.is_unchanged
 
     def in_words(self) -> str:
         """What it is; the part that has changed, where parts have names."""
@@ -140,7 +146,7 @@ class ReadLog:
         """The class of `obj` decides what its attributes are."""
         if not isinstance(obj, type | types.ModuleType):
             self._watch((id(obj), "class"), lambda: type(obj), type(obj),
-                        f"the class of a {type(obj).__name__}", (), obj)  # fmt: skip
+                        f"the class of a {type(obj).__name__}", (), obj, by_class=True)  # fmt: skip
 
     def read_target(self, method: types.MethodType) -> None:
         """The captured function is this method, as the class of its object has it."""
@@ -149,7 +155,7 @@ class ReadLog:
             cls = type(owner)
             self._watch((id(owner), "target", name), lambda: _on_class(type(owner), name),
                         _on_class(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
-                        owner)  # fmt: skip
+                        owner, by_class=True)  # fmt: skip
 
     def read_absent_attribute(self, obj: object, name: str) -> None:
         """`obj` has no attribute `name`."""
@@ -331,6 +337,7 @@ class ReadLog:
         owner: object = None,
         place: Location | None = None,
         *,
+        by_class: bool = False,
         holder: object = None,
         name: object = None,
         keys: int = 0,
@@ -339,7 +346,7 @@ class ReadLog:
         if key not in self._reads and not self._is_of_the_capture(value):
             at = place or current_place()
             self._reads[key] = Read(
-                what, again, value, dicts, owner,
+                what, again, value, dicts, owner, by_class,
                 place=at, holder=holder, key=name, keys=keys,
             )  # fmt: skip
 

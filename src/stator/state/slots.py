@@ -6,7 +6,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
-from stator.values.attributes import attributes_of
+from stator.values.attributes import own_attribute
 from stator.values.contents import change
 
 EMPTY = object()
@@ -29,7 +29,7 @@ class Slot:
                 return EMPTY
         if isinstance(self.owner, dict):
             return dict.get(self.owner, self.key, EMPTY)
-        return attributes_of(self.owner).get(self.key, EMPTY)
+        return own_attribute(self.owner, self.key, EMPTY)
 
     def leaves(self) -> tuple[Any, ...]:
         """What the program takes of it."""

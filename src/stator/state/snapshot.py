@@ -42,6 +42,10 @@ class WatchedRead(Protocol):
         """The object whose class decides it as well."""
 
     @property
+    def by_class(self) -> bool:
+        """Does the class of the owner decide it, whatever the owner's attributes are?"""
+
+    @property
     def tensor(self) -> torch.Tensor | None:
         """The stored tensor whose dtype, sizes and the like were read."""
 
@@ -49,8 +53,9 @@ class WatchedRead(Protocol):
     def function(self) -> Any:
         """The function whose code and defaults were used."""
 
-    def is_unchanged(self) -> bool:
-        """Does it give what it gave?"""
+    @property
+    def check(self) -> Check:
+        """A function: does it give what it gave?"""
 
 
 class Watch(Protocol):
@@ -95,7 +100,7 @@ class Parts:
             or any(id(one) in often_written for one in read.dicts)
             or _has_another_dict(read)
         ):
-            self.again.append(read.is_unchanged)
+            self.again.append(read.check)
         else:
             self.dicts.update((id(one), one) for one in read.dicts)
             self.owners.update({} if read.owner is None else {id(read.owner): read.owner})
@@ -103,6 +108,8 @@ class Parts:
 
 def _has_another_dict(read: WatchedRead) -> bool:
     """Was the `__dict__` of the object that was read replaced since the capture?"""
+    if read.by_class:
+        return False
     own = getattr(read.owner, "__dict__", None)
     return type(own) is dict and all(own is not one for one in read.dicts or ())
 
