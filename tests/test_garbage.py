@@ -1,6 +1,7 @@
 """The collector's threshold is raised for a capture, and as it was after it."""
 
 import gc
+import threading
 
 import pytest
 import torch
@@ -23,6 +24,24 @@ def test_inside_it_is_raised_and_after_it_is_the_users():
         with fewer_collections():
             assert gc.get_threshold() == (OBJECTS, 9, 11)
         assert gc.get_threshold() == (OBJECTS, 9, 11)
+    assert gc.get_threshold() == (800, 9, 11)
+
+
+def test_it_stays_raised_until_the_last_thread_leaves():
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with fewer_collections():
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    with fewer_collections():
+        thread.start()
+        assert inside.wait(10)
+    assert gc.get_threshold() == (OBJECTS, 9, 11)
+    leave.set()
+    thread.join()
     assert gc.get_threshold() == (800, 9, 11)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import os
+import threading
 from collections.abc import Iterator
 
 OBJECTS = 100_000  # new ones, before the collector runs
@@ -20,11 +21,33 @@ class _Threshold:
 
     def __init__(self) -> None:
         self.users: tuple[int, int, int] | None = None
+        self.inside = 0  # of threads, and of contexts inside others
+        self.lock = threading.Lock()
 
-    def put_back(self) -> None:
-        """The user's threshold, unless someone has set another meanwhile."""
+    def enter(self) -> None:
+        """Raise it, unless it is raised, or the user has switched the collector off."""
+        with self.lock:
+            self.inside += 1
+            users = gc.get_threshold()
+            if self.inside == 1 and users[0] != 0:
+                self.users = users
+                gc.set_threshold(*_raised(users))
+
+    def leave(self) -> None:
+        """The user's threshold, if no one else is inside."""
+        with self.lock:
+            self.inside -= 1
+            if self.inside == 0:
+                self._put_back()
+
+    def renew(self) -> None:
+        """No one is inside: the threads of the parent are not in a child."""
+        self.lock, self.inside = threading.Lock(), 0
+        self._put_back()
+
+    def _put_back(self) -> None:
         users, self.users = self.users, None
-        if users is not None and gc.get_threshold() == _raised(users):
+        if users is not None and gc.get_threshold() == _raised(users):  # no one has set another
             gc.set_threshold(*users)
 
 
@@ -37,18 +60,13 @@ def _raised(users: tuple[int, int, int]) -> tuple[int, int, int]:
 
 @contextlib.contextmanager
 def fewer_collections() -> Iterator[None]:
-    """Inside, the collector runs once for so many new objects; one thread at a time may ask."""
-    users = gc.get_threshold()
-    if _THRESHOLD.users is not None or users[0] == 0:  # inside of another, or switched off
-        yield
-        return
-    _THRESHOLD.users = users
-    gc.set_threshold(*_raised(users))
+    """Inside, the collector runs once for so many new objects."""
+    _THRESHOLD.enter()
     try:
         yield
     finally:
-        _THRESHOLD.put_back()
+        _THRESHOLD.leave()
 
 
-if hasattr(os, "register_at_fork"):  # the thread that captures is not in the child
-    os.register_at_fork(after_in_child=_THRESHOLD.put_back)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_THRESHOLD.renew)

@@ -208,6 +208,16 @@ def test_a_size_is_never_negative():
     assert symbols.evaluate(env, sympy.Ge(size, 0)) == sympy.true
 
 
+def test_a_truth_value_is_made_as_torch_makes_one():
+    env = symbols.ShapeEnv()
+    torchs = env.create_unbacked_symbool()
+    own = symbols.truth_of(env, env.create_unbacked_symint())
+    first, second = (next(iter(one.node.expr.free_symbols)) for one in (torchs, own))
+    assert own.node.expr == torchs.node.expr.subs(first, second)
+    assert env.var_to_range[second] == env.var_to_range[first]
+    assert [(one.node.pytype, one.node.hint) for one in (torchs, own)] == [(bool, None)] * 2
+
+
 def test_the_sizes_of_a_capture_override_methods_that_torch_calls():
     for name in ("evaluate_expr", "guard_or_defer_runtime_assert", "_maybe_guard_rel"):
         assert callable(getattr(symbols.ShapeEnv, name))

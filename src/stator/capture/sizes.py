@@ -27,6 +27,7 @@ from stator.torch_private.symbols import (
     ShapeEnv,
     evaluate,
     functions,
+    truth_of,
 )
 
 
@@ -137,11 +138,11 @@ class Sizes(ShapeEnv):
         self.opaque |= number.node.expr.free_symbols
         return number
 
-    def create_unbacked_symbool(self, *args: object, **kwargs: object) -> Any:
+    def create_unbacked_symbool(self) -> Any:
         """A new truth value; no question about it has a typical answer."""
-        number = super().create_unbacked_symbool(*args, **kwargs)
+        number = super().create_unbacked_symint()
         self.opaque |= number.node.expr.free_symbols
-        return number
+        return truth_of(self, number)
 
     def _constrain_range_for_size(self, a: Any, *args: Any, **kwargs: Any) -> None:
         self.data.discard(a)
