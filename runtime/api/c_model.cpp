@@ -120,6 +120,14 @@ stator_error* stator_load(const char* path, stator_model** model) {
   return guarded([&] { *model = stator::described(stator::Model::load(path)).release(); });
 }
 
+stator_error* stator_reset_state(const stator_model* model) {
+  return guarded([&] { model->model.reset_state(); });
+}
+
+stator_error* stator_own_state_new(const stator_model* model, stator_model** other) {
+  return guarded([&] { *other = stator::described(model->model.with_own_state()).release(); });
+}
+
 void stator_model_free(stator_model* model) { delete model; }
 
 size_t stator_method_count(const stator_model* model) { return model->methods.size(); }

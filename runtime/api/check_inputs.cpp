@@ -63,15 +63,24 @@ void check_input(const Value& given, const Type& type, const std::string& name,
 }  // namespace
 
 void check_inputs(const Program& program, const std::vector<Value>& inputs) {
-  if (inputs.size() != program.inputs.size()) {
+  if (inputs.size() != program.call_inputs()) {
     throw input_error("program " + program.name + " takes " +
-                      std::to_string(program.inputs.size()) + " inputs, not " +
+                      std::to_string(program.call_inputs()) + " inputs, not " +
                       std::to_string(inputs.size()));
   }
   std::map<std::string, std::int64_t> sizes;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     const Definition& expected = program.values[program.inputs[k]];
     check_input(inputs[k], expected.type, expected.name, sizes);
+  }
+}
+
+void check_state(const Program& program, const std::vector<Value>& values) {
+  const std::size_t first = program.call_inputs();
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const Definition& expected = program.values[program.inputs[first + k]];
+    std::map<std::string, std::int64_t> sizes;  // what it needs of them, the program checks
+    check_input(values[k], expected.type, "the state " + expected.name, sizes);
   }
 }
 

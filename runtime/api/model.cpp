@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "api/check_inputs.h"
+#include "api/model_state.h"
 #include "api/signature.h"
 #include "format/model_files.h"
 #include "interpreter/frame.h"
@@ -32,6 +33,7 @@ struct Ready {
   std::shared_ptr<const std::vector<Value>> stored;
   Signature signature;
   bool shows_gradients = false;
+  bool writes = false;  // to tensors, in place
 };
 
 }  // namespace
@@ -40,6 +42,7 @@ struct Model::Data {
   std::map<std::string, Ready> programs;
   std::map<std::string, Method> methods;
   std::map<std::string, StoredTensor> tensors;
+  std::map<std::string, InitialState> states;
   bool training = false;
 
   const Ready& ready(const Options& options) const;
@@ -64,6 +67,9 @@ const Ready& Model::Data::ready(const Options& options) const {
   return programs.at(chosen->second);
 }
 
+Model::Model(std::shared_ptr<const Data> data)
+    : data_(std::move(data)), state_(std::make_shared<ModelState>(data_->states)) {}
+
 Model Model::load(const std::string& path) {
   ModelFiles files = read_model(path);
   auto data = std::make_shared<Data>();
@@ -76,10 +82,12 @@ Model Model::load(const std::string& path) {
       stored->emplace_back(files.tensors.at(item.name).tensor);
     Signature signature = signature_of(program);
     const bool shows = shows_gradients(program);
+    const bool writes = writes_in_place(program);
     data->programs[name] = {make_plan(std::move(program), Trust::kFile), std::move(stored),
-                            std::move(signature), shows};
+                            std::move(signature), shows, writes};
   }
   data->tensors = std::move(files.tensors);
+  data->states = std::move(files.states);
   return Model(std::move(data));
 }
 
@@ -93,12 +101,16 @@ std::vector<Value> Model::run(std::vector<Value> inputs, const Options& options)
   run->stored = ready.stored;
   run->inputs = std::move(inputs);
   run->host = options.host == nullptr ? standard_output() : options.host;
-  return run_plan(run);
+  return ready.plan->program.state.empty() ? run_plan(run) : state_->run(run, ready.writes);
 }
 
 std::vector<Value> Model::run(std::vector<Value> inputs) const {
   return run(std::move(inputs), Options());
 }
+
+void Model::reset_state() const { state_->reset(data_->states); }
+
+Model Model::with_own_state() const { return Model(data_); }
 
 std::vector<std::string> Model::methods() const {
   std::vector<std::string> names;
@@ -116,7 +128,9 @@ const Signature& Model::signature() const { return signature(Options()); }
 
 std::vector<std::pair<std::string, at::Tensor>> Model::tensors() const {
   std::vector<std::pair<std::string, at::Tensor>> made;
-  for (const auto& [name, entry] : data_->tensors) made.emplace_back(name, entry.tensor);
+  for (const auto& [name, entry] : data_->tensors) {
+    if (entry.kind != "state") made.emplace_back(name, entry.tensor);
+  }
   return made;
 }
 

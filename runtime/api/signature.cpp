@@ -54,9 +54,12 @@ bool shows_gradients(const Block& block, const Program& program) {
 
 Signature signature_of(const Program& program) {
   Signature made;
-  for (const ValueId input : program.inputs)
-    made.inputs.push_back({program.values[input].name, program.values[input].type});
-  std::vector<std::string> paths(program.body.outputs.size());
+  for (std::size_t k = 0; k < program.call_inputs(); ++k) {
+    const Definition& input = program.values[program.inputs[k]];
+    made.inputs.push_back({input.name, input.type});
+  }
+  for (const StateUse& use : program.state) made.state.push_back(use.name);
+  std::vector<std::string> paths(program.call_outputs());
   find_paths(program.output_structure, "output", paths);
   for (std::size_t k = 0; k < paths.size(); ++k) {
     const Arg& output = program.body.outputs[k];

@@ -158,6 +158,7 @@ std::string describe_model(const Model& model) {
         const Signature& signature = model.signature(options);
         for (const Signature::Input& input : signature.inputs)
           text += "  input   " + input.name + ": " + to_text(input.type) + "\n";
+        for (const std::string& name : signature.state) text += "  state   " + name + "\n";
         for (const Signature::Output& output : signature.outputs) {
           text += "  output  " + output.name +
                   (output.type ? ": " + to_text(*output.type) : " (a constant)") + "\n";

@@ -180,10 +180,23 @@ class ProgramReader {
         decode_structure(field(data, "input_structure", at), at + ".input_structure");
     program_.output_structure =
         decode_structure(field(data, "output_structure", at), at + ".output_structure");
+    if (const Json* uses = optional_field(data, "state", at)) read_state(*uses, at + ".state");
     return std::move(program_);
   }
 
  private:
+  void read_state(const Json& uses, const std::string& at) {
+    std::size_t left = std::min(program_.inputs.size(), program_.body.outputs.size());
+    for (const Json& use : list_at(uses, at)) {
+      const std::int64_t count = integer_at(field(use, "count", at), at);
+      if (count < 0 || static_cast<std::size_t>(count) > left)
+        damaged(at, "has more values than the program has inputs and outputs");
+      left -= static_cast<std::size_t>(count);
+      program_.state.push_back(
+          {text_at(field(use, "name", at), at), static_cast<std::size_t>(count)});
+    }
+  }
+
   std::vector<ValueId> definitions(const Json& items, const std::string& at) {
     std::vector<ValueId> made;
     for (std::size_t k = 0; k < list_at(items, at).size(); ++k)

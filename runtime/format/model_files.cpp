@@ -16,8 +16,9 @@
 namespace stator {
 namespace {
 
-constexpr int kNewestVersion = 3;
-constexpr std::int64_t kOpSet = 1;
+constexpr int kNewestVersion = 4;
+constexpr int kStateDepth = 100;  // of lists in lists
+constexpr std::int64_t kOpSet = 2;
 constexpr std::size_t kTextLimit = std::size_t{1} << 28;
 constexpr int kTries = 100;                 // of a reader, while writers put other models in place
 constexpr std::size_t kSchemaLimit = 4000;  // characters
@@ -206,6 +207,47 @@ void check_stored(const Program& program, const std::map<std::string, StoredTens
   }
 }
 
+Value decode_state_value(const Json& data, const std::string& at,
+                         const std::map<std::string, StoredTensor>& tensors, int depth) {
+  if (depth > kStateDepth) damaged(at, "is nested too deeply");
+  if (data.is_array()) {
+    std::vector<Value> items;
+    for (const Json& item : data)
+      items.push_back(decode_state_value(item, at, tensors, depth + 1));
+    return make_list(std::move(items));
+  }
+  if (!data.is_object() || !data.contains("tensor")) return decode_constant(data, at).value;
+  const std::string& name = text_at(data["tensor"], at);
+  const auto found = tensors.find(name);
+  if (found == tensors.end()) damaged(at, "names the tensor '" + name + "', which is not there");
+  return found->second.tensor;
+}
+
+std::map<std::string, InitialState> decode_states(
+    const Json& table, const std::map<std::string, StoredTensor>& tensors) {
+  std::map<std::string, InitialState> states;
+  for (const auto& [name, item] : object_at(table, "states").items()) {
+    const std::string at = "states." + name;
+    InitialState& values = states[name];
+    for (const Json& value : list_at(field(item, "initial", at), at + ".initial"))
+      values.push_back(decode_state_value(value, at + ".initial", tensors, 0));
+  }
+  return states;
+}
+
+/// ST400 unless the states that a program uses are there, and have as many values as it takes.
+void check_state(const Program& program, const std::map<std::string, InitialState>& states,
+                 const std::string& at) {
+  for (const StateUse& use : program.state) {
+    const auto found = states.find(use.name);
+    if (found == states.end()) damaged(at, "names the state '" + use.name + "', which is not there");
+    if (found->second.size() != use.count) {
+      damaged(at, "has " + std::to_string(use.count) + " values of `" + use.name +
+                      "`, which has " + std::to_string(found->second.size()));
+    }
+  }
+}
+
 void collect_names(const Block& block, std::set<std::string>& names) {
   for (const Op& op : block.ops) {
     if (!op.name.starts_with("stator::")) names.insert(op.name);
@@ -300,8 +342,11 @@ ModelFiles decode_model(const Json& data, int version, const OpenFiles& files) {
   model.methods = version == 1 ? first_version_methods(model, data) : decode_methods(model, data);
   const Digests digests = decode_digests(field(data, "weights", at), version);
   model.tensors = decode_tensors(field(data, "tensors", at), read_weights(files, digests));
-  for (const auto& [name, program] : model.programs)
+  if (data.contains("states")) model.states = decode_states(data["states"], model.tensors);
+  for (const auto& [name, program] : model.programs) {
     check_stored(program, model.tensors, "programs." + name + ".stored");
+    check_state(program, model.states, "programs." + name + ".state");
+  }
   return model;
 }
 

@@ -19,10 +19,14 @@ struct StoredTensor {
   bool requires_grad = false;
 };
 
+/// What a state is at first: its values, as a run takes and gives them.
+using InitialState = std::vector<Value>;
+
 struct ModelFiles {
   std::map<std::string, Program> programs;
   std::map<std::string, StoredTensor> tensors;
   std::map<std::string, Method> methods;
+  std::map<std::string, InitialState> states;
   bool training = false;
 };
 

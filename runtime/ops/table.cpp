@@ -125,7 +125,7 @@ const std::vector<OpRow>& rows() {
       {"set_random_state", run_set_random_state, 1, 1, 0},
       {"format", run_format, 1, 3, 1}, {"join", run_join, 0, kAnyNumber, 1},
       {"text_length", run_text_length, 1, 1, 1},
-      {"note", run_note, 0, kAnyNumber, 0, {}, false, true},
+      {"note", run_note, 0, kAnyNumber, 0},
       {"list_make", run_list_make, 0, kAnyNumber, 1}, {"list_length", run_list_length, 1, 1, 1},
       {"list_get", run_list_get, 2, 2, 1}, {"list_slice", run_list_slice, 1, 4, 1},
       {"list_append", run_list_append, 2, 2, 1}, {"list_insert", run_list_insert, 3, 3, 1},

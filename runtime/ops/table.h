@@ -18,7 +18,6 @@ struct OpRow {
   std::size_t results;                          // kAnyNumber: as many as the op has
   std::vector<std::string_view> trailing = {};  // attributes that become the last arguments
   bool spreads_lists = false;                   // a list of arguments becomes arguments
-  bool own_process_only = false;                // never in a file
 };
 
 /// The row of an op; null if Stator has no such op, or if it needs Python.

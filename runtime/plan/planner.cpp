@@ -204,7 +204,7 @@ void Planner::mark_moves(Step& step) {
 
 void Planner::plan_own_op(const Op& op, Step& step, std::vector<Step>& steps) {
   const OpRow& row = *find_row(op.name);
-  if (row.own_process_only && trust_ == Trust::kFile)
+  if (op.name.starts_with("host::") && trust_ == Trust::kFile)
     refuse(op, "is only for the process that captured it");
   step.run = row.run;
   for (const Arg& arg : op.args) {

@@ -75,6 +75,12 @@ struct Structure {
   std::vector<Structure> items;
 };
 
+/// A state of the model that the program reads and writes: `count` of its last inputs and outputs.
+struct StateUse {
+  std::string name;
+  std::size_t count = 0;
+};
+
 struct Program {
   std::string name;
   std::vector<Definition> values;
@@ -84,6 +90,18 @@ struct Program {
   Block body;
   Structure input_structure;
   Structure output_structure;
+  std::vector<StateUse> state;
+
+  /// How many inputs a call gives, and how many outputs it gets: the others are state.
+  std::size_t call_inputs() const { return inputs.size() - state_values(); }
+  std::size_t call_outputs() const { return body.outputs.size() - state_values(); }
+
+ private:
+  std::size_t state_values() const {
+    std::size_t sum = 0;
+    for (const StateUse& use : state) sum += use.count;
+    return sum;
+  }
 };
 
 /// Throws an Error unless the program keeps the rules that the interpreter relies on: every value

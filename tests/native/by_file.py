@@ -5,7 +5,8 @@
     for difference in batch.differences(): ...
 
 Values must be equal to the bit, printed text and errors letter by letter. Calls of one model are
-made in order, so a buffer that a call writes is seen by the next one, on both sides.
+made in order, so what a call leaves in a buffer, or in the state of the model, is seen by the next
+one, on both sides.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
+from stator.api.loaded_state import LoadedState
+from stator.api.translated import keep_state
 from stator.errors import SpecMismatch, StatorError
 from stator.execute.arguments import flatten_inputs
 from stator.execute.backend import RaisedError
@@ -67,14 +70,14 @@ class Batch:
         program = saved.program_of(training=saved.training)
         if program is None:
             return
-        stored = _stored(saved)
+        stored, state = _stored(saved), LoadedState(saved.states)
         for index, call in enumerate(calls):
-            types = [value.type for value in program.inputs]
+            types = [value.type for value in program.call_inputs]
             try:
                 leaves = flatten_inputs(program.input_structure, call, {}, types=types)
             except SpecMismatch:
                 continue  # what Python refuses is not the runtime's
-            self._add_call(f"{name} call {index}", path, program, leaves, stored)
+            self._add_call(f"{name} call {index}", path, program, leaves, stored, state)
 
     def _add_call(
         self,
@@ -83,6 +86,7 @@ class Batch:
         program: Program,
         leaves: tuple[Any, ...],
         stored: Mapping[str, torch.Tensor],
+        state: LoadedState,
     ) -> None:
         inputs = self.folder / f"in{len(self.jobs)}.safetensors"
         outputs = self.folder / f"out{len(self.jobs)}.safetensors"
@@ -91,7 +95,7 @@ class Batch:
             "model": str(path), "inputs": [str(inputs)], "outputs": str(outputs), "seed": SEED,
             "gradients": True,  # as in the interpreter: some kernels differ in the last bit
         }  # fmt: skip
-        self.jobs.append(Job(name, _interpreted(program, leaves, stored), line, outputs))
+        self.jobs.append(Job(name, _interpreted(program, leaves, stored, state), line, outputs))
 
     def differences(self) -> Iterator[str]:
         """What `stator-run` does otherwise, one line for each call."""
@@ -112,12 +116,16 @@ def _stored(saved: SavedModel) -> dict[str, torch.Tensor]:
 
 
 def _interpreted(
-    program: Program, leaves: tuple[Any, ...], stored: Mapping[str, torch.Tensor]
+    program: Program,
+    leaves: tuple[Any, ...],
+    stored: Mapping[str, torch.Tensor],
+    state: LoadedState,
 ) -> Result:
     torch.manual_seed(SEED)
     printed = io.StringIO()
+    inputs = [*map(_copy, leaves), *state.before(program)]
     with contextlib.redirect_stdout(printed):
-        outcome = INTERPRETER.prepare(program).bind(stored)([_copy(leaf) for leaf in leaves])
+        outcome = keep_state(state, program, INTERPRETER.prepare(program).bind(stored)(inputs))
     if isinstance(outcome, RaisedError):
         return Result(None, _error(outcome), printed.getvalue())
     return Result(tuple(map(_copy, outcome)), None, printed.getvalue())  # a later call may write
@@ -151,7 +159,7 @@ def _write_inputs(path: Path, program: Program, leaves: tuple[Any, ...]) -> None
         else:
             constants[name] = json.dumps(encode_constant(leaf))
 
-    for value, leaf in zip(program.inputs, leaves, strict=True):
+    for value, leaf in zip(program.call_inputs, leaves, strict=True):
         enter(value.name, leaf)
     save_file(tensors, path, constants)
 

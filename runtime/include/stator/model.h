@@ -4,9 +4,12 @@
 //     std::vector<stator::Value> outputs = model.run({x});
 //     at::Tensor y = outputs.at(0).toTensor();
 //
-// A model is immutable: any number of threads may run it at once, and a copy of a Model is another
-// handle of the same one. (A program that writes into buffers of the model writes into memory that
-// all runs share, as a module in Python does.)
+// Any number of threads may run a model at once, and a copy of a Model is another handle of the same
+// one. (A program that writes into buffers of the model writes into memory that all runs share, as a
+// module in Python does.)
+//
+// A model that keeps something between calls (a cache, a counter) has a state. Runs that use it wait
+// for each other; `with_own_state` gives each client of a server one of its own.
 //
 // Every function throws a stator::Error and nothing else, but for std::bad_alloc.
 #pragma once
@@ -36,7 +39,10 @@ struct Signature {
   };
   std::vector<Input> inputs;
   std::vector<Output> outputs;
+  std::vector<std::string> state;  // names of what the method keeps from one run to the next
 };
+
+class ModelState;
 
 class STATOR_API Model {
  public:
@@ -58,6 +64,13 @@ class STATOR_API Model {
   std::vector<Value> run(std::vector<Value> inputs, const Options& options) const;
   std::vector<Value> run(std::vector<Value> inputs) const;
 
+  /// The state is again what it was when the model was saved.
+  void reset_state() const;
+
+  /// The same model with a state of its own, as it was when the model was saved. Weights and buffers
+  /// are shared.
+  Model with_own_state() const;
+
   std::vector<std::string> methods() const;
 
   /// The mode that the model was saved in.
@@ -72,8 +85,9 @@ class STATOR_API Model {
 
  private:
   struct Data;
-  explicit Model(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
+  explicit Model(std::shared_ptr<const Data> data);
   std::shared_ptr<const Data> data_;
+  std::shared_ptr<ModelState> state_;
 };
 
 /// The version of the runtime, and the version of torch that it was built for.

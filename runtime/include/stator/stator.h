@@ -134,6 +134,12 @@ STATOR_C_API stator_error* stator_tensor_data(const stator_value* value, const v
 STATOR_C_API stator_error* stator_load(const char* path, stator_model** model);
 STATOR_C_API void stator_model_free(stator_model* model);
 
+/* A model that keeps something between calls has a state; runs that use it wait for each other.
+ * This makes it what it was when the model was saved. */
+STATOR_C_API stator_error* stator_reset_state(const stator_model* model);
+/* The same model with a state of its own, for another client; weights and buffers are shared. */
+STATOR_C_API stator_error* stator_own_state_new(const stator_model* model, stator_model** other);
+
 STATOR_C_API size_t stator_method_count(const stator_model* model);
 /* NULL beyond the last one. */
 STATOR_C_API const char* stator_method_name(const stator_model* model, size_t index);

@@ -231,18 +231,18 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
     state = layer._stator_state.before(program)
     if _writes_inputs(layer, name):
         refuse_shared_inputs(program, leaves, state)
-    outputs = values_of(_keep_state(layer, program, run((*leaves, *state))))
+    outputs = values_of(keep_state(layer._stator_state, program, run((*leaves, *state))))
     return unflatten(program.output_structure, outputs)
 
 
-def _keep_state(layer: TranslatedLayer, program: Program, outcome: Outcome) -> Outcome:
+def keep_state(state: LoadedState, program: Program, outcome: Outcome) -> Outcome:
     """What a run has left of the state is kept; where it raised, what it was by then."""
     if isinstance(outcome, RaisedError):
         if outcome.effects is not None:
-            layer._stator_state.after(program, outcome.effects.values)
+            state.after(program, outcome.effects.values)
         return outcome
     count = len(program.call_outputs)
-    layer._stator_state.after(program, outcome[count:])
+    state.after(program, outcome[count:])
     return outcome[:count]
 
 
