@@ -366,7 +366,10 @@ CHANGES_BEFORE_ITS_FIRST_OP = {  # a line that changes an object in Python, and 
 }  # fmt: skip
 # minutes each; two are not shown right: a heap between two steps of `heapq`, and a variable of a
 # helper function that another loop calls again
-LONG = ("algorithms.", "nested.shallow_copies")
+LONG = (
+    "algorithms.", "nested.shallow_copies", "nested.two_names_for_one_item",
+    "nested.deques_and_defaults_in_a_list",
+)  # fmt: skip
 OUTSIDE = {"outside.closure_rebound_between_calls", "outside.torch_random_numbers"}
 SHOWN = [
     one
