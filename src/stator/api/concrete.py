@@ -76,17 +76,24 @@ class ConcreteProgram:
 
     def __call__(self, leaves: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
         """Run the program on the leaves of a call, and make the changes that the call makes."""
+        return self._run(self.inputs_of(leaves), call)
+
+    def on_tensors(self, tensors: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
+        """The same, for a call of which the program takes the tensors alone."""
+        live = self.captured.live
+        return self._run((*tensors, *read_state(live)) if live else tensors, call)
+
+    def _run(self, inputs: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
         captured = self.captured
         if captured.containers:
             _refuse_known(captured, call)
-        leaves = self.inputs_of(leaves)
         writes = self._attribute_writes
         made: dict[int, Any] = {}
         targets: list[Any] = []
         if writes is None:
             targets = [_found(effect.target, call) for effect in captured.effects]
             made = {id(structure): _found(target, call) for structure, target in captured.given}
-        outputs = self.run(leaves)
+        outputs = self.run(inputs)
         if isinstance(outputs, RaisedError):
             try:
                 self._raise(outputs, call)
@@ -111,6 +118,13 @@ class ConcreteProgram:
         captured = self.captured
         in_python = (captured.live, captured.effects, captured.given, captured.containers)
         return self.taken is None and not any(in_python)
+
+    @property
+    def needs_no_call(self) -> bool:
+        """Are the tensors of a call all that a run and its result need of it?"""
+        captured = self.captured
+        in_python = (captured.live, captured.effects, captured.given, *captured.noted)
+        return not any(in_python) and not (captured.containers and captured.outside)
 
     def finished(self, outcome: Outcome, call: tuple[Any, ...]) -> Any:
         """The result of a call whose program has run, if it `is_pure`."""

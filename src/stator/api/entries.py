@@ -7,57 +7,113 @@ it does not know takes the long way, by its signature. Without the extension, ev
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import torch
 
+from stator.api.call_forms import flat_call
 from stator.api.concrete import ConcreteProgram
+from stator.api.signature import Sizes
 from stator.execute.backend import direct_run
 from stator.extension import extension
-from stator.program.structure import Leaf, Sequence, Structure
+from stator.program.structure import Leaf, Structure
+from stator.program.structure import Sequence as SequenceStructure
 from stator.torch_private.checks import count_function_modes
 
 MISS = object()
 ENTRIES_KEPT = 4
+NO_CALL: tuple[Any, ...] = ((), {})
 ENTRY_LIMIT = 64  # calls whose kinds never settle gain nothing from entries
 
 
+class Match(NamedTuple):
+    """What an entry gives where the call itself is needed to run the program."""
+
+    program: ConcreteProgram
+
+
 class EntryTable:
-    """The short ways in, the latest first. `call(*args, **kwargs)` gives MISS if none fits."""
+    """The short ways in, the latest first. `call(*args, **kwargs)` gives MISS if none fits.
+
+    It knows calls with positional tensors alone; `call_by_form` knows all others that have a form.
+    """
 
     def __init__(self) -> None:
-        self._module, self.made = extension(), 0
+        self._module = extension()
+        self.made: int
         self.call: Any
+        self._by_form: dict[tuple[Any, ...], Any]
         self.clear()
 
     def clear(self) -> None:
-        """No short ways: the programs behind them may have been dropped."""
+        """No short ways, after a capture: some programs are dropped, by what the long way finds."""
+        self.made = 0
         self.call = _miss if self._module is None else self._module.entries(MISS)
+        self._by_form = {}
 
-    def add(self, program: ConcreteProgram, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        """The next call like this one takes the short way, if it is a simple one."""
+    def call_by_form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The result of a call with keywords, numbers, None, lists; MISS if no entry fits."""
+        if not self._by_form:
+            return MISS
+        flat = flat_call(args, kwargs)
+        entries = None if flat is None else self._by_form.get(flat.form)
+        if flat is None or entries is None:
+            return MISS
+        result = entries(*flat.tensors)
+        if type(result) is Match:
+            return result.program.on_tensors(tuple(flat.tensors), (args, kwargs))
+        return result
+
+    def add(
+        self,
+        program: ConcreteProgram,
+        leaves: tuple[Any, ...],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+    ) -> None:
+        """The next call like this one, which has these leaves, takes the short way if it can."""
         if self._module is None or self.made >= ENTRY_LIMIT:
             return
-        if _is_simple(program, args, kwargs, self._module):
+        if args and not kwargs and all(isinstance(arg, torch.Tensor) for arg in args):
+            if _is_simple(program.sizes, args, self._module):
+                self.made += 1
+                self.call.add(_entry(program, args, self._module), ENTRIES_KEPT)
+            return
+        flat = flat_call(args, kwargs)
+        if flat is None or not flat.tensors or not _takes_tensors_only(program, leaves):
+            return
+        sizes = _sizes_of_tensors(program, leaves)
+        if _is_simple(sizes, flat.tensors, self._module):
             self.made += 1
-            self.call.add(_entry(program, args, self._module), ENTRIES_KEPT)
+            entries = self._by_form.setdefault(flat.form, self._module.entries(MISS))
+            entries.add(_entry_by_form(program, flat.tensors, sizes, self._module), ENTRIES_KEPT)
 
 
 def _miss(*_: Any, **__: Any) -> Any:
     return MISS
 
 
-def _is_simple(
-    concrete: ConcreteProgram, args: tuple[Any, ...], kwargs: dict[str, Any], module: Any
-) -> bool:
-    """Are the arguments tensors, and can the extension tell calls like this from others?"""
-    tensors_only = args and not kwargs and all(isinstance(arg, torch.Tensor) for arg in args)
-    if not tensors_only or count_function_modes() or not all(map(module.can_watch, args)):
+def _is_simple(sizes: Sizes, tensors: Sequence[Any], module: Any) -> bool:
+    """Can the extension tell calls with tensors like these from others?"""
+    if count_function_modes() or not all(map(module.can_watch, tensors)):
         return False
-    if len(set(map(id, args))) < len(args):
+    if len(set(map(id, tensors))) < len(tensors):
         return False  # one tensor twice is a call of another kind
-    has_any_size = any(None in shape for shape in concrete.sizes)
-    return not has_any_size or all(arg.is_contiguous() for arg in args)
+    has_any_size = any(None in shape for shape in sizes)
+    return not has_any_size or all(tensor.is_contiguous() for tensor in tensors)
+
+
+def _takes_tensors_only(program: ConcreteProgram, leaves: tuple[Any, ...]) -> bool:
+    """Are the inputs of the program the tensors of the call, and no numbers?"""
+    taken = range(len(leaves)) if program.taken is None else program.taken
+    tensors = [k for k, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
+    return list(taken) == tensors
+
+
+def _sizes_of_tensors(program: ConcreteProgram, leaves: tuple[Any, ...]) -> Sizes:
+    pairs = zip(program.sizes, leaves, strict=True)
+    return tuple(shape for shape, leaf in pairs if isinstance(leaf, torch.Tensor))
 
 
 def _entry(concrete: ConcreteProgram, args: tuple[torch.Tensor, ...], module: Any) -> Any:
@@ -79,11 +135,30 @@ def _entry(concrete: ConcreteProgram, args: tuple[torch.Tensor, ...], module: An
     )  # fmt: skip
 
 
+def _entry_by_form(
+    concrete: ConcreteProgram, tensors: Sequence[torch.Tensor], sizes: Sizes, module: Any
+) -> Any:
+    """An entry for the tensors of calls of one form; the call itself is not known to it."""
+    guards, match = concrete.captured.guards, Match(concrete)
+    run = direct_run(concrete.run) if concrete.needs_no_call else None
+    result, positions = _result(concrete.program.output_structure)
+    if concrete.picked is not None and concrete.needs_no_call:
+        run, result, positions = None, "argument", (concrete.picked,)
+
+    def finish(outcome: Any, _: tuple[Any, ...]) -> Any:
+        return match if outcome is None else concrete.finished(outcome, NO_CALL)
+
+    return module.entry(
+        tensors=tensors, sizes=sizes, watch=guards.watch, hold=guards.hold,
+        run=run, result=result, positions=positions, finish=finish,
+    )  # fmt: skip
+
+
 def _result(structure: Structure) -> tuple[str, tuple[int, ...]]:
     """How the extension makes the result from the outputs: of which kind, from which of them."""
     if isinstance(structure, Leaf):
         return "leaf", (structure.position,)
-    if isinstance(structure, Sequence) and structure.kind in ("tuple", "list"):
+    if isinstance(structure, SequenceStructure) and structure.kind in ("tuple", "list"):
         leaves = [item.position for item in structure.items if isinstance(item, Leaf)]
         if len(leaves) == len(structure.items):
             return structure.kind, tuple(leaves)

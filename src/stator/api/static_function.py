@@ -189,6 +189,8 @@ class StaticFunction(Generic[Parameters, Result]):
             return self._source.current()(*args, **kwargs)
         try:
             result = self._entries.call(*args, **kwargs)
+            if result is MISS:
+                result = self._entries.call_by_form(args, kwargs)
             if result is not MISS:
                 return result
             return self._call_by_signature(args, kwargs, signature_of(args, kwargs))
@@ -253,7 +255,7 @@ class StaticFunction(Generic[Parameters, Result]):
         if self._observation is not None:
             concrete = self._observation.program(concrete)
         else:
-            self._entries.add(concrete, args, kwargs)
+            self._entries.add(concrete, signature.leaves, args, kwargs)
         return concrete(signature.leaves, (args, kwargs))
 
     @contextlib.contextmanager
@@ -299,10 +301,8 @@ class StaticFunction(Generic[Parameters, Result]):
         """Keep a new program, and drop those that it makes superfluous or that are not used."""
         self._cache.add(made)
         self._captures += 1
-        dropped = (*self._specializer.superseded(made), *self._cache.unused())
-        if dropped:
-            self._cache.drop(dropped)
-            self._entries.clear()
+        self._cache.drop((*self._specializer.superseded(made), *self._cache.unused()))
+        self._entries.clear()
         LOGGER.info("%s was captured because %s", self.__qualname__, made.reason)
         if self._captures == CAPTURE_LIMIT:
             self._warn(made.reason)
