@@ -3,7 +3,6 @@
 import itertools
 import json
 import subprocess
-import sys
 
 import pytest
 
@@ -11,6 +10,7 @@ import stator
 from scripts import versions
 from tests.docs import chinese
 from tests.docs.documents import ROOT, fenced_blocks, made_tables
+from tests.docs.pages import ScriptRunner
 
 DOCS = ROOT / "docs"
 FOLDERS = ("tutorials", "how-to", "migration", "zh")
@@ -24,9 +24,15 @@ def named(pages):
     return [pytest.param(page, id=str(page.relative_to(DOCS))) for page in pages]
 
 
+@pytest.fixture(scope="module")
+def runner():
+    with ScriptRunner() as made:
+        yield made
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("page", named(WITH_CODE))
-def test_the_blocks_of_a_page_run_in_order_and_print_what_is_said(page, tmp_path):
+def test_the_blocks_of_a_page_run_in_order_and_print_what_is_said(page, runner, tmp_path):
     blocks = [*fenced_blocks(page.read_text()), ("", "")]
     code = [text for language, text in blocks if language == "python"]
     said = [
@@ -36,9 +42,7 @@ def test_the_blocks_of_a_page_run_in_order_and_print_what_is_said(page, tmp_path
     ]
     file = tmp_path / "page.py"
     file.write_text(f'print("{MARK}")\n'.join([*code, ""]))
-    finished = subprocess.run(
-        [sys.executable, "-W", "ignore", str(file)], cwd=tmp_path, capture_output=True, text=True
-    )
+    finished = runner.run(file, tmp_path)
     assert finished.returncode == 0, finished.stderr
     assert finished.stdout.split(f"{MARK}\n")[:-1] == said
 
