@@ -377,6 +377,7 @@ def _is_list(kind: Type) -> bool:
 HANDLERS: Mapping[str, Handler] = MappingProxyType(
     {
         "stator::if": run_if,
+        "stator::region": lambda step, frame: run_block(step.blocks[0], (), frame),
         "stator::while": run_while,
         "stator::call": run_call,
         "stator::try": run_try,

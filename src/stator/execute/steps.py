@@ -113,7 +113,8 @@ def _prepare_op(
     if options.observer is not None:
         handler = _observed(handler, options.observer)
     attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
-    dying = ends if op.name == "stator::if" else NO_VALUES  # other blocks run again, or later
+    is_once = op.name in ("stator::if", "stator::region")  # other blocks run again, or later
+    dying = ends if is_once else NO_VALUES
     blocks = tuple(prepare_block(block, options, handler_of, dying) for block in op.blocks)
     return Step(op, handler, function, tuple(map(_reader, op.args)), attributes, blocks, released)
 

@@ -18,6 +18,7 @@ from stator.location import Location, file_name
 from stator.program import structure as shape
 from stator.program.ir import Arg, Block, Literal, Op, StoredTensor, Value
 from stator.program.program import Program
+from stator.program.regions import without_regions
 from stator.program.sizes import AnySize, Dim, SizeArg, SizeExpr, Symbol
 from stator.program.types import (
     ListType,
@@ -64,6 +65,7 @@ class PlaceNames:
 
 def encode_program(program: Program, *, whole_paths: bool = False) -> Json:
     """`program` as JSON data; FormatError names what the format cannot hold."""
+    program = without_regions(program)
     files = PlaceNames(whole_paths=whole_paths)
     functions = {name: encode_block(block, files) for name, block in program.functions.items()}
     uses = [{"name": use.name, "count": use.count} for use in program.state]

@@ -7,7 +7,7 @@ give back its argument, or a view of it), they are taken to share it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
 from stator.program.opset.queries import aliased_by, kind_of, written_by
@@ -50,6 +50,11 @@ class Aliases:
         """May the two be in the same memory?"""
         return self._root(one) is self._root(other)
 
+    def in_groups_of(self, values: Iterable[Value]) -> Callable[[Value], bool]:
+        """Tells of a value whether it may be in the same memory as one of `values`."""
+        roots = {self._root(value) for value in values if _has_memory(value)}
+        return lambda value: self._root(value) in roots
+
     def now_one(self, first: Value, other: Value) -> None:
         """`first` represents `other` as well from now on."""
         mine, its = self._root(first), self._root(other)
@@ -80,7 +85,7 @@ class Aliases:
 
     def _join(self, op: Op, program: Program) -> None:
         kind = kind_of(op)
-        if kind in ("branch", "try"):
+        if kind in ("branch", "try", "region"):
             self._share_pairs(op.results, *(block.outputs for block in op.blocks))
             self._join_kept(op)
         elif kind == "loop":

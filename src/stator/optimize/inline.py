@@ -3,7 +3,8 @@
     %y = stator::call(%x, function='f')    ->   the ops of f, with %x for its input
 
 Each call inside gets a copy of its function, down to `depth` calls inside each other. Beyond that
-stands a `raise` of RecursionError. The depth is less where the copies would be too many.
+stands a `raise` of RecursionError. The depth is less where the copies would be too many. Regions
+are taken out too.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from stator.optimize.substitution import substituted, substituted_all
 from stator.program.ir import Arg, Block, Op, Value, ops_in
 from stator.program.program import Program
+from stator.program.regions import without_regions
 from stator.program.verifier import verify
 
 DEPTH = 24
@@ -30,6 +32,7 @@ class Inlined:
 
 def inline(program: Program, depth: int = DEPTH) -> Inlined:
     """`program` with its functions put in the place of their calls."""
+    program = without_regions(program)
     if not program.functions:
         return Inlined(program, 0)
     while depth > 1 and _size(program.body, program, depth, {}) > MOST_OPS:

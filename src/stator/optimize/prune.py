@@ -64,7 +64,7 @@ def _stays(op: Op, needed: set[Value]) -> bool:
     """Whether `op` is needed for a result, or for what it or an op inside it does."""
     if any(value in needed for value in op.results):
         return True
-    if kind_of(op) in ("branch", "loop"):
+    if kind_of(op) in ("branch", "loop", "region"):
         return any(_stays(inner, set()) for block in op.blocks for inner in block.ops)
     return not is_removable(op)
 
@@ -113,6 +113,7 @@ def _mark_backward(op: Op, needed: set[Value]) -> None:
 
 MARKS: dict[Kind, Callable[[Op, set[Value]], None]] = {
     "branch": _mark_if,
+    "region": _mark_if,
     "try": _mark_if,
     "loop": _mark_while,
     "gradient": _mark_backward,
@@ -127,7 +128,7 @@ def _kept_block(block: Block, needed: set[Value]) -> Block:
 def _kept_op(op: Op, needed: set[Value]) -> Op:
     kept = [value in needed for value in op.results]
     kind = kind_of(op)
-    if kind in ("branch", "try"):
+    if kind in ("branch", "try", "region"):
         blocks = tuple(_only(_kept_block(block, needed), kept, 0) for block in op.blocks)
         return replace(op, results=_chosen(op.results, kept), blocks=blocks)
     if kind == "loop":

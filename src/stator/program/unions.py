@@ -78,7 +78,7 @@ def op_faults(op: Op, program: Program) -> Iterator[str]:
 
 def _handed(op: Op, program: Program) -> Iterator[tuple[Sequence[Value], Sequence[Arg]]]:
     """Lists of values, and what they are given."""
-    if op.name in ("stator::if", "stator::try"):
+    if op.name in ("stator::if", "stator::try", "stator::region"):
         yield from ((op.results, block.outputs) for block in op.blocks)
     elif op.name == "stator::while":
         (body,) = op.blocks

@@ -126,6 +126,12 @@ def _check_if(op: Op, _program: Program) -> None:
     _check_yields(op)
 
 
+def _check_region(op: Op, _program: Program) -> None:
+    if op.blocks[0].inputs:
+        _broken("the block of stator::region has no inputs", op)
+    _check_yields(op)
+
+
 def _check_try(op: Op, _program: Program) -> None:
     asks: Any = op.attributes["asks"]
     if len(asks) != len(op.blocks) - 1 or op.blocks[0].inputs:
@@ -154,7 +160,7 @@ def _always_raises(block: Block) -> bool:
     if not block.ops:
         return False
     last = block.ops[-1]
-    if kind_of(last) in ("branch", "try"):
+    if kind_of(last) in ("branch", "try", "region"):
         return all(map(_always_raises, last.blocks))
     return kind_of(last) == "raise"
 
@@ -197,6 +203,7 @@ def _check_call(op: Op, program: Program) -> None:
 CHECKS: Mapping[Kind, Callable[[Op, Program], None]] = MappingProxyType(
     {
         "branch": _check_if,
+        "region": _check_region,
         "try": _check_try,
         "loop": _check_while,
         "gradient": _check_gradient,

@@ -36,6 +36,7 @@ class Level:
 
 BLOCKS = {
     "stator::if": ("the true side of the branch", "the false side of the branch"),
+    "stator::region": ("a region",),
     "stator::try": ("the body of the try", "a handler of the try"),
 }
 

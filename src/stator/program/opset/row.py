@@ -15,6 +15,7 @@ Kind = Literal[
     "text",
     "list",  # lists whose length is data-dependent
     "branch",
+    "region",  # ops that a backend may compile as one
     "loop",
     "call",
     "try",

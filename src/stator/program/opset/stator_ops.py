@@ -162,6 +162,9 @@ CONTROL_ROWS = (
              "while the condition is true, runs the body on the carried values, which yields the "
              "next condition and carried values; gives the last carried values",
              ("each iteration",)),
+    OpRow("stator::region", "region", "() -> *results: any",
+          "runs the block, and gives what it yields: ops that a backend may compile as one",
+          blocks=("ops",), raises=never, in_file=False),
     _control("call", "call", "(*args: any; function: text) -> *results: any",
              "runs that function of the program on values of its own; functions may call "
              "themselves", (), by_value),
