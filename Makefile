@@ -8,7 +8,7 @@ SECONDS ?= 600
 FILES ?= 100000
 SEED ?= 0
 
-.PHONY: help native wheel demo test check bench corpus docs fuzz sanitize sweep clean
+.PHONY: help native wheel demo test check bench corpus docs fuzz sanitize sweep compiled clean
 
 help:
 	@echo "make demo     the story of Stator in under a minute"
@@ -22,6 +22,7 @@ help:
 	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs, mutated files, hostile calls"
 	@echo "make sanitize [SECONDS=600]   the native runtime under ASan and UBSan: tests, mutated models, threads"
 	@echo "make sweep    every op of torch in the native runtime, next to the interpreter"
+	@echo "make compiled [ARGS=--traced]   the zoo with every region compiled by Inductor, next to eager code"
 	@echo "make clean    remove .venv and the caches"
 
 $(INSTALLED): pyproject.toml constraints.txt
@@ -76,6 +77,9 @@ sanitize: $(INSTALLED)
 sweep: $(INSTALLED)
 	scripts/native
 	$(BIN)/python -m tests.native.op_sweep $(ARGS)
+
+compiled: $(INSTALLED)
+	$(BIN)/python -m tests.inductor.zoo $(ARGS)
 
 clean:
 	rm -rf .venv viewer/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

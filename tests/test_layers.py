@@ -53,8 +53,9 @@ MAY_IMPORT = {
     "debug": TORCH | STAGES | {"static"} | GROUND,
     "api": TORCH | STAGES | {"static", "debug"} | GROUND,
     "native": TORCH | {"execute", "export", "program"} | GROUND,
+    "inductor": TORCH | {"execute", "native", "optimize", "program"} | GROUND,
     "testing": {"api", "debug"} | GROUND,
-    "public": STAGES | {"static", "debug", "api", "testing", "native"} | GROUND,
+    "public": STAGES | {"static", "debug", "api", "testing", "native", "inductor"} | GROUND,
     "cli": TORCH | STAGES | {"static", "debug", "api", "public", "native"} | GROUND,
     "__main__": {"cli"},
     # to know their types: see there

@@ -15,6 +15,7 @@ PUBLIC = [
     "StatorError",
     "TracedLayer",
     "TranslatedLayer",
+    "compiled",
     "debug",
     "enable_to_static",
     "errors",

@@ -64,5 +64,7 @@ def _renew_all() -> None:
         lock.renew()
 
 
+ONE_AT_A_TIME = ForkSafeLock()  # captures and compilations: torch's tracing is for one thread
+
 if hasattr(os, "register_at_fork"):  # not on Windows, which has no fork
     os.register_at_fork(after_in_child=_renew_all)

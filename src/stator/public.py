@@ -15,6 +15,7 @@ from stator.api.switches import enable_to_static, host_call, ignore_module, not_
 from stator.api.verifying import verify
 from stator.api.viewing import make_viewable
 from stator.errors import StatorError
+from stator.inductor.status import compiled
 from stator.program.program import Program
 from stator.static.traced_layer import TracedLayer
 
@@ -27,6 +28,7 @@ __all__ = [
     "StatorError",
     "TracedLayer",
     "TranslatedLayer",
+    "compiled",
     "debug",
     "enable_to_static",
     "errors",

@@ -12,6 +12,7 @@ from stator.capture.inputs import Argument
 from stator.debug.report_contents import CaptureReport, Fact, Line
 from stator.execute.selection import Selection
 from stator.location import Location
+from stator.optimize.regions import outline
 from stator.program.ir import Op, ops_in
 from stator.program.opset.stator_ops import STATOR_ROWS
 from stator.program.program import Program
@@ -24,6 +25,7 @@ from stator.state.guards import NUMBERS
 from stator.state.live_trees import HeldContainer
 from stator.state.reads import Read
 
+COMPILES = "inductor"  # the backend that compiles regions
 WORDS = {
     ("if", "recorded"): "a branch of the program: {}",
     ("while", "recorded"): "a loop of the program: {}",
@@ -65,7 +67,22 @@ def capture_report(
         tuple(Fact(str(op.args[1]), _short(op.place)) for op in ops if op.name == "stator::demand"),
         _counted((*map(_effect, captured.effects), *_visible_effects(ops))),
         str(selection) if selection is not None else "",
+        _regions(program) if selection is not None and selection.backend.name == COMPILES else (),
     )
+
+
+def _regions(program: Program) -> tuple[Fact, ...]:
+    """What is compiled, and for how many ops each reason holds that they are not."""
+    outlined = outline(program)
+    regions = [
+        Fact(f"a region of {len(op.blocks[0].ops)} ops, compiled as one", _short(op.place))
+        for op in outlined.regions
+    ]
+    left_out = [
+        Fact(f"{count} {'op is' if count == 1 else 'ops are'} in none: each {reason}")
+        for reason, count in outlined.left_out.items()
+    ]
+    return (*regions, *left_out)
 
 
 def _lines(decisions: Iterable[Decision], ops: Sequence[Op]) -> tuple[Line, ...]:

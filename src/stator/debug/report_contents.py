@@ -42,6 +42,7 @@ class CaptureReport:
     size_checks: tuple[Fact, ...]
     effects: tuple[Fact, ...]
     backend: str = ""  # what runs the program, and why
+    regions: tuple[Fact, ...] = ()  # that are compiled, and why other ops are in none
 
 
 @dataclass(frozen=True)

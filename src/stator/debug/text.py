@@ -8,6 +8,7 @@ from stator.debug.report_contents import CaptureReport, Fact, Line, ReportConten
 from stator.location import shown_file
 
 SECTIONS = (
+    ("regions", "regions"),
     ("sizes", "dynamic sizes"),
     ("size_checks", "size checks, made by each run"),
     ("fixed", "guards: another value causes a new capture"),

@@ -42,9 +42,17 @@ def _native() -> Backend | None:
     return backend
 
 
+def _inductor() -> Backend | None:
+    """The backend that compiles regions; it is above this module, too."""
+    module = importlib.import_module("stator.inductor.backend")
+    backend: Backend = module.INDUCTOR
+    return backend
+
+
 PROVIDERS: dict[str, Provider] = {  # by the name that `backend=` takes: add one here
     INTERPRETER.name: Provider(lambda: INTERPRETER),
     "native": Provider(_native, build="run `stator build-native`"),
+    "inductor": Provider(_inductor),
 }
 
 

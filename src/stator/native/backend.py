@@ -36,7 +36,7 @@ from stator.program.program import Program
 
 NAME = "native"
 NOTE = "  in the program"
-OWN_SPACES = ("aten", "stator", "host", "prims")
+OWN_SPACES = ("aten", "stator", "host", "prims", "stator_regions")
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from dataclasses import replace
 
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by
 from stator.program.program import Program
+from stator.program.types import TensorType
 
 REGION = "stator::region"
 
@@ -32,6 +33,13 @@ def region_inputs(region: Op) -> tuple[Value, ...]:
     (block,) = region.blocks
     made = {value for op in ops_in(block) for value in op.results}
     return tuple(dict.fromkeys(value for value in used_by(region) if value not in made))
+
+
+def tensors_first(region: Op) -> tuple[Value, ...]:
+    """What a region uses of the values around it: its tensors, then its integers."""
+    inputs = region_inputs(region)
+    tensors = tuple(value for value in inputs if isinstance(value.type, TensorType))
+    return (*tensors, *(value for value in inputs if value not in tensors))
 
 
 def without_regions(program: Program) -> Program:

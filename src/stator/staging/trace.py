@@ -28,7 +28,7 @@ from stator.errors import CaptureError, StatorError
 from stator.frames import place_of
 from stator.garbage import fewer_collections
 from stator.library.calls_inside_torch import calls_inside_torch
-from stator.locks import ForkSafeLock
+from stator.locks import ONE_AT_A_TIME
 from stator.logs import frames_are_shown
 from stator.program.ir import Block, StateUse
 from stator.program.naming import renumber
@@ -71,7 +71,6 @@ from stator.values.symbolic import CapturedText, Diverged
 SYMBOLIC = (torch.SymInt, torch.SymFloat, CapturedText, FakeTensor)
 PLAIN = frozenset({int, float, str, torch.Tensor})  # types of most live state, and never symbolic
 Listening = Callable[[Recorder], AbstractContextManager[None]]  # adds a listener
-ONE_AT_A_TIME = ForkSafeLock()  # torch's pre-dispatch slot is shared between threads
 FORK_WAITS = 2.0  # seconds, for a capture of another thread to end
 ONE_AT_A_TIME.waits_at_fork(FORK_WAITS, leave_pre_dispatch)
 

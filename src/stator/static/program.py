@@ -12,13 +12,13 @@ import torch
 from stator.capture.modes import Modes
 from stator.errors import CaptureError, InputError, StatorError
 from stator.frames import current_place, place_of, user_facing
+from stator.locks import ONE_AT_A_TIME
 from stator.optimize.for_test import for_test as turned_to_test
 from stator.program import structure as shape
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.printer import print_program
 from stator.program.program import Program
 from stator.program.verifier import verify
-from stator.staging.trace import ONE_AT_A_TIME
 from stator.static.builder import Builder, modules_named
 from stator.static.watching import ForeignCodeMode
 from stator.torch_private.dispatch import enable_python_dispatcher

@@ -21,12 +21,12 @@ from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.execute.structure import unflatten
 from stator.frames import place_of
 from stator.location import Location
+from stator.locks import ONE_AT_A_TIME
 from stator.program.ir import Arg, Op, Value, ops_in
 from stator.program.naming import renumber
 from stator.program.program import Program
 from stator.program.structure import Structure
 from stator.program.verifier import verify
-from stator.staging.trace import ONE_AT_A_TIME
 from stator.static.example_run import ExampleRun
 from stator.static.watching import ForeignCodeMode
 from stator.torch_private.dispatch import enable_python_dispatcher

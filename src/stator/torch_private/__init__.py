@@ -15,6 +15,7 @@ relies on. To support another torch, run those tests with it and mend what they 
     scripts        functions of TorchScript
     control_flow   functions that take functions: `cond`, `while_loop`, `map`, `scan`
     numpy_layer numpy's functions on tensors
+    inductor    torch's compiler, without Dynamo
 """
 
 CHECKED_ON = ("2.11", "2.13")  # the oldest and the newest torch that the tests have been run with

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch._dispatch.python import enable_python_dispatcher, no_python_dispatcher
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
@@ -23,11 +25,14 @@ __all__ = [
     "enable_python_dispatcher",
     "forward_ad_level",
     "has_saved_tensor_hooks",
+    "is_plain_call",
     "leave_pre_dispatch",
     "no_python_dispatcher",
     "set_grad_mode",
     "temporarily_clear_interpreter_stack",
 ]
+
+PLAIN_TENSORS = (torch.Tensor, torch.nn.Parameter)
 
 
 def set_grad_mode(enabled: bool) -> None:
@@ -50,3 +55,21 @@ def leave_pre_dispatch() -> None:
     key = torch._C._TorchDispatchModeKey.PROXY
     if torch._ops._get_dispatch_mode_pre_dispatch(key) is not None:
         torch._ops.unset_mode_pre_dispatch(key)
+
+
+def is_plain_call(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether a call on `tensors` is one of torch's kernels: no mode, transform or cast is around.
+
+    None of the tensors is of a subclass, a conjugate or negative view, or from inference mode
+    where gradients are recorded.
+    """
+    if torch._C._len_torch_dispatch_stack() or torch._C._is_any_autocast_enabled():
+        return False
+    if torch._C._functorch.peek_interpreter_stack() is not None or forward_ad_level() >= 0:
+        return False
+    records = torch.is_grad_enabled()
+    return all(
+        type(tensor) in PLAIN_TENSORS
+        and not (tensor.is_neg() or tensor.is_conj() or (records and tensor.is_inference()))
+        for tensor in tensors
+    )

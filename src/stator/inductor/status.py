@@ -1,0 +1,42 @@
+"""compiled(): what of the programs in this process is compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stator.inductor.operators import REGIONS
+from stator.inductor.queue import QUEUE
+from stator.inductor.region import CompiledRegion, State
+
+
+@dataclass(frozen=True)
+class RegionStatus:
+    """One region: where it begins, how many ops it has, and how far it is."""
+
+    place: str
+    ops: int
+    state: State
+    layouts: int  # for how many layouts of its inputs there is code
+    failure: str = ""  # why it runs uncompiled
+
+    def __str__(self) -> str:
+        more = f": {self.failure}" if self.failure else ""
+        return f"{self.place or 'a region'}: {self.ops} ops, {self.state}{more}"
+
+
+def compiled(*, wait: bool = False, timeout: float | None = None) -> tuple[RegionStatus, ...]:
+    """The regions of all programs that run with `backend="inductor"`, and how far they are.
+
+    Regions are compiled in the background, after the first call that reaches them. With `wait`,
+    what has been asked for is compiled first, for at most `timeout` seconds.
+    """
+    if wait:
+        QUEUE.wait(timeout)
+    live = dict.fromkeys(region for _, region in sorted(REGIONS.items()))
+    return tuple(map(_status, live))
+
+
+def _status(region: CompiledRegion) -> RegionStatus:
+    place = region.place.short if region.place is not None else ""
+    count = len(region.op.blocks[0].ops)
+    return RegionStatus(place, count, region.state, region.layouts, region.failure)

@@ -1,0 +1,163 @@
+"""Inductor without Dynamo: functions of tensors traced, split into forward and backward, compiled.
+
+What is imported here takes a second or two, so `stator.inductor` imports it for the first
+compilation only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import torch
+from torch._dynamo.source import ConstantSource
+from torch._functorch.aot_autograd import aot_export_joint_simple
+from torch._inductor.compile_fx import (
+    _recursive_joint_graph_passes,
+    compile_fx_inner,
+    partition_fn,
+)
+from torch._inductor.decomposition import select_decomp_table
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+
+__all__ = [
+    "BackwardGraphs",
+    "DynamicSizes",
+    "Graph",
+    "compile_graph",
+    "trace_forward",
+    "trace_training",
+]
+
+Graph = torch.fx.GraphModule
+Boxed = Callable[[list[Any]], Sequence[Any]]  # takes a list of arguments, which it empties
+
+
+class DynamicSizes:
+    """Sizes that only a run knows, and what compiled code has assumed of them."""
+
+    def __init__(self) -> None:
+        self._shapes = ShapeEnv(duck_shape=False)
+        self._sizes: list[torch.SymInt] = []
+        self.mode = FakeTensorMode(shape_env=self._shapes)
+
+    def new(self, example: int) -> torch.SymInt:
+        """One more size, which is at least 2; `example` is typical of it."""
+        source = ConstantSource(f"size_{len(self._sizes)}")
+        symbol = self._shapes.create_symbol(example, source, dynamic_dim=DimDynamic.DYNAMIC)
+        size = self._shapes.create_symintnode(symbol, hint=example, source=source)
+        assert isinstance(size, torch.SymInt)
+        self._sizes.append(size)
+        return size
+
+    def tensor(
+        self,
+        sizes: Sequence[Any],
+        strides: Sequence[Any],
+        dtype: torch.dtype,
+        device: torch.device,
+        *,
+        requires_grad: bool,
+    ) -> torch.Tensor:
+        """A tensor without data."""
+        with self.mode:
+            return torch.empty_strided(
+                sizes, strides, dtype=dtype, device=device, requires_grad=requires_grad
+            )
+
+    def check(self) -> Callable[[Sequence[int]], bool]:
+        """Tells of other sizes, in the order of `new`, whether the compiled code holds for them."""
+        code, shapes = self._shapes.produce_guards_expression(self._sizes), self._shapes
+        if code is None:
+            return lambda _: True
+        return lambda sizes: bool(shapes.evaluate_guards_expression(code, sizes))
+
+
+class BackwardGraphs(NamedTuple):
+    """A function as two graphs: what the forward one gives beyond the results, the other takes."""
+
+    forward: Graph
+    backward: Graph
+    saved: tuple[int, ...]  # of the inputs of `backward`: the output of `forward`, or -1
+    orders: tuple[tuple[int, ...], ...]  # of each gradient that it takes: its dimensions as they
+    # are in memory, innermost first, without gaps
+
+
+def trace_forward(function: Callable[..., Any], inputs: Sequence[Any]) -> Graph:
+    """`function`, which gives a list of new tensors, as a graph for runs without gradients."""
+    graph: Any = aot_export_joint_simple(
+        function, tuple(inputs), trace_joint=False, decompositions=select_decomp_table()
+    )
+    made = _recursive_joint_graph_passes(graph, input_device=_device(inputs))
+    _mark_results(made, len(_outputs(made)))
+    return made
+
+
+def trace_training(
+    function: Callable[..., Any], inputs: Sequence[Any], results: int
+) -> BackwardGraphs:
+    """`function`, which gives so many new tensors, as graphs for runs with gradients."""
+    joint: Any = aot_export_joint_simple(
+        function, tuple(inputs), trace_joint=True, decompositions=select_decomp_table()
+    )
+    given = [node.meta["val"] for node in _placeholders(joint)]
+    forward, backward = partition_fn(joint, given, num_fwd_outputs=results)
+    _mark_results(forward, results)
+    names = [getattr(node, "name", "") for node in _outputs(forward)]
+    wanted = _placeholders(backward)
+    places = {name: place for place, name in enumerate(names) if place >= results}
+    tangents = [node for node in wanted if node.name.startswith("tangents_")]
+    order = sorted(tangents, key=lambda node: int(node.name.removeprefix("tangents_")))
+    saved = tuple(-1 if node in tangents else places[node.name] for node in wanted)
+    if tangents != order:
+        raise NotImplementedError("the gradients come in another order than the results")
+    return BackwardGraphs(
+        forward, backward, saved, tuple(_order(node.meta["val"]) for node in tangents)
+    )
+
+
+def _order(tangent: torch.Tensor) -> tuple[int, ...]:
+    """The dimensions of a tensor without data, innermost first."""
+    sizes, strides = (list(map(_example, part)) for part in (tangent.shape, tangent.stride()))
+    order = sorted(range(len(sizes)), key=lambda d: (strides[d], -d))
+    expected = 1
+    for dimension in order:
+        if sizes[dimension] != 1 and strides[dimension] != expected:
+            raise NotImplementedError("a gradient that is not dense")
+        expected *= sizes[dimension]
+    return tuple(order)
+
+
+def _example(size: int | torch.SymInt) -> int:
+    """A typical value; nothing is assumed by asking."""
+    return size if isinstance(size, int) else int(size.node.hint)
+
+
+def compile_graph(graph: Graph, *, is_inference: bool = False, is_backward: bool = False) -> Boxed:
+    """Compiled code for a graph; torch keeps it on disk, by what the graph is made of."""
+    given = [node.meta["val"] for node in _placeholders(graph)]
+    compiled: Any = compile_fx_inner(
+        graph, given, is_inference=is_inference, is_backward=is_backward
+    )
+    run: Boxed = compiled
+    return run
+
+
+def _placeholders(graph: Graph) -> list[torch.fx.Node]:
+    return [node for node in graph.graph.nodes if node.op == "placeholder"]
+
+
+def _outputs(graph: Graph) -> list[Any]:
+    (node,) = (node for node in graph.graph.nodes if node.op == "output")
+    return list(node.args[0])
+
+
+def _mark_results(graph: Graph, results: int) -> None:
+    """The first outputs keep the strides that they have in eager code."""
+    (node,) = (node for node in graph.graph.nodes if node.op == "output")
+    node.meta["user_visible_output_idxs"] = list(range(results))
+
+
+def _device(inputs: Sequence[Any]) -> torch.device:
+    return next(each.device for each in inputs if isinstance(each, torch.Tensor))
