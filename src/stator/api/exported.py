@@ -20,6 +20,7 @@ from stator.optimize.functionalize import functionalize
 from stator.optimize.inline import inline
 from stator.optimize.pipeline import optimize
 from stator.optimize.prune import drop_unused_stored, prune
+from stator.optimize.write_casts import write_casts
 from stator.program.ir import Value
 from stator.program.program import Program
 from stator.program.sizes import evaluate
@@ -49,7 +50,7 @@ def to_exported_program(
     if inlined.depth:
         raise ExportError("recursion cannot be in a graph of torch.export")
     functional = functionalize(inlined.program)
-    pure = optimize(functional.program, (prune, drop_unused_stored))
+    pure = optimize(write_casts(functional.program), (prune, drop_unused_stored))
     tensors = {item.name: _stored(owner, item.name, capture.tensors) for item in pure.stored}
     module = ProgramModule(pure, functional.written, tensors)
     args, kwargs, shapes = _examples(pure)

@@ -24,6 +24,7 @@ from stator.optimize.functionalize import functionalize
 from stator.optimize.inline import inline
 from stator.optimize.pipeline import optimize
 from stator.optimize.prune import drop_unused_stored, prune
+from stator.optimize.write_casts import write_casts
 from stator.program.program import Program
 
 INSIDE_LIMIT = 2**31 - 2**24  # bytes of weights in a file, whose format ends at 2 GiB
@@ -57,7 +58,7 @@ def plan_onnx(
             )
         inlined = inline(program)
         functional = functionalize(inlined.program)
-        simple = decompose(functional.program, has_lowering, is_unfit)
+        simple = decompose(write_casts(functional.program), has_lowering, is_unfit)
         if simple is not functional.program:
             simple = functionalize(simple).program  # torch may have made parts that write
         pure = optimize(simple, (prune, drop_unused_stored))

@@ -53,7 +53,7 @@ CHECKS = ("aten::_assert_scalar", "aten::_assert_async.msg", "aten::sym_constrai
 FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
 
 
-class _UndecomposableError(Exception):
+class UndecomposableError(Exception):
     """Torch makes something of an op that a program does not have."""
 
 
@@ -71,12 +71,12 @@ def decompose(
     blocks = (program.body, *program.functions.values())
     if all(stays(op) for block in blocks for op in ops_in(block)):
         return program
-    made = _Decomposer(program, has, stays)
+    made = Decomposer(program, has, stays)
     functions = {name: made.block(block) for name, block in program.functions.items()}
     return verify(replace(program, body=made.block(program.body), functions=functions))
 
 
-class _Decomposer:
+class Decomposer:
     """Rebuilds the blocks of one program."""
 
     def __init__(self, program: Program, has: Has, stays: Callable[[Op], bool]) -> None:
@@ -103,9 +103,17 @@ class _Decomposer:
     def parts(self, op: Op) -> list[Op]:
         """What `op` consists of; `op` itself if torch does not say."""
         try:
-            return _OpParts(self, op).run()
-        except (_UndecomposableError, *FAILURES):
+            return OpParts(self, op).run()
+        except (UndecomposableError, *FAILURES):
             return [op]
+
+    def keeps(self, op: OpOverload, target: OpOverload) -> bool:
+        """Is `op`, which is a part of `target` or itself, not taken apart?"""
+        return op is not target and self.has(_name(op))
+
+    def context(self) -> contextlib.AbstractContextManager[None]:
+        """What ops are traced in."""
+        return contextlib.nullcontext()
 
     def new_value(self, kind: Type) -> Value:
         """A value with a name that no other has."""
@@ -116,10 +124,10 @@ class _Decomposer:
         return Value(name, kind)
 
 
-class _OpParts:
+class OpParts:
     """The ops that take the place of one."""
 
-    def __init__(self, owner: _Decomposer, op: Op) -> None:
+    def __init__(self, owner: Decomposer, op: Op) -> None:
         self.owner, self.op = owner, op
         self.shapes = new_shapes()
         self.mode = new_tensors(self.shapes)
@@ -129,6 +137,7 @@ class _OpParts:
         self.ops: list[Op] = []
 
     def run(self) -> list[Op]:
+        """All of them, in order."""
         op, target = self.op, resolve(self.op.name)
         with self.mode, self.shapes.ignore_fresh_unbacked_symbols():
             args = [self.pattern(arg) for arg in op.args]
@@ -141,9 +150,9 @@ class _OpParts:
             )
 
         def stays(other: OpOverload) -> bool:
-            return other is not target and self.owner.has(_name(other))
+            return self.owner.keeps(other, target)
 
-        with torch.no_grad(), self.mode, _without_logs():
+        with torch.no_grad(), self.mode, _without_logs(), self.owner.context():
             graph = traced(call, self.inputs, stays).graph
         given = iter(self.values)
         for node in graph.nodes:
@@ -154,7 +163,7 @@ class _OpParts:
             else:
                 self.add(node)
         if not all(self.owner.stays(one) for one in self.ops):
-            raise _UndecomposableError
+            raise UndecomposableError
         return self.ops
 
     def pattern(self, arg: Arg) -> Any:
@@ -168,6 +177,7 @@ class _OpParts:
         return _Index(len(self.inputs) - 1)
 
     def symbolic(self, kind: Type) -> Any:
+        """A tensor without data, or a number without a value."""
         kind = kind.element if isinstance(kind, OptionalType) else kind
         if isinstance(kind, TensorType):
             sizes = [
@@ -178,14 +188,14 @@ class _OpParts:
             return self.shapes.create_unbacked_symint()
         if isinstance(kind, NumberType) and kind.kind == "float":
             return self.shapes.create_unbacked_symfloat()
-        raise _UndecomposableError
+        raise UndecomposableError
 
     # ---- the ops
 
     def add(self, node: torch.fx.Node) -> None:
         """One op of the graph."""
         if node.op != "call_function":
-            raise _UndecomposableError  # a constant tensor
+            raise UndecomposableError  # a constant tensor
         if node.target is operator.getitem:
             source, index = node.args
             assert isinstance(source, torch.fx.Node)
@@ -214,6 +224,7 @@ class _OpParts:
         return self.op.place
 
     def argument(self, arg: Any) -> Arg:
+        """An argument of a part."""
         if isinstance(arg, torch.fx.Node):
             return self.known[arg]
         if isinstance(arg, list | tuple):
@@ -223,9 +234,10 @@ class _OpParts:
                 return Literal(name, str(arg).removeprefix("torch."))  # type: ignore[arg-type]
         if arg is None or isinstance(arg, bool | int | float | str):
             return arg
-        raise _UndecomposableError
+        raise UndecomposableError
 
     def results(self, found: Any) -> tuple[Value, ...]:
+        """The values that a part gives."""
         items = found if isinstance(found, tuple | list) else (found,)
         return tuple(self.owner.new_value(_type(item)) for item in items)
 
@@ -234,11 +246,13 @@ class _OpParts:
         given = self.argument(outputs)
         items = given if isinstance(given, tuple) else (given,)
         if len(items) != len(self.op.results):
-            raise _UndecomposableError
+            raise UndecomposableError
         for item, result in zip(items, self.op.results, strict=True):
             kind = result.type
             if not isinstance(item, Value) or not isinstance(kind, TensorType):
-                raise _UndecomposableError
+                raise UndecomposableError
+            if not isinstance(item.type, TensorType) or item.type.dtype != kind.dtype:
+                raise UndecomposableError
             self.ops.append(Op("aten::alias", (item,), {}, (result,), place=self.place))
 
 
@@ -267,7 +281,7 @@ def _filled(arg: Any, inputs: list[Any]) -> Any:
 def _name(target: Any) -> str:
     """The name of an op of torch in a program."""
     if not isinstance(target, OpOverload):
-        raise _UndecomposableError
+        raise UndecomposableError
     return target.name()
 
 
@@ -283,4 +297,4 @@ def _type(found: Any) -> Type:
         return NumberType("float")
     if isinstance(found, torch.SymBool | bool):
         return NumberType("bool")
-    raise _UndecomposableError
+    raise UndecomposableError

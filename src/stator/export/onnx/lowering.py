@@ -375,7 +375,7 @@ def refuse_call(to: Lowering, op: Op) -> None:
 
 
 def refuse_autocast(to: Lowering, op: Op) -> None:
-    """Autocast is not written out yet."""
+    """What `write_casts` has left: it casts for another device."""
     to.refuse(f"{op.name}: ONNX has no automatic casts", "cast explicitly, with `.to(dtype)`")
 
 
