@@ -1,6 +1,8 @@
 """Specializer: what changes between calls becomes open, or an input; what cannot stays fixed."""
 
+import functools
 import gc
+import sys
 import types
 import warnings
 import weakref
@@ -10,6 +12,7 @@ import torch
 from torch import nn
 
 import stator
+from bench.growth import elifs, function_of
 
 ONES = torch.ones(3)
 RATE = 0.5
@@ -411,3 +414,12 @@ def test_a_choice_among_very_many_values_has_a_program_for_each():
     static = stator.to_static(lambda x, k: x * table[k])
     for k in range(4):
         assert static(ONES, k)[0] == 2 * k
+
+
+def test_a_long_chain_of_elifs_is_captured(tmp_path, request):
+    request.addfinalizer(functools.partial(sys.setrecursionlimit, sys.getrecursionlimit()))
+    static = stator.to_static(function_of(elifs(90), tmp_path))
+    sys.setrecursionlimit(500)  # fewer than the frames that it takes
+    for value in (5.0, -1.0, -30.0, -1000.0):
+        x = torch.full((3,), value)
+        assert torch.equal(static(x), static.dygraph_function(x))

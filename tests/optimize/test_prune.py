@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import stator
 from stator.execute.interpreter import run
 from stator.optimize.prune import drop_unused_stored, prune
 from stator.program.ir import ops_in
@@ -125,3 +126,16 @@ def test_stored_tensors_that_nothing_reads_go():
     result = build.op("stator::if", test, gives=tensor(2), blocks=[then, orelse])
     dropped = verify(drop_unused_stored(build.program(result)))
     assert [item.name for item in dropped.stored] == ["kept", "inner"]
+
+
+def test_an_allocation_that_fails_in_eager_fails_though_nothing_uses_it():
+    def wasteful(x):
+        while x.sum() < 5:
+            x = x + 1
+            torch.empty(10**15)
+        return x
+
+    static = stator.to_static(wasteful)
+    assert static(torch.full((2,), 9.0)).tolist() == [9.0, 9.0]
+    with pytest.raises(RuntimeError, match="alloc"):
+        static(torch.zeros(2))

@@ -68,3 +68,9 @@ def test_what_cannot_be_seen_may_go(safe):
 )
 def test_what_can_be_seen_stays(seen):
     assert not is_removable(seen)
+
+
+def test_what_may_have_no_room_in_memory_stays():
+    for size, is_gone in ((2**20, True), (2**40, False)):
+        made = Op("aten::zeros", ((size,),), {}, (Value("y", tensor(size)),))
+        assert is_removable(made) is is_gone

@@ -403,3 +403,60 @@ def test_a_module_of_another_class_is_seen():
     assert [static(x).item() for _ in range(3)] == [2.0] * 3
     static[0].__class__ = Triple
     assert [static(x).item() for _ in range(3)] == [3.0] * 3
+
+
+class Counted(torch.nn.Module):
+    """Writes its own dict at every call, and reads other attributes."""
+
+    default = 1.0
+
+    def __init__(self):
+        super().__init__()
+        self.steps, self.scale, self.inner = 0, 2.0, torch.nn.Identity()
+
+    def forward(self, x):
+        self.steps += 1
+        return self.inner(x) * self.scale * self.default + self.steps
+
+
+class Negative(torch.nn.Module):
+    def forward(self, x):
+        return -x
+
+
+class Delegating(Counted):
+    """Finds what it does not have by another of its items."""
+
+    def __getattr__(self, name):
+        if name == "factor":
+            return self.__dict__["other"]
+        return super().__getattr__(name)
+
+    def forward(self, x):
+        return super().forward(x) * self.factor
+
+
+CHANGES = (
+    lambda m: setattr(m, "scale", 3.0),
+    lambda m: setattr(m, "scale", float("3")),
+    lambda m: setattr(m, "inner", Negative()),
+    lambda m: setattr(m, "default", 5.0),
+    lambda m: object.__setattr__(m, "inner", torch.nn.ReLU()),
+    lambda m: m.__dict__.update(_modules={"inner": torch.nn.Softplus()}),
+    lambda m: m.__dict__.pop("inner", None),
+    lambda m: m.__dict__.pop("default"),
+    lambda m: setattr(m, "steps", 40),
+    lambda m: setattr(m, "other", 7),
+)
+
+
+@pytest.mark.parametrize("cls", [Counted, Delegating])
+def test_what_is_read_beside_an_attribute_that_is_written_all_the_time_is_still_seen(cls):
+    eager, static, x = cls(), stator.to_static(cls()), torch.tensor([1.0, -2.0])
+    eager.other = static.other = 2
+    for change in (lambda m: None, *CHANGES):
+        change(eager)
+        change(static)
+        for _ in range(6):  # after a few, the dict counts as one that is written all the time
+            assert torch.equal(static(x), eager(x))
+    assert static.steps == eager.steps

@@ -19,6 +19,7 @@ from stator.api.signature import Signature, Sizes
 from stator.api.source_function import SourceFunction, Specs
 from stator.errors import DemandViolated
 from stator.garbage import fewer_collections
+from stator.recursion_limit import more_frames
 from stator.staging.trace import CaptureResult, FailedCapture, attempt
 from stator.state.live_lists import makes_demands
 from stator.state.live_state import AnySlot, has_open_list, slot_for
@@ -111,7 +112,7 @@ class Specializer:
         )  # fmt: skip
         wanted = _open_positions(sizes)
         try:
-            with fewer_collections():
+            with fewer_collections(), more_frames():
                 return prepare(*self._as_open_as_can_be(call, signature, sizes))
         except RecursionError:  # a choice among very many values is nested too deeply
             if not wanted:

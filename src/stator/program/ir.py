@@ -105,17 +105,30 @@ def _gather(args: object, found: list[Value]) -> None:
 
 def ops_in(block: Block) -> Iterator[Op]:
     """Every op of `block`, those of inner blocks included, outer ones first."""
-    for op in block.ops:
-        yield op
-        for inner in op.blocks:
-            yield from ops_in(inner)
+    waiting = [iter(block.ops)]  # of the blocks that are open, the innermost last
+    while waiting:
+        for op in waiting[-1]:
+            yield op
+            if op.blocks:
+                waiting += [iter(inner.ops) for inner in reversed(op.blocks)]
+                break
+        else:
+            waiting.pop()
 
 
 def used_by(op: Op) -> Iterator[Value]:
     """Every value that `op` names, in its arguments or anywhere inside its blocks."""
     yield from values_in(op.args)
     yield from values_in(op.attributes)
-    for block in op.blocks:
-        for inner in block.ops:
-            yield from used_by(inner)
-        yield from values_in(block.outputs)
+    waiting = [(iter(block.ops), block) for block in reversed(op.blocks)]
+    while waiting:
+        ops, block = waiting[-1]
+        for inner in ops:
+            yield from values_in(inner.args)
+            yield from values_in(inner.attributes)
+            if inner.blocks:
+                waiting += [(iter(one.ops), one) for one in reversed(inner.blocks)]
+                break
+        else:
+            waiting.pop()
+            yield from values_in(block.outputs)

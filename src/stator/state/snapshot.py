@@ -27,6 +27,9 @@ import torch
 from stator.extension import extension
 
 Check = Callable[[], bool]
+MODULE_TABLES = ("_parameters", "_buffers", "_modules")
+_ABSENT = object()
+ABSENTS = (_ABSENT,) * (1 + len(MODULE_TABLES))
 FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 
 
@@ -40,6 +43,10 @@ class WatchedRead(Protocol):
     @property
     def owner(self) -> Any:
         """The object whose class decides it as well."""
+
+    @property
+    def key(self) -> Any:
+        """The name of what was read, if it is an attribute."""
 
     @property
     def by_class(self) -> bool:
@@ -95,15 +102,45 @@ class Parts:
             self.tensors.append(read.tensor)
         elif read.function is not None:
             self.functions.append(read.function)
-        elif (
-            read.dicts is None
-            or any(id(one) in often_written for one in read.dicts)
-            or _has_another_dict(read)
-        ):
+        elif read.dicts is None or _has_another_dict(read):
             self.again.append(read.check)
+        elif not (written := [one for one in read.dicts if id(one) in often_written]):
+            self._watch(read, read.dicts)
+        elif (items := _items_of_owner(read, written)) is not None:
+            self._watch(read, [one for one in read.dicts if one is not written[0]])
+            self.again.append(_item_check(written[0], items, read.check))
         else:
-            self.dicts.update((id(one), one) for one in read.dicts)
-            self.owners.update({} if read.owner is None else {id(read.owner): read.owner})
+            self.again.append(read.check)
+
+    def _watch(self, read: WatchedRead, dicts: Sequence[dict[Any, Any]]) -> None:
+        self.dicts.update((id(one), one) for one in dicts)
+        self.owners.update({} if read.owner is None else {id(read.owner): read.owner})
+
+
+def _items_of_owner(read: WatchedRead, written: Sequence[dict[Any, Any]]) -> tuple[str, ...] | None:
+    """The items of the owner's `__dict__`, the only dict `written`, that alone decide the read."""
+    owner, name = read.owner, read.key
+    own = getattr(owner, "__dict__", None)
+    cls: Any = type(owner)
+    if type(name) is not str or len(written) != 1 or written[0] is not own:
+        return None
+    if cls.__getattribute__ is not object.__getattribute__:
+        return None
+    if name in own:
+        return (name,)
+    is_plain = isinstance(owner, torch.nn.Module) and cls.__getattr__ is torch.nn.Module.__getattr__
+    return (name, *MODULE_TABLES) if is_plain else None
+
+
+def _item_check(own: dict[Any, Any], names: tuple[str, ...], check: Check) -> Check:
+    """`check`, which is not needed where the items of `own` are the very ones they are now."""
+    get = own.get
+    if len(names) == 1:
+        (name,) = names
+        value = get(name, _ABSENT)
+        return lambda: get(name, _ABSENT) is value or check()
+    values = [get(name, _ABSENT) for name in names]
+    return lambda: all(map(operator.is_, map(get, names, ABSENTS), values)) or check()
 
 
 def _has_another_dict(read: WatchedRead) -> bool:

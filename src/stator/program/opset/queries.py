@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
+
 from stator.program.ir import Arg, Op, Value, values_in
 from stator.program.opset.row import Kind, OpRow, Raises
 from stator.program.opset.stator_ops import STATOR_ROWS
 from stator.program.opset.torch_ops import torch_row
 from stator.program.registry import argument_names
+from stator.program.sizes import is_static
+from stator.program.types import TensorType
 
 COMPUTES: frozenset[Kind] = frozenset({"number", "text", "list", "torch"})
 EFFECTS: frozenset[Kind] = frozenset({"raise", "check", "output", "mode"})
 STATOR_OPS = frozenset(STATOR_ROWS)
+VAST = 2**36  # elements: no machine of today is sure to have room for so many
 NOTES = ("host::note", "stator::note")  # what there is to keep if a later op raises
 
 
@@ -37,12 +42,24 @@ def kind_of(op: Op) -> Kind:
 
 def may_raise(op: Op) -> bool:
     """Does `op` itself raise for some values of its inputs? Its blocks are not looked at."""
-    return row_of(op.name).raises(op) is Raises.VALUES
+    return _raises(op) is Raises.VALUES
 
 
 def may_raise_for_sizes(op: Op) -> bool:
     """Does `op` raise for some sizes of its inputs, but for no values?"""
-    return row_of(op.name).raises(op) is Raises.SIZES
+    return _raises(op) is Raises.SIZES
+
+
+def _raises(op: Op) -> Raises:
+    """When `op` raises; there may be no memory for a vast result, whatever its row says."""
+    return Raises.VALUES if any(map(_is_vast, op.results)) else row_of(op.name).raises(op)
+
+
+def _is_vast(result: Value) -> bool:
+    found = result.type
+    return (
+        isinstance(found, TensorType) and is_static(found.shape) and math.prod(found.shape) >= VAST
+    )
 
 
 def is_effect(op: Op) -> bool:
@@ -59,7 +76,7 @@ def is_removable(op: Op) -> bool:
     row = row_of(op.name)
     if row.kind not in COMPUTES or row.mutates or row.random:
         return False
-    return row.raises(op) is Raises.NEVER
+    return _raises(op) is Raises.NEVER
 
 
 def leaves_trace(op: Op) -> bool:
