@@ -853,3 +853,53 @@ def list_with_an_iterator(x, y):
 def seed_of_a_gpu(x, y):
     torch.cuda.manual_seed(0)
     return x
+
+
+class Ended:
+    def __del__(self):
+        pass
+
+
+def object_with_a_finalizer(x, y):
+    Ended()
+    return x
+
+
+CALLS = [0]
+
+
+def compared_by_library_code(x, y):
+    def compare(one, other):
+        CALLS[0] += 1
+        return one - other
+
+    return x * sorted([2, 1], key=functools.cmp_to_key(compare))[0]
+
+
+def global_without_a_value(x, y):
+    global NEW_GLOBAL
+    if y > 1:
+        NEW_GLOBAL = 1
+    return x
+
+
+class HashedPoint(Point):
+    def __hash__(self):
+        return 1
+
+
+def key_that_is_an_object(x, y):
+    return {HashedPoint(1): x}
+
+
+class Sheet:
+    def __init__(self):
+        self.rows = [1]
+
+
+SHEET = Sheet()
+
+
+def changed_object_for_library_code(x, y):
+    SHEET.rows.append(2)
+    return x * len(copy.deepcopy(SHEET).rows)

@@ -211,7 +211,20 @@ class Results:
             if absent is not None:
                 return self._partial(value, absent)
         keys, items = entry.parts(value)
+        if entry is DICT:
+            self._check_keys(keys)
         return self._node(entry, type(value), keys, tuple(map(self.structure_of, items)))
+
+    def _check_keys(self, keys: tuple[object, ...] | None) -> None:
+        """An object that the call makes is another one in each run, and a key is a constant."""
+        for key in keys or ():
+            inner = key if isinstance(key, tuple) else (key,)
+            if any(is_plain_object(one) and not self.is_outside(one) for one in inner):
+                raise CaptureError(
+                    f"a dict whose key is a {type(key).__name__} that the call makes leaves the "
+                    "program",
+                    at=current_place(), fix="use a number or a string as the key",
+                )  # fmt: skip
 
     def _partial(self, value: dict[Any, Any], key: object) -> Structure:
         """A dict with a key that may be absent: one form for each case."""

@@ -22,6 +22,7 @@ from stator.containers.iteration import Indexed
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
+from stator.state.unconverted import watched
 from stator.values.annotations import Staged
 from stator.values.staged import StagedList
 from stator.values.symbolic import Moving, needs_a_value
@@ -245,7 +246,8 @@ class PythonItems:
         recorder = self.session.recorder
         journal = recorder.journal = Journal(recorder.journal)
         try:
-            self.items.append(next(self.native))
+            with watched(self.session, type(self.native).__name__):
+                self.items.append(next(self.native))
         except StopIteration:
             self.is_over = True
         finally:

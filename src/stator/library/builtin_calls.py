@@ -26,11 +26,11 @@ from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, complex_of, rounded
 from stator.library.outside_iterators import iterated
-from stator.library.python_text import python_text
 from stator.library.text import format_value, is_text_symbolic, print_values, text_length
 from stator.library.user_methods import user_method
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
+from stator.state.unconverted import watched
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute
@@ -138,7 +138,9 @@ class BuiltinCalls:
             value = value.tensor
         if isinstance(value, torch.Tensor):
             value = item(self.recorder, value)
-        return number(self.recorder, value) if isinstance(value, Number) else function(value)
+        if isinstance(value, Number):
+            return number(self.recorder, value)
+        return self._as_python(function, value)
 
     def _int(self, *args: Staged, **kwargs: Staged) -> Staged:
         return self._cast(int, args[0], to_int) if len(args) == 1 else int(*args, **kwargs)
@@ -153,9 +155,9 @@ class BuiltinCalls:
         return complex_of(self.session, *args)
 
     def _str(self, *args: object) -> Staged:
-        if len(args) == 1 and is_text_symbolic(args[0]):
+        if len(args) == 1:
             return format_value(self.session, args[0], "s", None)
-        return python_text(lambda: str(*args), args[0]) if args else ""
+        return str(*args)
 
     def _repr(self, value: object) -> Staged:
         return format_value(self.session, value, "r", None)
@@ -227,7 +229,7 @@ class BuiltinCalls:
             if kwargs:
                 self.session.interpreter.call(made.update, **kwargs)
             return made
-        return StagedDict(dict(*args, **kwargs))
+        return StagedDict(self._as_python(dict, *args, **kwargs))
 
     # ---- questions about types and attributes
 
@@ -343,9 +345,9 @@ class BuiltinCalls:
             return self.recorder.apply(
                 items, lambda one: self._extreme(python, definition, (one,), options)
             )
-        if is_captured(items):
+        if is_captured(items) or options.get("key") is not None:  # which may change something
             return self._run(definition, items, **options)
-        return python(*args, **options)
+        return self._as_python(python, *args, **options)
 
     @over_unions("items")
     def _sorted(self, items: object, **options: object) -> Staged:
@@ -375,7 +377,8 @@ class BuiltinCalls:
         )
         if is_captured(keys):
             return self._run(definitions.sorted_of, StagedList(values), key, reverse)
-        order = sorted(range(len(keys)), key=keys.__getitem__, reverse=reverse)
+        positions, chosen = range(len(keys)), keys.__getitem__
+        order = self._as_python(sorted, positions, key=chosen, reverse=reverse)
         return StagedList(values[k] for k in order)
 
     def _sorted_by_the_run(self, items: object, key: object, reverse: object) -> Staged:
@@ -397,7 +400,9 @@ class BuiltinCalls:
         def call(*args: Staged, **kwargs: Staged) -> Staged:
             if any(isinstance(arg, Union) or is_captured(arg) for arg in args):
                 return self._run(DEFINED[python], *args, **kwargs)
-            return python(*args, **kwargs)
+            if python is functools.reduce:  # the function may change something
+                return self._run(DEFINED[python], *args, **kwargs)
+            return self._as_python(python, *args, **kwargs)
 
         return call
 
@@ -408,11 +413,16 @@ class BuiltinCalls:
             if any(is_captured(arg) for arg in args):
                 raise UnsupportedCall(f"a {python.__name__} of captured values", at=current_place(),
                                       fix="use a list, or `torch.unique`")  # fmt: skip
-            made = python(*args)
+            made = self._as_python(python, *args)
             self.recorder.provenance.add_created(made)
             return made
 
         return call
+
+    def _as_python(self, function: Callable[..., Any], *args: object, **kwargs: object) -> Staged:
+        """Python's own; methods of the user's that it calls must not change anything outside."""
+        with watched(self.session, function.__name__):
+            return function(*args, **kwargs)
 
     def _deque(self, *args: object, **kwargs: object) -> Staged:
         return new_deque(self.session, *args, **kwargs)

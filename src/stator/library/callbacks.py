@@ -70,7 +70,7 @@ def undecorated(function: Staged) -> Staged:
 def is_transform(function: object) -> bool:
     """Is this `torch.func.grad`, `vmap` and the like, or a function that they have made?"""
     code = getattr(function, "__code__", None)
-    return code is not None and code.co_filename in TRANSFORMS
+    return isinstance(code, types.CodeType) and code.co_filename in TRANSFORMS
 
 
 def python_of(function: Staged) -> tuple[types.FunctionType, tuple[object, ...]] | None:

@@ -37,7 +37,6 @@ from stator.library.builtin_calls import BuiltinCalls
 from stator.library.cached_functions import call_cached
 from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
 from stator.library.converted_functions import ConvertedFunctions
-from stator.library.dataclass_calls import makes_dataclass, new_dataclass
 from stator.library.float_arguments import is_op_with_float, record_with_floats, without_generator
 from stator.library.gradients import apply_function, is_function_apply, requires_grad
 from stator.library.host_rules import HostMethod, call_host_object, host_rule
@@ -46,6 +45,7 @@ from stator.library.known_arrays import NOT_KNOWN, compute_known, method_of
 from stator.library.list_samples import call_with_samples
 from stator.library.markers import is_left_alone
 from stator.library.modules import call_module, enumerates, may_call_user_code, members, watch_tree
+from stator.library.new_objects import NewObjects
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.library.outside_iterators import iterated_arguments
@@ -66,6 +66,7 @@ from stator.library.text_methods import call_text_method
 from stator.library.user_methods import has_python_call
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import (
+    add_existing,
     call_variable,
     note_object,
     refuse_unfollowed,
@@ -73,6 +74,7 @@ from stator.state.library_objects import (
     watch_the_world,
 )
 from stator.state.session import Session
+from stator.state.unconverted import watched
 from stator.torch_private import trees
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Args, Keywords, Staged
@@ -82,7 +84,9 @@ from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union, distribute, first_union
 
 MUTABLE = (list, dict, set, collections.deque, contextvars.ContextVar)
-MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy})
+MAKES_OBJECTS = frozenset({dataclasses.replace, copy.copy, copy.deepcopy, object.__new__})
+OWN_REFERENCES = 3  # to a new object: a variable here, a parameter, the argument of `getrefcount`
+MAKERS = (type, functools.partial)
 READ_ONLY = frozenset({"most_common", "total", "elements", "copy"})  # of a Counter
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 KEEPS_ARGUMENTS = frozenset({"append", "appendleft", "insert", "add", "setdefault"})
@@ -112,6 +116,7 @@ class Caller:
         self.builtins = BuiltinCalls(session)
         self.recursion = Recursion(session)
         self.functions = ConvertedFunctions(session, staging)
+        self.objects = NewObjects(session, self.run, self.library, self._is_library)
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
             (lambda f: isinstance(f, Union), self._call_variant),
             (lambda f: isinstance(f, HostMethod), self._call_host_method),
@@ -130,7 +135,7 @@ class Caller:
             (lambda f: isinstance(f, BUILTIN_METHODS), self._call_builtin_method),
             (lambda f: isinstance(f, torch.nn.Module), self._call_module),
             (lambda f: isinstance(f, types.FunctionType), self._call_function),
-            (lambda f: isinstance(f, type), self._call_class),
+            (lambda f: isinstance(f, type), self.objects.call),
             (has_python_call, self._call_object),
         )  # fmt: skip
 
@@ -260,45 +265,9 @@ class Caller:
     def _is_library(self, function: types.FunctionType) -> bool:
         if function.__module__ in DEFINITIONS:
             return False
+        if str(function.__module__).startswith("namedtuple_"):  # generated, and without text
+            return True
         return is_library_file(function.__code__.co_filename) and not calls_back(function)
-
-    def _call_class(self, cls: Staged, args: Args, kwargs: Keywords) -> Staged:
-        """A new object: `__init__` is converted where a user wrote it."""
-        init = cls.__init__
-        if issubclass(cls, BaseException):
-            return self._new_exception(cls, init, args, kwargs)
-        if makes_dataclass(cls):
-            return new_dataclass(self.session, cls, args, kwargs)
-        if (
-            not isinstance(init, types.FunctionType)
-            or cls.__new__ is not object.__new__
-            or type(cls).__call__ is not type.__call__
-            or issubclass(cls, torch.nn.Module)
-            or self._is_library(init)
-            or init.__code__.co_filename.startswith("<")
-        ):
-            made = self.library(cls, args, kwargs)
-            if not isinstance(made, torch.Tensor | Union):
-                self.session.provenance.add_created(made)
-            return made
-        return self._new_object(cls, init, args, kwargs)
-
-    def _new_object(
-        self, cls: Staged, init: types.FunctionType, args: Args, kwargs: Keywords
-    ) -> Staged:
-        new = object.__new__(cls)
-        self.session.provenance.add_created(new)
-        self.run(init, (new, *args), kwargs)
-        return new
-
-    def _new_exception(self, cls: Staged, init: object, args: Args, kwargs: Keywords) -> Staged:
-        """An exception keeps the captured values it is given: `raise` looks at them."""
-        if not isinstance(init, types.FunctionType) or self._is_library(init):
-            return cls(*args, **kwargs)
-        new = cls.__new__(cls, *args, **kwargs)
-        self.session.provenance.add_created(new)
-        self._call_function(init, (new, *args), kwargs)
-        return new
 
     def _call_object(self, function: object, args: Args, kwargs: Keywords) -> Staged:
         return self(types.MethodType(type(function).__call__, function), *args, **kwargs)
@@ -312,6 +281,8 @@ class Caller:
             return self._call_on_the_object(owner, name, method, args, kwargs)
         if name == "__getattribute__" and getattr(method, "__objclass__", None) is object:
             return self.session.interpreter.get_plainly(owner, *args)
+        if name == "__call__" and getattr(method, "__objclass__", None) is type:
+            return self.objects.make(owner, args, kwargs)
         if name not in KEEPS_ARGUMENTS:
             args = iterated_arguments(self.session, args)
         if isinstance(owner, StagedDeque):
@@ -439,18 +410,25 @@ class Caller:
         self._watch_arguments(args, kwargs)
         if isinstance(owner, torch.nn.Module):
             watch_tree(self.session, owner)
-        result = self._own_result(self._run_library(function, args, kwargs), (owner, *args))
+        result = self._run_library(function, args, kwargs)
         watch_the_world(self.session, function, args, result)
         if is_hashable(function) and function in MAKES_OBJECTS:
             self.session.provenance.add_created(result)
-        return result
+        elif not (isinstance(function, MAKERS) or is_from_torch(function)) and add_existing(
+            self.session, result, OWN_REFERENCES
+        ):
+            return self.session.staged(result)
+        return self._own_result(result, (owner, *args))
 
     def _run_library(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """Library code runs as it is; Python code of torch that asks for data is converted too."""
         recorder = self.session.recorder
         mark, facts = recorder.mark(), set(recorder.sizes.facts[-1])
         try:
-            return function(*args, **kwargs)
+            if _runs_no_user_code(function, args) or is_left_alone(function):
+                return function(*args, **kwargs)
+            with watched(self.session, getattr(function, "__name__", type(function).__name__)):
+                return function(*args, **kwargs)
         except DataDependent:
             python = python_of(function)
             if python is None and not is_op_with_float(function, args, kwargs):
@@ -460,7 +438,7 @@ class Caller:
         if python is None:
             return record_with_floats(recorder, function, args, kwargs)
         if isinstance(function, type):
-            return self._new_object(function, python[0], args, kwargs)
+            return self.objects.new_object(function, python[0], args, kwargs)
         return self.run(python[0], (*python[1], *args), kwargs)
 
     def _watch_arguments(self, args: Args, kwargs: Keywords) -> None:
@@ -484,6 +462,10 @@ class Caller:
         if is_native(result) and not self.session.provenance.is_external(result):
             return staged_iterator(self.session, result, args, is_new=True)
         return StagedList(result) if type(result) is list else result
+
+
+def _runs_no_user_code(function: object, args: Args) -> bool:
+    return is_from_torch(function) or isinstance(args[0] if args else None, torch.Tensor)
 
 
 def _takes_captured_list(args: Args, kwargs: Keywords) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
+import types
 from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, get_args
 
@@ -19,6 +20,7 @@ from stator.library.user_methods import user_method
 from stator.program.ir import Arg
 from stator.program.types import TextType
 from stator.state.session import Session
+from stator.state.unconverted import watched
 from stator.values.annotations import Staged
 from stator.values.containers import is_plain_object
 from stator.values.staged import StagedDeque, is_table, python_name
@@ -31,6 +33,7 @@ PERCENT_FIELD = re.compile(
 )
 VIEWS = (KeysView, ValuesView, ItemsView)  # of dicts
 LEAVES = (torch.Tensor, *get_args(Number), CapturedText, CapturedComplex)  # have an op's text
+PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.device)
 CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
@@ -61,21 +64,40 @@ def format_value(session: Session, value: Staged, conversion: str | None, spec: 
         if conversion in ("r", "a"):
             raise value.refused()
         value = value.text(recorder.sees_value)
+    own = _users_text(value, conversion)
+    if own is not None and (conversion or not spec or own.__name__ == "__format__"):
+        given = (spec or "",) if own.__name__ == "__format__" else ()
+        text = session.interpreter.call_method(own, value, *given)
+        return format_value(session, text, None, spec) if spec and not given else text
     if not is_text_symbolic(value) and not isinstance(spec, CapturedText):
         convert = CONVERSIONS[conversion] if conversion else lambda one: one
-        return python_text(lambda: format(convert(value), spec or ""), value)
+        return _python_text(session, lambda: format(convert(value), spec or ""), value)
     if isinstance(value, CapturedText) and not conversion and not spec:
         return value
     if is_text_symbolic(value) and not isinstance(value, LEAVES):
-        own_format = user_method(value, "__format__") if conversion is None else None
-        if own_format is not None:
-            return session.interpreter.call(own_format, value, spec or "")
         _check_format(value, conversion, spec)
         value, conversion = _text_of(session, value, conversion or "s"), None
         if not spec:
             return value
     spec_arg = spec.value if isinstance(spec, CapturedText) else spec
     return _text_op(recorder, "stator::format", (text_arg(session, value), conversion, spec_arg))
+
+
+def _users_text(value: object, conversion: str | None) -> types.FunctionType | None:
+    """The method that makes the text of `value`, if a user wrote it."""
+    own = user_method(value, "__format__") if conversion is None else None
+    if own is None and conversion in (None, "s"):
+        own = user_method(value, "__str__")
+    is_repr = conversion == "r" or (conversion != "a" and type(value).__str__ is object.__str__)
+    return user_method(value, "__repr__") if own is None and is_repr else own
+
+
+def _python_text(session: Session, make: Callable[[], str], value: object) -> str:
+    """The text of `value`, made by Python; methods of the user's in it must change nothing."""
+    if isinstance(value, PLAIN):
+        return make()
+    with watched(session, "str"):
+        return python_text(make, value)
 
 
 def _check_format(container: object, conversion: str | None, spec: object) -> None:
@@ -182,7 +204,9 @@ def text_arg(session: Session, value: object) -> Arg:
         return session.recorder.arg(value)
     if is_text_symbolic(value):
         return text_arg(session, _text_of(session, value, "s"))
-    return value if isinstance(value, str) else python_text(lambda: str(value), value)
+    if isinstance(value, str):
+        return value
+    return text_arg(session, format_value(session, value, "s", None))
 
 
 def _text_of(session: Session, value: Staged, conversion: str) -> Staged:
@@ -287,9 +311,7 @@ def _dict_text(session: Session, table: dict[object, object]) -> CapturedText:
 
 
 def _repr_arg(session: Session, item: object) -> Arg:
-    if is_text_symbolic(item):
-        return text_arg(session, format_value(session, item, "r", None))
-    return python_text(lambda: repr(item), item)
+    return text_arg(session, format_value(session, item, "r", None))
 
 
 def print_values(session: Session, *values: Staged, **options: Staged) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import linecache
 import types
@@ -20,17 +19,17 @@ def user_method(obj: object, name: str) -> types.FunctionType | None:
 
 
 def user_property(obj: object, name: str) -> Staged:
-    """The function behind the property or descriptor `name` of `obj`, if a user wrote it."""
-    for cls in type(obj).__mro__:
-        if name in vars(cls):
-            found = vars(cls)[name]
-            if isinstance(found, property):
-                return _users(found.fget)
-            getter = user_method(found, "__get__")
-            if getter is None or (name in getattr(obj, "__dict__", ()) and not _is_data(found)):
-                return None
-            return functools.partial(getter, found)
-    return None
+    """The function behind the property or descriptor `name` of `obj`, if a user wrote it.
+
+    That of a descriptor is a method, whose object is the descriptor.
+    """
+    found = class_entry(obj, name)
+    if isinstance(found, property):
+        return _users(found.fget)
+    getter = user_method(found, "__get__")
+    if getter is None or (name in getattr(obj, "__dict__", ()) and not _is_data(found)):
+        return None
+    return types.MethodType(getter, found)
 
 
 def _is_data(descriptor: object) -> bool:
@@ -39,20 +38,37 @@ def _is_data(descriptor: object) -> bool:
 
 def user_setter(obj: object, name: str) -> Staged:
     """The setter of a property, or the `__set__` of a descriptor, if a user wrote it."""
-    for cls in type(obj).__mro__:
-        if name in vars(cls):
-            found = vars(cls)[name]
-            if isinstance(found, property):
-                return _users(found.fset)
-            setter = user_method(found, "__set__")
-            return None if setter is None else types.MethodType(setter, found)
-    return None
+    found = class_entry(obj, name)
+    return _users(found.fset) if isinstance(found, property) else _of_descriptor(found, "__set__")
+
+
+def user_deleter(obj: object, name: str) -> Staged:
+    """The deleter of a property, or the `__delete__` of a descriptor, if a user wrote it."""
+    found = class_entry(obj, name)
+    return (
+        _users(found.fdel) if isinstance(found, property) else _of_descriptor(found, "__delete__")
+    )
+
+
+def class_entry(obj: object, name: str) -> object:
+    """What the class of `obj` has under `name`, as it is there; None if nothing."""
+    return next((vars(cls)[name] for cls in type(obj).__mro__ if name in vars(cls)), None)
+
+
+def _of_descriptor(descriptor: object, name: str) -> types.MethodType | None:
+    method = user_method(descriptor, name)
+    return None if method is None else types.MethodType(method, descriptor)
 
 
 def has_python_call(function: object) -> bool:
     """Is `function` an object whose `__call__` is written in Python?"""
     call = inspect.getattr_static(type(function), "__call__", None)
     return isinstance(call, types.FunctionType)
+
+
+def is_users(function: object) -> bool:
+    """Is it a function that a user wrote in Python, and whose text there is?"""
+    return _users(function) is not None
 
 
 def _users(function: object) -> types.FunctionType | None:

@@ -3,10 +3,15 @@
     f(a, *b, **k)       stator__.call(f, a, *b, **k)
     super()             super(__class__, self)
     breakpoint()        stator__.debugger(breakpoint)()
+    globals()           stator__.module_names(globals())
+    @f                  @stator__.decorator(f)
+    class C: ...        @stator__.new_class()
+                        class C: ...
 
 A bare `super()` looks at the frame it is called from, which need not be the method's own any
 more, so it receives what it would find. A debugger stops in the frame that calls it, so that call
-stays where it stands.
+stays where it stands. What defines a class (its body, a metaclass, `__init_subclass__`) runs as it
+is: staging sees it begin, where the decorators are evaluated, and end, where they are applied.
 """
 
 from __future__ import annotations
@@ -36,11 +41,24 @@ class _Calls(Walk):
         if _stops_here(node.func):
             node.func = staged("debugger", node.func, at=node)
             return node
+        if isinstance(node.func, ast.Name) and node.func.id == "globals":
+            return staged("module_names", node, at=node)
         if _stays_plain(node):
             return node
         new = staged("call", node.func, *map(_spread, node.args), at=node)
         new.keywords = [_spread_keywords(keyword) for keyword in node.keywords]
         return new
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        super().visit_FunctionDef(node)
+        node.decorator_list = [staged("decorator", one, at=one) for one in node.decorator_list]
+        return node
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        super().visit_ClassDef(node)
+        decorators = [staged("decorator", one, at=one) for one in node.decorator_list]
+        node.decorator_list = [*decorators, staged("new_class", at=node)]
+        return node
 
 
 def _spread(node: ast.expr) -> ast.expr:
@@ -66,7 +84,7 @@ def _stays_plain(node: ast.Call) -> bool:
     function = node.func
     if isinstance(function, ast.Name):
         generated = GENERATED.fullmatch(function.id) is not None
-        return generated or function.id == "globals" or _is_bare_super(node)
+        return generated or _is_bare_super(node)
     return isinstance(function, ast.Attribute) and is_staged(function)
 
 

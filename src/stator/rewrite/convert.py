@@ -251,7 +251,7 @@ PASSES = (
     Pass("text", rewrite_text, (ast.JoinedStr,)),
     Pass("access", rewrite_access, (ast.Attribute, ast.Subscript)),
     Pass("displays", rewrite_displays, (ast.List, ast.Dict, ast.Set, ast.Starred)),
-    Pass("calls", rewrite_calls, (ast.Call,)),
+    Pass("calls", rewrite_calls, (ast.Call, ast.ClassDef, ast.FunctionDef)),
     Pass(
         "logic", rewrite_logic,
         (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.Assert, ast.While),

@@ -2,6 +2,8 @@
 
 def read_1__(): return (a, b)
 def write_1__(state__): nonlocal a, b; (a, b) = state__
+
+A global that the statement sets may have no value before it: `stator__.outer(lambda: a, "a")`.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import ast
 from dataclasses import dataclass
 
 from stator.rewrite.job import Job
-from stator.rewrite.template import constant, quote
+from stator.rewrite.template import constant, quote, staged
 
 STATE = """
 def READ(): return VALUES
@@ -49,9 +51,20 @@ class State:
         assign = quote("TARGETS = state__", at=self.node, TARGETS=_tuple(names, ast.Store()))
         return quote(
             STATE, at=self.node, READ=self.read, WRITE=self.write,
-            VALUES=_tuple(names, ast.Load()), DECLARED=self.job.declare(names),
+            VALUES=self._values(names), DECLARED=self.job.declare(names),
             ASSIGN=assign if names else nothing(self.node),
         )  # fmt: skip
+
+    def _values(self, names: tuple[str, ...]) -> ast.Tuple:
+        """The values of `names`; a global may have none."""
+        outer = self.job.facts.scope.globals
+        values = [self._outer(name) if name in outer else ast.Name(name, ast.Load())
+                  for name in names]  # fmt: skip
+        return ast.Tuple(values, ast.Load())
+
+    def _outer(self, name: str) -> ast.expr:
+        read = ast.parse(f"lambda: {name}", mode="eval").body
+        return staged("outer", read, constant(name, at=self.node), at=self.node)
 
 
 def nothing(at: ast.AST) -> list[ast.stmt]:

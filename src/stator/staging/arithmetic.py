@@ -27,6 +27,7 @@ from stator.library.number_calls import complex_arithmetic, number_op, plain_num
 from stator.library.text import fstring, is_text_symbolic, percent_format
 from stator.library.user_methods import user_method
 from stator.state.session import VIEWS, Session
+from stator.state.unconverted import watched
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.staged import StagedList, python_name
@@ -217,7 +218,8 @@ def _texts(session: Session, left: object, sign: str, right: object) -> Staged:
         return _repeated_text(session, left, right)
     if sign == "%" and isinstance(left, str) and is_text_symbolic(right):
         return percent_format(session, left, right)
-    return PYTHON[sign](left, right)
+    with watched(session, sign):  # `%` makes text of objects, perhaps by methods of the user's
+        return PYTHON[sign](left, right)
 
 
 def _repeated_text(session: Session, text: Staged, times: Staged) -> Staged:

@@ -18,12 +18,13 @@ from stator.frames import current_place
 from stator.library.host_rules import HostMethod
 from stator.library.known_arrays import has_known, known_array
 from stator.library.number_calls import number_attribute
-from stator.library.user_methods import user_method, user_property, user_setter
+from stator.library.user_methods import user_deleter, user_method, user_property, user_setter
 from stator.staging.access import shadowed
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import note_object
 from stator.state.replaced import original_of
 from stator.state.session import Session
+from stator.state.unconverted import watched
 from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
 from stator.values.arrays import KnownArray
@@ -67,21 +68,43 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
         set_attribute(session, obj, name, session.interpreter.call_method(cached.func, obj))
     getter = user_property(obj, name)
     if getter is not None:
-        kind = (type(obj),) if isinstance(getter, functools.partial) else ()  # of a descriptor
-        return session.interpreter.call_method(getter, obj, *kind)
+        return _call_getter(session, getter, obj, name)
     if is_parametrized(obj, name):
         return session.interpreter.call(obj.parametrizations[name])
     fallback = user_method(obj, "__getattr__")
     if fallback is not None and not _has_plainly(obj, name):
         return session.interpreter.call_method(fallback, obj, name)
     try:
-        value = original_of(getattr(obj, name))
+        if user_method(obj, "__getattribute__") is None:
+            value = original_of(getattr(obj, name))
+        else:
+            with watched(session, "getattr"):
+                value = original_of(getattr(obj, name))
     except AttributeError:
         session.reads.read_absent_attribute(obj, name)
         raise
     if maybe_absent(value):
         value = _or_class_attribute(session, obj, name, value)
     return _read(session, obj, name, value)
+
+
+def _call_getter(session: Session, getter: Staged, obj: object, name: str) -> Staged:
+    """`obj.name`, which a property or a descriptor of the user's gives."""
+    is_method = isinstance(getter, types.MethodType)
+    _read_descriptor(session, getter, obj, name)
+    return session.interpreter.call_method(getter, obj, *((type(obj),) if is_method else ()))
+
+
+def _read_descriptor(session: Session, method: Staged, obj: object, name: str) -> None:
+    """`method` of a descriptor that the class of `obj` has: which one it is, and its own state."""
+    if not isinstance(method, types.MethodType):
+        return
+    owner = next(cls for cls in type(obj).__mro__ if name in vars(cls))
+    if not session.is_local(owner):
+        session.provenance.add_external(owner)
+        session.reads.watch(owner, ("entry", name), lambda: vars(owner).get(name),
+                            method.__self__, f"{owner.__name__}.{name}")  # fmt: skip
+        session.provenance.add_external(method.__self__)
 
 
 @over_unions("obj")
@@ -93,8 +116,7 @@ def get_plainly(session: Session, obj: Staged, name: str) -> Staged:
         session.add_module(obj)
     getter = user_property(obj, name)
     if getter is not None:
-        kind = (type(obj),) if isinstance(getter, functools.partial) else ()  # of a descriptor
-        return session.interpreter.call_method(getter, obj, *kind)
+        return _call_getter(session, getter, obj, name)
     try:
         value = original_of(object.__getattribute__(obj, name))
     except AttributeError:
@@ -208,6 +230,7 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
         return
     setter = user_setter(obj, name)
     if setter is not None:
+        _read_descriptor(session, setter, obj, name)
         session.interpreter.call_method(setter, obj, value)
         return
     if name == "__dict__":
@@ -224,6 +247,11 @@ def delete_attribute(session: Session, obj: object, name: str) -> None:
     own = user_method(obj, "__delattr__")
     if own is not None:
         session.interpreter.call_method(own, obj, name)
+        return
+    deleter = user_deleter(obj, name)
+    if deleter is not None:
+        _read_descriptor(session, deleter, obj, name)
+        session.interpreter.call_method(deleter, obj)
         return
     note_object(session, obj)
     held = own_attribute(obj, name)

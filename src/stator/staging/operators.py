@@ -24,7 +24,7 @@ from stator.library.iterator_calls import staged_iterator
 from stator.library.outside_iterators import iterated
 from stator.library.star_args import SPREAD, Rest, SpreadUnion
 from stator.library.tensor_calls import unbind
-from stator.library.user_methods import user_method
+from stator.library.user_methods import is_users, user_method
 from stator.staging import (
     access,
     attributes,
@@ -39,6 +39,7 @@ from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.truth import truth
 from stator.staging.unpacking import unpack
 from stator.state.session import Session
+from stator.state.unconverted import Watch
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
 from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedList, is_table
@@ -194,6 +195,29 @@ class Staging:
             self.session.reads.read_method(args[0], method)
         return self.call(method, *args, **kwargs)
 
+    def decorator(self, function: object) -> Staged:
+        """`@function` of a nested function or class: what a user wrote is called as any other."""
+        if not is_users(getattr(function, "__func__", function)):
+            return function
+        return lambda made: self.call(function, made)
+
+    def module_names(self, names: dict[str, Staged]) -> Staged:
+        """`globals()`: a dict that was there before."""
+        self.session.provenance.add_external(names)
+        return names
+
+    def new_class(self) -> Callable[[Staged], Staged]:
+        """A class statement begins; what is returned ends it."""
+        watch = Watch(self.session)
+        watch.__enter__()
+
+        def made(cls: Staged) -> Staged:
+            watch.__exit__()
+            watch.check(f"class {cls.__name__}")
+            return cls
+
+        return made
+
     def call_library(self, function: object, args: Args, kwargs: Keywords) -> Staged:
         """A call of code that is not converted."""
         return self.call.library(function, args, kwargs)
@@ -245,6 +269,17 @@ class Staging:
     def undefined(self, name: str) -> Undefined:
         """The value of a name that is not bound yet."""
         return Undefined(name)
+
+    def outer(self, read: Code, name: str) -> Staged:
+        """A global that a recorded statement sets; refused where it has no value yet."""
+        try:
+            return read()
+        except NameError:
+            raise UnsupportedCall(
+                f"the global `{name}`, which has no value yet, is set inside a branch or a loop of "
+                "the program",
+                at=current_place(), fix="give it a value first",
+            ) from None  # fmt: skip
 
     def read(self, value: object) -> Staged:
         """A name that may not be bound: an error where it is not."""

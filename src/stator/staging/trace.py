@@ -56,6 +56,7 @@ from stator.state.live_state import AnySlot, install
 from stator.state.live_tensors import generalized
 from stator.state.saved_state import LeftState, SavedSlot, StateRecorder
 from stator.state.session import Session
+from stator.state.unconverted import stop_watching
 from stator.torch_private.dispatch import (
     enable_python_dispatcher,
     has_saved_tensor_hooks,
@@ -171,6 +172,7 @@ def _attempt_once(
             raise
         return FailedCapture(error, log.kept)
     finally:
+        stop_watching()
         session.recorder.sizes.recorder = None  # torch keeps the sizes of captures for a while
 
 

@@ -18,6 +18,7 @@ import pathlib
 import re
 import sys
 import types
+import weakref
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,8 +31,8 @@ from stator.state.session import Session
 from stator.torch_private.modules import tables
 from stator.values.attributes import slots_of
 from stator.values.containers import is_plain_object
-from stator.values.contents import state_of
-from stator.values.staged import StagedList
+from stator.values.contents import same_state, state_of
+from stator.values.staged import Staged, StagedList
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError
 from stator.values.union import Union
 
@@ -123,10 +124,31 @@ def watch_the_world(
     session: Session, function: object, args: tuple[object, ...], result: object
 ) -> None:
     """A function that tells how the process stands: asked again before every run."""
-    if isinstance(function, types.FunctionType | types.BuiltinFunctionType) and (
+    is_known = isinstance(function, types.FunctionType | types.BuiltinFunctionType) and (
         function in TELLS_OF_THE_PROCESS
-    ):
-        session.reads.watch_call(function, args, result)
+    )
+    if is_known or isinstance(function, weakref.ReferenceType):
+        session.reads.watch_call(function, args, result)  # type: ignore[arg-type]
+
+
+def add_existing(session: Session, result: object, others: int) -> bool:
+    """Has a call given an object that somebody else holds, and that the capture does not know?
+
+    It is the caller's, then. `others` says how many references an object that the call has just
+    made would have here.
+    """
+    is_new = sys.getrefcount(result) <= others or session.provenance.is_known_new(result)
+    if is_new or not _is_followed(result):
+        return False
+    session.provenance.add_external(result)
+    return True
+
+
+def _is_followed(obj: object) -> bool:
+    """Is it an object whose reads are guarded and whose changes are effects?"""
+    if isinstance(obj, Staged | torch.Tensor | torch.nn.Module):
+        return False
+    return isinstance(obj, list | dict | set | types.ModuleType) or is_plain_object(obj)
 
 
 def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
@@ -140,7 +162,13 @@ def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
     seen.add(id(obj))
     for name, value in list(vars(obj).items()):
         session.reads.read_attribute(obj, name, value)
-        session.staged(value)
+        staged = session.staged(value)
+        if staged is not value and not same_state(state_of(staged), state_of(value)):
+            raise UnsupportedCall(
+                f"library code is given a {type(obj).__name__} of the caller's, whose `{name}` "
+                "this call has changed before",
+                at=current_place(), fix="pass what it needs of the object instead",
+            )  # fmt: skip
         watch_object(session, value, seen)
 
 

@@ -216,7 +216,8 @@ class ReadLog:
         """`function(*args)`, which tells how the process stands, gave `value`."""
         owner = getattr(function, "__self__", None)
         named = getattr(owner, "name", None)  # of a context variable
-        what = f"context variable {named}" if named else f"{function.__name__}()"
+        word = getattr(function, "__name__", type(function).__name__)
+        what = f"context variable {named}" if named else f"{word}()"
         key = (id(owner) if named else id(function), "call", *map(repr, args))
         self._watch(key, lambda: function(*args), value, what)
         self.provenance.add_external(value)
@@ -454,6 +455,8 @@ def _descriptor(obj: object, name: str) -> Any:
 def _is_plain_attribute(obj: object, name: str) -> bool:
     """Stored on the object, its class or a slot of it, not made by a descriptor."""
     if name in getattr(obj, "__dict__", ()):
+        return True
+    if isinstance(obj, tuple) and name in getattr(type(obj), "_fields", ()):
         return True
     found = _on_class(obj if isinstance(obj, type) else type(obj), name)
     is_slot = isinstance(found, types.MemberDescriptorType)

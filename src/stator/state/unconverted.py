@@ -1,0 +1,200 @@
+"""User code that library code runs: it is not converted, so what it changes outside is refused.
+
+    sorted(rows, key=functools.cmp_to_key(compare))    # `compare` runs as it is
+    class Model(Base): ...                             # so does `Base.__init_subclass__`
+
+A program would not do again what such code has done. `watched` notices the functions of the user
+that a call enters, compares what they can reach before and after, and guards the globals they read.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import inspect
+import sys
+import types
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from stator.errors import UnsupportedCall
+from stator.frames import STAGING, current_place, is_library_file, is_own_file
+from stator.state.session import Session
+from stator.values.attributes import slots_of
+from stator.values.containers import HEAP_TYPE, is_plain_object
+from stator.values.contents import ObjectState, restore, same_state, state_of
+from stator.values.staged import Staged
+
+CONTAINERS = (list, dict, set, collections.deque)
+MOST_OBJECTS, MOST_ITEMS, DEEPEST = 400, 200, 3
+GENERATED = "<string>"  # the file of what `dataclass` and `namedtuple` write
+
+
+@contextmanager
+def watched(session: Session, name: str) -> Iterator[None]:
+    """Refuse what user code, called by the library code `name`, changes outside."""
+    watch = Watch(session)
+    with watch:
+        yield
+    watch.check(name)
+
+
+def stop_watching() -> None:
+    """End what a class statement that raised has left."""
+    if _is_ours(sys.getprofile()):
+        sys.setprofile(None)
+
+
+def _is_ours(profile: object) -> bool:
+    return isinstance(getattr(profile, "__self__", None), Watch)
+
+
+class Watch:
+    """What the user's functions that some code has entered could reach, as it was before.
+
+    Where somebody else profiles this thread, nothing is watched.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.states: dict[int, tuple[object, ObjectState]] = {}
+        self.globals: dict[tuple[int, str], tuple[dict[str, Any], str, object]] = {}
+        self.entered: dict[int, types.CodeType] = {}
+        self.variables: dict[int, dict[str, object]] = {}  # of functions around, by frame
+        self.rebound: list[str] = []
+        self.outer: Any = None
+
+    def __enter__(self) -> None:
+        self.outer = sys.getprofile()
+        if self.outer is None or _is_ours(self.outer):
+            sys.setprofile(self.see)
+
+    def __exit__(self, *_: object) -> None:
+        if _is_ours(sys.getprofile()):
+            sys.setprofile(self.outer)
+
+    def see(self, frame: types.FrameType, event: str, _: object) -> None:
+        """Called by Python for each event of a profiler."""
+        if event not in ("call", "return") or not _is_unconverted(frame.f_code):
+            return
+        if event == "return":
+            self._see_variables(frame)
+            return
+        code = frame.f_code
+        if id(code) not in self.entered:
+            self.entered[id(code)] = code
+            self._see_globals(frame)
+        found = dict(frame.f_locals)
+        if not code.co_flags & inspect.CO_OPTIMIZED and frame.f_back is not None:  # a class body
+            around = frame.f_back.f_locals
+            found |= {name: around[name] for name in code.co_freevars if name in around}
+        self.variables[id(frame)] = {n: found[n] for n in code.co_freevars if n in found}
+        inner = _variables_of_callers(frame)
+        for name, value in found.items():
+            is_free = name in code.co_freevars and id(value) not in inner
+            if self.session.provenance.is_external(value) or (
+                self._is_outer(value) or (is_free and not self._is_made_here(value))
+            ):
+                self._add(value, DEEPEST)
+
+    def _see_variables(self, frame: types.FrameType) -> None:
+        """A function ends: has it bound a variable of a function around it?"""
+        before = self.variables.pop(id(frame), {})
+        now = frame.f_locals if before else {}
+        self.rebound += [n for n, old in before.items() if n in now and now[n] is not old]
+
+    def _is_made_here(self, value: object) -> bool:
+        return isinstance(value, Staged) or self.session.provenance.is_known_new(value)
+
+    def _is_outer(self, value: object) -> bool:
+        """Was it made by the program, outside of the branch or loop that is recorded now?"""
+        session = self.session
+        return (
+            self._is_made_here(value)
+            and session.recorder.depth > 0
+            and not session.provenance.created_since(session.recorder.scope)(value)
+        )
+
+    def _see_globals(self, frame: types.FrameType) -> None:
+        names = frame.f_globals
+        for name in frame.f_code.co_names:
+            self.globals[id(names), name] = (names, name, names.get(name, self))
+            if name in names:
+                self._add(names[name], DEEPEST)
+                self.session.reads.read_global(names, name)
+
+    def _add(self, obj: object, depth: int) -> None:
+        """Keep the state of `obj` and of what is in it."""
+        if id(obj) in self.states or len(self.states) > MOST_OBJECTS or not _has_state(obj):
+            return
+        if self.session.journal.has_noted(obj):
+            return  # what becomes of it is part of the program
+        state = state_of(obj)
+        if not isinstance(state, dict | tuple | frozenset) or len(state) > MOST_ITEMS:
+            return
+        self.states[id(obj)] = (obj, state)
+        if depth > 1:
+            for value in state.values() if isinstance(state, dict) else state:
+                self._add(value, depth - 1)
+
+    def check(self, name: str) -> None:
+        """Put back what has been changed, and refuse it."""
+        changed = [(obj, old) for obj, old in self.states.values()
+                   if not same_state(old, state_of(obj))
+                   and not self.session.journal.has_noted(obj)]  # fmt: skip
+        bound = [(names, key, old) for names, key, old in self.globals.values()
+                 if names.get(key, self) is not old]  # fmt: skip
+        for obj, old in changed:
+            restore(obj, old)
+        for names, key, old in bound:
+            names.update({key: old}) if old is not self else names.pop(key, None)
+        if changed or bound or self.rebound:
+            names_bound = [*(f"the global `{key}`" for _, key, _ in bound),
+                           *(f"the variable `{key}`" for key in self.rebound)]  # fmt: skip
+            what = names_bound[0] if names_bound else _in_words(changed[0][0])
+            codes = " or ".join(dict.fromkeys(f"`{c.co_qualname}`" for c in self.entered.values()))
+            raise UnsupportedCall(
+                f"`{name}` calls {codes} as it is, which changes {what}: only the capture would do "
+                "so, and no later call",
+                at=current_place(), fix="call it in a loop of your own, or change nothing in it",
+            )  # fmt: skip
+
+
+def _variables_of_callers(frame: types.FrameType) -> set[int]:
+    """What the user's functions that have called this one, as they are, have in variables."""
+    found: set[int] = set()
+    caller = frame.f_back
+    while caller is not None and not is_own_file(caller.f_code.co_filename):
+        if _is_unconverted(caller.f_code):
+            found.update(map(id, caller.f_locals.values()))
+        caller = caller.f_back
+    return found
+
+
+def _in_words(obj: object) -> str:
+    if isinstance(obj, type):
+        return f"the class {obj.__name__}"
+    return f"a {obj.plain.__name__ if isinstance(obj, Staged) else type(obj).__name__}"
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_users_file(file: str) -> bool:
+    return file != GENERATED and not is_library_file(file) and not is_own_file(file)
+
+
+def _is_unconverted(code: types.CodeType) -> bool:
+    return _is_users_file(code.co_filename) and STAGING not in code.co_freevars
+
+
+def _has_state(obj: object) -> bool:
+    if isinstance(obj, type):
+        return bool(obj.__flags__ & HEAP_TYPE) and _is_users_class(obj)
+    return isinstance(obj, CONTAINERS) or (
+        is_plain_object(obj) and _is_users_class(type(obj)) and not slots_of(type(obj))
+    )
+
+
+def _is_users_class(cls: type) -> bool:
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
+    return file is None or _is_users_file(file)
