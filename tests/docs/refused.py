@@ -15,6 +15,7 @@ import queue
 import random
 import sys
 import types
+import weakref
 
 import numpy
 import torch
@@ -853,6 +854,13 @@ def list_with_an_iterator(x, y):
 def seed_of_a_gpu(x, y):
     torch.cuda.manual_seed(0)
     return x
+
+
+REFERENCE = weakref.ref(HOLDER)
+
+
+def weak_reference(x, y):
+    return x if REFERENCE() is None else -x
 
 
 class Ended:

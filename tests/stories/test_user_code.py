@@ -28,6 +28,8 @@ story = Book(
     class_body=CHANGES,
     metaclass_makes_a_class=CHANGES,
     list_with_an_init=CHANGES,
+    object_behind_a_weak_reference="a weak reference of the caller's is followed",
+    weak_set="a WeakSet of the caller's is followed",
     deep_copy_of_a_changed_object="this call has changed before",
     key_that_the_call_makes="a dict whose key is a Key that the call makes",
 )
@@ -195,6 +197,40 @@ def object_behind_a_weak_reference():
         return x * reference().count
 
     return f, (X[0], X[1], grow, X[0]), lambda: box.count
+
+
+@story
+def object_behind_a_weak_reference_that_is_known():
+    class Box:
+        count = 1
+
+    box = Box()
+    reference = weakref.ref(box)
+
+    def grow(f):
+        box.count += 10
+        return f(X[0])
+
+    def f(x):
+        assert box is not None
+        reference().count += 1
+        return x * reference().count
+
+    return f, (X[0], X[1], grow, X[0]), lambda: box.count
+
+
+@story
+def weak_set():
+    class Box:
+        pass
+
+    box = Box()
+    boxes = weakref.WeakSet([box])
+
+    def f(x):
+        return x * len(boxes)
+
+    return f, X, lambda: box is None
 
 
 @story

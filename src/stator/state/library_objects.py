@@ -27,7 +27,7 @@ import torch
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.state.session import Session
+from stator.state.session import Session, weak_reference
 from stator.torch_private.modules import tables
 from stator.values.attributes import slots_of
 from stator.values.containers import is_plain_object
@@ -127,7 +127,10 @@ def watch_the_world(
     is_known = isinstance(function, types.FunctionType | types.BuiltinFunctionType) and (
         function in TELLS_OF_THE_PROCESS
     )
-    if is_known or isinstance(function, weakref.ReferenceType):
+    is_weak = isinstance(function, weakref.ReferenceType)
+    if is_weak and result is not None and not session.provenance.is_external(result):
+        raise weak_reference("weak reference")
+    if is_known or is_weak:
         session.reads.watch_call(function, args, result)  # type: ignore[arg-type]
 
 

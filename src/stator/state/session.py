@@ -6,6 +6,7 @@ import array
 import collections
 import collections.abc
 import gc
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -17,6 +18,8 @@ from stator.capture.journal import Journal
 from stator.capture.recorder import ApplyVariant, Recorder
 from stator.capture.results import maybe_absent
 from stator.capture.try_names import TryNames
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.state.decisions import Decisions
 from stator.state.reads import ReadLog
 from stator.state.stand_ins import StandIns, has_stand_in, staged_copy
@@ -32,6 +35,17 @@ CONTAINERS = (
 )  # fmt: skip
 VIEW_TYPES = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
 VIEWS = tuple(VIEW_TYPES.values())
+
+
+WEAK = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
+
+
+def weak_reference(what: str) -> UnsupportedCall:
+    """The refusal of a look at objects that the program would keep alive."""
+    return UnsupportedCall(
+        f"a {what} of the caller's is followed: a program would keep alive what is behind it",
+        at=current_place(), fix="follow it outside, and pass the object",
+    )  # fmt: skip
 
 
 class EffectLog(Protocol):
@@ -109,6 +123,8 @@ class Session:
         """
         if isinstance(value, VIEWS):
             return self._seen_view(value)
+        if isinstance(value, WEAK) and self.provenance.is_external(value):
+            raise weak_reference(type(value).__name__)
         if isinstance(value, CONTAINERS) and self.provenance.is_of_external(value):
             self.reads.read_contents(value)
         return self.stand_in(value) if has_stand_in(value) else value
