@@ -856,7 +856,7 @@ def seed_of_a_gpu(x, y):
     return x
 
 
-REFERENCE = weakref.ref(HOLDER)
+REFERENCE = weakref.ref(Point)
 
 
 def weak_reference(x, y):
