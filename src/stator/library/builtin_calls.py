@@ -42,6 +42,7 @@ from stator.values.staged import (
     StagedList,
     StagedSet,
     is_table,
+    plain_containers,
 )
 from stator.values.symbolic import (
     CapturedComplex,
@@ -140,7 +141,7 @@ class BuiltinCalls:
             value = item(self.recorder, value)
         if isinstance(value, Number):
             return number(self.recorder, value)
-        return self._as_python(function, value)
+        return self._as_python(function, plain_containers(value))
 
     def _int(self, *args: Staged, **kwargs: Staged) -> Staged:
         return self._cast(int, args[0], to_int) if len(args) == 1 else int(*args, **kwargs)

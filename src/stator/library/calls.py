@@ -473,6 +473,8 @@ def _takes_captured_list(args: Args, kwargs: Keywords) -> bool:
 
 
 def _is_captured(value: object) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_is_captured, value))
     return isinstance(value, torch.Tensor | Number | Union | CapturedText) or lists.is_captured(
         value
     )

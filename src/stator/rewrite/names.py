@@ -17,6 +17,7 @@ import ast
 from stator.rewrite.job import Job
 from stator.rewrite.template import constant, is_staged, preamble, quote, staged
 from stator.rewrite.walk import Walk
+from stator.source.nodes import Search
 from stator.source.scopes import own_statements
 
 UNBINDING = """
@@ -62,8 +63,9 @@ class _ReadRewriter(Walk):
         return read_name(node, self.job) if isinstance(node.ctx, ast.Load) else node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        """A comprehension's function holds reads that are checked already."""
-        return node if is_staged(node.func) else self.generic_visit(node)
+        """A comprehension's function holds reads that are checked already; a search does not."""
+        is_search = bool(node.args) and isinstance(node.args[0], Search)
+        return node if is_staged(node.func) and not is_search else self.generic_visit(node)
 
     def visit_Delete(self, node: ast.Delete) -> list[ast.stmt]:
         """`del` of a tracked name leaves it undefined; the others stay."""
