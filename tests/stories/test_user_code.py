@@ -318,6 +318,25 @@ def texts_of_objects():
     return f, X, lambda: list(log)
 
 
+@story
+def search_through_a_name_that_may_be_unbound():
+    def f(x):
+        if x.sum() > 0:
+            bound = 3
+        return x + next(r for r in [0, bound] if r)
+
+    return f, X
+
+
+@story
+def number_of_a_dict():
+    def f(x):
+        table = {}
+        return x + int(table)
+
+    return f, X
+
+
 # ---- refused
 
 
