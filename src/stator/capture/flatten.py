@@ -45,7 +45,7 @@ from stator.values.kinds import (
 )
 from stator.values.merge import signature
 from stator.values.pooled import Pooled
-from stator.values.staged import Columns, StagedDict, StagedList, StagedSet
+from stator.values.staged import Columns, StagedDict, StagedList, StagedSet, python_name
 from stator.values.staged import Staged as StagedContainer
 from stator.values.symbolic import CapturedComplex, CapturedText, Number, Undefined
 from stator.values.union import Union
@@ -97,7 +97,9 @@ def _parts_of(value: Any, kind: ContainerKind) -> tuple[Any, ...]:
 def _flatten_union(recorder: Recorder, value: object, kind: UnionKind) -> list[Arg]:
     """The tag, then the leaves of every alternative, absent but for the one that holds."""
     slots = {signature(alternative): k for k, alternative in enumerate(kind.alternatives)}
-    assert len(slots) == len(kind.alternatives), "two alternatives of a union have one form"
+    if len(slots) != len(kind.alternatives):  # two containers of one form, made by two recordings
+        held = value.alternatives if isinstance(value, Union) else (value,)
+        raise _made_inside(next((one for one in held if isinstance(one, StagedContainer)), value))
     if not isinstance(value, Union):
         slot = _slot(value, slots)
         return [slot, *_one_slot(recorder, kind, {slot: value})]
@@ -172,11 +174,15 @@ def _slot(value: object, slots: dict[tuple[object, ...], int]) -> int:
         cls = value.pool.form if isinstance(value, Pooled) else form[1]
         form = ("sequence", dict if form[0] == "map" else cls, None)
     if form not in slots:  # a body that is recorded twice has made another one
-        raise UnsupportedCall(
-            f"a {type(value).__name__} is made in a `try` or a loop, and may be used after it",
-            at=current_place(), fix="make it before",
-        )  # fmt: skip
+        raise _made_inside(value)
     return slots[form]
+
+
+def _made_inside(value: object) -> UnsupportedCall:
+    return UnsupportedCall(
+        f"a {python_name(value)} is made in a `try` or a loop, and may be used after it",
+        at=current_place(), fix="make it before",
+    )  # fmt: skip
 
 
 @internal

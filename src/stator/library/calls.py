@@ -69,6 +69,7 @@ from stator.state.library_objects import (
     add_existing,
     call_variable,
     note_object,
+    refuse_changed,
     refuse_unfollowed,
     watch_object,
     watch_the_world,
@@ -408,6 +409,15 @@ class Caller:
         names, values = tuple(kwargs), iterated_arguments(self.session, tuple(kwargs.values()))
         kwargs = dict(zip(names, values, strict=True))
         self._watch_arguments(args, kwargs)
+        if isinstance(function, types.FunctionType) and not is_from_torch(function):
+            for arg in (*args, *kwargs.values()):
+                refuse_changed(self.session, arg)
+        return self._watched_result(function, owner, args, kwargs)
+
+    def _watched_result(
+        self, function: Staged, owner: Staged, args: Args, kwargs: Keywords
+    ) -> Staged:
+        """What library code gives: a new object, or one that was there before."""
         if isinstance(owner, torch.nn.Module):
             watch_tree(self.session, owner)
         result = self._run_library(function, args, kwargs)

@@ -165,6 +165,15 @@ def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
     seen.add(id(obj))
     for name, value in list(vars(obj).items()):
         session.reads.read_attribute(obj, name, value)
+        session.staged(value)
+        watch_object(session, value, seen)
+
+
+def refuse_changed(session: Session, obj: Any, depth: int = 3) -> None:
+    """Raise where library code would see a list in `obj` as it was before the call changed it."""
+    if not (session.provenance.is_external(obj) and is_plain_object(obj)) or not depth:
+        return
+    for name, value in list(vars(obj).items()):
         staged = session.staged(value)
         if staged is not value and not same_state(state_of(staged), state_of(value)):
             raise UnsupportedCall(
@@ -172,7 +181,7 @@ def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
                 "this call has changed before",
                 at=current_place(), fix="pass what it needs of the object instead",
             )  # fmt: skip
-        watch_object(session, value, seen)
+        refuse_changed(session, value, depth - 1)
 
 
 def call_variable(
