@@ -39,7 +39,7 @@ from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.truth import truth
 from stator.staging.unpacking import unpack
 from stator.state.session import Session
-from stator.state.unconverted import Watch
+from stator.state.unconverted import UserCodeWatch
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
 from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedList, is_table
@@ -208,7 +208,7 @@ class Staging:
 
     def new_class(self) -> Callable[[Staged], Staged]:
         """A class statement begins; what is returned ends it."""
-        watch = Watch(self.session)
+        watch = UserCodeWatch(self.session)
         watch.__enter__()
 
         def made(cls: Staged) -> Staged:

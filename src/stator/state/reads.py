@@ -210,14 +210,11 @@ class ReadLog:
         """`obj` has nothing under `key`, and some paths of the program leave it so."""
         self.watch(obj, ("absent", key), lambda: key in state_of(obj), False, f"`{key}`")
 
-    def watch_call(
-        self, function: Callable[..., object], args: tuple[object, ...], value: object
-    ) -> None:
+    def watch_call(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> None:
         """`function(*args)`, which tells how the process stands, gave `value`."""
         owner = getattr(function, "__self__", None)
         named = getattr(owner, "name", None)  # of a context variable
-        word = getattr(function, "__name__", type(function).__name__)
-        what = f"context variable {named}" if named else f"{word}()"
+        what = f"context variable {named}" if named else getattr(function, "__name__", "it") + "()"
         key = (id(owner) if named else id(function), "call", *map(repr, args))
         self._watch(key, lambda: function(*args), value, what)
         self.provenance.add_external(value)
@@ -454,9 +451,8 @@ def _descriptor(obj: object, name: str) -> Any:
 
 def _is_plain_attribute(obj: object, name: str) -> bool:
     """Stored on the object, its class or a slot of it, not made by a descriptor."""
-    if name in getattr(obj, "__dict__", ()):
-        return True
-    if isinstance(obj, tuple) and name in getattr(type(obj), "_fields", ()):
+    is_field = isinstance(obj, tuple) and name in getattr(type(obj), "_fields", ())
+    if is_field or name in getattr(obj, "__dict__", ()):
         return True
     found = _on_class(obj if isinstance(obj, type) else type(obj), name)
     is_slot = isinstance(found, types.MemberDescriptorType)

@@ -34,7 +34,7 @@ GENERATED = "<string>"  # the file of what `dataclass` and `namedtuple` write
 @contextmanager
 def watched(session: Session, name: str) -> Iterator[None]:
     """Refuse what user code, called by the library code `name`, changes outside."""
-    watch = Watch(session)
+    watch = UserCodeWatch(session)
     with watch:
         yield
     watch.check(name)
@@ -47,10 +47,10 @@ def stop_watching() -> None:
 
 
 def _is_ours(profile: object) -> bool:
-    return isinstance(getattr(profile, "__self__", None), Watch)
+    return isinstance(getattr(profile, "__self__", None), UserCodeWatch)
 
 
-class Watch:
+class UserCodeWatch:
     """What the user's functions that some code has entered could reach, as it was before.
 
     Where somebody else profiles this thread, nothing is watched.
