@@ -1,5 +1,8 @@
 """Inductor without Dynamo: what Stator relies on in it."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 
@@ -17,6 +20,13 @@ def given(sizes, *, requires_grad):
         sizes.tensor(shape, strides, torch.float32, device, requires_grad=requires_grad)
         for shape, strides in (((n, 4), (4, 1)), ((4, 3), (3, 1)))
     ]
+
+
+@pytest.mark.slow
+def test_importing_it_leaves_torch_as_it_was():
+    code = "import torch; before = torch.manual_seed; import stator.torch_private.inductor; "
+    code += "assert torch.manual_seed is before"
+    subprocess.run([sys.executable, "-c", code], check=True)
 
 
 def test_a_graph_without_gradients_serves_all_sizes():

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
+from torch import manual_seed
 from torch._dynamo.source import ConstantSource
 from torch._functorch.aot_autograd import aot_export_joint_simple
 from torch._inductor.compile_fx import (
@@ -30,6 +31,7 @@ __all__ = [
     "trace_training",
 ]
 
+torch.manual_seed = manual_seed  # importing Dynamo puts another function in its place
 Graph = torch.fx.GraphModule
 Boxed = Callable[[list[Any]], Sequence[Any]]  # takes a list of arguments, which it empties
 
