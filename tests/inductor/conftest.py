@@ -3,13 +3,12 @@
 import pytest
 
 from stator.inductor.queue import QUEUE
-from stator.torch_private import inductor
 from tests.inductor.traced import run_traced
 
 
 @pytest.fixture
 def traced(monkeypatch):
     """Graphs are traced, and not compiled; the queue is empty at the end."""
-    monkeypatch.setattr(inductor, "compile_graph", run_traced)
+    monkeypatch.setattr("stator.torch_private.inductor.compile_graph", run_traced)
     yield
     QUEUE.wait()

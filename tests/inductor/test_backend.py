@@ -266,7 +266,7 @@ def test_a_program_without_regions_runs_as_it_is():
     assert status() == []
 
 
-def test_explain_shows_regions_and_why_ops_are_in_none():
+def test_explain_shows_regions_and_why_ops_are_in_none(traced):
     made = static(lambda x: chain(x) + torch.rand_like(x))
     made(LONG)
     text = str(stator.explain(made))

@@ -21,12 +21,12 @@ import stator
 from stator.inductor.operators import REGIONS
 from stator.inductor.queue import QUEUE
 from stator.optimize import region_rules
-from stator.torch_private import inductor
 from tests.inductor.traced import run_traced
 from tests.zoo.harness import differs, outcomes
 from tests.zoo.programs import Program
 from tests.zoo.whole import PROGRAMS
 
+COMPILER = "stator.torch_private.inductor.compile_graph"
 RUN = tuple(
     program
     for program in PROGRAMS
@@ -42,7 +42,7 @@ def everything_compiled(*, traced: bool) -> Iterator[None]:
         stack.enter_context(mock.patch.object(region_rules, "LEAST_ELEMENTS", 0))
         stack.enter_context(mock.patch.object(QUEUE, "add", lambda job: job()))
         if traced:
-            stack.enter_context(mock.patch.object(inductor, "compile_graph", run_traced))
+            stack.enter_context(mock.patch(COMPILER, run_traced))
         yield
 
 

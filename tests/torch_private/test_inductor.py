@@ -1,12 +1,19 @@
 """Inductor without Dynamo: what Stator relies on in it."""
 
+import importlib
 import subprocess
 import sys
 
 import pytest
 import torch
 
-from stator.torch_private import dispatch, inductor
+from stator.torch_private import dispatch
+
+
+@pytest.fixture
+def inductor():
+    """Imported late: it takes seconds."""
+    return importlib.import_module("stator.torch_private.inductor")
 
 
 def function(x, w):
@@ -29,7 +36,7 @@ def test_importing_it_leaves_torch_as_it_was():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_a_graph_without_gradients_serves_all_sizes():
+def test_a_graph_without_gradients_serves_all_sizes(inductor):
     sizes = inductor.DynamicSizes()
     graph = inductor.trace_forward(function, given(sizes, requires_grad=False))
     holds = sizes.check()
@@ -39,7 +46,7 @@ def test_a_graph_without_gradients_serves_all_sizes():
         assert torch.equal(found, expected)
 
 
-def test_graphs_with_gradients_are_a_forward_and_a_backward_one():
+def test_graphs_with_gradients_are_a_forward_and_a_backward_one(inductor):
     sizes = inductor.DynamicSizes()
     made = inductor.trace_training(function, given(sizes, requires_grad=True), 2)
     x, w = (t.requires_grad_() for t in (torch.randn(9, 4), torch.randn(4, 3)))
@@ -57,7 +64,7 @@ def test_graphs_with_gradients_are_a_forward_and_a_backward_one():
     assert made.orders == ((1, 0), (1, 0))
 
 
-def test_a_size_that_is_relied_on_is_checked():
+def test_a_size_that_is_relied_on_is_checked(inductor):
     sizes = inductor.DynamicSizes()
     n, m = sizes.new(4), sizes.new(8)
     device = torch.device("cpu")
@@ -99,7 +106,7 @@ class EveryOp(dispatch.TorchDispatchMode):
 
 
 @pytest.mark.slow
-def test_a_graph_is_compiled():
+def test_a_graph_is_compiled(inductor):
     sizes = inductor.DynamicSizes()
     graph = inductor.trace_forward(function, given(sizes, requires_grad=False))
     run = inductor.compile_graph(graph, is_inference=True)

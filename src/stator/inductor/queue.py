@@ -2,11 +2,13 @@
 
 Torch's tracing changes classes of torch for a while, for all threads, so a capture and a
 compilation wait for each other (`locks.ONE_AT_A_TIME`). The thread ends when there is nothing to
-do; a child of a fork starts one of its own.
+do; a child of a fork starts one of its own. A process that ends waits for the region that is being
+compiled, and for no other: Python cannot end while a thread is inside torch.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 import time
@@ -49,6 +51,12 @@ class CompileQueue:
                 self._changed.wait(left)
         return True
 
+    def close(self) -> None:
+        """Forget what waits, and wait for what is being done."""
+        with self._changed:
+            self._jobs.clear()
+        self.wait()
+
     def _work(self) -> None:
         while True:
             with self._changed:
@@ -63,5 +71,6 @@ class CompileQueue:
 
 
 QUEUE = CompileQueue()
+atexit.register(QUEUE.close)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=QUEUE.renew)
