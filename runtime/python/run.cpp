@@ -1,4 +1,3 @@
-#define PY_SSIZE_T_CLEAN  // lengths are Py_ssize_t in PyArg_ParseTuple
 #include "python/run.h"
 
 #include <torch/csrc/Exceptions.h>
