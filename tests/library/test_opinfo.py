@@ -19,7 +19,7 @@ REFUSED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("letters", LETTERS)
 def test_ops_give_values_and_gradients_of_eager_code(letters):
-    found = survey([op for op in op_db if op.name[0].lower() in letters])
+    found = survey([op for op in op_db if op.name[0].lower() in letters], samples=2)
     assert any(verdict.word == "right" for verdict in found.values())
     others = {
         name: verdict for name, verdict in found.items() if verdict.word not in ("right", "none")

@@ -115,13 +115,12 @@ PROMPTS = ((1, 3), (2, 5), (1, 1))
 
 
 @pytest.mark.feature("models", "`generate()` of transformers: greedy, sampling, beam search")
-@pytest.mark.parametrize("stage", ["static", "saved"])
 @pytest.mark.parametrize(
-    ("make", "options"),
+    ("make", "options", "stage"),
     [
-        pytest.param(gpt2, GREEDY, id="gpt2-greedy"),
-        pytest.param(gpt2, SAMPLES, id="gpt2-sampling"),
-        pytest.param(gpt2, BEAMS, id="gpt2-beam"),
+        pytest.param(gpt2, GREEDY, "static", id="gpt2-greedy-static"),
+        pytest.param(gpt2, SAMPLES, "saved", id="gpt2-sampling-saved"),
+        pytest.param(gpt2, BEAMS, "saved", id="gpt2-beam-saved"),
     ],
 )
 def test_generate_of_transformers_is_one_program(make, options, stage, tmp_path):
