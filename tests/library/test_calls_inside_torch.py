@@ -1,8 +1,12 @@
 """What torch's own Python calls while it runs in a capture."""
 
+import types
+
 import pytest
+import torch
 
 from stator.errors import DataDependent
+from stator.library import calls_inside_torch as module
 from stator.library.calls_inside_torch import calls_inside_torch
 from stator.torch_private import control_flow
 
@@ -15,3 +19,14 @@ def test_a_function_that_torch_would_compile_is_refused_by_its_text():
     assert caught.value.problem == "torch compiles a function that it is given, inside a program"
     assert caught.value.fix == "write plain `if` and `while`"
     assert getattr(owner, name) is before
+
+
+def test_einsum_of_open_sizes_does_not_ask_for_a_cheaper_order(monkeypatch):
+    package = types.SimpleNamespace(contract_path=lambda *_given, optimize: ([(1, 2)], optimize))
+    installed = types.SimpleNamespace(get_opt_einsum=lambda: package)
+    monkeypatch.setattr(module, "opt_einsum", installed)
+    known, opened = torch.ones(2, 3), types.SimpleNamespace(shape=(torch.SymInt(None), 3))
+    with calls_inside_torch(None):
+        assert package.contract_path("", known, known, optimize="auto") == ([(1, 2)], "auto")
+        path, _ = package.contract_path("", known, opened, known, known, optimize="auto")
+    assert path == [(0, 1), (0, 2), (0, 1)]

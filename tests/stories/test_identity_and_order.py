@@ -88,17 +88,44 @@ def test_a_set_as_an_argument_has_the_order_of_this_call():
         assert static(X, given).tolist() == of(X, given).tolist()
 
 
-def test_the_order_of_a_set_that_was_larger_once_is_refused():
+def shrink(*numbers):
+    """Fill the set with many numbers, and leave `numbers`: its table stays large."""
     fill(*range(200))
     for number in range(200):
-        if number not in (9, 16):
+        if number not in numbers:
             NUMBERS.discard(number)
+
+
+def test_a_set_that_was_larger_once_has_the_order_of_its_larger_table():
+    static = stator.to_static(digits)
+    for refill in (shrink, fill, shrink):
+        refill(16, 9)
+        assert static(X).tolist() == digits(X).tolist()
+
+
+@pytest.mark.parametrize("change", ["NUMBERS.add(40)", "NUMBERS.discard(9)", "NUMBERS.pop()"])
+def test_the_order_of_such_a_set_after_a_change_is_refused(change, tmp_path):
+    shrink(16, 9)
+    source = f"def changed(x):\n    {change}\n    return x * list(NUMBERS)[0]\n"
+    (tmp_path / "changed.py").write_text(source)
+    names = {"NUMBERS": NUMBERS}
+    exec(compile(source, str(tmp_path / "changed.py"), "exec"), names)
     with pytest.raises(StatorError) as caught:
-        stator.to_static(digits)(X)
+        stator.to_static(names["changed"])(X)
     assert caught.value.problem == (
         "Python code needs the order of a set of the caller's that was larger once"
     )
     assert stator.to_static(lambda x: x * len(NUMBERS))(X).tolist() == [2.0, 4.0]
+
+
+def missing(x):
+    """The order of a difference of sets is that of a table of its own."""
+    names = {"scale": 1, "shift": 2, "rate": 3, "depth": 4, "width": 5, "bias": 6}
+    return x, list(set(names) - {"shift"}), list(set(names.keys()) - {"bias", "rate"})
+
+
+def test_a_difference_of_sets_has_the_order_that_it_has_in_eager_code():
+    assert stator.to_static(missing)(X)[1:] == missing(X)[1:]
 
 
 class Odd(ValueError):

@@ -310,3 +310,28 @@ def type_questions(x):
         isinstance(float(x), (int, float)), hasattr(x, "shape"), getattr(x, "missing", 3),
         callable(x), isinstance(n > 0, bool), type(x) is torch.Tensor,
     )  # fmt: skip
+
+
+class Shifted:
+    """A class whose class method another one extends."""
+
+    @classmethod
+    def of(cls, x):
+        """The numbers, shifted."""
+        return x + 1
+
+
+class ShiftedAndDoubled(Shifted):
+    """Its class method calls the one above by `super`."""
+
+    @classmethod
+    def of(cls, x):
+        """Shifted, then doubled if any is positive."""
+        shifted = super().of(x)
+        return shifted * 2 if x.sum() > 0 else shifted
+
+
+@program((f(1.0, 2.0),), (f(-3.0, 1.0),), trains=True)
+def super_in_a_class_method(x):
+    """`super()` in a class method looks at classes alone."""
+    return ShiftedAndDoubled.of(x)

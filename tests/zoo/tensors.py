@@ -307,3 +307,10 @@ def methods_of_tensors_by_the_class(x):
     """`torch.Tensor.squeeze(x)` is `x.squeeze()`."""
     total = x.sum()
     return torch.Tensor.squeeze(total, 0), torch.Tensor.item(total), torch.Tensor.tolist(x)
+
+
+@program((f(1.0, 2.0), i(3)), (f(-1.0, 2.0), i(4)), trains=True)
+def dtypes_that_are_asked_for(x, n):
+    """`promote_types` and `result_type` say what dtypes alone decide, and leave nothing to run."""
+    wide = torch.promote_types(x.dtype, torch.float64)
+    return x.to(wide) + n.to(torch.result_type(n, x))

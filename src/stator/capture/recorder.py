@@ -299,10 +299,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
     ) -> Any:
         kwargs = kwargs or {}
         if not isinstance(func, OpOverload):
-            raise UnsupportedCall(
-                f"the higher-order op `{func}` cannot be recorded", at=current_place(),
-                fix="call the plain function",
-            )  # fmt: skip
+            raise UnsupportedCall(f"the higher-order op `{func}` cannot be recorded",
+                                  at=current_place(), fix="call the plain function")  # fmt: skip
         plain = ops.without_generator(func, kwargs)
         if plain is not func:
             func, kwargs = plain, {key: kwargs[key] for key in kwargs if key != "generator"}
@@ -323,7 +321,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         with self.quiet():
             return self._record_call(op, op_name(op), given, examples)
 
-    def _record_call(self, func: object, name: str, given: Arguments, examples: Arguments) -> Any:
+    def _record_call(self, func: Any, name: str, given: Arguments, examples: Arguments) -> Any:
         self.signals.check()
         program_args = tuple(self.arg(arg) for arg in given[0])
         program_kwargs = {key: self.arg(value) for key, value in given[1].items()}
@@ -337,7 +335,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         if name == "aten::lift_fresh":  # a literal in user code: each run gets a copy of its own
             name = "aten::clone"
         result = self._unaliased(func, args, result)
-        self._record(func, name, program_args, program_kwargs, result)
+        if not ops.gives_dtype(func):  # what dtypes alone decide is known here
+            self._record(func, name, program_args, program_kwargs, result)
         return result
 
     def _described(self, func: Any, name: str, args: Any, kwargs: dict[str, Any]) -> Any:

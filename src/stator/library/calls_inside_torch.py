@@ -1,16 +1,19 @@
 """What Python code of torch calls while it runs in a capture, though it is not converted.
 
-An `autograd.Function` that it applies keeps its gradient, seeds that it sets become ops, and code
-that would compile a function (`torch.cond`) is converted instead.
+An `autograd.Function` that it applies keeps its gradient, seeds that it sets become ops, code that
+would compile a function (`torch.cond`) is converted instead, and where sizes are open `einsum`
+takes its operands in order: the search for a cheaper order needs the sizes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import torch
+from torch.backends import opt_einsum
 
 from stator.errors import DataDependent
 from stator.frames import current_place
@@ -44,7 +47,19 @@ def calls_inside_torch(session: Session) -> Iterator[None]:
             ):
                 call = _given(session, handler)
                 stack.enter_context(replaced(owner, name, call))
+        package = opt_einsum.get_opt_einsum()
+        if package is not None:
+            find = functools.partial(_path, package.contract_path)
+            stack.enter_context(replaced(package, "contract_path", find))
         yield
+
+
+def _path(find: Any, equation: Any, *operands: Any, **options: Any) -> Any:
+    """`opt_einsum.contract_path`; where sizes are open, one operand after the other."""
+    sizes = (size for one in operands for size in getattr(one, "shape", ()))
+    if not any(isinstance(size, torch.SymInt) for size in sizes):
+        return find(equation, *operands, **options)
+    return [(0, 1), *((0, last) for last in range(len(operands) - 2, 0, -1))], None
 
 
 def _given(session: Session, handler: Any) -> Any:

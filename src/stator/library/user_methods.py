@@ -8,6 +8,7 @@ import types
 
 from stator.frames import is_library_file
 from stator.values.annotations import Staged
+from stator.values.attributes import own_dict
 
 
 def user_method(obj: object, name: str) -> types.FunctionType | None:
@@ -27,7 +28,7 @@ def user_property(obj: object, name: str) -> Staged:
     if isinstance(found, property):
         return _users(found.fget)
     getter = user_method(found, "__get__")
-    if getter is None or (name in getattr(obj, "__dict__", ()) and not _is_data(found)):
+    if getter is None or (name in own_dict(obj) and not _is_data(found)):
         return None
     return types.MethodType(getter, found)
 

@@ -24,6 +24,7 @@ from stator.state.replaced import original_of
 from stator.state.snapshot import FUNCTION_PARTS, class_dicts
 from stator.torch_private import modules
 from stator.torch_private.fake import FakeTensor
+from stator.values.attributes import own_dict
 from stator.values.contents import state_of
 from stator.values.staged import Columns, StagedList
 from stator.values.union import Union
@@ -445,14 +446,13 @@ def _descriptor(obj: object, name: str) -> Any:
     if isinstance(obj, type):
         return _on_class(obj, name)
     found = _on_class(type(obj), name)
-    is_hidden = name in getattr(obj, "__dict__", ()) and not hasattr(type(found), "__set__")
-    return _MISSING if is_hidden else found
+    return _MISSING if name in own_dict(obj) and not hasattr(type(found), "__set__") else found
 
 
 def _is_plain_attribute(obj: object, name: str) -> bool:
     """Stored on the object, its class or a slot of it, not made by a descriptor."""
     is_field = isinstance(obj, tuple) and name in getattr(type(obj), "_fields", ())
-    if is_field or name in getattr(obj, "__dict__", ()):
+    if is_field or name in own_dict(obj):
         return True
     found = _on_class(obj if isinstance(obj, type) else type(obj), name)
     is_slot = isinstance(found, types.MemberDescriptorType)
@@ -486,7 +486,7 @@ def _tables(module: torch.nn.Module, name: str) -> Sequence[dict[object, object]
 
 def _holder(obj: object, name: str) -> Any:
     """The object or the table of a module that has `name`; None if its class has it."""
-    if name in getattr(obj, "__dict__", ()) and not isinstance(obj, type):
+    if name in own_dict(obj) and not isinstance(obj, type):
         return obj
     tables = modules.tables(obj) if isinstance(obj, torch.nn.Module) else ()
     return next((table for table in tables if name in table), None)

@@ -28,8 +28,9 @@ def staged_copy(external: Any) -> Staged:
 
 
 def _staged_set(external: set[Any]) -> StagedSet:
-    """A copy of a set; if its table is another one, so is its order, which no one may ask for."""
+    """A copy of a set; if its table is another one, so is its order once it has changed."""
     copy = StagedSet(external)
+    copy.order = tuple(external)
     same_table = sys.getsizeof(set(external)) == sys.getsizeof(external)
     copy.is_in_order = same_table and list(set(external)) == list(external)
     return copy

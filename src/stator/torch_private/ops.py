@@ -32,6 +32,12 @@ def schema(op: OpOverload) -> FunctionSchema:
     return op._schema
 
 
+def gives_dtype(op: OpOverload) -> bool:
+    """Is its one result a dtype, which torch calls an `int` as well?"""
+    returns = op._schema.returns
+    return len(returns) == 1 and str(returns[0].real_type) == "ScalarType"
+
+
 def is_pointwise(op: OpOverload) -> bool:
     """Does it give, for each element of its broadcast arguments, one of its result?"""
     return torch.Tag.pointwise in op.tags

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stator.values.containers import update_dict
@@ -37,9 +37,15 @@ def _find_slots(cls: type) -> Members:
     return found
 
 
+def own_dict(obj: object) -> Mapping[str, Any]:
+    """The `__dict__` of `obj`; nothing for a `super`, which looks at classes only."""
+    own = getattr(obj, "__dict__", {})
+    return own if isinstance(own, Mapping) and not isinstance(obj, super) else {}
+
+
 def own_attribute(obj: object, name: str, default: object = None) -> Any:
     """What `obj` itself has under `name`, in its `__dict__` or in a slot."""
-    own = getattr(obj, "__dict__", {})
+    own = own_dict(obj)
     if name in own:
         return own[name]
     member = None if isinstance(obj, type) else slots_of(type(obj)).get(name)
@@ -64,7 +70,7 @@ def attributes_of(obj: object) -> dict[str, Any]:
     """The attributes that `obj` itself has."""
     if isinstance(obj, type):
         return {name: value for name, value in vars(obj).items() if name not in OF_A_CLASS}
-    found = dict(getattr(obj, "__dict__", {}))
+    found = dict(own_dict(obj))
     for name, member in slots_of(type(obj)).items():
         try:
             found[name] = member.__get__(obj)

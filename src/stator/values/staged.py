@@ -93,6 +93,7 @@ class StagedSet(Staged, set[Any]):
     plain = set
     unknown = "the items of a set that only a run knows"
     is_in_order = True  # does it give its items in the order that Python would?
+    order: tuple[Any, ...] | None = None  # that order, if it is another one, until a change
 
     def __repr__(self) -> str:
         """Without the name of this class, which `set` would add."""
@@ -167,13 +168,34 @@ _items_of_a_set = StagedSet.__iter__
 
 
 def _ordered_items(self: StagedSet) -> Any:
-    """The items, where their order is Python's: a set that was larger once has another one."""
-    if not self.is_in_order:
+    """The items in the order that Python has, which is another one if the set was larger once."""
+    items = _items_of_a_set(self)
+    if self.is_in_order:
+        return items
+    if self.order is None or set(self.order) != set(items):
         raise needs_a_value("the order of a set of the caller's that was larger once")
-    return _items_of_a_set(self)
+    return iter(self.order)
+
+
+def _reordering(name: str) -> Callable[..., Any]:
+    """The method `name` of a set, which changes it: where its items go, only Python's own knows."""
+    plain = getattr(set, name)
+
+    def method(self: StagedSet, *args: Any) -> Any:
+        self.order = None
+        if name == "pop":
+            iter(self)  # an error if the order is not known
+        return plain(self, *args)
+
+    method.__name__ = name
+    return method
 
 
 StagedSet.__iter__ = _ordered_items  # type: ignore[assignment, method-assign]
+for _name in ("add", "clear", "difference_update", "discard", "intersection_update", "pop",
+              "remove", "symmetric_difference_update", "update", "__iand__", "__ior__", "__isub__",
+              "__ixor__"):  # fmt: skip
+    setattr(StagedSet, _name, _reordering(_name))
 for _name in ("appendleft", "extendleft", "popleft", "rotate"):
     setattr(StagedDeque, _name, _own_method(_name))
 for _name in ("most_common", "total"):
