@@ -335,3 +335,49 @@ class ShiftedAndDoubled(Shifted):
 def super_in_a_class_method(x):
     """`super()` in a class method looks at classes alone."""
     return ShiftedAndDoubled.of(x)
+
+
+class Marked(nn.Module):
+    """A method that is kept from torch's own compiler."""
+
+    @torch.compiler.disable
+    def scaled(self, x, by):
+        """The numbers, scaled if any is positive."""
+        return x * by if x.sum() > 0 else x
+
+    def forward(self, x):
+        """Calls the method as one."""
+        return self.scaled(x, 3)
+
+
+@program((f(1.0, 2.0),), (f(-3.0, 1.0),), trains=True)
+def method_marked_for_the_compiler(x):
+    """`torch.compiler.disable` on a method: it is called with its own object."""
+    return Marked()(x)
+
+
+class Wrapping(nn.Module):
+    """A module that is made around another one, and is given an attribute later."""
+
+    def __init__(self, inner):
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x):
+        """What the other one gives, and one more."""
+        return self.inner(x) + 1
+
+
+@program((f(1.0, 2.0),), (f(-3.0, 1.0),), trains=True)
+def module_made_around_one_of_two(x):
+    """The new module belongs to the call, whichever module it is made around."""
+    inner = nn.ReLU()
+    if x.sum() > 0:
+        inner = nn.Tanh()
+    outer = Wrapping(inner)
+    try:
+        scale = inner.scale
+    except AttributeError:
+        scale = 2
+    outer.scale = scale
+    return outer(x) * outer.scale

@@ -277,3 +277,15 @@ def none_refused_by_a_raise(x):
     if y is None:
         raise ValueError("no y")
     return torch.where(y > 1, y, 0.0), torch.add(y, 1)
+
+
+@program((f(1.0, 2.0),), (f(-3.0, -1.0),), trains=True)
+def list_or_tensor_that_the_same_test_tells_apart(x):
+    """Empty lists stay where nothing was found; the attributes of a tensor are read only of one."""
+    found, rest = [], []
+    positive = x > 0
+    if positive.any():
+        found, rest = x[positive], x[~positive]
+    if positive.any():
+        return (found.to(found.dtype).sum() + rest.sum()).unsqueeze(0)
+    return x * 0

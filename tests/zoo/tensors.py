@@ -314,3 +314,27 @@ def dtypes_that_are_asked_for(x, n):
     """`promote_types` and `result_type` say what dtypes alone decide, and leave nothing to run."""
     wide = torch.promote_types(x.dtype, torch.float64)
     return x.to(wide) + n.to(torch.result_type(n, x))
+
+
+@program((r(2, 3, 4),), (r(1, 3, 5, seed=1),), dynamic=({0, 2},), trains=True)
+def axes_from_a_range_of_torch(x):
+    """`torch.arange(...).tolist()` of constants gives Python numbers, which `dim` can take."""
+    axes = torch.arange(1, x.dim()).tolist()
+    back = (torch.arange(3) * 2 - 1).tolist()
+    return x.sum(dim=axes) * back[2] + len(axes)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def range_that_is_written_before_it_is_listed(x):
+    """What was written to a view of it counts, in a branch too."""
+    places = torch.arange(3)
+    first = places[:1]
+    if x[0] > 0:
+        first.add_(5)
+    return x * places.tolist()[0], places.tolist()
+
+
+@program((r(6, 2),), (r(27, 2, seed=1),), (r(3, 2, seed=2),), dynamic=({0},))
+def distances_of_few_and_many(x):
+    """`cdist` of an open size: above 25 rows torch computes it in another way."""
+    return torch.cdist(x, x).sum(1) + x.shape[0]

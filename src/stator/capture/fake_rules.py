@@ -256,6 +256,13 @@ def _triangle(
     return torch.empty([2, fresh()], dtype=dtype, device=device)
 
 
+def _distances(_fresh: FreshSize, x1: torch.Tensor, x2: torch.Tensor, *_rest: Any) -> torch.Tensor:
+    """`cdist`: a row for each point of one and a column for each of the other, as of a product."""
+    if min(x1.dim(), x2.dim()) < 2:
+        raise RuntimeError("cdist needs tensors of at least two dimensions")
+    return x1 @ x2.mT
+
+
 def _itself(_fresh: FreshSize, first: torch.Tensor, *_rest: Any) -> torch.Tensor:
     """An op in place, which keeps the shape."""
     return first
@@ -286,6 +293,7 @@ FAKE_RULES: Mapping[str, Callable[..., Described]] = MappingProxyType(
         "aten::lstm.data": _packed_lstm,
         "aten::_pack_padded_sequence": _pack,
         "aten::_pad_packed_sequence": _pad,
+        "aten::cdist": _distances,
         "aten::cov": _covariance,
         "aten::corrcoef": _covariance,
         "aten::tensor_split.tensor_indices_or_sections": _split_at,

@@ -61,6 +61,11 @@ def calls_back(function: types.FunctionType) -> bool:
 
 def undecorated(function: Staged) -> Staged:
     """What torch has marked for its own compiler, without the mark; anything else as it is."""
+    if isinstance(function, types.MethodType):  # it has the attributes of its function
+        plain = undecorated(function.__func__)
+        return (
+            function if plain is function.__func__ else types.MethodType(plain, function.__self__)
+        )
     code = getattr(function, "__code__", None)
     if isinstance(code, types.CodeType) and code.co_filename.startswith(COMPILER):
         return getattr(function, "__wrapped__", function)

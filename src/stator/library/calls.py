@@ -215,7 +215,7 @@ class Caller:
             return self._call_array_method(method, args, kwargs)
         if isinstance(owner, StagedDict | StagedSet | StagedDeque):
             return self._call_builtin_method(method, args, kwargs)
-        function = method.__func__
+        function = undecorated(method.__func__)
         if function is torch.nn.Module.__call__:
             return call_module(self.session, owner, args, kwargs)
         if isinstance(function, types.FunctionType) and not self._is_library(function):
@@ -241,6 +241,7 @@ class Caller:
         return call_module(self.session, module, args, kwargs)
 
     def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Staged:
+        function = undecorated(function)
         if function in FUNCTIONS or self._is_library(function):
             module = str(function.__module__)
             if module.partition(".")[0] != "torch":

@@ -54,8 +54,9 @@ class NewObjects:
         made = self.library(
             functools.partial(type.__call__, cls) if is_called_by_user else cls, args, kwargs
         )
-        if not isinstance(made, torch.Tensor | Union):
-            self.session.provenance.add_created(made)
+        for one in made.alternatives if isinstance(made, Union) else (made,):
+            if not isinstance(one, torch.Tensor):
+                self.session.provenance.add_created(one)
         return made
 
     def new_object(self, cls: Staged, init: Staged, args: Args, kwargs: Keywords) -> Staged:

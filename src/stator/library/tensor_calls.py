@@ -11,6 +11,7 @@ from stator.capture.conditions import choose, refuse_if
 from stator.capture.conversions import item, number_kind
 from stator.capture.dereference import dereferenced
 from stator.capture.flatten import list_of
+from stator.capture.known_tensors import known_tensor
 from stator.capture.numbers import both, either
 from stator.containers import lists
 from stator.errors import UnsupportedCall
@@ -36,11 +37,15 @@ def tensor_item(session: Session, tensor: torch.Tensor) -> Staged:
 
 def tolist(session: Session, tensor: torch.Tensor) -> Staged:
     """`tensor.tolist()`: numbers, in lists of known length, or in one list of the program."""
-    if tensor.dim() == 0:
-        return item(session.recorder, tensor)
-    if isinstance(tensor.shape[0], int):
-        return StagedList(tolist(session, tensor[k]) for k in range(tensor.shape[0]))
     recorder = session.recorder
+    if tensor.dim() == 0:
+        return item(recorder, tensor)
+    if isinstance(tensor.shape[0], int):
+        known = known_tensor(recorder, tensor)
+        if known is not None:
+            with recorder.real():
+                return _staged_rows(known.tolist())
+        return StagedList(tolist(session, tensor[k]) for k in range(tensor.shape[0]))
     kind: Kind = NumberKind(number_kind(tensor.dtype))
     for _ in range(tensor.dim() - 1):
         kind = ListKind(kind)
@@ -48,6 +53,11 @@ def tolist(session: Session, tensor: torch.Tensor) -> Staged:
     value = recorder.new_value(ListType(column))
     recorder.emit("stator::tensor_list", (recorder.arg(tensor),), [value])
     return list_of(Columns(kind, (value,)))
+
+
+def _staged_rows(items: Any) -> Staged:
+    """Numbers in lists, as lists of converted code."""
+    return StagedList(map(_staged_rows, items)) if isinstance(items, list) else items
 
 
 def unbind(session: Session, tensor: torch.Tensor, dim: int = 0) -> Staged:

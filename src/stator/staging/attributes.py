@@ -82,6 +82,9 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
                 value = original_of(getattr(obj, name))
     except AttributeError:
         session.reads.read_absent_attribute(obj, name)
+        if isinstance(obj, StagedContainer):  # in eager code it is a plain list, dict or set
+            plain = obj.plain.__name__
+            raise AttributeError(f"'{plain}' object has no attribute '{name}'") from None
         raise
     if maybe_absent(value):
         value = _or_class_attribute(session, obj, name, value)
