@@ -58,16 +58,6 @@ class Scaled(torch.autograd.Function):
         return gradient, None
 
 
-class Raising(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x * 2
-
-    @staticmethod
-    def backward(ctx, gradient):
-        raise RuntimeError("no gradient")
-
-
 class Numbered(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
@@ -609,10 +599,6 @@ def dict_of_either_path_spread(x, y):
 
 def keyword_to_a_function(x, y):
     return Scaled.apply(x, scale=2)
-
-
-def backward_that_raises(x, y):
-    return Raising.apply(x.requires_grad_())
 
 
 def backward_that_gives_a_number(x, y):

@@ -381,3 +381,66 @@ def module_made_around_one_of_two(x):
         scale = 2
     outer.scale = scale
     return outer(x) * outer.scale
+
+
+class Counting(type):
+    """A metaclass that makes instances as `type` does, and gives them a scale."""
+
+    def __call__(cls, *args):
+        """The new object, with an attribute more."""
+        made = super().__call__(*args)
+        made.scale = 2 if args else 1
+        return made
+
+
+class Row(metaclass=Counting):
+    """Something that can be iterated, held by an object of its own kind."""
+
+    def __init__(self, *parts):
+        self.parts = parts
+        self.total = sum(part.total for part in parts)
+
+    def __iter__(self):
+        return iter(self.parts)
+
+
+class Cell(Row):
+    """One number, which decides what the cell counts."""
+
+    def __init__(self, x):
+        super().__init__()
+        self.total = x * 2 if x > 0 else x
+
+
+@program((f(1.0),), (f(-3.0),), trains=True)
+def class_with_a_metaclass_of_its_own(x):
+    """`super().__call__` of a metaclass makes the object; its `__init__` is converted."""
+    row = Row(Cell(x), Cell(x + 1))
+    return row.total * row.scale + Row().scale
+
+
+class Columns:
+    """Has `__getitem__` and no `__iter__`, so that a loop over it counts."""
+
+    def __init__(self, x, count):
+        self.x, self.count = x, count
+
+    def __getitem__(self, k):
+        if k >= self.count:
+            raise IndexError(k)
+        return self.x * k
+
+
+class ColumnsOfAKind(Columns):
+    """Its class above is named, and it is given to a function of the library."""
+
+    def __init__(self, x, count):
+        super(ColumnsOfAKind, self).__init__(x, count)  # noqa: UP008  # as users write it
+        self.is_mine = issubclass(type(self), Columns)
+
+
+@program((f(1.0, 2.0),), (f(-3.0, 1.0),), trains=True)
+def object_read_by_index_given_to_the_library(x):
+    """Where nothing loops over it, it stays the object that it is; `sum` counts its items."""
+    columns = ColumnsOfAKind(x, 3)
+    return sum(columns) + len(repr(type(columns)) and [*columns]) + columns.is_mine

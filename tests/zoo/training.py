@@ -166,3 +166,27 @@ class RecursiveNet(nn.Module):
         if n <= 0:
             return x
         return self.forward(torch.tanh(self.fc(x)), n - 1)
+
+
+class SquareThatSavesWhatIsNeeded(torch.autograd.Function):
+    """Without a gradient to compute it saves nothing, and its backward could not run."""
+
+    @staticmethod
+    def forward(ctx, x):
+        """Squares."""
+        if any(ctx.needs_input_grad):
+            ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        """Reads what the forward has saved."""
+        return 2 * grad * ctx.saved_tensors[0]
+
+
+@program((f(1.0, 2.0),), (f(-3.0, 1.0),))
+def backward_that_no_run_needs(x):
+    """Under `no_grad`, or of tensors that require none, the backward is never called."""
+    with torch.no_grad():
+        first = SquareThatSavesWhatIsNeeded.apply(x)
+    return first + SquareThatSavesWhatIsNeeded.apply(x.detach())

@@ -286,7 +286,7 @@ class Caller:
         if name == "__call__" and getattr(method, "__objclass__", None) is type:
             return self.objects.make(owner, args, kwargs)
         if name not in KEEPS_ARGUMENTS:
-            args = iterated_arguments(self.session, args)
+            args = iterated_arguments(self.session, list, args)
         if isinstance(owner, StagedDeque):
             return call_deque_method(self.session, owner, name, args)
         if isinstance(owner, StagedList):
@@ -406,9 +406,9 @@ class Caller:
             return call_with_samples(self.session.recorder, function, args, kwargs)
         if getattr(function, "__module__", "") == trees.MODULE_NAME:  # it looks at exact classes
             args, kwargs = plain_containers(args), plain_containers(kwargs)
-        args = iterated_arguments(self.session, args)
-        names, values = tuple(kwargs), iterated_arguments(self.session, tuple(kwargs.values()))
-        kwargs = dict(zip(names, values, strict=True))
+        args = iterated_arguments(self.session, function, args)
+        values = iterated_arguments(self.session, function, tuple(kwargs.values()))
+        kwargs = dict(zip(kwargs, values, strict=True))
         self._watch_arguments(args, kwargs)
         if isinstance(function, types.FunctionType) and not is_from_torch(function):
             for arg in (*args, *kwargs.values()):

@@ -158,7 +158,7 @@ def _with_gradient(
         ]
         return _gradients(session, cls, context, args, every)
 
-    block = _backward_block(session, results, backward)
+    block = _backward_block(session, results, len(inputs), backward)
     given = tuple(tuple(recorder.arg(tensor) for tensor in part) for part in (results, inputs))
     made = [recorder.new_tensor(r.dtype, r.shape, r.device, wanted) for r in results]
     values = [recorder.new_value(recorder.tensor_type(tensor)) for tensor in made]
@@ -188,9 +188,16 @@ def _gradients(
 
 
 def _backward_block(
-    session: Session, results: Sequence[torch.Tensor], code: Callable[[list[Staged]], Staged]
+    session: Session,
+    results: Sequence[torch.Tensor],
+    count: int,
+    code: Callable[[list[Staged]], Staged],
 ) -> BlockRecord:
-    """A block that is given a gradient for each of `results` and yields what `code` makes."""
+    """A block that is given a gradient for each of `results` and yields `count` that `code` makes.
+
+    One that always raises does so when autograd gets there: a forward may keep nothing for a
+    backward that no run of this program needs.
+    """
     recorder, inputs = session.recorder, []
 
     def run() -> Staged:
@@ -206,9 +213,7 @@ def _backward_block(
     recorded = record_block(recorder, run)
     recorded.scope.block.inputs = tuple(inputs)
     if recorded.value is NOTHING:
-        raise UnsupportedCall(
-            "a backward that always raises is not supported", at=current_place(), fix="leave it out"
-        )
+        recorded.scope.block.outputs = (None,) * count
     if recorded.changed:
         raise UnsupportedCall(
             "a backward or a gradient hook changes Python objects, which a program cannot do later",
@@ -246,7 +251,7 @@ def register_hook(session: Session, tensor: torch.Tensor, hook: object) -> Handl
     def changed(grads: list[object]) -> tuple[Staged, ...]:
         return (session.interpreter.call(hook, *grads),)
 
-    block = _backward_block(session, [tensor], changed)
+    block = _backward_block(session, [tensor], 1, changed)
     recorder = session.recorder
     recorder.emit("stator::hook", (recorder.arg(tensor),), blocks=[block.scope.block])
     return Handle()

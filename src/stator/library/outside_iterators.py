@@ -32,6 +32,9 @@ from stator.values.annotations import Staged
 
 COPIED: tuple[type, ...] = (*(type(iter(one)) for one in EMPTY), type(reversed([])))
 SCALARS = (int, float, str, bool)
+LOOPING = frozenset(  # the modules whose functions loop over what they are given
+    {"builtins", "itertools", "collections", "functools", "_functools", "heapq", "_heapq", "math"}
+)
 
 
 def iterated(session: Session, value: Staged) -> Staged:
@@ -133,12 +136,18 @@ def _copied(native: Any) -> tuple[Any, ...]:
     return tuple(copy.copy(native))
 
 
-def iterated_arguments(session: Session, args: tuple[object, ...]) -> tuple[Any, ...]:
+def iterated_arguments(
+    session: Session, function: Staged, args: tuple[object, ...]
+) -> tuple[Any, ...]:
     """The arguments of library code, which may take items of any of them.
 
-    Files are not looked at: what is read from them and written to them has rules of its own.
+    Files are not looked at: what is read from them and written to them has rules of its own. Nor is
+    what only has `__getitem__`, unless the function is one of those that loop over anything.
     """
-    return tuple(_argument(session, arg) for arg in args)
+    loops = getattr(function, "__module__", None) in LOOPING and function is not super
+    return tuple(
+        arg if _is_read_by_index(arg) and not loops else _argument(session, arg) for arg in args
+    )
 
 
 def _argument(session: Session, arg: Any) -> Any:

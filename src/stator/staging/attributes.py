@@ -80,12 +80,9 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
         else:
             with watched(session, "getattr"):
                 value = original_of(getattr(obj, name))
-    except AttributeError:
+    except AttributeError as error:
         session.reads.read_absent_attribute(obj, name)
-        if isinstance(obj, StagedContainer):  # in eager code it is a plain list, dict or set
-            plain = obj.plain.__name__
-            raise AttributeError(f"'{plain}' object has no attribute '{name}'") from None
-        raise
+        raise _of_plain_class(error, obj, name) from None
     if maybe_absent(value):
         value = _or_class_attribute(session, obj, name, value)
     return _read(session, obj, name, value)
@@ -108,6 +105,13 @@ def _read_descriptor(session: Session, method: Staged, obj: object, name: str) -
         session.reads.watch(owner, ("entry", name), lambda: vars(owner).get(name),
                             method.__self__, f"{owner.__name__}.{name}")  # fmt: skip
         session.provenance.add_external(method.__self__)
+
+
+def _of_plain_class(error: AttributeError, obj: object, name: str) -> AttributeError:
+    """The error of eager code, where a container of converted code is a plain list, dict or set."""
+    if not isinstance(obj, StagedContainer):
+        return error
+    return AttributeError(f"'{obj.plain.__name__}' object has no attribute '{name}'")
 
 
 @over_unions("obj")
