@@ -18,7 +18,8 @@ import torch
 
 from stator import StatorError
 from tests.fuzz.around import AROUND
-from tests.fuzz.stateful import STATEFUL_AROUND, reset_of, watch_of
+from tests.fuzz.stateful import reset_of, watch_of
+from tests.fuzz.stateful_around import STATEFUL_AROUND
 from tests.fuzz.writer import random_text
 from tests.rewrite.random_programs import function_from
 from tests.zoo.comparison import compare

@@ -1,4 +1,4 @@
-"""Programs with state and effects: what stands around them, and the statements that they may use.
+"""Programs with state and effects: the statements that they may use, and what is watched.
 
 What a call leaves in these objects, the next one finds: iterators, containers of containers,
 attributes of objects, modules and classes, mutable defaults, and what a logger has been told.
@@ -11,117 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-
-from tests.fuzz.around import AROUND
-
-STATEFUL_AROUND = (
-    AROUND
-    + """
-
-import collections
-import contextlib
-import itertools
-import logging
-
-
-class Kept:
-    total = 0
-    names = ["one"]
-
-    def __init__(self):
-        self.count = 0
-        self.rows = [[1], [2, 3]]
-        self.value = None
-
-    def grow(self, by):
-        self.count += by
-        self.rows[-1].append(self.count)
-        return self.count
-
-
-class Slotted:
-    __slots__ = ("low", "high")
-
-    def __init__(self):
-        self.low = 1
-
-
-class Cell(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.weight = torch.nn.Parameter(torch.tensor(1.5))
-        self.register_buffer("mean", torch.zeros(()))
-        self.calls = 0
-        self.last = None
-        self.history = []
-        self.table = {}
-
-    def forward(self, r):
-        self.calls += 1
-        return r * self.weight.detach() + self.mean
-
-
-class Messages(logging.Handler):
-    def __init__(self):
-        super().__init__()
-        self.texts = []
-
-    def emit(self, record):
-        self.texts.append(record.getMessage())
-
-
-messages = Messages()
-LOG = logging.getLogger(f"tests.fuzz.{id(messages)}")
-LOG.addHandler(messages)
-LOG.propagate = False
-
-
-def remember(value, seen=[]):
-    seen.append(value)
-    return len(seen)
-
-
-def scaled(r, by=2, *, uses={}):
-    uses[by % 3] = uses.get(by % 3, 0) + 1
-    return r * uses[by % 3]
-
-
-@functools.lru_cache(maxsize=None)
-def squared(n):
-    return n * n
-
-
-@contextlib.contextmanager
-def busy():
-    kept.count += 1
-    try:
-        yield kept.count
-    finally:
-        kept.count -= 1
-
-
-class Raised(ValueError):
-    pass
-
-
-def begin():
-    global kept, slotted, cell, numbers, items, rows, grid, table, groups, counter, queue, seen
-    kept, slotted, cell = Kept(), Slotted(), Cell()
-    numbers, items = itertools.count(3), iter([4, 1, 3, 2, 6, 5, 9, 8])
-    rows = iter([torch.tensor(1.0), torch.tensor(-2.0), torch.tensor(0.5)])
-    grid, table = [[0, 1], [2, 3]], {"one": [1], "two": []}
-    groups, counter = collections.defaultdict(list), collections.Counter()
-    queue, seen = collections.deque([1, 2], maxlen=4), {1}
-    Kept.total, Kept.names = 0, ["one"]
-    remember.__defaults__[0].clear()
-    scaled.__kwdefaults__["uses"].clear()
-    squared.cache_clear()
-    messages.texts.clear()
-
-
-begin()
-"""
-)
 
 STATE_SIMPLE = """
 kept.count += {N}
@@ -324,6 +213,37 @@ for {n}, {n} in {i}:
 {i}[{N} % 2][{N} % 3] = {N}
 {n} = sum(sum(r) for r in {i})
 
+nest.inner.count += {N}
+
+nest.inner.rows[0].append(nest.inner.count)
+
+nest.inner = nest if {C} else nest.inner
+
+pair.items.append({N})
+
+pair.table[{W}] = {K}
+
+{n} = len(pair.items) + len(pair.table)
+
+counts[{W}][{W}] += 1
+
+{n} = counts[{W}][{W}]
+
+{i} = Made({N})
+{n} = {i}.number
+
+{n} = Made.made
+
+holder.field = holder.field + {N}
+
+{n} = holder.field
+
+{n} = max([1, {N}], key=noted)
+
+{n} = sorted([3, {N}], key=noted)[0]
+
+{k} = list(filter(lambda r: noted(r) < 0, {K}))
+
 bump(kept.count)
 
 raise Raised(f"{{{N}}}")
@@ -409,7 +329,10 @@ def {i}(r, log=[]):
 """
 
 HIDDEN = frozenset(vars(torch.nn.Module()))
-PARTS = ("kept", "slotted", "cell", "grid", "table", "groups", "counter", "queue", "seen")
+PARTS = (
+    "kept", "slotted", "cell", "grid", "table", "groups", "counter", "queue", "seen", "pair",
+    "counts", "notes",
+)  # fmt: skip
 
 
 def reset_of(around: dict[str, Any]) -> Callable[[], None]:
@@ -429,6 +352,9 @@ def watch_of(around: dict[str, Any]) -> Callable[[], Any]:
     def watch() -> Any:
         state = {name: _contents(around[name]) for name in PARTS}
         state["box"] = _contents(around["box"])
+        nest = around["nest"]
+        state["nest"] = (nest.inner is nest, nest.count, _contents(nest.rows))
+        state["inner"] = (nest.inner.count, _contents(nest.inner.rows))
         state["TOTAL"] = around["TOTAL"]
         state["class"] = (around["Kept"].total, list(around["Kept"].names))
         state["numbers"] = repr(around["numbers"])
@@ -437,6 +363,8 @@ def watch_of(around: dict[str, Any]) -> Callable[[], Any]:
         state["defaults"] = _contents(around["remember"].__defaults__)
         state["uses"] = _contents(around["scaled"].__kwdefaults__)
         state["messages"] = list(around["messages"].texts)
+        state["made"] = around["Made"].made
+        state["holder"] = (vars(around["holder"]).copy(), vars(around["Holder"])["field"].reads)
         return state
 
     return watch

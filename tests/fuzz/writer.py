@@ -13,7 +13,8 @@ import re
 
 from tests.fuzz.around import AROUND
 from tests.fuzz.grammar import EXPRESSIONS, FIRST, NAMES
-from tests.fuzz.stateful import STATE_COMPOUND, STATE_SIMPLE, STATEFUL_AROUND
+from tests.fuzz.stateful import STATE_COMPOUND, STATE_SIMPLE
+from tests.fuzz.stateful_around import STATEFUL_AROUND
 from tests.fuzz.statements import COMPOUND, JUMPS, SIMPLE
 
 HOLE = re.compile(r"\{\{|\}\}|\{(?P<kind>\w+)(?:\.(?P<label>\w))?\}")

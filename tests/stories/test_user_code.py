@@ -294,6 +294,20 @@ def key_of_max_and_function_of_reduce():
 
 
 @story
+def key_of_sorted_values_of_the_run():
+    log = []
+
+    def key(value):
+        log.append(value)
+        return -value
+
+    def f(x):
+        return sorted([1.0, x.sum().item()], key=key)
+
+    return f, X, lambda: list(log)
+
+
+@story
 def texts_of_objects():
     log = []
 

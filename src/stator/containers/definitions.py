@@ -192,10 +192,9 @@ def enumerated(items: Staged, start: Staged = 0) -> Staged:
         start = start + 1
 
 
-def sorted_of(items: Staged, key: Staged = None, reverse: object = False) -> Staged:
-    """`sorted(items)`: stable, as every exchange is of neighbours that are out of order."""
-    result = list(items)
-    keys = [item if key is None else key(item) for item in result]
+def sorted_by(items: Staged, given: Staged, reverse: object = False) -> Staged:
+    """`items` in the order of the keys `given`: stable, as exchanges are of neighbours."""
+    result, keys = list(items), list(given)
     for end in range(1, len(result)):
         for k in range(end, 0, -1):
             if keys[k - 1] < keys[k] if reverse else keys[k] < keys[k - 1]:

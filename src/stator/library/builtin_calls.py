@@ -377,7 +377,7 @@ class BuiltinCalls:
             else [self.session.interpreter.call(key, value) for value in values]
         )
         if is_captured(keys):
-            return self._run(definitions.sorted_of, StagedList(values), key, reverse)
+            return self._run(definitions.sorted_by, StagedList(values), StagedList(keys), reverse)
         positions, chosen = range(len(keys)), keys.__getitem__
         order = self._as_python(sorted, positions, key=chosen, reverse=reverse)
         return StagedList(values[k] for k in order)
@@ -392,7 +392,7 @@ class BuiltinCalls:
         keys = values if key is None else self._run(definitions.keys_of, values, key)
         order = lists.order_of(self.recorder, keys, reverse)
         if order is None:
-            return self._run(definitions.sorted_of, values, key, reverse)
+            return self._run(definitions.sorted_by, values, keys, reverse)
         return lists.taken(self.recorder, values, order)
 
     def _defined(self, python: Staged) -> Handler:
