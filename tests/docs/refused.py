@@ -897,3 +897,11 @@ SHEET = Sheet()
 def changed_object_for_library_code(x, y):
     SHEET.rows.append(2)
     return x * len(copy.deepcopy(SHEET).rows)
+
+
+def generator_of_another_device(x, y):
+    return torch.rand(2, generator=torch.Generator("meta")) + x
+
+
+def generator_that_leaves(x, y):
+    return torch.Generator()

@@ -30,14 +30,17 @@ from stator.containers.pools import Pools, makes_containers
 from stator.containers.runtime_tables import call_set_method
 from stator.errors import DataDependent
 from stator.frames import is_library_file
-from stator.library import control_flow_definitions, number_definitions, torch_definitions
+from stator.library import control_flow_definitions as control_flow
+from stator.library import generator_definitions, number_definitions, torch_definitions
 from stator.library.autocast import FollowedAutocast
 from stator.library.bool_arguments import split_bool
 from stator.library.builtin_calls import BuiltinCalls
 from stator.library.cached_functions import call_cached
 from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
+from stator.library.captured_values import is_symbolic, takes_captured_list
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.float_arguments import is_op_with_float, record_with_floats, without_generator
+from stator.library.generator_calls import call_with_generator, new_generator, takes_generator
 from stator.library.gradients import apply_function, is_function_apply, requires_grad
 from stator.library.host_rules import HostMethod, call_host_object, host_rule
 from stator.library.iterator_calls import is_native, staged_iterator
@@ -81,7 +84,6 @@ from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedDeque, StagedDict, StagedList, StagedSet, plain_containers
-from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union, distribute, first_union
 
 MUTABLE = (list, dict, set, collections.deque, contextvars.ContextVar)
@@ -94,8 +96,8 @@ KEEPS_ARGUMENTS = frozenset({"append", "appendleft", "insert", "add", "setdefaul
 DEFINITIONS = frozenset(  # the modules of this package that are converted like user code
     module.__name__
     for module in (
-        control_flow_definitions, definitions, number_definitions, standard_definitions,
-        torch_definitions,
+        control_flow, definitions, generator_definitions, number_definitions,
+        standard_definitions, torch_definitions,
     )
 )  # fmt: skip
 COMPARING: dict[str, Any] = {
@@ -104,6 +106,7 @@ COMPARING: dict[str, Any] = {
 }  # fmt: skip
 FUNCTIONS: dict[Any, Any] = {
     **TORCH_FUNCTIONS, **MATH_FUNCTIONS, torch.autocast: FollowedAutocast,
+    torch.Generator: new_generator,
     definitions.same: lambda session, left, right: session.interpreter.same(left, right),
     object.__getattribute__: lambda session, obj, name: session.interpreter.get_plainly(obj, name),
 }  # fmt: skip
@@ -310,7 +313,7 @@ class Caller:
         if (
             isinstance(owner, tuple)
             and name in COMPARING
-            and any(map(_is_captured, (*owner, *args)))
+            and any(map(is_symbolic, (*owner, *args)))
         ):
             return self.run(COMPARING[name], (owner, *args), {})
         if isinstance(owner, str):
@@ -353,7 +356,7 @@ class Caller:
         self, owner: StagedList, name: str, args: Args, kwargs: Keywords
     ) -> Staged:
         compares = name in COMPARING and (
-            lists.is_captured(owner) or any(map(_is_captured, (*owner, *args)))
+            lists.is_captured(owner) or any(map(is_symbolic, (*owner, *args)))
         )
         if name in COMPARING:
             lists.refuse_identity(owner)
@@ -373,6 +376,8 @@ class Caller:
     def library(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """A call that is not converted; captured values are made into what it can take."""
         function, kwargs = undecorated(function), without_generator(function, kwargs)
+        if takes_generator(function, kwargs):
+            return call_with_generator(self.session, function, args, kwargs)
         refuse_call(function)
         if kwargs.get("requires_grad") is True and is_from_torch(function):
             rest = {name: value for name, value in kwargs.items() if name != "requires_grad"}
@@ -402,7 +407,7 @@ class Caller:
         split = split_bool(self.session.recorder, self.library, function, args, kwargs)
         if split is not None:
             return split[0]
-        if _takes_captured_list(args, kwargs):
+        if takes_captured_list(args, kwargs):
             return call_with_samples(self.session.recorder, function, args, kwargs)
         if getattr(function, "__module__", "") == trees.MODULE_NAME:  # it looks at exact classes
             args, kwargs = plain_containers(args), plain_containers(kwargs)
@@ -477,15 +482,3 @@ class Caller:
 
 def _runs_no_user_code(function: object, args: Args) -> bool:
     return is_from_torch(function) or isinstance(args[0] if args else None, torch.Tensor)
-
-
-def _takes_captured_list(args: Args, kwargs: Keywords) -> bool:
-    return any(map(lists.is_captured, (*args, *kwargs.values())))
-
-
-def _is_captured(value: object) -> bool:
-    if isinstance(value, tuple):
-        return any(map(_is_captured, value))
-    return isinstance(value, torch.Tensor | Number | Union | CapturedText) or lists.is_captured(
-        value
-    )

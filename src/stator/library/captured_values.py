@@ -11,7 +11,7 @@ from stator.containers import lists
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange, Indexed, indexed
 from stator.containers.iterators import StagedIterator
-from stator.values.annotations import Staged
+from stator.values.annotations import Args, Keywords, Staged
 from stator.values.staged import is_table
 from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union
@@ -20,6 +20,18 @@ SYMBOLIC = torch.Tensor | Number | Union | CapturedText
 
 
 SEQUENCES = (torch.Tensor, Indexed, CapturedRange, Union, StagedGenerator, StagedIterator)
+
+
+def is_symbolic(value: object) -> bool:
+    """Is `value` one that only a run knows, or a tuple with one in it?"""
+    if isinstance(value, tuple):
+        return any(map(is_symbolic, value))
+    return isinstance(value, SYMBOLIC) or lists.is_captured(value)
+
+
+def takes_captured_list(args: Args, kwargs: Keywords) -> bool:
+    """Is a list of the program among these arguments?"""
+    return any(map(lists.is_captured, (*args, *kwargs.values())))
 
 
 def is_captured(items: object) -> bool:
