@@ -550,12 +550,34 @@ def caught_exception_asked_late(x, y):
     return isinstance(kept, ValueError)
 
 
+class Lazy:
+    def __getattr__(self, name):
+        return name
+
+
 def object_in_a_grown_list(x, y):
+    made = []
+    while y > 0:
+        made.append(Lazy())
+        y = y - 1
+    return len(made)
+
+
+def attribute_of_one_object_of_a_list(x, y):
     points = []
     while y > 0:
         points.append(Point(x))
         y = y - 1
+    points[0].extra = 1
     return len(points)
+
+
+def hash_of_an_object_of_a_list(x, y):
+    points = []
+    while y > 0:
+        points.append(Point(x))
+        y = y - 1
+    return hash(points[0])
 
 
 def list_that_may_hold_itself(x, y):

@@ -10,6 +10,7 @@ from stator.values.freezing import (
     refuse_frozen,
     refuse_stored_objects,
 )
+from stator.values.sites import Shared, class_site
 from stator.values.staged import StagedDict, StagedList
 from stator.values.union import Union
 
@@ -54,7 +55,14 @@ def test_what_is_not_frozen_may_be_changed():
     refuse_frozen([])
 
 
-@pytest.mark.parametrize("item", [Plain(), {1}, {"a": 1}, (1, [Plain()])])
+@pytest.mark.parametrize("item", [Plain(), (1, [Plain()])])
+def test_objects_are_known_by_reference_in_another_capture(item):
+    with pytest.raises(Shared) as caught:
+        refuse_stored_objects(item)
+    assert caught.value.sites == {class_site(Plain)}
+
+
+@pytest.mark.parametrize("item", [{1}, {"a": 1}])
 def test_objects_that_others_may_change_are_refused(item):
     with pytest.raises(UnsupportedCall) as caught:
         refuse_stored_objects(item)

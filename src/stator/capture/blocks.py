@@ -27,7 +27,7 @@ from stator.values.describe import describe, describe_state
 from stator.values.freezing import refuse_frozen
 from stator.values.kinds import BOTTOM, Fresh, Kind, ListKind, is_map, never
 from stator.values.merge import as_pairs, merge_maps
-from stator.values.pooled import Pooled
+from stator.values.pooled import Reference
 from stator.values.sites import Shared
 from stator.values.staged import Columns, Staged, StagedSet, python_name
 from stator.values.symbolic import CannotLeave, CapturedText, Diverged, Undefined
@@ -208,7 +208,7 @@ def refuse_aliases(values: Sequence[object], fresh: Fresh, states: Sequence[obje
             waiting.extend(value.alternatives)
         elif isinstance(value, tuple):
             waiting.extend(value)
-        elif isinstance(value, Pooled):
+        elif isinstance(value, Reference):
             continue  # it is known by reference
         elif (isinstance(value, list | dict | StagedSet) or is_plain_object(value)) and fresh(
             value

@@ -13,7 +13,7 @@ from stator.program.ir import Arg
 from stator.program.layout import map_parts, nodes
 from stator.values.describe import STAGED, describe, generalise
 from stator.values.kinds import AnyPool, Kind, ListKind, PooledKind, always
-from stator.values.pooled import Pooled
+from stator.values.pooled import PooledObject, Reference, pool_of
 from stator.values.staged import Columns, Staged
 from stator.values.union import Union
 
@@ -29,7 +29,7 @@ def dereferenced(recorder: Recorder, columns: Columns) -> Columns:
 
 def holds_pooled(value: object) -> bool:
     """Is there a pooled container in `value`, or a runtime list that holds some?"""
-    if isinstance(value, Pooled):
+    if isinstance(value, Reference):
         return True
     if isinstance(value, Union):
         return any(map(holds_pooled, value.alternatives))
@@ -52,6 +52,12 @@ def leaves_of_alternative(
     return kind, flatten_held(recorder, tag, [(index, value)], kind)
 
 
+def leaves_of_object(recorder: Recorder, handle: PooledObject) -> tuple[Kind, list[Arg]]:
+    """The kind and the leaves of a copy of the object that `handle` refers to."""
+    kind = _plain(PooledKind(pool_of(handle)), ())
+    return kind, flatten(recorder, handle, kind)
+
+
 def _plain(kind: Kind, inside: tuple[AnyPool, ...]) -> Kind:
     """The kind of what a value of `kind` is a reference to."""
     if not isinstance(kind, PooledKind):
@@ -63,4 +69,4 @@ def _plain(kind: Kind, inside: tuple[AnyPool, ...]) -> Kind:
             "the program",
             at=current_place(), fix="return the tensors and numbers in it",
         )  # fmt: skip
-    return ListKind(_plain(pool.item, (*inside, pool)), pool.form)
+    return pool.kind_of_copies(_plain(pool.item, (*inside, pool)))

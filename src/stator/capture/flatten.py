@@ -44,7 +44,7 @@ from stator.values.kinds import (
     optional,
 )
 from stator.values.merge import signature
-from stator.values.pooled import Pooled
+from stator.values.pooled import Reference, entry_of, pool_of
 from stator.values.staged import Columns, StagedDict, StagedList, StagedSet, python_name
 from stator.values.staged import Staged as StagedContainer
 from stator.values.symbolic import CapturedComplex, CapturedText, Number, Undefined
@@ -73,7 +73,7 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
         case TensorKind() | NumberKind():
             return [recorder.arg(value)]
         case PooledKind():
-            return [recorder.arg(value.at)]
+            return [recorder.arg(entry_of(value))]
         case TextKind():
             return [value.value]
         case ContainerKind():
@@ -171,7 +171,7 @@ def _slot(value: object, slots: dict[tuple[object, ...], int]) -> int:
         return found
     form = signature(describe(value, always))
     if form not in slots:  # one of unknown length covers it
-        cls = value.pool.form if isinstance(value, Pooled) else form[1]
+        cls = pool_of(value).form if isinstance(value, Reference) else form[1]
         form = ("sequence", dict if form[0] == "map" else cls, None)
     if form not in slots:  # a body that is recorded twice has made another one
         raise _made_inside(value)

@@ -33,7 +33,8 @@ from stator.program.ir import Arg, Value
 from stator.values.contents import state_of
 from stator.values.describe import describe_state, name_of
 from stator.values.kinds import Fresh, Kind, is_map
-from stator.values.merge import as_pairs, merge, merge_maps, widen_tuple_lengths
+from stator.values.merge import as_pairs, class_sites, merge, merge_maps, widen_tuple_lengths
+from stator.values.sites import Shared
 
 ROUNDS = 16
 
@@ -111,7 +112,9 @@ def _settle(
         begun = carried.kinds
         if _widen_carried(recorder, variables, carried, turn):
             return turn
-    raise _never_settles(variables.names, carried, begun, turn)
+    refusal = _never_settles(variables.names, carried, begun, turn)
+    sites = class_sites(carried.kinds)  # an object that holds another one, and so on
+    raise Shared(sites, refusal) if sites else refusal
 
 
 def _widen_carried(recorder: Recorder, variables: Variables, carried: Carried, turn: Round) -> bool:

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import collections
 import os
+import sys
 from collections.abc import Callable
 
 from stator.capture.scope import Scope
-from stator.values.staged import Locals, StagedDict, StagedList, StagedSet, tick
+from stator.values.pooled import Reference
+from stator.values.staged import Locals, Staged, StagedDict, StagedList, StagedSet, tick
 
 IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, dict, set, collections.deque)
+NOW = sys.maxsize  # later than any tick
 BEFORE = 0  # earlier than any tick
 
 
@@ -81,4 +84,6 @@ class Provenance:
         """When `obj` was created: `BEFORE` if it was before the capture."""
         if id(obj) in self._created:
             return self._created[id(obj)][1]
+        if isinstance(obj, Reference) and not isinstance(obj, Staged):
+            return NOW  # what it refers to is an entry of a pool, which is noted as one
         return obj.created_at if isinstance(obj, StagedList | StagedDict | StagedSet) else BEFORE

@@ -13,6 +13,7 @@ from stator.capture.dereference import (
     dereferenced,
     holds_pooled,
     leaves_of_alternative,
+    leaves_of_object,
     pools_in,
 )
 from stator.capture.flatten import instantiate
@@ -52,7 +53,7 @@ from stator.values.kinds import (
     always,
     leaf_types,
 )
-from stator.values.pooled import Pooled
+from stator.values.pooled import PooledObject, Reference, key_of, pool_of
 from stator.values.staged import (
     Columns,
     Staged,
@@ -109,7 +110,7 @@ class Results:
         self.plain = plain  # a staged list that represents one of the caller's -> the caller's
         self.leaves: list[Arg] = []
         self.containers: dict[int, tuple[Any, Structure]] = {}  # one has one structure, by its id
-        self.handles: dict[tuple[int, object], Pooled] = {}
+        self.handles: dict[tuple[int, object], Reference] = {}
         self.left: dict[int, int] = {}  # pool, by its id -> in how many places its entries leave
         self.stays = False  # is what leaves now kept by objects, which a later call may change?
         self.kept: set[int] = set()  # pools of which an entry is kept so
@@ -121,10 +122,10 @@ class Results:
 
         A container in two places has one structure there: it is one object, and so it is built.
         """
-        if isinstance(value, Pooled):  # two handles of one entry are one container
-            value = self.handles.setdefault((id(value.pool), value.key), value)
+        if isinstance(value, Reference):  # two handles of one entry are one container
+            value = self.handles.setdefault((id(pool_of(value)), key_of(value)), value)
             if id(value) not in self.containers:
-                self._leaves(value.pool)
+                self._leaves(pool_of(value))
         if id(value) in self.containers:
             return self.containers[id(value)][1]
         found = self._structure_of(value)
@@ -157,6 +158,9 @@ class Results:
             return self._runtime_list(
                 columns.form, self._item(dereferenced(self.recorder, columns))
             )
+        if isinstance(value, PooledObject):
+            kind, args = leaves_of_object(self.recorder, value)
+            return self._kind_structure(kind, iter([self._leaf(arg) for arg in args]))
         if isinstance(value, types.FunctionType) and not self.is_outside(value):
             refuse_bound_function(value)
         if isinstance(value, REFERENCES) or self.is_outside(value):

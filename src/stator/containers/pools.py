@@ -8,6 +8,7 @@ rows[-1].append(1)              entry rows[-1] of the pool is replaced
 from __future__ import annotations
 
 import collections
+import copy
 import dataclasses
 import types
 from collections.abc import Callable
@@ -25,9 +26,17 @@ from stator.program.ir import Op
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
+from stator.values.attributes import attributes_of
 from stator.values.kinds import BOTTOM, ContainerKind, Kind, ListKind
-from stator.values.pooled import HandleMaker, Pooled, handle_maker
-from stator.values.sites import Site, Sites
+from stator.values.pooled import (
+    HandleMaker,
+    Pooled,
+    Reference,
+    can_be_pooled,
+    handle_maker,
+    object_handle,
+)
+from stator.values.sites import Site, Sites, class_site
 from stator.values.staged import Columns, StagedDict, StagedList, StagedSet, tick
 from stator.values.staged import Staged as StagedContainer
 
@@ -45,6 +54,11 @@ def makes_containers(function: Staged) -> bool:
         return True
     is_method = isinstance(function, METHODS)
     return is_method and not isinstance(function.__self__, types.ModuleType)
+
+
+def makes_objects(function: object) -> bool:
+    """May its result be a new object of a user's class?"""
+    return isinstance(function, type) or function in (dataclasses.replace, copy.copy)
 
 
 class Pool:
@@ -68,14 +82,21 @@ class Pool:
         held = self.cells.columns
         return held.item.item if held is not None and isinstance(held.item, ListKind) else BOTTOM
 
+    def kind_of_copies(self, item: Kind) -> Kind:
+        """The kind of a copy of an entry, whose contents are of the kind `item`."""
+        return ListKind(item, self.form)
+
     def new(self, container: StagedContainer) -> Staged:
         """`container`, which has no other name yet, as an entry of the pool."""
+        return self.add(self._cell(_contents(self.recorder, container)))
+
+    def add(self, cell: object) -> Staged:
+        """The container whose contents are `cell`, a new entry."""
         recorder = self.recorder
-        contents = _contents(recorder, container)
-        self._visible()
+        self.check_visible()
         recorder.journal.note(self.cells)
         at = lists.list_length(recorder, self.cells) if self.cells.is_open else 0
-        lists.append(recorder, self.cells, self._cell(contents))
+        lists.append(recorder, self.cells, cell)
         return self.handle(at)
 
     def handle(self, at: object) -> Staged:
@@ -83,21 +104,26 @@ class Pool:
         return self.maker.make(self, at)
 
     def load(self, at: Any) -> Columns:
-        """The contents of entry `at`; read once as long as the pool stays as it is."""
-        self._visible()
+        """The contents of entry `at`."""
+        contents: Columns = self.read(at).columns
+        return contents
+
+    def read(self, at: Any) -> Any:
+        """What the pool holds as entry `at`; read once as long as the pool stays as it is."""
+        self.check_visible()
         key = at if isinstance(at, int) else at.node.expr
         seen = self._loaded.get(key)
         if seen is None or not seen.holds(self.recorder, self.cells.columns):
             held = self.cells.columns
             value = lists.list_get(self.recorder, self.cells, at)
             scope = self.recorder.scope
-            seen = Loaded(held, value.columns, scope, len(scope.block.ops) - 1)
+            seen = Loaded(held, value, scope, len(scope.block.ops) - 1)
             self._loaded[key] = seen
         return seen.contents
 
     def store(self, at: Any, contents: Columns | None) -> None:
         """Make `contents` those of entry `at`."""
-        self._visible()
+        self.check_visible()
         self.recorder.journal.note(self.cells)
         if contents is None:
             contents = make_columns(self.recorder, (), BOTTOM)
@@ -106,7 +132,7 @@ class Pool:
     def _cell(self, contents: Columns) -> StagedList:
         return list_of(Columns(contents.item, contents.values, self.form))
 
-    def _visible(self) -> None:
+    def check_visible(self) -> None:
         """A function of the program sees no values of the program around it."""
         if self.recorder.scope.root.start != self.recorder.program_start:
             raise UnsupportedCall(
@@ -119,7 +145,7 @@ class Pool:
 class Loaded:
     """What was read of an entry: it holds where the op that read it is seen."""
 
-    def __init__(self, held: Columns | None, contents: Columns, scope: Scope, at: int) -> None:
+    def __init__(self, held: Columns | None, contents: Any, scope: Scope, at: int) -> None:
         self.held, self.contents, self.scope, self.at = held, contents, scope, at
         self.op: Op = scope.block.ops[at]
 
@@ -132,6 +158,58 @@ class Loaded:
             and self.at < len(ops)
             and ops[self.at] is self.op
         )
+
+
+class ObjectPool(Pool):
+    """The attributes of the objects of one class that are created at `sites`: a row for each."""
+
+    def __init__(self, recorder: Recorder, sites: Sites, cls: type) -> None:
+        super().__init__(recorder, sites, HandleMaker(object_handle(cls)))
+        self.cls, self.names = cls, tuple[str, ...]()
+
+    @property
+    def form(self) -> type:
+        """What a handle is to Python: an object of this class."""
+        return self.cls
+
+    @property
+    def item(self) -> Kind:
+        """The kind of the attributes of an object."""
+        return BOTTOM if self.cells.columns is None else self.cells.columns.item
+
+    def kind_of_copies(self, item: Kind) -> Kind:
+        """The kind of an object with attributes of the kind `item`."""
+        if not isinstance(item, ContainerKind):
+            return item
+        return ContainerKind(self.cls, item.items, item.keys)
+
+    def new_object(self, obj: object) -> Staged:
+        """`obj`, which has no other name yet, as an entry of the pool."""
+        attributes = attributes_of(obj)
+        if self.names and set(attributes) != set(self.names):
+            raise self._other_attributes()
+        self.names = self.names or tuple(attributes)
+        return self.add(StagedDict({name: attributes[name] for name in self.names}))
+
+    def row(self, at: Any) -> dict[str, Any]:
+        """The attributes of the object that is entry `at`."""
+        return dict(self.read(at).items())
+
+    def set_attribute(self, at: Any, name: str, value: object) -> None:
+        """`entry.name = value`."""
+        if name not in self.names:
+            raise self._other_attributes()
+        row = StagedDict({**self.row(at), name: value})
+        self.check_visible()
+        self.recorder.journal.note(self.cells)
+        lists.set_item(self.recorder, self.cells, at, row)
+
+    def _other_attributes(self) -> UnsupportedCall:
+        return UnsupportedCall(
+            f"a {self.cls.__name__} that is in a list whose length only a run knows has attributes "
+            "that others do not have",
+            at=current_place(), fix="set every attribute in `__init__`",
+        )  # fmt: skip
 
 
 def _contents(recorder: Recorder, container: Any) -> Columns:
@@ -148,6 +226,7 @@ class Pools:
     def __init__(self, session: Session) -> None:
         self.session, self.recorder, self.groups = session, session.recorder, session.pooled
         self._pools: dict[tuple[Sites, HandleMaker], Pool] = {}
+        self._object_pools: dict[tuple[Sites, type], ObjectPool] = {}
         self._row_site: Site | None = None  # of the lists that are copied now
 
     def placed(self, what: str, make: Callable[[], Staged]) -> Staged:
@@ -158,6 +237,22 @@ class Pools:
             row_site = self._row_site if what == "list()" else None
             return self._of_site(value, row_site or (current_place(), what))
         return value
+
+    def created(self, function: object, start: int, value: Staged) -> Staged:
+        """`value`, which a call has given; an object of a class that is pooled is an entry."""
+        provenance = self.session.provenance
+        if not (makes_objects(function) and can_be_pooled(type(value))):
+            return value
+        if isinstance(value, Reference) or provenance.created_at(value) <= start:
+            return value
+        group = self.groups.group_of(class_site(type(value)))
+        if group is None:
+            return value
+        pool = self._object_pools.get((group, type(value)))
+        if pool is None:
+            pool = ObjectPool(self.recorder, group, type(value))
+            self._object_pools[group, type(value)] = pool
+        return pool.new_object(value)
 
     def called(self, function: Staged, make: Callable[[], Staged]) -> Staged:
         """The same for a call; of `x.tolist()` the lists inside are new as well."""

@@ -34,6 +34,7 @@ from stator.state.unconverted import watched
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute
+from stator.values.pooled import PooledObject
 from stator.values.staged import (
     StagedCounter,
     StagedDefaultDict,
@@ -268,6 +269,8 @@ class BuiltinCalls:
             return value.cls
         if isinstance(value, CaughtError):
             return CaughtType(value)
+        if isinstance(value, PooledObject):
+            return value.__class__
         if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
             return torch.Tensor
         if lists.is_captured(value) and value.is_tuple:
@@ -346,7 +349,7 @@ class BuiltinCalls:
             return self.recorder.apply(
                 items, lambda one: self._extreme(python, definition, (one,), options)
             )
-        if is_captured(items) or options.get("key") is not None:  # which may change something
+        if is_captured(items) or (options.get("key") is not None and items):
             return self._run(definition, items, **options)
         return self._as_python(python, *args, **options)
 

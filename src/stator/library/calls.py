@@ -83,7 +83,14 @@ from stator.torch_private import trees
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, ReversedArray
-from stator.values.staged import StagedDeque, StagedDict, StagedList, StagedSet, plain_containers
+from stator.values.staged import (
+    StagedDeque,
+    StagedDict,
+    StagedList,
+    StagedSet,
+    plain_containers,
+    tick,
+)
 from stator.values.union import Union, distribute, first_union
 
 MUTABLE = (list, dict, set, collections.deque, contextvars.ContextVar)
@@ -156,7 +163,8 @@ class Caller:
         handler = next((handle for holds, handle in self.rules if holds(function)), self.library)
         if makes_containers(function):
             return self.pools.called(function, lambda: handler(function, args, kwargs))
-        return handler(function, args, kwargs)
+        start = tick()
+        return self.pools.created(function, start, handler(function, args, kwargs))
 
     def _choose_arguments(
         self, function: object, args: Args, kwargs: Keywords

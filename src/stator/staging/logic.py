@@ -37,7 +37,7 @@ from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Code, Staged
 from stator.values.arrays import KnownArray
 from stator.values.freezing import refuse_copies
-from stator.values.pooled import Pooled
+from stator.values.pooled import Reference, entry_of, pool_of
 from stator.values.staged import Staged as StagedContainer
 from stator.values.staged import StagedList, StagedSet, is_table
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtType, Number, Undefined
@@ -224,8 +224,8 @@ def _is(session: Session, left: object, right: object) -> Staged:
     left, right = session.stand_ins.original(left), session.stand_ins.original(right)
     if left is right:
         return True
-    if isinstance(left, Pooled) and isinstance(right, Pooled):
-        return left.pool is right.pool and left.at == right.at
+    if isinstance(left, Reference) and isinstance(right, Reference):
+        return pool_of(left) is pool_of(right) and entry_of(left) == entry_of(right)
     if isinstance(left, StagedContainer) and isinstance(right, StagedContainer):
         refuse_copies(left, right)
     if _cannot_tell(session, left, right):
@@ -336,12 +336,18 @@ def _item_test(session: Session, left: object, right: object) -> Code:
     return lambda: same(session, left, right)
 
 
-def same(session: Session, left: object, right: object) -> Staged:
+def _are_of_one_pool(left: Staged, right: Staged) -> bool:
+    are_references = isinstance(left, Reference) and isinstance(right, Reference)
+    return are_references and pool_of(left) is pool_of(right)
+
+
+def same(session: Session, left: Staged, right: Staged) -> Staged:
     """`left is right or left == right`: how Python looks for an item."""
     if left is right:
         return True
-    if isinstance(left, Pooled) and isinstance(right, Pooled) and left.pool is right.pool:
-        return or_(session, left.at == right.at, lambda: compare(session, left, "==", right))
+    if _are_of_one_pool(left, right):
+        return or_(session, entry_of(left) == entry_of(right),
+                   lambda: compare(session, left, "==", right))  # fmt: skip
     if isinstance(left, torch.SymFloat) and isinstance(right, torch.SymFloat):
         refuse_if(session.recorder,
             both(number_op(session, "isnan", "bool", left),

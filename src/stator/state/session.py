@@ -25,7 +25,7 @@ from stator.state.reads import ReadLog
 from stator.state.stand_ins import StandIns, has_stand_in, staged_copy
 from stator.state.state_inputs import StateInputs
 from stator.values.freezing import refuse_frozen
-from stator.values.pooled import Pooled
+from stator.values.pooled import Reference, pool_of
 from stator.values.sites import SiteGroups
 from stator.values.staged import is_table
 
@@ -99,13 +99,14 @@ class Session:
     def note(self, obj: object) -> None:
         """`obj` is about to be changed by user code."""
         refuse_frozen(obj)
-        if isinstance(obj, Pooled):
-            obj = obj.pool.cells
+        if isinstance(obj, Reference):
+            obj = pool_of(obj).cells
         self.journal.note(self.provenance.owner_of(obj))
 
     def wrote(self, obj: object, key: object) -> None:
         """User code sets `key` of `obj`, perhaps to what it was: a later call must set it, too."""
-        self.writes[id(obj), key] = (obj, key)
+        if not isinstance(obj, Reference):  # which is no one else's
+            self.writes[id(obj), key] = (obj, key)
 
     def is_local(self, obj: object) -> bool:
         """Was `obj` created by this capture, so that no one outside can see it change?"""

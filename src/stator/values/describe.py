@@ -36,7 +36,7 @@ from stator.values.kinds import (
     leaf_types,
     never,
 )
-from stator.values.pooled import Pooled
+from stator.values.pooled import Reference, pool_of
 from stator.values.staged import (
     Columns,
     Staged,
@@ -119,8 +119,8 @@ def widen(kind: Kind) -> Kind:
         return NumberKind(kind_of_number(value))
     if isinstance(value, CapturedText):
         return TextKind()
-    if isinstance(value, Pooled):
-        return PooledKind(value.pool)
+    if isinstance(value, Reference):
+        return PooledKind(pool_of(value))
     entry = STAGED.of(value)
     if entry is not None and entry in WITHOUT_IDENTITY:
         return _opened(entry, value, fresh)

@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.containers import LIST, TUPLE, Containers, is_plain_class
-from stator.values.pooled import Pooled
-from stator.values.sites import Shared
+from stator.values.pooled import Reference, can_be_pooled
+from stator.values.sites import Shared, class_site
 from stator.values.staged import (
     STAGED_DICT,
     STAGED_LIST,
@@ -58,7 +58,7 @@ def refuse_stored_objects(item: object) -> None:
         elif isinstance(one, dict | set) or (
             is_plain_class(type(one)) and not isinstance(one, tuple | list)
         ):
-            raise stored_object(one)
+            raise shared_object(one)
 
 
 def stored_object(item: object) -> UnsupportedCall:
@@ -67,6 +67,13 @@ def stored_object(item: object) -> UnsupportedCall:
         f"a {python_name(item)} is put into a list whose length only a run knows",
         at=current_place(), fix="put tensors, numbers, tuples or lists into it",
     )  # fmt: skip
+
+
+def shared_object(item: object) -> BaseException:
+    """The same; where `item` can be known by reference, in another capture it is."""
+    refusal = stored_object(item)
+    cls = type(item)
+    return Shared(frozenset({class_site(cls)}), refusal) if can_be_pooled(cls) else refusal
 
 
 def refuse_frozen(obj: object) -> None:
@@ -102,7 +109,7 @@ def not_by_reference(name: str) -> UnsupportedCall:
 
 def _all_in(item: object) -> Iterator[object]:
     """`item`, and all that is in it, but for lists of the caller's, which are not copied."""
-    if not is_copied(item) or isinstance(item, Pooled):
+    if not is_copied(item) or isinstance(item, Reference):
         return
     yield item
     parts = item.alternatives if isinstance(item, Union) else (COPIED.parts(item) or ((), ()))[1]

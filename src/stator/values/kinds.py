@@ -136,6 +136,9 @@ class AnyPool(Protocol):
     def item(self) -> Kind:
         """The kind of what its containers hold."""
 
+    def kind_of_copies(self, item: Kind) -> Kind:
+        """The kind of a copy of an entry, whose contents are of the kind `item`."""
+
     def handle(self, at: object) -> Any:
         """The container that is entry `at`."""
 

@@ -13,10 +13,15 @@ from typing import Any
 
 from stator.errors import BranchMismatch
 from stator.frames import current_place
-from stator.program.layout import map_parts
+from stator.program.layout import map_parts, nodes
 from stator.values.containers import is_plain_class
 from stator.values.describe import generalise, widen
-from stator.values.freezing import freeze_stored_copy, not_by_reference, stored_object
+from stator.values.freezing import (
+    freeze_stored_copy,
+    not_by_reference,
+    shared_object,
+    stored_object,
+)
 from stator.values.kinds import (
     BOTTOM,
     SCALARS,
@@ -31,7 +36,8 @@ from stator.values.kinds import (
     UnionKind,
     is_map,
 )
-from stator.values.sites import Shared, Sites
+from stator.values.pooled import can_be_pooled
+from stator.values.sites import Shared, Sites, class_site
 from stator.values.staged import (
     Staged,
     StagedDefaultDict,
@@ -238,13 +244,19 @@ def _stored(kind: Kind) -> Kind:
     if isinstance(kind.value, StagedDeque | StagedDefaultDict) and kind.value.sites:
         raise Shared(kind.value.sites, stored_object(kind.value))
     if is_plain_class(type(kind.value)) and before(kind.value):
-        raise stored_object(kind.value)
+        raise shared_object(kind.value)
     return Exact(
         kind.value,
         lambda value: (
             is_copied(value) and (isinstance(value, StagedList | StagedDict) or before(value))
         ),
     )
+
+
+def class_sites(kinds: Iterable[Kind]) -> Sites:
+    """The sites of the objects in values of these kinds that can be known by reference."""
+    classes = (one.type for kind in kinds for one in nodes(kind) if isinstance(one, ContainerKind))
+    return frozenset(class_site(cls) for cls in classes if can_be_pooled(cls))
 
 
 def merge_maps(kinds: Sequence[ContainerKind]) -> tuple[ContainerKind, ...]:

@@ -23,6 +23,11 @@ class Shared(BaseException):
         self.sites, self.refusal = sites, refusal
 
 
+def class_site(cls: type) -> Site:
+    """The site of all objects of a user's class, wherever they are created."""
+    return (None, f"{cls.__module__}.{cls.__qualname__}")
+
+
 class SiteGroups:
     """The sites whose containers are pooled, in groups that share a pool."""
 

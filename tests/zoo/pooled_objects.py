@@ -1,0 +1,182 @@
+"""Objects of user classes in lists whose length only a run knows: known by reference."""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field, replace
+
+import torch
+
+from tests.zoo.programs import f, i, program, r
+
+ANY = ({0},)
+VALUES = ((i(3, 1, 2),), (i([4]),), (i(2, 2, 9, 1, 5),))
+
+
+@dataclass
+class Hypothesis:
+    """One path of a beam search."""
+
+    tokens: list[int]
+    score: float
+    done: bool = False
+
+    @property
+    def mean(self):
+        """The score of a token."""
+        return self.score / len(self.tokens)
+
+    def extended(self, token, score):
+        """A new one, with one token more."""
+        return Hypothesis([*self.tokens, token], self.score + score, token == 0)
+
+
+@program((r(3, 4), i(2)), (r(1, 4, seed=1), i(1)), (r(5, 4, seed=2), i(3)), dynamic=({0}, None))
+def beam_of_dataclasses(scores, width):
+    """Sorted by a key, cut, and searched for the best."""
+    beam = [Hypothesis([1], 0.0)]
+    for t in range(scores.shape[0]):
+        found = []
+        for one in beam:
+            if one.done:
+                found.append(one)
+                continue
+            values, tokens = scores[t].topk(2)
+            for k in range(2):
+                found.append(one.extended(int(tokens[k]), float(values[k])))
+        found.sort(key=lambda one: one.score, reverse=True)
+        beam = found[: int(width)]
+        if all(one.done for one in beam):
+            break
+    best = max(beam, key=lambda one: one.mean)
+    return best.tokens, best.score, best.done
+
+
+class Track:
+    """Changed by its methods."""
+
+    def __init__(self, number, position):
+        self.number, self.position, self.hits, self.history = number, position, 1, [position]
+
+    def update(self, position):
+        """One more hit."""
+        self.position = position
+        self.hits += 1
+        self.history.append(position)
+
+
+@program((f(0.0, 5.0, 0.5, 5.2, 9.0),), (f([1.0]),), (f(3.0, 3.1, 3.2, 0.0),), dynamic=ANY)
+def nearest_track(positions):
+    """Objects are found, changed and created in one loop; another list holds some of them."""
+    tracks, updated = [], []
+    for position in positions.tolist():
+        best = None
+        for track in tracks:
+            if abs(track.position - position) < 1.0:
+                best = track
+        if best is None:
+            tracks.append(Track(len(tracks), position))
+        else:
+            best.update(position)
+            updated.append(best)
+    for one in updated:
+        one.number += 10
+    same = [k for k, one in enumerate(tracks) if len(updated) > 0 and one is updated[-1]]
+    return [(t.number, t.hits, t.position) for t in tracks], [t.history for t in tracks], same
+
+
+class Node:
+    """Of a list that is linked."""
+
+    def __init__(self, value, following=None):
+        self.value, self.following = value, following
+
+
+@program(*VALUES, dynamic=ANY)
+def linked_list_reversed(x):
+    """Objects that hold objects."""
+    head = None
+    for value in x.tolist():
+        head = Node(value, head)
+    previous = None
+    while head is not None:
+        following = head.following
+        head.following = previous
+        previous, head = head, following
+    out = []
+    while previous:
+        out.append(previous.value)
+        previous = previous.following
+    return out
+
+
+class Letter:
+    """A node of a trie."""
+
+    def __init__(self):
+        self.children, self.count = {}, 0
+
+
+@program((i([[1, 2], [1, 3]]), i(1, 2)), (i([[1, 2], [2, 1], [1, 2]]), i(2, 1)),
+         dynamic=({0}, None), stages=("captured",))  # fmt: skip
+def trie_of_objects(words, query):
+    """Objects in dicts of objects."""
+    root = Letter()
+    for word in words.tolist():
+        node = root
+        for letter in word:
+            if letter not in node.children:
+                node.children[letter] = Letter()
+            node = node.children[letter]
+            node.count += 1
+    node, total = root, 0
+    for letter in query.tolist():
+        if letter not in node.children:
+            break
+        node = node.children[letter]
+        total += node.count
+    return total
+
+
+@dataclass(order=True)
+class Job:
+    """Compared by its generated methods."""
+
+    priority: float
+    index: int = field(compare=False)
+
+
+@program((f(3.0, 1.0, 2.0),), (f(2.0, 2.5, 9.0, 1.0),), dynamic=ANY, stages=("captured",))
+def heap_of_dataclasses(x):
+    """`heapq` compares them."""
+    heap = []
+    for k, value in enumerate(x.tolist()):
+        heapq.heappush(heap, Job(value, k))
+    order = []
+    while heap:
+        order.append(heapq.heappop(heap).index)
+    return order
+
+
+@program(*VALUES, dynamic=ANY)
+def objects_returned(x):
+    """A copy of each object; `replace` makes a new one."""
+    jobs = []
+    for k, value in enumerate(x.tolist()):
+        jobs.append(Job(value * 1.0, k))
+        if value > 1:
+            jobs.append(replace(jobs[-1], index=-k))
+    jobs[0].priority += 0.5
+    return jobs, jobs[-1], type(jobs[0]) is Job, isinstance(jobs[-1], Job), jobs[0] == jobs[-1]
+
+
+@program(*VALUES, dynamic=ANY, may_raise=True)
+def objects_of_two_classes(x):
+    """Which class it is only a run knows."""
+    made = [Job(1.0, 0)]
+    for value in x.tolist():
+        made.append(Job(value * 2.0, value) if value > 2 else Node(value))
+    total = torch.zeros(())
+    for one in made:
+        total = total + (one.priority if isinstance(one, Job) else one.value)
+    return total
