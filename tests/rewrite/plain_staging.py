@@ -176,6 +176,9 @@ class PlainStaging:
     def generated(self, values):
         return values
 
+    def in_any_order(self, values):
+        return values
+
     def gathered(self, values):
         return values
 

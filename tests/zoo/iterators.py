@@ -114,3 +114,20 @@ def complex_numbers(n):
     if n > 0:
         z = z * 1j + 2
     return z, z.real, abs(z), z.conjugate(), z == 2j, torch.ones(2) * z
+
+
+@program((i(1),), (i(0),), (i(2),), (i(5),))
+def list_shrinks_under_its_iterators(n):
+    """`enumerate` and `zip` see the list as it is; so does `remove`."""
+    first, second, third, seen = [0, 1, 2], [0, 1, 2], [0, 1, 2], []
+    for k, value in enumerate(first):
+        if value == n:
+            del first[k]
+            break
+    for pair in zip(second, [5, 6, 7], strict=False):
+        if pair[0] == n:
+            second.pop()
+        seen.append(pair)
+    if n < 3:
+        third.remove(int(n))
+    return first, second, third, seen

@@ -65,6 +65,44 @@ def min_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> S
     return best
 
 
+def joined(separator: Staged, parts: Staged) -> Staged:
+    """`separator.join(parts)`."""
+    text, is_first = "", True
+    for part in parts:
+        text = part if is_first else text + separator + part
+        is_first = False
+    return text
+
+
+def same_pairs(left: Staged, right: Staged) -> Staged:
+    """`left == right` of two dicts."""
+    if len(left) != len(right):
+        return False
+    for key, value in left.items():
+        if key not in right or not same(right[key], value):
+            return False
+    return True
+
+
+def are_in(items: Staged, table: Staged) -> Staged:
+    """Is each of `items` in `table`?"""
+    for item in items:
+        if item not in table:
+            return False
+    return True
+
+
+def same_counts(left: Staged, right: Staged) -> Staged:
+    """`left == right` of two Counters: what one does not have it has 0 times."""
+    for key, count in left.items():
+        if right.get(key, 0) != count:
+            return False
+    for key, count in right.items():
+        if left.get(key, 0) != count:
+            return False
+    return True
+
+
 def list_of(items: Staged) -> Staged:
     """`list(items)`."""
     result = []

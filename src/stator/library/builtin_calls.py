@@ -10,8 +10,9 @@ from typing import Any
 
 import torch
 
-from stator.capture.conditions import choose, raise_if
+from stator.capture.conditions import choose, raise_if, refuse_if
 from stator.capture.conversions import index, item, to_float, to_int
+from stator.capture.numbers import either
 from stator.capture.try_block import error_names
 from stator.containers import definitions, lists, runtime_tables
 from stator.containers.deques import new_deque
@@ -20,7 +21,7 @@ from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library import standard_calls
+from stator.library import number_definitions, standard_calls
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
@@ -90,7 +91,9 @@ class BuiltinCalls:
             functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity, locals: self._refuse_locals,
             issubclass: self._issubclass, pow: self._pow, set: self._set,
-            collections.deque: self._deque,
+            collections.deque: self._deque, chr: self._chr,
+            hex: self._in_base(hex, "#x"), oct: self._in_base(oct, "#o"),
+            bin: self._in_base(bin, "#b"),
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
             vars: lambda obj: self._getattr(obj, "__dict__"),
             **standard_calls.handlers(session),
@@ -321,6 +324,27 @@ class BuiltinCalls:
         raise UnsupportedCall("a call of `locals` cannot be captured", at=current_place(),
                               fix="name the variables")  # fmt: skip
 
+    # ---- texts of numbers
+
+    def _in_base(self, python: Staged, spec: str) -> Handler:
+        """`hex`, `oct` or `bin`, which are formats of an int."""
+
+        @over_unions("number")
+        def call(number: Staged) -> Staged:
+            if not isinstance(number, torch.SymInt):
+                return python(number)
+            return format_value(self.session, number, None, spec)
+
+        return call
+
+    @over_unions("number")
+    def _chr(self, number: Staged) -> Staged:
+        if not isinstance(number, torch.SymInt):
+            return chr(number)
+        outside = either(number < 0, number >= 0x110000)
+        raise_if(self.recorder, outside, ValueError("chr() arg not in range(0x110000)"))
+        return format_value(self.session, number, None, "c")
+
     # ---- arithmetic
 
     def _divmod(self, a: Staged, b: Staged) -> Staged:
@@ -332,6 +356,9 @@ class BuiltinCalls:
         return divmod(a, b)
 
     def _pow(self, a: Staged, b: Staged, *modulus: Staged) -> Staged:
+        if any(isinstance(one, torch.SymInt) for one in (a, b, *modulus)) and modulus:
+            refuse_if(self.recorder, b < 0, "a power with a modulus needs an exponent >= 0")
+            return self._run(number_definitions.power_modulo, a, b, *modulus)
         return pow(a, b, *modulus) if modulus else a**b
 
     def _max(self, *args: object, **options: object) -> Staged:

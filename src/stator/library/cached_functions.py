@@ -14,10 +14,15 @@ from typing import Any
 
 import torch
 
+from stator.capture.recorder import Recorder
+from stator.capture.scope import Scope
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.captured_values import SYMBOLIC, is_captured
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.contents import state_of
+from stator.values.staged import Staged as StagedContainer
 
 KNOWN = (
     bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, type,
@@ -29,6 +34,8 @@ def call_cached(
     session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords
 ) -> Staged:
     """`function(*args, **kwargs)`."""
+    if _is_of_the_capture(function.__wrapped__):
+        return _remembered(session, function, args, kwargs)
     before = session.journal.changed_so_far()
     known = all(map(_is_known, (*args, *kwargs.values())))
     if known and not session.recorder.depth and not before and not session.state_inputs.is_used:
@@ -42,6 +49,47 @@ def call_cached(
             at=current_place(), fix="change it outside the cached function",
         )  # fmt: skip
     return result
+
+
+def _is_of_the_capture(function: object) -> bool:
+    """Does it use a value that only the capture, or a run, has?"""
+    cells = getattr(function, "__closure__", None) or ()
+    held = [value for cell in cells for value in state_of(cell).values()]
+    return any(isinstance(one, SYMBOLIC | StagedContainer) or is_captured(one) for one in held)
+
+
+def _remembered(
+    session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords
+) -> Staged:
+    """A call of a function that the capture has created: its cache lives as long as the call.
+
+    What is known by then is not computed again; a run computes again what depends on its values.
+    """
+    call = functools.partial(session.interpreter.call, function.__wrapped__, *args, **kwargs)
+    if not all(map(_is_known, (*args, *kwargs.values()))):
+        return call()
+    known = session.remembered.setdefault(id(function), (function, {}))[1]
+    key = (args, tuple(kwargs.items()))
+    found = known.get(key)
+    if found is None or not found.holds(session.recorder):
+        result, scope = call(), session.recorder.scope
+        found = known[key] = Remembered(result, scope, len(scope.block.ops))
+    return found.result
+
+
+class Remembered:
+    """What a call has given: it holds where the block that made it is seen."""
+
+    def __init__(self, result: Staged, scope: Scope, length: int) -> None:
+        self.result, self.scope, self.length = result, scope, length
+        self.last = scope.block.ops[length - 1] if length else None
+
+    def holds(self, recorder: Recorder) -> bool:
+        """Is the current block that one, or inside it, and has nothing of it been undone?"""
+        ops = self.scope.block.ops
+        return any(scope is self.scope for scope in recorder.scope.chain()) and (
+            self.last is None or (len(ops) >= self.length and ops[self.length - 1] is self.last)
+        )
 
 
 def _is_known(value: object) -> bool:

@@ -136,7 +136,7 @@ MATH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
         "isclose", "fabs", "degrees", "radians",
     )},
     **{getattr(math, name): _of_integers(name) for name in (
-        "gcd", "lcm", "factorial", "comb", "perm",
+        "gcd", "lcm", "isqrt", "factorial", "comb", "perm",
     )},
     math.log: _of_numbers(math.log, _log),
     math.pow: _of_numbers(math.pow, _runs(number_definitions.power)),

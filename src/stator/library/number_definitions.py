@@ -20,6 +20,30 @@ def gcd(*numbers: Staged) -> Staged:
     return result
 
 
+def power_modulo(base: Staged, exponent: Staged, modulus: Staged) -> Staged:
+    """`pow(base, exponent, modulus)` of an exponent that is not negative."""
+    if modulus == 0:
+        raise ValueError("pow() 3rd argument cannot be 0")
+    result, base = 1 % modulus, base % modulus
+    while exponent > 0:
+        if exponent % 2 == 1:
+            result = result * base % modulus
+        base = base * base % modulus
+        exponent = exponent // 2
+    return result
+
+
+def isqrt(number: Staged) -> Staged:
+    """`math.isqrt(number)`, by Newton's method."""
+    if number < 0:
+        raise ValueError("isqrt() argument must be nonnegative")
+    root, following = number, (number + 1) // 2
+    while following < root:
+        root = following
+        following = (root + number // root) // 2
+    return root
+
+
 def lcm(*numbers: Staged) -> Staged:
     """`math.lcm(*numbers)`."""
     result = 1

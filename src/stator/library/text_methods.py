@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 
+from stator.containers import definitions
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.captured_values import is_runtime_sequence
@@ -22,7 +23,9 @@ def call_text_method(
         return distribute(lambda *a: call(getattr(owner, name), *a, **kwargs), args, {})
     if name == "format" and isinstance(owner, str):
         return _format_text(session, owner, args, kwargs)
-    if name == "join" and len(args) == 1 and not is_runtime_sequence(session.recorder, args[0]):
+    if name == "join" and len(args) == 1 and is_runtime_sequence(session.recorder, args[0]):
+        return session.interpreter.run(definitions.joined, owner, args[0])
+    if name == "join" and len(args) == 1:
         parts = [part for item in args[0] for part in (owner, item)][1:]
         return fstring(session, *parts)
     raise UnsupportedCall(

@@ -25,7 +25,9 @@ from stator.source.scopes import bound_names
 
 Block = list[ast.stmt]
 Rewrite = Callable[[ast.FunctionDef, Job], ast.FunctionDef]
-TAKES_ALL = frozenset({"sum", "list", "tuple", "sorted", "set", "frozenset", "dict", "max", "min"})
+TAKES_ALL = frozenset({
+    "sum", "list", "tuple", "sorted", "set", "frozenset", "dict", "max", "min", "deque", "Counter",
+})  # fmt: skip
 SEARCHES = {"any": True, "all": False}
 START = {ast.ListComp: "[]", ast.SetComp: "stator__.new_set(set())", ast.DictComp: "{}"}
 
@@ -42,6 +44,8 @@ def NAME(iter__):
     LOOP
     return MISSED
 """
+
+EFFECTS = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)  # may have some
 
 
 def rewrite_generators(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
@@ -97,6 +101,9 @@ class _Comprehensions(Walk):
         return self.function(node, COLLECT, [add])
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
+        if not any(isinstance(part, EFFECTS) for part in ast.walk(node)):
+            first = node.generators[0]
+            first.iter = staged("in_any_order", first.iter, at=first.iter)
         (add,) = quote("result__.add(ITEM)", at=node.elt, ITEM=node.elt)
         return self.function(node, COLLECT, [add])
 

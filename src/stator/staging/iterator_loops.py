@@ -38,7 +38,8 @@ def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None
         loop.body(iterator.take())
     before = loop.read()
     try:
-        if iterator.unrolls and isinstance(iterator.position, int):
+        at = iterator.position
+        if iterator.unrolls and isinstance(at, int) and _more(session, iterator, at) is True:
             _unrolled(session, iterator, loop)
         else:
             _counted(session, iterator, loop)
@@ -63,7 +64,7 @@ def _unrolled(session: Session, iterator: StagedIterator, loop: Loop) -> None:
     start = at = iterator.position
     taken: list[Condition] = []
     condition: Condition = False
-    while _more(session, iterator, at):
+    while _more(session, iterator, at) is True:
         condition = truth(session, loop.goes_on())
         if isinstance(condition, bool):
             break
@@ -76,13 +77,14 @@ def _unrolled(session: Session, iterator: StagedIterator, loop: Loop) -> None:
         taken.append(condition)
         at += 1
     iterator.taken_where(start, tuple(taken))
-    if condition is True and _more(session, iterator, at):
+    more = _more(session, iterator, at)
+    if not isinstance(more, bool) or (condition is True and more):  # a list that has changed
         for_iterator(session, iterator, loop)
 
 
-def _more(session: Session, iterator: StagedIterator, at: int) -> bool:
+def _more(session: Session, iterator: StagedIterator, at: int) -> Condition:
     """Is there an item `at`? It is asked for before a run knows that there is such a trip."""
-    return _ahead(session, lambda: iterator.items.more(at)) is True
+    return _ahead(session, lambda: iterator.items.more(at))
 
 
 def _ahead(session: Session, more: Callable[[], Condition]) -> Condition:

@@ -6,6 +6,7 @@ symbolic one, so that the program has no union of the operands.
 
 from __future__ import annotations
 
+import collections
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +22,7 @@ from stator.containers.dict_calls import refuse_open_views
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange
 from stator.containers.lists import is_captured, is_tuple, refuse_identity
-from stator.containers.runtime_tables import has, is_captured_item
+from stator.containers.runtime_tables import entries, has, is_captured_item
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.dataclass_calls import compared_fields
@@ -39,7 +40,7 @@ from stator.values.arrays import KnownArray
 from stator.values.freezing import refuse_copies
 from stator.values.pooled import Reference, entry_of, pool_of
 from stator.values.staged import Staged as StagedContainer
-from stator.values.staged import StagedList, StagedSet, is_table
+from stator.values.staged import StagedCounter, StagedList, StagedSet, is_table
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtType, Number, Undefined
 from stator.values.union import Symbolic, Union, over_unions
 
@@ -49,6 +50,8 @@ ORDER: dict[str, Callable[[Any, Any], Any]] = {
 }  # fmt: skip
 NUMBER_SIGNS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 SEQUENCES = (tuple, list)
+SETS = (set, frozenset)
+COUNTERS = (StagedCounter, collections.Counter)
 
 
 def and_(session: Session, first: object, *rest: Code) -> Staged:
@@ -270,6 +273,14 @@ def _equal(session: Session, left: object, right: object, sign: str) -> Staged:
     if _is_symbolic_sequence(left, right):
         same = _sequences_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
+    if isinstance(left, SETS) and isinstance(right, SETS) and (is_table(left) or is_table(right)):
+        same = _sets_equal(session, left, right)
+        return same if sign == "==" else not_(session, same)
+    if isinstance(left, dict) and isinstance(right, dict) and (is_table(left) or is_table(right)):
+        counters = isinstance(left, COUNTERS) and isinstance(right, COUNTERS)
+        compared = definitions.same_counts if counters else definitions.same_pairs
+        same = truth(session, session.interpreter.run(compared, left, right))
+        return same if sign == "==" else not_(session, same)
     if isinstance(left, dict) and isinstance(right, dict) and _has_captured_values(left, right):
         same = _dicts_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
@@ -283,6 +294,17 @@ def _equal(session: Session, left: object, right: object, sign: str) -> Staged:
 
 def _has_captured_values(left: dict[object, object], right: dict[object, object]) -> bool:
     return any(map(_holds_captured, (*left.values(), *right.values())))
+
+
+def _sets_equal(session: Session, left: Staged, right: Staged) -> Staged:
+    call = session.interpreter.call
+    same_length = compare(session, call(len, left), "==", call(len, right))
+    if not isinstance(left, StagedSet):
+        left, right = right, left
+    items = entries(session, left)
+    return test_and(
+        session, same_length, lambda: session.interpreter.run(definitions.are_in, items, right)
+    )
 
 
 def _dicts_equal(

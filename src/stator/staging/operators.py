@@ -12,7 +12,7 @@ import torch
 from stator.capture.branches import capture_if, defined, without_undefined
 from stator.capture.conditions import Condition
 from stator.capture.conversions import index
-from stator.containers import iterators, lists
+from stator.containers import iterators, lists, runtime_tables
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
 from stator.debugger import for_converted_code
@@ -42,7 +42,7 @@ from stator.state.session import Session
 from stator.state.unconverted import UserCodeWatch
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
 from stator.values.arrays import CapturedArray, ReversedArray
-from stator.values.staged import StagedList, is_table
+from stator.values.staged import StagedList, StagedSet, is_table
 from stator.values.symbolic import CaughtError, Undefined
 from stator.values.union import Union, over_unions
 
@@ -242,6 +242,12 @@ class Staging:
     def generated(self, values: object) -> Staged:
         """What a generator expression takes its items of."""
         return iterated(self.session, values)
+
+    def in_any_order(self, values: object) -> Staged:
+        """What a comprehension without effects makes a set of."""
+        if is_table(values) and isinstance(values, StagedSet):
+            return runtime_tables.entries(self.session, values)
+        return values
 
     def generator(self, made: Iterator[Staged]) -> Staged:
         """A generator expression, as the iterator that it is."""

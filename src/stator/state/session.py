@@ -87,6 +87,8 @@ class Session:
         # iterators of Python's own, and those of the program that stand for them, by id
         self.native_iterators: dict[int, tuple[object, Any]] = {}
         self.writes: dict[tuple[int, object], tuple[object, object]] = {}  # objects and their keys
+        # what functions with a cache, which the capture has created, have given, by their ids
+        self.remembered: dict[int, tuple[object, dict[Any, Any]]] = {}
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
         self.handlers = 0  # how many recorded handlers of a `try` run now
         self.interpreter = make_interpreter(self)

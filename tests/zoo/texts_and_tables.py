@@ -1,0 +1,80 @@
+"""Numbers as text, equality of dicts and sets, and standard functions of captured values."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import math
+from collections import deque
+
+from tests.zoo.programs import f, i, program
+
+NUMBERS = ((i(7),), (i(255),), (i(0),), (i(-9),))
+WORDS = ((i(7, 8, 0, 7),), (i([3]),), (i(1, 2, 1),))
+PAIRS = ((i(1, 2, 2), i(2, 1, 2)), (i([1]), i([2])), (i(1, 1), i(1, 1)), (i(3, 3), i([3])))
+
+
+@program(*NUMBERS)
+def texts_of_a_number(n):
+    """`hex`, `oct` and `bin`."""
+    n = int(n)
+    return hex(n), oct(n), bin(n)
+
+
+@program(*WORDS, (i([2000000]),), dynamic=({0},), may_raise=True)
+def word_of_numbers(x):
+    """`chr`, and `join` of any number of parts."""
+    return "".join(chr(97 + v) for v in x.tolist()), ", ".join(str(v) for v in x.tolist())
+
+
+@program(*PAIRS, dynamic=({0}, {0}))
+def tables_compared(a, b):
+    """`==` and `!=` of dicts, Counters and sets that only a run knows."""
+    left, right = {}, {}
+    for v in a.tolist():
+        left[v] = left.get(v, 0) + 1
+    for v in b.tolist():
+        right[v] = right.get(v, 0) + 1
+    counts = collections.Counter(a.tolist()) == collections.Counter(b.tolist())
+    return left == right, left != right, counts, {*a.tolist()} == {*b.tolist()}
+
+
+@program((i(12), i(18)), (i(7), i(0)), (i(100), i(75)), (i(-3), i(5)), may_raise=True)
+def powers_and_roots(a, b):
+    """`pow` with a modulus, and the whole part of a root."""
+    return pow(int(a), int(b), 97), math.isqrt(int(a))
+
+
+@program(*WORDS, dynamic=({0},))
+def reached_sums(x):
+    """A set made of a set, and a deque of a generator expression."""
+    reached = {0}
+    for v in x.tolist():
+        reached |= {r + v for r in reached if r + v < 12}
+    waiting = deque(v for v in x.tolist() if v > 1)
+    total = 0
+    while waiting:
+        total = total * 2 + waiting.popleft()
+    return len(reached), max(reached), total
+
+
+@program((f(3.0, 1.0, 2.0),), (f(0.5, 4.0, -1.0),))
+def best_by_a_captured_key(x):
+    """Known items, of which the data chooses."""
+    left, order = [0, 1, 2], []
+    while left:
+        best = max(left, key=lambda k: float(x[k]))
+        order.append(best)
+        left.remove(best)
+    return order
+
+
+@program((f(3.0, 1.0),), (f(0.5, 4.0),))
+def cache_of_a_nested_function(x):
+    """It holds for this call: what it is given again is not computed again."""
+
+    @functools.cache
+    def power(k):
+        return x.sum() if k == 0 else power(k - 1) + power(k // 2)
+
+    return power(6)
