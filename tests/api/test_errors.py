@@ -211,7 +211,7 @@ def generated(x):
 def test_a_generator_that_leaves_the_program_is_refused():
     error = refusal(CaptureError, generated, torch.ones(1))
     assert error.problem == "a generator leaves the program"
-    assert error.fix == "return a list of its items"
+    assert error.fix == "return a list of its items, or its state"
 
 
 @torch.library.custom_op("stator_tests::twice", mutates_args=())

@@ -267,7 +267,7 @@ def ordered_dict_text(x, y):
 
 
 def string_indexed(x, y):
-    return "abc".join(["a"] * int(y))
+    return "abc".replace("a", str(int(y)))
 
 
 def shape_in_place(x, y):

@@ -204,7 +204,7 @@ class Results:
             return shape.Conversion(found.name, found.convert, (inner,))
         if isinstance(value, CannotLeave):
             raise CaptureError(f"a {value.what} leaves the program", at=current_place(),
-                               fix=value.instead)  # fmt: skip
+                               fix="return a list of its items, or its state")  # fmt: skip
         entry = RETURNED.of(value)
         if entry is None:
             raise _refused(type(value).__name__)

@@ -65,11 +65,11 @@ def min_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> S
     return best
 
 
-def joined(separator: Staged, parts: Staged) -> Staged:
-    """`separator.join(parts)`."""
-    text, is_first = "", True
+def joined(text: Staged, separator: Staged, parts: Staged) -> Staged:
+    """`separator.join(parts)`; `text` is an empty string of the program."""
+    is_first = True
     for part in parts:
-        text = part if is_first else text + separator + part
+        text = text + ("" if is_first else separator) + part
         is_first = False
     return text
 

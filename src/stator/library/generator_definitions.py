@@ -26,7 +26,6 @@ class CapturedGenerator(CannotLeave, torch.Generator):
     """A generator that converted code creates."""
 
     what = "torch.Generator"
-    instead = "return its state: `generator.get_state()`"
 
     first_seed: Staged
     state: Staged  # a tensor of bytes

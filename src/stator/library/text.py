@@ -56,6 +56,11 @@ def is_text_symbolic(value: object) -> bool:
     return isinstance(value, Symbolic | CaughtError | CapturedRange) or is_captured(value)
 
 
+def empty_text(recorder: Recorder) -> CapturedText:
+    """An empty string of the program."""
+    return _text_op(recorder, "stator::join", ())
+
+
 @over_unions("value")
 def format_value(session: Session, value: Staged, conversion: str | None, spec: Staged) -> Staged:
     """`{value!conversion:spec}` of an f-string."""

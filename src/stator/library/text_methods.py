@@ -8,7 +8,7 @@ from stator.containers import definitions
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.captured_values import is_runtime_sequence
-from stator.library.text import format_value, fstring
+from stator.library.text import empty_text, format_value, fstring
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.union import distribute, first_union
@@ -24,7 +24,9 @@ def call_text_method(
     if name == "format" and isinstance(owner, str):
         return _format_text(session, owner, args, kwargs)
     if name == "join" and len(args) == 1 and is_runtime_sequence(session.recorder, args[0]):
-        return session.interpreter.run(definitions.joined, owner, args[0])
+        return session.interpreter.run(
+            definitions.joined, empty_text(session.recorder), owner, args[0]
+        )
     if name == "join" and len(args) == 1:
         parts = [part for item in args[0] for part in (owner, item)][1:]
         return fstring(session, *parts)

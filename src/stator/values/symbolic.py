@@ -53,7 +53,6 @@ class CannotLeave(StandIn):
     """A value of user code that no program can give back; `what` names it."""
 
     what: ClassVar[str]
-    instead: ClassVar[str] = "return a list of its items"
 
     def given(self) -> tuple[str, Callable[[Any], Any], Any] | None:
         """What Python makes it of at the end of a run: a name, a function and its argument."""
