@@ -43,6 +43,7 @@ from stator.values.staged import Staged as StagedContainer
 MAKERS = frozenset(
     {list, dict, set, sorted, collections.deque, collections.defaultdict, collections.Counter}
 )
+MAKES_OBJECTS = (dataclasses.replace, copy.copy)
 METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 
 
@@ -58,7 +59,7 @@ def makes_containers(function: Staged) -> bool:
 
 def makes_objects(function: object) -> bool:
     """May its result be a new object of a user's class?"""
-    return isinstance(function, type) or function in (dataclasses.replace, copy.copy)
+    return isinstance(function, type) or any(function is one for one in MAKES_OBJECTS)
 
 
 class Pool:
