@@ -40,7 +40,7 @@ LAPACK = (
     "triang",
     "norm.nuc",
 )
-SAMPLES = 4
+SAMPLES = 2
 # private ops that the database calls by their names; some of them leave their memory
 NOT_IN_FILES = frozenset(
     {
