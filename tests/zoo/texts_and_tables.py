@@ -78,3 +78,15 @@ def cache_of_a_nested_function(x):
         return x.sum() if k == 0 else power(k - 1) + power(k // 2)
 
     return power(6)
+
+
+@program((f([2.0, 3.0]),))
+def attributes_that_captured_values_have(x):
+    """`hasattr` and `getattr` of numbers, strings and containers answer as for Python's own."""
+    n = int(x.sum())
+    names = ("upper", "bit_length", "append", "keys", "node", "value", "shape")
+    rows = []
+    for k in range(n):
+        rows.append(k)
+    held = (f"{n}", n, float(x.sum()), rows, {n: 1}, (n,))
+    return [[hasattr(one, name) for name in names] for one in held], getattr(n, "absent", 4)

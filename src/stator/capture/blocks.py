@@ -121,7 +121,7 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
 def untraceable(error: Exception) -> CaptureError:
     """The refusal for an error that is not the user's own."""
     return CaptureError(
-        f"this cannot be traced: {type(error).__name__}: {error}",
+        f"this cannot be traced: {type(error).__name__}: {users_text(str(error))}",
         at=place_of(error) or current_place(),
         fix="leave this code out with `stator.not_to_static`, or write it with other ops",
     )

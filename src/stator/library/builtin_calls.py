@@ -148,7 +148,10 @@ class BuiltinCalls:
         return self._as_python(function, plain_containers(value))
 
     def _int(self, *args: Staged, **kwargs: Staged) -> Staged:
-        return self._cast(int, args[0], to_int) if len(args) == 1 else int(*args, **kwargs)
+        if len(args) == 1 and not kwargs:
+            return self._cast(int, args[0], to_int)
+        known = (str(one) if isinstance(one, CapturedText) else one for one in args)
+        return int(*known, **kwargs)
 
     def _float(self, *args: object) -> Staged:
         return self._cast(float, args[0], to_float) if args else 0.0
@@ -294,6 +297,8 @@ class BuiltinCalls:
 
     @over_unions("obj", undefined=True)
     def _hasattr(self, obj: object, name: str) -> Staged:
+        if isinstance(obj, tuple(PYTHON_TYPES)):
+            return hasattr(self._type(obj), name)
         held = own_attribute(obj, name)
         if maybe_absent(held):
             of_class = class_attribute(obj, name, held) is not held

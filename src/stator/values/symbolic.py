@@ -100,7 +100,14 @@ class CapturedText:
     def __eq__(self, other: object) -> bool:
         raise needs_a_value("to compare a string made from captured values")
 
-    __bool__ = __hash__ = __str__  # type: ignore[assignment]
+    __bool__ = __hash__ = __iter__ = __str__  # type: ignore[assignment]
+    __int__ = __float__ = __index__ = __str__  # type: ignore[assignment]
+
+    def __getitem__(self, index: object) -> str:
+        return str(self)
+
+    def __contains__(self, text: object) -> bool:
+        return bool(str(self))
 
 
 class HostObject(StandIn):
