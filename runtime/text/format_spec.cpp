@@ -163,13 +163,42 @@ std::string digits_in(std::uint64_t number, unsigned base, bool upper) {
 
 std::string format_float(double number, const Spec& spec, const char* class_name);
 
+/// The character with this number, in UTF-8.
+std::string format_character(std::int64_t number, const Spec& spec) {
+  if (spec.sign != '-')
+    throw Error("ValueError", "Sign not allowed with integer format specifier 'c'");
+  if (spec.alternate)
+    throw Error("ValueError", "Alternate form (#) not allowed with integer format specifier 'c'");
+  if (spec.grouping != 0) {
+    throw Error("ValueError", std::string("Cannot specify '") + spec.grouping + "' with 'c'.");
+  }
+  if (number < 0 || number > 0x10FFFF)
+    throw Error("OverflowError", "%c arg not in range(0x110000)");
+  if (number >= 0xD800 && number < 0xE000)
+    throw Error("ValueError", "half of a surrogate pair is no text in UTF-8");
+  const auto code = static_cast<std::uint32_t>(number);
+  const auto byte = [](std::uint32_t bits) { return static_cast<char>(bits); };
+  std::string text;
+  if (code < 0x80) {
+    text = {byte(code)};
+  } else if (code < 0x800) {
+    text = {byte(0xC0 | code >> 6), byte(0x80 | (code & 0x3F))};
+  } else if (code < 0x10000) {
+    text = {byte(0xE0 | code >> 12), byte(0x80 | (code >> 6 & 0x3F)), byte(0x80 | (code & 0x3F))};
+  } else {
+    text = {byte(0xF0 | code >> 18), byte(0x80 | (code >> 12 & 0x3F)),
+            byte(0x80 | (code >> 6 & 0x3F)), byte(0x80 | (code & 0x3F))};
+  }
+  return padded("", text, spec, '>');
+}
+
 std::string format_integer(std::int64_t number, const Spec& spec, const char* class_name) {
   if (spec.type != 0 && std::string_view("eEfFgG%").find(spec.type) != std::string_view::npos) {
     return format_float(static_cast<double>(number), spec, class_name);
   }
   if (spec.precision)
     throw Error("ValueError", "Precision not allowed in integer format specifier");
-  if (spec.type == 'c') unknown_code(spec.type, class_name);
+  if (spec.type == 'c') return format_character(number, spec);
   if (spec.type != 0 && std::string_view("bdnoxX").find(spec.type) == std::string_view::npos) {
     unknown_code(spec.type, class_name);
   }

@@ -130,19 +130,15 @@ positive(torch.tensor([-1.0, 1.0, 2.0]))
 ''',
     ),
     Mistake(
-        "A list of mixed things",
+        "A numpy array in a list that grows",
         '''
-class Step:
-    def __init__(self, value):
-        self.value = value
-
 @stator.to_static
 def steps(x, n):
     kept = []
     while n > 0:
-        kept.append(Step(x * n))
+        kept.append(torch.ones(3).numpy())
         n = n - 1
-    return [step.value for step in kept]
+    return [x + torch.from_numpy(one) for one in kept]
 
 steps(torch.ones(3), torch.tensor(2))
 ''',
@@ -151,9 +147,9 @@ steps(torch.ones(3), torch.tensor(2))
 def steps(x, n):
     kept = []
     while n > 0:
-        kept.append((x * n, n))
+        kept.append(torch.ones(3))
         n = n - 1
-    return [value for value, _ in kept]
+    return [x + one for one in kept]
 
 steps(torch.ones(3), torch.tensor(2))
 ''',

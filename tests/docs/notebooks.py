@@ -43,11 +43,19 @@ def _kept(output: nbformat.NotebookNode) -> nbformat.NotebookNode:
 
 def shown(notebook: nbformat.NotebookNode) -> list[list[str]]:
     """What each code cell shows, as text."""
-    return [
-        [_masked(output) for output in cell.outputs]
-        for cell in notebook.cells
-        if cell.cell_type == "code"
-    ]
+    return [_texts(cell.outputs) for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _texts(outputs: list[nbformat.NotebookNode]) -> list[str]:
+    """The texts of a cell; what is printed is one, in however many pieces it came."""
+    texts: list[str] = []
+    for before, output in zip([None, *outputs], outputs, strict=False):
+        is_printed = output.output_type == "stream"
+        if is_printed and before is not None and before.output_type == "stream":
+            texts[-1] += _masked(output)
+        else:
+            texts.append(_masked(output))
+    return texts
 
 
 def _masked(output: nbformat.NotebookNode) -> str:

@@ -506,7 +506,6 @@ REFUSED = {
 PENDING = {
     ("k = int(t)", "'ab'*k"): "refused: ST203 Python code needs the value of a captured number",
     ("k = int(t)", "(0,)*k"): "refused: ST203 Python code needs the value of a captured number",
-    ("k = int(t)", "chr(97+k)"): "refused: ST203 Python code needs the value of a captured number",
     (
         "v = float(t)",
         "torch.arange(0,v)",

@@ -90,3 +90,16 @@ def attributes_that_captured_values_have(x):
         rows.append(k)
     held = (f"{n}", n, float(x.sum()), rows, {n: 1}, (n,))
     return [[hasattr(one, name) for name in names] for one in held], getattr(n, "absent", 4)
+
+
+@program((i(3),), (i(0),), (i(1),))
+def items_behind_a_test_of_their_key(n):
+    """`d[k]` and `d.get(k)` where a branch has found that the key is there, or is not."""
+    k, d, wide = int(n), {3: 7}, {0: 5, 1: 6}
+    found = d[k] if k in d else -2
+    other = wide[k] if k in wide and k != 1 else wide.get(k, -3)
+    try:
+        third = d[k] if k not in d else d.get(k)
+    except KeyError:
+        third = -4
+    return found, other, third

@@ -9,6 +9,7 @@ const DEEPEST = 100;
 const ROLES: Record<string, string[]> = {
   "stator::if": ["then", "else"],
   "stator::while": ["each iteration"],
+  "stator::region": ["ops"],
   "stator::try": ["try", "handler..."],
   "stator::custom_gradient": ["backward"],
   "stator::hook": ["backward"],

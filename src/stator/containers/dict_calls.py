@@ -104,12 +104,12 @@ def lookup(session: Session, table: Staged, key: Staged, default: Staged = MISSI
         position = select(
             session.recorder, session.interpreter.compare(key, "==", one), place, position
         )
-    if default is MISSING:
-        if isinstance(position, int):
-            raise KeyError(key)
-        raise_if(session.recorder, position == len(keys), KeyError(key))
-    values = (*(table[one] for one in keys), *(() if default is MISSING else (default,)))
     recorder = session.recorder
+    if default is MISSING:
+        raise_if(recorder, position == len(keys), KeyError(key))
+    values = (*(table[one] for one in keys), *(() if default is MISSING else (default,)))
+    if isinstance(position, int):  # it follows from the branch that this is in
+        return values[position]
     return recorder.apply_all(Union(position, values, recorder), lambda one: one)
 
 

@@ -67,9 +67,10 @@ def undecorated(function: Staged) -> Staged:
             function if plain is function.__func__ else types.MethodType(plain, function.__self__)
         )
     code = getattr(function, "__code__", None)
-    if isinstance(code, types.CodeType) and code.co_filename.startswith(COMPILER):
-        return getattr(function, "__wrapped__", function)
-    return function
+    if not isinstance(code, types.CodeType) or function in WRITTEN_OUT:
+        return function
+    is_marked = code.co_filename.startswith(COMPILER)
+    return getattr(function, "__wrapped__", function) if is_marked else function
 
 
 def is_transform(function: object) -> bool:

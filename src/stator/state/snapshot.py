@@ -18,6 +18,7 @@ import gc
 import operator
 import time
 import types
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -138,6 +139,9 @@ def _item_check(own: dict[Any, Any], names: tuple[str, ...], check: Check) -> Ch
     if len(names) == 1:
         (name,) = names
         value = get(name, _ABSENT)
+        if isinstance(value, torch.Tensor):  # one that is replaced is not kept alive
+            held = weakref.ref(value)
+            return lambda: ((now := get(name)) is not None and now is held()) or check()
         return lambda: get(name, _ABSENT) is value or check()
     values = [get(name, _ABSENT) for name in names]
     return lambda: all(map(operator.is_, map(get, names, ABSENTS), values)) or check()

@@ -287,6 +287,6 @@ def shown(value: object) -> str:
 
 def python_name(obj: object) -> str:
     """`list` for a staged list, and so on: the name that the user knows."""
-    name = type(obj).__name__
+    name = type(obj).__name__.replace("KnownArray", "ndarray")
     return name.removeprefix("Staged").removeprefix("Pooled").lower() if (
         isinstance(obj, Staged)) else name  # fmt: skip
