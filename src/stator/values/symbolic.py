@@ -101,7 +101,7 @@ class CapturedText:
         raise needs_a_value("to compare a string made from captured values")
 
     __bool__ = __hash__ = __iter__ = __str__  # type: ignore[assignment]
-    __int__ = __float__ = __index__ = __str__  # type: ignore[assignment]
+    __int__ = __float__ = __index__ = __str__
 
     def __getitem__(self, index: object) -> str:
         return str(self)
