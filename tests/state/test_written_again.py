@@ -78,3 +78,25 @@ def test_so_does_the_call_after_one_that_raised():
             assert KEPT.count == -1
         else:
             assert KEPT.count == 2
+
+
+class Remembers(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = None
+
+    def forward(self, x):
+        self.last = x.sum()
+        return x
+
+
+def test_an_attribute_that_has_become_a_buffer_is_set_where_modules_keep_buffers():
+    eager, static = Remembers(), stator.to_static(Remembers())
+    for number in range(4):
+        for model in (eager, static):
+            if number == 2:
+                del model.last
+                model.register_buffer("last", torch.zeros(()))
+            model(torch.full((2,), float(number)))
+    assert static.state_dict() == eager.state_dict() == {"last": torch.tensor(6.0)}
+    assert static.forward._captures == 2

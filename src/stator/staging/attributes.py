@@ -24,6 +24,7 @@ from stator.state.host_calls import record_host_call
 from stator.state.library_objects import note_object
 from stator.state.replaced import original_of
 from stator.state.session import Session
+from stator.state.snapshot import MODULE_TABLES
 from stator.state.unconverted import watched
 from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
@@ -243,9 +244,22 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
     if name == "__dict__":
         raise UnsupportedCall("the `__dict__` of an object is replaced", at=current_place(),
                               fix="set its attributes one by one")  # fmt: skip
+    if isinstance(obj, torch.nn.Module):
+        _watch_place(session, obj, name)
     note_object(session, obj)
     session.wrote(obj, name)
     setattr(obj, name, value)
+
+
+def _watch_place(session: Session, module: torch.nn.Module, name: str) -> None:
+    """Where a module keeps what is set depends on which of its tables have the name."""
+    tables = {one: vars(module)[one] for one in MODULE_TABLES if one in vars(module)}
+
+    def found() -> str | None:
+        return next((one for one, table in tables.items() if name in table), None)
+
+    what = f"where {type(module).__name__} keeps `{name}`"
+    session.reads.watch(module, ("place", name), found, found(), what, *tables.values())
 
 
 @over_unions("obj")

@@ -202,10 +202,12 @@ class ReadLog:
                             dicts, holder=obj if dicts else None, name=key)  # fmt: skip
             self.provenance.add_external(value)
 
-    def watch(self, obj: Any, key: Any, read: Callable[[], Any], value: Any, what: str) -> None:
-        """`read()`, about an object of the caller's, gave `value`."""
+    def watch(
+        self, obj: Any, key: Any, read: Callable[[], Any], value: Any, what: str, *dicts: Any
+    ) -> None:
+        """`read()`, about an object of the caller's, gave `value`; `dicts` decide, if any."""
         if self.provenance.is_external(obj):
-            self._watch((id(obj), *key), read, value, what)
+            self._watch((id(obj), *key), read, value, what, dicts or None)
 
     def watch_absent(self, obj: object, key: object) -> None:
         """`obj` has nothing under `key`, and some paths of the program leave it so."""
@@ -223,11 +225,10 @@ class ReadLog:
     def read_hooks(self, module: torch.nn.Module) -> None:
         """`module` was called, with the hooks that it has."""
         if self.provenance.is_external(module):
-            tables = modules.hook_tables(module)
-            self._reads.setdefault((id(module), "hooks"), Read(
-                f"hooks of {type(module).__name__}",
-                lambda: _hooks(module), _hooks(module), (vars(module), *tables),
-            ))  # fmt: skip
+            dicts = (vars(module), *modules.hook_tables(module))
+            name, hooks = f"hooks of {type(module).__name__}", _hooks(module)
+            read = Read(name, lambda: _hooks(module), hooks, dicts)
+            self._reads.setdefault((id(module), "hooks"), read)
 
     def read_all_attributes(self, module: torch.nn.Module) -> None:
         """Whatever `module` has was read, by code that is not followed."""
