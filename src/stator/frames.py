@@ -34,10 +34,8 @@ def _folder_of(package: str) -> str:
 TORCH_FOLDER = _folder_of("torch")
 _PACKAGES = (TORCH_FOLDER, OWN_FOLDER, VERIFY_FOLDER, sysconfig.get_paths()["stdlib"])
 _SITE = tuple(sysconfig.get_paths()[name] for name in ("purelib", "platlib"))
-_LIBRARIES = (
-    _folder_of("numpy"),
-    _folder_of("sympy"),
-)  # another environment than this one may have them
+# another environment than this one may have them; sympy calls mpmath
+_LIBRARIES = tuple(map(_folder_of, ("numpy", "sympy", "mpmath")))
 _GENERATED = re.compile(r"_\d+__$")  # names that the rewrite makes
 # what of torch a user meets in eager code as well; the rest is there because of the capture
 _TORCH_SHOWN = re.compile(r"(nn|optim|distributions)\b|functional\.py|_tensor\.py|autograd\b")

@@ -1,14 +1,16 @@
 """Calls of functions under `functools.cache` and `lru_cache`: the cache is state of the process.
 
 With arguments that Python knows, outside every branch and loop of the program, the function is
-called as it is: what it gives is what every later call gets, as long as the cache keeps it. With
-other arguments its body is converted. Then it must change nothing outside: a later call, which
-eager code answers from the cache, would change it again.
+called as it is: what it gives is what every later call gets, as long as the cache keeps it. The
+same holds in a branch, where the cache has the answer already. Else its body is converted. Then it
+must change nothing outside: a later call, which eager code answers from the cache, would change it
+again.
 """
 
 from __future__ import annotations
 
 import functools
+import gc
 import types
 from typing import Any
 
@@ -28,6 +30,7 @@ KNOWN = (
     bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, type,
     types.FunctionType,
 )  # fmt: skip
+NOTHING = object()
 
 
 def call_cached(
@@ -37,9 +40,10 @@ def call_cached(
     if _is_of_the_capture(function.__wrapped__):
         return _remembered(session, function, args, kwargs)
     before = session.journal.changed_so_far()
-    known = all(map(_is_known, (*args, *kwargs.values())))
-    if known and not session.recorder.depth and not before and not session.state_inputs.is_used:
-        return _from_the_cache(session, function, args, kwargs)
+    known = all(_is_known(one) or _is_outside(session, one) for one in (*args, *kwargs.values()))
+    is_first = not (session.recorder.depth or before or session.state_inputs.is_used)
+    if known and (is_first or _has(function, args, kwargs)):
+        return _from_the_cache(session, function, args, kwargs, is_first=is_first)
     result = session.interpreter.call(function.__wrapped__, *args, **kwargs)
     changed = [obj for obj, _ in session.journal.changed_so_far() if not session.is_local(obj)]
     if len(changed) > len([obj for obj, _ in before if not session.is_local(obj)]):
@@ -96,14 +100,36 @@ def _is_known(value: object) -> bool:
     return all(map(_is_known, value)) if type(value) is tuple else isinstance(value, KNOWN)
 
 
+def _is_outside(session: Session, value: object) -> bool:
+    """Is it an object of the caller's, which a cache finds again by its identity?"""
+    plain = type(value).__hash__ is object.__hash__ and not isinstance(value, StagedContainer)
+    return plain and session.provenance.is_external(value)
+
+
+def _has(function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords) -> bool:
+    """Would the cache answer? Keys are looked up as CPython makes them of positional arguments."""
+    key = args[0] if len(args) == 1 and type(args[0]) in (int, str) else args
+    tables = [one for one in gc.get_referents(function) if type(one) is dict]
+    return not kwargs and any(key in table for table in tables if table is not vars(function))
+
+
 def _from_the_cache(
-    session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords
-) -> Staged:
+    session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords,
+    *, is_first: bool,
+) -> Staged:  # fmt: skip
+    """What the cache gives: each call asks it, as eager code does.
+
+    Where eager code may not come to the call, or comes later, only what is there is asked for.
+    """
+
+    def ask() -> object:
+        return function(*args, **kwargs) if is_first or _has(function, args, kwargs) else NOTHING
+
     with session.recorder.real():
-        result = function(*args, **kwargs)
+        result = ask()
     session.provenance.add_external(function)
-    session.reads.watch(  # each call asks the cache, as eager code does
-        function, ("cache", args, tuple(kwargs.items())), lambda: function(*args, **kwargs), result,
+    session.reads.watch(
+        function, ("cache", args, tuple(kwargs.items())), ask, result,
         f"what {function.__name__} has cached",
     )  # fmt: skip
     session.provenance.add_external(result)

@@ -227,6 +227,8 @@ class Caller:
         if isinstance(owner, StagedDict | StagedSet | StagedDeque):
             return self._call_builtin_method(method, args, kwargs)
         function = undecorated(method.__func__)
+        if isinstance(function, functools._lru_cache_wrapper):
+            return call_cached(self.session, function, (owner, *args), kwargs)
         if function is torch.nn.Module.__call__:
             return call_module(self.session, owner, args, kwargs)
         if isinstance(function, types.FunctionType) and not self._is_library(function):

@@ -6,6 +6,7 @@ A call is a host call if it acts on the world outside (a log, a stream, a file) 
 
 from __future__ import annotations
 
+import functools
 import io
 import logging
 import sys
@@ -73,7 +74,8 @@ def host_rule(session: Session, function: Any) -> HostRule | None:
 
 def _method_rule(method: Any, session: Session) -> HostRule | None:
     owner, name = method.__self__, method.__name__
-    if name in LOG_METHODS and _is_logger(owner):
+    is_cached = isinstance(getattr(method, "__func__", None), functools._lru_cache_wrapper)
+    if (name in LOG_METHODS or is_cached) and _is_logger(owner):  # cached: `warning_once`
         return HostRule(method, f"{type(owner).__name__}.{name}", None)
     if _is_stream(owner, session) and name in STREAM_METHODS:
         return HostRule(method, f"{type(owner).__name__}.{name}", STREAM_METHODS[name])

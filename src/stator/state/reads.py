@@ -225,7 +225,7 @@ class ReadLog:
     def read_hooks(self, module: torch.nn.Module) -> None:
         """`module` was called, with the hooks that it has."""
         if self.provenance.is_external(module):
-            dicts = (vars(module), *modules.hook_tables(module))
+            dicts: Any = (vars(module), *modules.hook_tables(module))
             name, hooks = f"hooks of {type(module).__name__}", _hooks(module)
             read = Read(name, lambda: _hooks(module), hooks, dicts)
             self._reads.setdefault((id(module), "hooks"), read)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import gc
 import inspect
 import sys
 import types
@@ -28,6 +29,7 @@ from stator.values.staged import Staged
 
 CONTAINERS = (list, dict, set, collections.deque)
 MOST_OBJECTS, MOST_ITEMS, DEEPEST = 400, 200, 3
+IMPORTS = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
 GENERATED = "<string>"  # the file of what `dataclass` and `namedtuple` write
 
 
@@ -35,9 +37,22 @@ GENERATED = "<string>"  # the file of what `dataclass` and `namedtuple` write
 def watched(session: Session, name: str) -> Iterator[None]:
     """Refuse what user code, called by the library code `name`, changes outside."""
     watch = UserCodeWatch(session)
-    with watch:
+    with watch, _no_collections():
         yield
     watch.check(name)
+
+
+@contextmanager
+def _no_collections() -> Iterator[None]:
+    """The collector would call finalizers of objects that the library code knows nothing of."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def stop_watching() -> None:
@@ -78,6 +93,9 @@ class UserCodeWatch:
         """Called by Python for each event of a profiler."""
         if event not in ("call", "return") or not _is_unconverted(frame.f_code):
             return
+        callers = list(_callers(frame))
+        if any(caller.f_code.co_filename in IMPORTS for caller in callers):
+            return  # a later call has the module, in eager code as well
         if event == "return":
             self._see_variables(frame)
             return
@@ -90,7 +108,7 @@ class UserCodeWatch:
             around = frame.f_back.f_locals
             found |= {name: around[name] for name in code.co_freevars if name in around}
         self.variables[id(frame)] = {n: found[n] for n in code.co_freevars if n in found}
-        inner = _variables_of_callers(frame)
+        inner = _variables_of(callers)
         for name, value in found.items():
             is_free = name in code.co_freevars and id(value) not in inner
             if self.session.provenance.is_external(value) or (
@@ -161,15 +179,18 @@ class UserCodeWatch:
             )  # fmt: skip
 
 
-def _variables_of_callers(frame: types.FrameType) -> set[int]:
-    """What the user's functions that have called this one, as they are, have in variables."""
-    found: set[int] = set()
+def _callers(frame: types.FrameType) -> Iterator[types.FrameType]:
+    """The frames below Stator's that have led to this one, as they are."""
     caller = frame.f_back
     while caller is not None and not is_own_file(caller.f_code.co_filename):
-        if _is_unconverted(caller.f_code):
-            found.update(map(id, caller.f_locals.values()))
+        yield caller
         caller = caller.f_back
-    return found
+
+
+def _variables_of(frames: list[types.FrameType]) -> set[int]:
+    """What the user's functions among them have in variables."""
+    users = [frame for frame in frames if _is_unconverted(frame.f_code)]
+    return {id(value) for frame in users for value in frame.f_locals.values()}
 
 
 def _in_words(obj: object) -> str:

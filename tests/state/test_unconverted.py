@@ -1,0 +1,64 @@
+"""The watch of user code that library code calls: what it takes for such code, and what not."""
+
+import importlib
+import re
+import sys
+
+import mpmath
+import pytest
+import torch
+
+import stator
+from stator.frames import is_library_file
+
+GONE = []
+REGISTERED = []
+
+
+class Collected:
+    def __init__(self):
+        self.itself = self  # only the collector finds it
+
+    def __del__(self):
+        GONE.append(1)
+
+
+def test_finalizers_of_other_objects_are_not_called_by_the_library_code_that_happens_to_run():
+    def busy(_):
+        return str(len([[] for _ in range(300_000)]))  # the collector would run
+
+    def f(x):
+        return x + len(re.sub("a", busy, "banana"))
+
+    Collected()
+    static = stator.to_static(f)
+    assert static(torch.zeros(())) == f(torch.zeros(())) == 21
+    GONE.clear()
+
+
+def test_what_a_module_does_when_it_is_imported_is_done_once_as_in_eager_code(
+    tmp_path, monkeypatch
+):
+    (tmp_path / "imported_inside.py").write_text(
+        "from tests.state import test_unconverted\n"
+        "def register():\n"
+        "    test_unconverted.REGISTERED.append(1)\n"
+        "register()\n"
+        "SIZE = 3\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    def f(x):
+        return x * importlib.import_module("imported_inside").SIZE
+
+    static = stator.to_static(f)
+    for number in range(3):
+        assert static(torch.ones(number)).sum() == 3 * number
+    assert REGISTERED == [1]
+    del sys.modules["imported_inside"]
+    REGISTERED.clear()
+
+
+@pytest.mark.parametrize("package", [torch, mpmath, re], ids=lambda one: one.__name__)
+def test_what_sizes_are_computed_with_is_no_user_code(package):
+    assert is_library_file(package.__file__)
