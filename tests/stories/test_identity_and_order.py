@@ -118,14 +118,37 @@ def test_the_order_of_such_a_set_after_a_change_is_refused(change, tmp_path):
     assert stator.to_static(lambda x: x * len(NUMBERS))(X).tolist() == [2.0, 4.0]
 
 
-def missing(x):
-    """The order of a difference of sets is that of a table of its own."""
-    names = {"scale": 1, "shift": 2, "rate": 3, "depth": 4, "width": 5, "bias": 6}
-    return x, list(set(names) - {"shift"}), list(set(names.keys()) - {"bias", "rate"})
+WORDS = ("scale", "shift", "rate", "depth", "width", "bias", "gain", "mean", "seed")
 
 
-def test_a_difference_of_sets_has_the_order_that_it_has_in_eager_code():
-    assert stator.to_static(missing)(X)[1:] == missing(X)[1:]
+def sets_of_dicts(x):
+    """A set made of a dict has another table than one whose items come one by one."""
+    names = {word: number for number, word in enumerate(WORDS)}
+    kept = set(names)
+    kept.update({word + "s": 1 for word in WORDS})
+    return x, list(set(names)), list(set(names.keys())), list(kept), list(frozenset(names))
+
+
+def differences(x):
+    names = {word: number for number, word in enumerate(WORDS)}
+    return x, list(set(names) - {"shift"}), list(set(names.keys()) - {"bias", "rate"}), (
+        list(set(names).difference(names, ["bias"]))), list(set(names).union({"a": 1}))  # fmt: skip
+
+
+def displays(x):
+    """Python makes a set of constants from a frozenset, and iterates over that itself."""
+    seen = []
+    for word in {"scale", "shift", "rate", "depth", "width"}:
+        seen.append(word)
+    numbers = {-1, (2, "pair"), 3.5, "four", None, 17}
+    numbers.add("more")
+    return x, list({"scale", "shift", "rate", "depth", "width"}), seen, list(numbers), (
+        [word + "s" for word in {"a", "b", "c", "d", "e", "f"}])  # fmt: skip
+
+
+@pytest.mark.parametrize("function", [sets_of_dicts, differences, displays])
+def test_sets_have_the_order_that_they_have_in_eager_code(function):
+    assert stator.to_static(function)(X)[1:] == function(X)[1:]
 
 
 class Odd(ValueError):

@@ -45,6 +45,7 @@ from stator.values.staged import (
     StagedSet,
     is_table,
     plain_containers,
+    plain_dict,
 )
 from stator.values.symbolic import (
     CapturedComplex,
@@ -449,7 +450,7 @@ class BuiltinCalls:
             if any(is_captured(arg) for arg in args):
                 raise UnsupportedCall(f"a {python.__name__} of captured values", at=current_place(),
                                       fix="use a list, or `torch.unique`")  # fmt: skip
-            made = self._as_python(python, *args)
+            made = self._as_python(python, *map(plain_dict, args))
             self.recorder.provenance.add_created(made)
             return made
 

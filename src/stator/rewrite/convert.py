@@ -16,7 +16,7 @@ from inspect import CO_GENERATOR
 
 from stator.locks import ForkSafeLock
 from stator.logs import CODE_LOGGER, Settings
-from stator.rewrite.access import rewrite_access, rewrite_displays
+from stator.rewrite.access import freeze_iterated_sets, rewrite_access, rewrite_displays
 from stator.rewrite.assignments import rewrite_assignments
 from stator.rewrite.calls import rewrite_calls
 from stator.rewrite.comprehensions import rewrite_comprehensions, rewrite_generators
@@ -242,6 +242,7 @@ def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
 # NOTE: what a pass `needs` is in the function as its author wrote it: `jumps` makes an `and` of a
 # `while`'s test, and no pass makes another kind of node that a later one rewrites.
 PASSES = (
+    Pass("sets", freeze_iterated_sets, (ast.Set,)),
     Pass("generators", rewrite_generators, (ast.GeneratorExp,)),
     Pass("jumps", lower_jumps),
     Pass("contexts", split_contexts, (ast.With, ast.Try), then_study=True),

@@ -17,6 +17,7 @@ from stator.rewrite.visible import visible_names
 
 OWN_NAME = "function__"  # not the user's: a global function may call itself by name
 GENERATED = re.compile(r"(body|orelse|final|handler|test|comp|thunk)_\d+(_\d+)?__")
+Sets = dict[frozenset[str], frozenset[object]]
 FUTURE = 0
 for _feature in __future__.all_feature_names:
     FUTURE |= getattr(__future__, _feature).compiler_flag
@@ -33,7 +34,7 @@ def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
     with visible_names(tree):
         whole = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
     code = _inner_code(_inner_code(whole))
-    return _named_like(code, like)
+    return _named_like(code, like, _frozensets(like))
 
 
 def load(code: types.CodeType, like: types.FunctionType, staging: object) -> types.FunctionType:
@@ -71,20 +72,36 @@ def _inner_code(code: types.CodeType) -> types.CodeType:
     return next(const for const in code.co_consts if isinstance(const, types.CodeType))
 
 
-def _named_like(code: types.CodeType, like: types.CodeType) -> types.CodeType:
+def _frozensets(code: types.CodeType) -> Sets:
+    """The sets among the constants: made again, they might give their items in another order."""
+    found = {_key(one): one for one in code.co_consts if isinstance(one, frozenset)}
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            found |= _frozensets(const)
+    return found
+
+
+def _key(constant: frozenset[object]) -> frozenset[str]:
+    return frozenset(map(repr, constant))  # `1` is not `1.0`
+
+
+def _named_like(code: types.CodeType, like: types.CodeType, sets: Sets) -> types.CodeType:
     """`code` and the functions in it, under the names that tracebacks should show.
 
     A piece that the rewrite has made goes by the name of the function that it is a piece of.
     """
-    inner = tuple(
-        _renamed(const, like) if isinstance(const, types.CodeType) else const
-        for const in code.co_consts
-    )
-    return code.replace(co_name=like.co_name, co_qualname=like.co_qualname, co_consts=inner)
+
+    def own(const: object) -> object:
+        if isinstance(const, frozenset):
+            return sets.get(_key(const), const)
+        return _renamed(const, like, sets) if isinstance(const, types.CodeType) else const
+
+    consts = tuple(map(own, code.co_consts))
+    return code.replace(co_name=like.co_name, co_qualname=like.co_qualname, co_consts=consts)
 
 
-def _renamed(code: types.CodeType, like: types.CodeType) -> types.CodeType:
+def _renamed(code: types.CodeType, like: types.CodeType, sets: Sets) -> types.CodeType:
     if GENERATED.fullmatch(code.co_name):
-        return _named_like(code, like)
+        return _named_like(code, like, sets)
     qualname = f"{like.co_qualname}.<locals>.{code.co_name}"
-    return _named_like(code, code.replace(co_qualname=qualname))
+    return _named_like(code, code.replace(co_qualname=qualname), sets)

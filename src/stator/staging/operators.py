@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 import torch
 
@@ -398,9 +398,11 @@ class Staging:
         """`{key: value, ...}`."""
         return self.pools.placed("{}", lambda: literals.new_dict(self.session, *entries))
 
-    def new_set(self, items: Sequence[object]) -> Staged:
-        """`{item, ...}`."""
-        return self.pools.placed("{}", lambda: literals.new_set(self.session, items))
+    def new_set(self, items: Collection[object]) -> Staged:
+        """`{item, ...}`; constants come as the set that Python makes of them."""
+        if isinstance(items, Sequence):
+            return self.pools.placed("{}", lambda: literals.new_set(self.session, items))
+        return self.pools.placed("{}", lambda: StagedSet(items))
 
     def fstring(self, *parts: object) -> Staged:
         """The parts of an f-string put together."""

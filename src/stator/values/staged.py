@@ -95,6 +95,9 @@ class StagedSet(Staged, set[Any]):
     is_in_order = True  # does it give its items in the order that Python would?
     order: tuple[Any, ...] | None = None  # that order, if it is another one, until a change
 
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(plain_dict(items))
+
     def __repr__(self) -> str:
         """Without the name of this class, which `set` would add."""
         return super().__repr__() if self.is_open else repr(set(self))
@@ -140,6 +143,19 @@ class StagedCounter(StagedDict):
         return 0
 
 
+def plain_dict(value: Any) -> Any:
+    """A dict of Python's own for a staged one: a set made of one has an order of its own."""
+    return dict(value) if type(value) is StagedDict else value
+
+
+def _in_order(result: Any, operands: tuple[Any, ...]) -> Any:
+    """`result`, of a method of sets, has an order of its own where an operand has."""
+    if isinstance(result, set) and not all(getattr(one, "is_in_order", True) for one in operands):
+        result = StagedSet(result)
+        result.is_in_order = False
+    return result
+
+
 def _checked(cls: Any, name: str) -> Callable[..., Any]:
     """The method `name` of the plain container, which works as long as the items are known."""
     plain = getattr(cls.plain, name)
@@ -148,6 +164,8 @@ def _checked(cls: Any, name: str) -> Callable[..., Any]:
         for one in (self, *args):
             if one is self or isinstance(one, StagedDict | StagedSet):
                 one._check()
+        if isinstance(self, StagedSet):
+            return _in_order(plain(self, *map(plain_dict, args)), (self, *args))
         return plain(self, *args, **kwargs)
 
     method.__name__ = name
@@ -159,7 +177,8 @@ CHECKED: dict[type[Staged], tuple[str, ...]] = {
     StagedDict: ("__iter__", "__len__", "__contains__", "__eq__", "__ne__", "__getitem__", "keys",
                  "values", "items", "get", "__or__", "__ror__"),
     StagedSet: ("__iter__", "__len__", "__contains__", "__eq__", "__ne__", "__or__", "__and__",
-                "__sub__", "__xor__", "__le__", "__lt__", "__ge__", "__gt__"),
+                "__sub__", "__xor__", "__le__", "__lt__", "__ge__", "__gt__", "copy", "difference",
+                "intersection", "symmetric_difference", "union"),
 }  # fmt: skip
 for _cls, _names in CHECKED.items():
     for _name in _names:
@@ -185,7 +204,7 @@ def _reordering(name: str) -> Callable[..., Any]:
         self.order = None
         if name == "pop":
             iter(self)  # an error if the order is not known
-        return plain(self, *args)
+        return plain(self, *map(plain_dict, args))
 
     method.__name__ = name
     return method
