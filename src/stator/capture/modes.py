@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import torch
@@ -35,11 +36,13 @@ class Modes:
     cache: bool
     nesting: int
 
-    @classmethod
-    def current(cls) -> Modes:
+    @staticmethod
+    def current() -> Modes:
         """The modes in force now."""
-        return cls(
-            torch.is_grad_enabled(), torch.is_inference_mode_enabled(), tuple(map(_cast, DEVICES)),
+        return _modes(
+            torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
+            tuple(map(torch.is_autocast_enabled, DEVICES)),
+            tuple(map(torch.get_autocast_dtype, DEVICES)),
             torch.is_autocast_cache_enabled(), _nesting(),
         )  # fmt: skip
 
@@ -67,9 +70,18 @@ class Modes:
         return changes
 
 
-def _cast(device: str) -> Cast:
-    dtype = str(torch.get_autocast_dtype(device)).removeprefix("torch.")
-    return Cast(device, torch.is_autocast_enabled(device), dtype)
+@functools.lru_cache(maxsize=64)  # it is asked before each op; few modes are ever in force
+def _modes(
+    grad: bool,
+    inference: bool,
+    enabled: tuple[bool, ...],
+    dtypes: tuple[torch.dtype, ...],
+    cache: bool,
+    nesting: int,
+) -> Modes:
+    names = [str(dtype).removeprefix("torch.") for dtype in dtypes]
+    casts = tuple(map(Cast, DEVICES, enabled, names))
+    return Modes(grad, inference, casts, cache, nesting)
 
 
 def _nesting() -> int:

@@ -14,7 +14,13 @@ from typing import Any, NamedTuple
 
 from stator.execute.backend import EffectsDone, HostCallbacks, RunOptions
 from stator.execute.effects import without_wrappers
-from stator.execute.lifetimes import NO_VALUES, last_uses, last_uses_from_outside
+from stator.execute.lifetimes import (
+    NO_VALUES,
+    Needs,
+    last_uses,
+    last_uses_from_outside,
+    needs_in,
+)
 from stator.execute.observing import Observer
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value
@@ -81,42 +87,47 @@ class Caught(NamedTuple):
     place: Location | None
 
 
-def prepare_block(
-    block: Block, options: RunOptions, handler_of: HandlerOf, dying: frozenset[Value] = NO_VALUES
-) -> Steps:
-    """`block`, ready to run; nothing uses the values `dying` of blocks around once it has run."""
-    released = last_uses(block)
-    ends = [NO_VALUES] * len(block.ops)
-    if not options.release:
-        released = [()] * len(block.ops) + [tuple(value for part in released for value in part)]
-    elif options.observer is None:
-        outside = last_uses_from_outside(block, dying)
-        ends = [own.union(others) for own, others in zip(outside, released, strict=False)]
-    steps = tuple(
-        _prepare_op(op, values, end, options, handler_of)
-        for op, values, end in zip(block.ops, released, ends, strict=False)
-    )
-    observe = None if options.observer is None else _observed_block(options.observer, block)
-    outputs = tuple(map(_reader, block.outputs))
-    return Steps(block.inputs, steps, outputs, released[-1], observe)
+def prepare_block(block: Block, options: RunOptions, handler_of: HandlerOf) -> Steps:
+    """`block`, ready to run."""
+    return _Preparation(options, handler_of, needs_in(block)).block(block, NO_VALUES)
 
 
-def _prepare_op(
-    op: Op,
-    released: tuple[Value, ...],
-    ends: frozenset[Value],
-    options: RunOptions,
-    handler_of: HandlerOf,
-) -> Step:
-    """`op`, ready to run; nothing uses the values `ends` after it."""
-    handler, function = handler_of(op, ends)
-    if options.observer is not None:
-        handler = _observed(handler, options.observer)
-    attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
-    is_once = op.name in ("stator::if", "stator::region")  # other blocks run again, or later
-    dying = ends if is_once else NO_VALUES
-    blocks = tuple(prepare_block(block, options, handler_of, dying) for block in op.blocks)
-    return Step(op, handler, function, tuple(map(_reader, op.args)), attributes, blocks, released)
+@dataclass(frozen=True, slots=True)
+class _Preparation:
+    """How the blocks of a program are prepared, the outermost first."""
+
+    options: RunOptions
+    handler_of: HandlerOf
+    needs: Needs  # of every op
+
+    def block(self, block: Block, dying: frozenset[Value]) -> Steps:
+        """Nothing uses the values `dying` of blocks around once `block` has run."""
+        observer, released = self.options.observer, last_uses(block, self.needs)
+        ends = [NO_VALUES] * len(block.ops)
+        if not self.options.release:
+            released = [()] * len(block.ops) + [tuple(value for part in released for value in part)]
+        elif observer is None:
+            outside = last_uses_from_outside(block, dying, self.needs)
+            ends = [own.union(others) for own, others in zip(outside, released, strict=False)]
+        steps = tuple(
+            self._op(op, values, end)
+            for op, values, end in zip(block.ops, released, ends, strict=False)
+        )
+        observe = None if observer is None else _observed_block(observer, block)
+        outputs = tuple(map(_reader, block.outputs))
+        return Steps(block.inputs, steps, outputs, released[-1], observe)
+
+    def _op(self, op: Op, released: tuple[Value, ...], ends: frozenset[Value]) -> Step:
+        """`op`, ready to run; nothing uses the values `ends` after it."""
+        handler, function = self.handler_of(op, ends)
+        if self.options.observer is not None:
+            handler = _observed(handler, self.options.observer)
+        attributes = tuple((name, _reader(arg)) for name, arg in op.attributes.items())
+        is_once = op.name in ("stator::if", "stator::region")  # other blocks run again, or later
+        dying = ends if is_once else NO_VALUES
+        blocks = tuple(self.block(block, dying) for block in op.blocks)
+        args = tuple(map(_reader, op.args))
+        return Step(op, handler, function, args, attributes, blocks, released)
 
 
 def _observed(run: Handler, observer: Observer) -> Handler:

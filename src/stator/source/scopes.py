@@ -24,6 +24,13 @@ PARTLY_EVALUATED = frozenset(
     {ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AnnAssign}
 )
 
+# expressions that bind nothing themselves: most of the nodes there are
+BINDING_NOTHING = frozenset(
+    {
+        ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp,
+        ast.Tuple, ast.List, ast.IfExp, ast.keyword,
+    }
+)  # fmt: skip
 NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 COMPOUND = (ast.If, ast.While, ast.For, ast.Try, ast.With, ast.ExceptHandler)
 
@@ -135,6 +142,8 @@ def bound_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
         if isinstance(node, ast.Name):
             if not isinstance(node.ctx, ast.Load):
                 names[node.id] = None
+        elif node.__class__ in BINDING_NOTHING:
+            pending.extend(reversed(children(node)))
         elif isinstance(node, COMPREHENSIONS):
             names.update(dict.fromkeys(_bound_outside(node)))
         elif not isinstance(node, ast.Constant):
