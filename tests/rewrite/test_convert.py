@@ -129,5 +129,5 @@ def test_the_rewritten_text_is_the_same_every_time():
 def test_passes_have_names_of_their_own():
     names = [step.name for step in PASSES]
     assert len(names) == len(set(names))
-    assert names[0] == "generators"
+    assert names[0] == "sets"
     assert names[-1] == "control"
