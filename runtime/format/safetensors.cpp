@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <regex>
 
@@ -194,7 +195,12 @@ void write_safetensors(const std::string& path,
   }
   std::string text = header.dump();
   text.append((kAlignment - (kLength + text.size()) % kAlignment) % kAlignment, ' ');
-  std::ofstream stream(path, std::ios::binary | std::ios::trunc);
+  // A file that is there may be mapped by its readers: it is replaced, not written over.
+  std::error_code failed;
+  const auto there = std::filesystem::symlink_status(path, failed).type();
+  const bool is_replaced = there == std::filesystem::file_type::regular;
+  const std::string written = is_replaced ? path + ".new" : path;
+  std::ofstream stream(written, std::ios::binary | std::ios::trunc);
   for (std::size_t k = 0; k < kLength; ++k) stream.put(static_cast<char>(text.size() >> 8 * k));
   write_bytes(stream, text.data(), text.size());
   constexpr std::array<char, kAlignment> kZeros{};
@@ -203,8 +209,12 @@ void write_safetensors(const std::string& path,
     write_bytes(stream, kZeros.data(), (kAlignment - tensor.nbytes() % kAlignment) % kAlignment);
   }
   stream.close();
-  if (!stream)
+  failed.clear();
+  if (stream && is_replaced) std::filesystem::rename(written, path, failed);
+  if (!stream || failed) {
+    if (is_replaced) std::filesystem::remove(written, failed);
     throw format_error(path + " cannot be written", "check the path and its permissions");
+  }
 }
 
 at::Tensor read_npy(const std::string& path) {

@@ -64,6 +64,20 @@ def test_outputs_have_the_names_of_their_places_in_the_result(model, tmp_path):
         assert json.loads(file.metadata()["outputs"])[1] == 4
 
 
+def test_a_reader_of_the_outputs_of_one_run_keeps_them_when_another_run_replaces_them(
+    model, tmp_path
+):
+    inputs, outputs = tmp_path / "x.npy", tmp_path / "out.safetensors"
+    numpy.save(inputs, numpy.zeros((2, 3), numpy.float32))
+    run(model, "--inputs", inputs, "--outputs", outputs)
+    before = load_file(outputs)["output.scores"]  # mapped, not read
+    numpy.save(inputs, numpy.ones((1, 3), numpy.float32))
+    run(model, "--inputs", inputs, "--outputs", outputs)
+    assert torch.equal(before, stator.load(model)(torch.zeros(2, 3))["scores"])
+    assert len(load_file(outputs)["output.scores"]) == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["out.safetensors", "x.npy"]
+
+
 @pytest.mark.parametrize("named", [True, False])
 def test_an_input_can_be_an_array_of_numpy(model, tmp_path, named):
     x = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)

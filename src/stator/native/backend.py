@@ -31,7 +31,7 @@ from stator.execute.backend import (
 from stator.export.encoding import encode_program
 from stator.extension import extension
 from stator.location import Location
-from stator.program.ir import Op, ops_in
+from stator.program.ir import ops_in
 from stator.program.program import Program
 
 NAME = "native"
@@ -92,8 +92,6 @@ class NativeBackend:
         custom = sorted(name for name in names if name.partition("::")[0] not in OWN_SPACES)
         if custom and "stator::try" in names:
             return f"it cannot catch what {custom[0]} may raise in Python"
-        if any(map(_formats_character, (op for block in blocks for op in ops_in(block)))):
-            return "it cannot format a number as a character"
         try:
             self._planned.append((program, self._plan(program)))
         except FormatError as error:
@@ -115,14 +113,6 @@ class NativeBackend:
             return self.module.prepare(_text(program), _raised)
         except ValueError as error:
             raise FormatError(str(error).partition("] ")[2] or str(error)) from error
-
-
-def _formats_character(op: Op) -> bool:
-    """Is it `format(number, "c")`, or may its format be that?"""
-    if op.name != "stator::format":
-        return False
-    spec = op.args[2] if len(op.args) > 2 else op.attributes.get("spec")
-    return isinstance(spec, str) and spec.endswith("c")
 
 
 def _text(program: Program) -> str:

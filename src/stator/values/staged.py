@@ -306,6 +306,7 @@ def shown(value: object) -> str:
 
 def python_name(obj: object) -> str:
     """`list` for a staged list, and so on: the name that the user knows."""
-    name = type(obj).__name__.replace("KnownArray", "ndarray")
-    return name.removeprefix("Staged").removeprefix("Pooled").lower() if (
-        isinstance(obj, Staged)) else name  # fmt: skip
+    if isinstance(obj, Staged):
+        return type(obj).__name__.removeprefix("Staged").removeprefix("Pooled").lower()
+    theirs = (cls for cls in type(obj).__mro__[:-1] if not cls.__module__.startswith("stator."))
+    return next(theirs, type(obj)).__name__
