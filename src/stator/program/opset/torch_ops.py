@@ -73,7 +73,9 @@ FAMILIES: tuple[tuple[str, UndeclaredFacts], ...] = (
      "conv_transpose2d conv_transpose3d max_pool1d max_pool2d max_pool3d adaptive_avg_pool1d "
      "adaptive_avg_pool2d adaptive_avg_pool3d lstm gru rnn_tanh rnn_relu",
      UndeclaredFacts(settled, is_fresh=True)),
-    ("square selu relu6",
+    ("square selu relu6 var std var_mean std_mean where clip absolute negative multiply divide "
+     "true_divide subtract greater greater_equal less less_equal not_equal isfinite isclose "
+     "nanmean diff arccos arcsin arctan arctan2 arccosh arcsinh arctanh",
      UndeclaredFacts(is_fresh=True)),
     ("cross_entropy_loss",
      UndeclaredFacts(by_value, is_fresh=True)),
