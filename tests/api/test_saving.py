@@ -2,11 +2,14 @@
 
 import collections
 import dataclasses
+import functools
+import sys
 
 import pytest
 import torch
 
 import stator
+from bench.growth import elifs, function_of
 from stator import InputSpec
 from stator.errors import CaptureError, FormatError, SpecMismatch, UnknownOption
 from tests.said import said
@@ -453,3 +456,21 @@ def test_a_spec_is_where_the_tensors_of_the_module_are():
     static = stator.to_static(model)
     captured = static.forward.capture([InputSpec([None, 3])])
     assert str(captured.program.inputs[0].type) == "f32[s0, 3]@meta"
+
+
+def test_a_long_chain_of_elifs_is_saved(tmp_path, request):
+    request.addfinalizer(functools.partial(sys.setrecursionlimit, sys.getrecursionlimit()))
+    chain, x = function_of(elifs(90), tmp_path), torch.full((3,), -30.0)
+    sys.setrecursionlimit(500)  # fewer than the frames that it takes
+    stator.save(chain, tmp_path / "m", [x])
+    sys.setrecursionlimit(1000)
+    assert torch.equal(stator.load(tmp_path / "m")(x), chain(x))
+
+
+def test_a_chain_that_is_nested_too_deeply_to_be_saved_is_refused_with_its_place(tmp_path, request):
+    request.addfinalizer(functools.partial(sys.setrecursionlimit, sys.getrecursionlimit()))
+    sys.setrecursionlimit(500)
+    with pytest.raises(FormatError) as caught:
+        stator.save(function_of(elifs(110), tmp_path), tmp_path / "m", [torch.ones(3)])
+    assert caught.value.problem == "the program is nested more than 100 deep"
+    assert caught.value.at.line == 203

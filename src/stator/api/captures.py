@@ -32,6 +32,7 @@ from stator.optimize.pipeline import optimize
 from stator.program.ir import Arg, Op, StoredTensor, Value
 from stator.program.program import Program
 from stator.program.structure import positions_in
+from stator.recursion_limit import more_frames
 from stator.staging.trace import CaptureResult, trace
 from stator.state.effects import Effect, drop_notes
 from stator.state.host_calls import HostCall, drop_host_calls, host_calls_in, needed_host_calls
@@ -119,6 +120,7 @@ def _without_places(data: Json) -> Json:
     return {key: _without_places(item) for key, item in data.items() if key != "place"}
 
 
+@more_frames()  # branches may be nested as deep as the code of the user's is
 def capture_all(
     requests: list[Request], owner: torch.nn.Module | None, *, refuse_host_calls: bool = False
 ) -> Capture:

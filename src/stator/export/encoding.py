@@ -102,9 +102,11 @@ def encode_input(value: Value, program: Program) -> Json:
     return {**encode_value(value), **{k: fact for k, fact in assumed.items() if fact is not None}}
 
 
-def encode_block(block: Block, files: PlaceNames, depth: int = 0) -> Json:
-    """A block and all blocks inside it."""
-    check_nesting(depth)
+def encode_block(
+    block: Block, files: PlaceNames, depth: int = 0, place: Location | None = None
+) -> Json:
+    """A block and all blocks inside it; `place` is that of the op which it is a block of."""
+    check_nesting(depth, place)
     return {
         "inputs": [encode_value(value) for value in block.inputs],
         "ops": [encode_op(op, files, depth) for op in block.ops],
@@ -119,7 +121,7 @@ def encode_op(op: Op, files: PlaceNames, depth: int) -> Json:
         "args": [encode_arg(arg) for arg in op.args],
         "attributes": {name: encode_arg(arg) for name, arg in op.attributes.items()},
         "results": [encode_value(value) for value in op.results],
-        "blocks": [encode_block(block, files, depth + 1) for block in op.blocks],
+        "blocks": [encode_block(block, files, depth + 1, op.place) for block in op.blocks],
         "place": encode_place(op.place, files) if op.place else None,
     }
     return {key: part for key, part in encoded.items() if part}
@@ -275,10 +277,10 @@ STRUCTURES: Mapping[type, Callable[[Any, int], Json]] = MappingProxyType(
 )
 
 
-def check_nesting(depth: int) -> None:
+def check_nesting(depth: int, place: Location | None = None) -> None:
     """FormatError beyond the depth that every reader must be able to follow."""
     if depth > MAX_NESTING:
-        raise FormatError(f"the program is nested more than {MAX_NESTING} deep",
+        raise FormatError(f"the program is nested more than {MAX_NESTING} deep", at=place,
                           fix="nest fewer branches and loops")  # fmt: skip
 
 

@@ -55,6 +55,7 @@ from stator.export.tensor_table import (
 )
 from stator.program.program import Program
 from stator.program.verifier import verify
+from stator.recursion_limit import more_frames
 
 VERSION = 4
 STATELESS_VERSION = 3  # a model without state is written so that earlier readers read it
@@ -85,6 +86,7 @@ class SavedModel:
         return None if name is None else self.programs[name]
 
 
+@more_frames()
 def write_model(
     path: str | os.PathLike[str],
     programs: Mapping[str, Program],
