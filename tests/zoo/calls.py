@@ -6,6 +6,7 @@ import functools
 from collections import namedtuple
 from dataclasses import dataclass, field
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -444,3 +445,42 @@ def object_read_by_index_given_to_the_library(x):
     """Where nothing loops over it, it stays the object that it is; `sum` counts its items."""
     columns = ColumnsOfAKind(x, 3)
     return sum(columns) + len(repr(type(columns)) and [*columns]) + columns.is_mine
+
+
+@functools.wraps(np.sin)
+def looks_like_sin(x):
+    """A function of the user's with the name and the module of numpy's."""
+    return x * 2
+
+
+@program((f(1.0),), (f(-1.0),))
+def name_of_another_library(x):
+    """Whose code a function is does not depend on the names it has been given."""
+    return looks_like_sin(x) if x > 0 else x
+
+
+class Checked(type):
+    """A metaclass that makes the objects of its classes itself."""
+
+    def __call__(cls, *args):
+        made = cls.__new__(cls, *args)
+        cls.__init__(made, *args)
+        return made
+
+
+class Scaled(nn.Module, metaclass=Checked):
+    """A module that multiplies."""
+
+    def __init__(self, factor):
+        super().__init__()
+        self.factor = factor
+
+    def forward(self, x):
+        return x * self.factor
+
+
+@program((f(1.0),), (f(-1.0),))
+def module_made_by_a_metaclass(x):
+    """A module that is made inside, by code of its metaclass."""
+    made = Scaled(x + 1)
+    return made(x) if x > 0 else made(-x)

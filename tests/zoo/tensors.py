@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import torch
 from torch import nn
@@ -338,3 +340,24 @@ def range_that_is_written_before_it_is_listed(x):
 def distances_of_few_and_many(x):
     """`cdist` of an open size: above 25 rows torch computes it in another way."""
     return torch.cdist(x, x).sum(1) + x.shape[0]
+
+
+@program((f(1.0, 2.0, 3.0, 4.0),), (f(-1.0, 2.0, -3.0, -4.0),))
+def bounds_that_may_be_none(x):
+    """An index and bounds of slices that are None on one path: read, written and deleted."""
+    n = 2 if x.sum() > 0 else None
+    y, z, numbers, rest = x.clone(), x.clone(), [1, 2, 3], [4, 5, 6]
+    y[:n] = 0
+    z[n] = 9
+    numbers[:n] = [7]
+    del rest[n:]
+    return y, z, x[:n].sum(), x[::n], numbers, rest, "abcd"[:n]
+
+
+@program((r(8),), (r(16, seed=1),), (r(32, seed=2),), dynamic=({0},))
+def strides_by_powers(x):
+    """Bounds and steps of slices that are powers of two of a captured number."""
+    n, total = int(math.log2(x.shape[0])), x.sum()
+    for k in range(n - 1, -1, -1):
+        total = total * 0.5 + x[2**k - 1 : x.shape[0] : 2**k].sum()
+    return total

@@ -132,7 +132,7 @@ def apply_variant(recorder: Recorder, variant: Union, function: Callable[[object
     """`function` of the alternative that a run has; an alternative it fails for raises there."""
     alternatives = possible(recorder, variant)
     for index, value in list(alternatives):
-        error = _fails(function, value)
+        error = _fails(recorder, function, value)
         if error is not None and len(alternatives) > 1:
             alternatives.remove((index, value))
             _raise_if(recorder, variant.tag == index, error)
@@ -163,19 +163,29 @@ def without_undefined(recorder: Recorder, variant: Union) -> Any:
     return _choose(recorder, variant.tag, possible, lambda value: value)
 
 
-def _fails(function: Callable[[object], object], value: object) -> Exception | None:
-    """The error that `function` raises for a plain constant at once, if it does."""
+def _fails(
+    recorder: Recorder, function: Callable[[object], object], value: object
+) -> Exception | None:
+    """The error that `function` raises for a plain constant at once, if it does.
+
+    It is tried in a block of its own, which is dropped: what the call does is not done here.
+    """
     if isinstance(value, Undefined):
         return value.error()
     if value is not None:
         return None
-    try:
-        function(value)
-    except StatorError:
-        return None
-    except Exception as error:  # noqa: BLE001 (the user's error is what is asked for)
-        return error
-    return None
+    found: list[Exception] = []
+
+    def attempt() -> None:
+        try:
+            function(value)
+        except StatorError:
+            pass
+        except Exception as error:  # noqa: BLE001 (the user's error is what is asked for)
+            found.append(error)
+
+    record_block(recorder, attempt)
+    return found[0] if found else None
 
 
 def _raise_if(recorder: Recorder, condition: object, error: Exception) -> None:

@@ -7,6 +7,8 @@ capturing.
 
 from __future__ import annotations
 
+import types
+
 import numpy
 import torch
 
@@ -34,6 +36,8 @@ def is_numpy_function(function: object) -> bool:
         return False
     owner = getattr(function, "__self__", None)
     module = getattr(function, "__module__", None)
+    if isinstance(function, types.FunctionType):  # `functools.wraps` copies `__module__`
+        module = function.__globals__.get("__name__", module)
     return (isinstance(module, str) and module.split(".")[0] == "numpy") or isinstance(
         owner, numpy.ndarray | numpy.random.RandomState
     )

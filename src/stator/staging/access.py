@@ -333,6 +333,9 @@ def _set_chosen_item(session: Session, obj: StagedList, key: torch.SymInt, value
 def delitem(session: Session, obj: Staged, key: Staged) -> None:
     """`del obj[key]`."""
     obj = session.staged(obj)
+    if isinstance(obj, Union) or _has_variant(key):
+        _each_way(session, lambda o, k: delitem(session, o, k), obj, key)
+        return
     method = user_method(obj, "__delitem__")
     if method is not None:
         session.interpreter.call_method(method, obj, key)
@@ -401,7 +404,7 @@ def _each_way(session: Session, function: Staged, obj: Staged, key: Staged) -> S
     """`function(obj, key)` for each object, and each key, that there can be."""
     if isinstance(obj, Union):
         return session.recorder.apply(obj, lambda one: function(one, key))
-    return distribute(lambda k: function(obj, k), (key,), {})
+    return distribute(lambda parts: function(obj, _with_slices(parts)), (_without_slices(key),), {})
 
 
 def _each_truth(session: Session, obj: object, key: object) -> Staged:
@@ -414,9 +417,23 @@ def _each_truth(session: Session, obj: object, key: object) -> Staged:
 
 
 def _has_variant(key: object) -> bool:
-    return isinstance(key, Union) or (
-        isinstance(key, tuple) and any(isinstance(part, Union) for part in key)
-    )
+    if isinstance(key, slice):
+        return any(isinstance(bound, Union) for bound in (key.start, key.stop, key.step))
+    return isinstance(key, Union) or (isinstance(key, tuple) and any(map(_has_variant, key)))
+
+
+def _without_slices(key: Staged) -> Staged:
+    """An index with the bounds of its slices in the open."""
+    if isinstance(key, tuple):
+        return tuple(map(_without_slices, key))
+    return (slice, key.start, key.stop, key.step) if isinstance(key, slice) else key
+
+
+def _with_slices(key: Staged) -> Staged:
+    """What `_without_slices` was given, each union in it replaced."""
+    if isinstance(key, tuple):
+        return slice(*key[1:]) if key and key[0] is slice else tuple(map(_with_slices, key))
+    return key
 
 
 def _without_undefined(session: Session, value: Union, error: Exception) -> Staged:

@@ -26,7 +26,12 @@ class Tables(NamedTuple):
 
 
 def tables(module: torch.nn.Module) -> Tables:
-    """Where `module` keeps its parameters, buffers and submodules, in the order of lookup."""
+    """Where `module` keeps its parameters, buffers and submodules, in the order of lookup.
+
+    Before `Module.__init__` has run, it has none of them.
+    """
+    if "_modules" not in vars(module) and not hasattr(module, "_modules"):
+        return Tables({}, {}, {})
     return Tables(module._parameters, module._buffers, module._modules)
 
 
