@@ -100,7 +100,7 @@ def test_all_shows_every_pass_and_says_which_change_nothing(caplog):
     stator.set_code_level("all")
     stator.to_static(countdown)(torch.ones(1))
     texts = messages(caplog)
-    assert len(texts) == 13
+    assert len(texts) == 14
     assert any(text.endswith("after comprehensions: no change") for text in texts)
 
 
@@ -117,7 +117,7 @@ def test_a_pass_that_does_not_exist_is_refused_with_the_names(level):
     with pytest.raises(UnknownOption) as caught:
         stator.set_code_level(level)
     assert "to show" in caught.value.problem
-    assert caught.value.fix.startswith("give one of all, generators, jumps")
+    assert caught.value.fix.startswith("give one of all, sets, generators, jumps")
 
 
 @pytest.mark.parametrize("level", [-1, 4, True, "2"])
