@@ -12,7 +12,11 @@ def test_the_chain_goes_from_the_innermost_block_outwards():
 
 
 def test_a_function_of_the_program_is_never_at_the_top():
-    assert Scope(None, Modes.current(), level=1).depth == 1
+    top = Scope(None, Modes.current())
+    function = Scope(Scope(top, Modes.current()), Modes.current(), is_function=True)
+    assert function.depth == 1
+    assert Scope(function, Modes.current()).root is function
+    assert function.program is top
 
 
 def test_a_scope_is_younger_than_the_one_opened_before_it():

@@ -295,24 +295,17 @@ def recursion_that_changes(x, y):
     seen = []
 
     def down(n):
+        seen.append(n)
+        if n > 7:
+            raise ValueError("too many")
         if n > 0:
-            seen.append(1)
             down(n - 1)
 
-    down(y)
+    try:
+        down(int(y))
+    except ValueError:
+        seen.append(-1)
     return len(seen)
-
-
-def recursion_with_a_nested_list(x, y):
-    rows = [[] for _ in range(int(y))]
-
-    def visit(n):
-        if n <= 0:
-            return 0
-        rows[0].append(n)
-        return 1 + visit(n - 1)
-
-    return visit(int(y)), rows
 
 
 def recursion_that_grows(x, y):

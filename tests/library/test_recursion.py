@@ -116,14 +116,36 @@ def test_recursion_without_an_end_is_refused_or_overflows():
         stator.to_static(forever)(torch.ones(1))
 
 
-def test_recursion_that_changes_an_outer_object_is_refused():
+def test_recursion_that_changes_an_outer_object():
     seen = []
 
     def walk(x):
         seen.append(x)
         return x if x < 1 else walk(x / 2)
 
-    error = refusal(UnsupportedCall, walk, torch.tensor(40.0))
+    static = stator.to_static(walk)
+    assert static(torch.tensor(4.0)).item() == 0.5
+    assert [one.item() for one in seen] == [4.0, 2.0, 1.0, 0.5]
+
+
+def test_a_change_that_an_error_would_lose_is_refused():
+    seen = []
+
+    def walk(x):
+        seen.append(x)
+        if x > 30:
+            raise ValueError("too far")
+        return x if x < 1 else walk(x / 2)
+
+    error = refusal(UnsupportedCall, walk, torch.tensor(4.0))
     assert error.fix == "pass the value as an argument and return the new one"
-    assert "changes an object that is not its own" in error.problem
+    assert error.problem.endswith("changes an object that is not its own, and may raise")
     assert seen == []
+
+
+def test_a_function_is_captured_once_for_calls_that_find_the_same():
+    def total(n):
+        return 0 if n <= 0 else n + total(n - 1)
+
+    static = check(lambda x: total(int(x)) + total(int(x) + 1), (torch.tensor(3),))
+    assert len(static.program.functions) == 1

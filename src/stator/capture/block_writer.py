@@ -114,8 +114,8 @@ class BlockWriter:
 
     @contextlib.contextmanager
     def open_function(self) -> Iterator[Scope]:
-        """The body of a function of the program: it sees stored tensors, and no other values."""
-        with self.inside(Scope(None, Modes.current(), level=1)) as scope:
+        """The body of a function of the program; `closures` passes it what it sees outside."""
+        with self.inside(Scope(self.scope, Modes.current(), is_function=True)) as scope:
             yield scope
             self._leave_modes(scope)
 

@@ -23,9 +23,16 @@ class Journal:
         self._before: dict[int, tuple[Any, Any]] = {}
         # where each object was first written to, in any block; the object keeps its id its own
         self._places: dict[int, tuple[Any, Location | None]] = parent._places if parent else {}
+        self._notes: list[int] = parent._notes if parent else [0]  # how many, in any block
+
+    @property
+    def writes(self) -> int:
+        """How often the capture was about to change an object: the same if nothing is changed."""
+        return self._notes[0]
 
     def note(self, obj: object) -> None:
         """`obj` is about to be changed."""
+        self._notes[0] += 1
         if id(obj) not in self._before:
             self._before[id(obj)] = (obj, state_of(obj))
             if id(obj) not in self._places:
@@ -47,8 +54,11 @@ class Journal:
             if not same_state(before, state_of(obj))
         ]
 
-    def changed_so_far(self) -> list[tuple[object, object]]:
-        """(object, its state before the capture) for every object that is another one now."""
+    def changed_so_far(self, since: Journal | None = None) -> list[tuple[object, object]]:
+        """(object, its state before) for every object that is another one now.
+
+        Before: when the block `since` began, which is this one or around it; else the capture.
+        """
         found: dict[int, tuple[object, object]] = {}
         journal: Journal | None = self
         while journal is not None:
@@ -56,7 +66,7 @@ class Journal:
                 **journal._before,
                 **{k: v for k, v in found.items() if k not in journal._before},
             }
-            journal = journal.parent
+            journal = journal.parent if journal is not since else None
         return [
             (obj, before) for obj, before in found.values() if not same_state(before, state_of(obj))
         ]

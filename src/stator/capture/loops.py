@@ -179,11 +179,12 @@ def _widen(kinds: list[Kind], after: list[object], count: int, fresh: Fresh) -> 
         if index < count:
             widened.append(widen_tuple_lengths(merge(kind, describe_value(value, fresh))))
         else:
-            widened.append(_widen_state(kind, value, fresh))
+            widened.append(widen_state(kind, value, fresh))
     return widened
 
 
-def _widen_state(kind: Kind, state: object, fresh: Fresh) -> Kind:
+def widen_state(kind: Kind, state: object, fresh: Fresh) -> Kind:
+    """The kind of an object's contents that covers `kind` and `state`."""
     if state is NOTHING:
         return kind
     new = describe_state(state, fresh)

@@ -74,11 +74,11 @@ class Provenance:
         return lambda obj: self.created_at(obj) >= scope.start
 
     def is_local(self, obj: object, scope: Scope) -> bool:
-        """Was `obj` created by the program or function that `scope` is in?
+        """Was `obj` created by the program that `scope` is in?
 
         No one outside can see it change.
         """
-        return isinstance(obj, Locals) or self.created_at(obj) >= scope.root.start
+        return isinstance(obj, Locals) or self.created_at(obj) >= scope.program.start
 
     def created_at(self, obj: object) -> int:
         """When `obj` was created: `BEFORE` if it was before the capture."""

@@ -18,9 +18,10 @@ from stator.values.staged import tick
 class Scope:
     """A block while it is recorded: what its values stand for."""
 
-    def __init__(self, parent: Scope | None, modes: Modes, *, level: int = 0) -> None:
+    def __init__(self, parent: Scope | None, modes: Modes, *, is_function: bool = False) -> None:
         self.parent, self.modes, self.entry_modes = parent, modes, modes
-        self.depth: int = level if parent is None else parent.depth + 1
+        self.is_function = is_function  # the body of a function of the program
+        self.depth: int = 0 if parent is None else 1 if is_function else parent.depth + 1
         self.block = Block()
         self.tensors: Any = WeakTensorKeyDictionary()
         self.symbols: dict[sympy.Symbol, tuple[Value, int | None]] = {}
@@ -43,7 +44,12 @@ class Scope:
 
     @property
     def root(self) -> Scope:
-        """The outermost block: the body of the program, or of one of its functions."""
+        """The outermost block that runs with this one: the body of the program or a function."""
+        return next(one for one in self.chain() if one.parent is None or one.is_function)
+
+    @property
+    def program(self) -> Scope:
+        """The body of the program, also where a function of it is recorded."""
         *_, outermost = self.chain()
         return outermost
 

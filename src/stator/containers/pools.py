@@ -94,7 +94,6 @@ class Pool:
     def add(self, cell: object) -> Staged:
         """The container whose contents are `cell`, a new entry."""
         recorder = self.recorder
-        self.check_visible()
         recorder.journal.note(self.cells)
         at = lists.list_length(recorder, self.cells) if self.cells.is_open else 0
         lists.append(recorder, self.cells, cell)
@@ -111,7 +110,6 @@ class Pool:
 
     def read(self, at: Any) -> Any:
         """What the pool holds as entry `at`; read once as long as the pool stays as it is."""
-        self.check_visible()
         key = at if isinstance(at, int) else at.node.expr
         seen = self._loaded.get(key)
         if seen is None or not seen.holds(self.recorder, self.cells.columns):
@@ -124,7 +122,6 @@ class Pool:
 
     def store(self, at: Any, contents: Columns | None) -> None:
         """Make `contents` those of entry `at`."""
-        self.check_visible()
         self.recorder.journal.note(self.cells)
         if contents is None:
             contents = make_columns(self.recorder, (), BOTTOM)
@@ -132,15 +129,6 @@ class Pool:
 
     def _cell(self, contents: Columns) -> StagedList:
         return list_of(Columns(contents.item, contents.values, self.form))
-
-    def check_visible(self) -> None:
-        """A function of the program sees no values of the program around it."""
-        if self.recorder.scope.root.start != self.recorder.program_start:
-            raise UnsupportedCall(
-                "a function that calls itself under a condition that only a run knows uses a list "
-                "that a list of the program holds",
-                at=current_place(), fix="write it as a loop",
-            )  # fmt: skip
 
 
 class Loaded:
@@ -201,7 +189,6 @@ class ObjectPool(Pool):
         if name not in self.names:
             raise self._other_attributes()
         row = StagedDict({**self.row(at), name: value})
-        self.check_visible()
         self.recorder.journal.note(self.cells)
         lists.set_item(self.recorder, self.cells, at, row)
 

@@ -270,7 +270,8 @@ class Caller:
             return StagedGenerator(
                 self.session, function.__name__, lambda consumer: new(consumer, *args, **kwargs)
             )
-        return self.recursion.run(function, self.functions.staged(function), args, kwargs)
+        staged = functools.partial(self.functions.staged, function)
+        return self.recursion.run(function, staged, args, kwargs)
 
     def _call_left_alone(self, function: object, args: Args, kwargs: Keywords) -> Staged:
         name = getattr(function, "__qualname__", type(function).__qualname__)

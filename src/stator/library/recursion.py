@@ -8,16 +8,22 @@ function.
 from __future__ import annotations
 
 import inspect
+import operator
 import types
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from stator.capture.functions import CapturedFunction
 from stator.capture.journal import Journal
 from stator.recursion_limit import users_limit
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.contents import state_of
+from stator.values.describe import describe, generalise
+from stator.values.merge import merge
 
-INLINE_CALLS = 3  # this deep inside itself a function is still unrolled
+INLINE_CALLS = 3  # this deep inside itself a function with other arguments is still unrolled
+StagedForm = Callable[[], Callable[..., Staged]]  # notes the variables that the form writes
 
 
 class RecursionFound(BaseException):
@@ -30,8 +36,31 @@ class RecursionFound(BaseException):
 class RunningCall:
     """One running call of a converted function."""
 
-    def __init__(self, depth: int) -> None:
-        self.depth = depth
+    def __init__(self, depth: int, args: object) -> None:
+        self.depth, self._args = depth, args
+
+    def is_repeated_by(self, args: object) -> bool:
+        """Are `args` of the same kind, so that Python knows of no end to this?"""
+        kind = generalise(describe(self._args))
+        return merge(kind, describe(args)) == kind
+
+
+@dataclass(eq=False)
+class Captured:
+    """A function of the program, and what it found where it was captured."""
+
+    form: CapturedFunction
+    held: tuple[object, ...] = ()  # by the variables of the functions around it
+    writes: int = -1  # to objects, by then
+
+    def holds(self, session: Session, held: tuple[object, ...]) -> bool:
+        """Would another capture, here and now, find the same?"""
+        return (
+            self.writes == session.journal.writes
+            and len(held) == len(self.held)
+            and all(map(operator.is_, held, self.held))
+            and self.form.is_seen()
+        )
 
 
 class Recursion:
@@ -40,13 +69,14 @@ class Recursion:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._running: dict[types.FunctionType, list[RunningCall]] = {}
-        self._captured: dict[types.FunctionType, list[CapturedFunction]] = {}
+        self._captured: dict[types.FunctionType, list[Captured]] = {}
         self._depth = 0  # of calls that run now
+        self._count = 0  # of the functions captured so far, those that were given up included
 
     def run(
-        self, function: types.FunctionType, new: Callable[..., Staged], args: Args, kwargs: Keywords
+        self, function: types.FunctionType, staged: StagedForm, args: Args, kwargs: Keywords
     ) -> Staged:
-        """`new(*args, **kwargs)`, the converted form of `function`: inline, or as a function."""
+        """`staged()(*args, **kwargs)`, the form of `function`: inline, or as a function."""
         args, kwargs = _with_defaults(function, args, kwargs)
         call = (tuple(args), tuple(kwargs), tuple(kwargs.values()))
         known = self._known(function, call)
@@ -57,14 +87,15 @@ class Recursion:
         recorder = self.session.recorder
         running = self._running.setdefault(function, [])
         nested = [one for one in running if one.depth < recorder.depth]
-        if len(nested) >= INLINE_CALLS:
-            raise RecursionFound(nested[0])
-        activation, mark = RunningCall(recorder.depth), recorder.mark()
+        again = next((one for one in nested if one.is_repeated_by(call)), None)
+        if again is not None or len(nested) >= INLINE_CALLS:
+            raise RecursionFound(again or nested[0])
+        activation, mark = RunningCall(recorder.depth, call), recorder.mark()
         outer, recorder.journal = recorder.journal, Journal(recorder.journal)
         running.append(activation)
         self._depth += 1
         try:
-            result = new(*args, **kwargs)
+            result = staged()(*args, **kwargs)
             recorder.journal.keep()
             return result
         except RecursionFound as found:
@@ -80,31 +111,51 @@ class Recursion:
             self._depth -= 1
             running.remove(activation)
             recorder.journal = outer
-        return self._capture(function, new, call)
+        return self._capture(function, staged, call)
 
     def _known(self, function: types.FunctionType, call: object) -> CapturedFunction | None:
         """The captured form that takes this call: one being captured takes any."""
+        forms = self._captured.get(function, ())
+        held = _held_by(function)
         return next(
             (
-                one
-                for one in self._captured.get(function, ())
-                if not one.is_done or one.covers(call)
+                one.form
+                for one in forms
+                if not one.form.is_done or (one.holds(self.session, held) and one.form.covers(call))
             ),
             None,
         )
 
-    def _capture(self, function: Staged, new: Callable[..., Staged], call: Staged) -> Staged:
+    def _capture(self, function: Staged, staged: StagedForm, call: Staged) -> Staged:
+        session = self.session
+        name = f"{function.__name__}_{self._count}"
+        self._count += 1
+        session.decisions.add("call", "recorded", f"{function.__qualname__} calls itself")
+        captured = Captured(CapturedFunction(session.recorder, name, call))
         forms = self._captured.setdefault(function, [])
-        name = f"{function.__name__}_{len(self.session.recorder.functions) + len(forms)}"
-        self.session.decisions.add("call", "recorded", f"{function.__qualname__} calls itself")
-        form = CapturedFunction(self.session.recorder, name, call)
-        forms.append(form)
+        forms.append(captured)
         try:
-            form.capture(lambda c: new(*c[0], **dict(zip(c[1], c[2], strict=True))))
+            captured.form.capture(lambda c: staged()(*c[0], **dict(zip(c[1], c[2], strict=True))))
         except BaseException:
-            forms.remove(form)
+            forms.remove(captured)
             raise
-        return form.call(call)
+        result = captured.form.call(call)
+        captured.held, captured.writes = _held_by(function), session.journal.writes
+        return result
+
+
+def _held_by(function: types.FunctionType) -> tuple[object, ...]:
+    """What the closures of `function`, and of the functions in these, hold now."""
+    seen: dict[int, object] = {}
+    waiting: list[object] = [function]
+    while waiting:
+        one = waiting.pop()
+        for cell in getattr(one, "__closure__", None) or ():
+            for value in state_of(cell).values():
+                if id(value) not in seen:
+                    seen[id(value)] = value
+                    waiting += [value] if isinstance(value, types.FunctionType) else []
+    return tuple(seen.values())
 
 
 def _with_defaults(

@@ -16,6 +16,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from stator.capture.blocks import record_raise
+from stator.capture.closures import close_functions
 from stator.capture.errors.capture_artifacts import says_captured
 from stator.capture.errors.line_variables import attach_line_variables
 from stator.capture.errors.tensor_repr import tensors_shown
@@ -372,9 +373,11 @@ def _program(
 ) -> Program:
     recorder = session.recorder
     body: Block = recorder.scope.block
+    stored = [one.value for one in recorder.stored]
+    functions = close_functions(body, recorder.functions, stored)
     program = Program(
         name, tuple(inputs.values), tuple(recorder.stored), body, inputs.structure, structure,
-        recorder.functions, recorder.facts_of(inputs.values), state,
+        functions, recorder.facts_of(inputs.values), state,
     )  # fmt: skip
     names = {symbol.name: name for symbol, name in recorder.sizes.names.items()}
     return verify(renumber(program, names))
