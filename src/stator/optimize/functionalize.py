@@ -220,6 +220,9 @@ class _Functionalizer:
 
     def add_write(self, op: Op) -> None:
         """An in-place op, as the op of the same name without the underscore."""
+        if op.name == "aten::batch_norm":
+            self.add_batch_norm(op)
+            return
         target = op.args[0] if op.args else None
         if not isinstance(target, Value) or written_by(op) != (target,):
             raise ExportError(f"{op.name} writes to more than its first argument",
@@ -234,6 +237,18 @@ class _Functionalizer:
         self.memory.write(target, new, self, op)
         for result in op.results:
             self.memory.note(result, self.memory.places[target], new)
+
+    def add_batch_norm(self, op: Op) -> None:
+        """Batch norm that writes its running statistics: they are results."""
+        args = self.read_all(op.args[:8], op.place)  # without `cudnn_enabled`
+        statistics = written_by(op)
+        kinds = [op.results[0].type, *(value.type for value in statistics * 2)]
+        normalized, _, _, *new = results = tuple(map(self.new_value, kinds))
+        name = "aten::_native_batch_norm_legit_functional"
+        self.ops.append(Op(name, args, {}, results, place=op.place))
+        for value, content in zip(statistics, new, strict=True):
+            self.memory.write(value, content, self, op)
+        self.memory.add_root(op.results[0], normalized, self.depth)
 
     def pure(self, op: Op, args: tuple[Arg, ...], attributes: dict[str, Arg]) -> Value:
         """What the tensor holds that `op` has written to."""

@@ -1,4 +1,4 @@
-"""`nn.LSTM`, `nn.GRU`, `nn.RNN` and `nn.EmbeddingBag` in ONNX Runtime."""
+"""`nn.LSTM`, `nn.GRU`, `nn.RNN`, `nn.EmbeddingBag` and batch norm in ONNX Runtime."""
 
 import pytest
 import torch
@@ -60,3 +60,39 @@ def test_a_network_of_doubles_is_refused(tmp_path):
 def test_bags_of_embeddings(mode, padding, tmp_path):
     module = nn.EmbeddingBag(9, 3, mode=mode, padding_idx=padding)
     same(module, tmp_path, WORDS, torch.randint(0, 9, (4, 5)), torch.full((2, 3), 2))
+
+
+BAGS = [InputSpec([None], "int64"), InputSpec([None], "int64")]
+INDICES = torch.tensor([3, 1, 4, 1, 5, 2, 6])
+
+
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("last", [False, True], ids=["", "with_the_last_offset"])
+def test_bags_of_embeddings_by_offsets(mode, last, tmp_path):
+    module = nn.EmbeddingBag(9, 3, mode=mode, include_last_offset=last)
+    loaded = same(module, tmp_path, BAGS)
+    for starts in ([0, 2, 2, 5], [0], [0, 0, 1]):
+        offsets = torch.tensor([*starts, len(INDICES)] if last else starts)
+        torch.testing.assert_close(loaded(INDICES, offsets), module(INDICES, offsets))
+    with pytest.raises(ValueError, match="is smaller than the one before"):
+        loaded(INDICES, torch.tensor([0, 4, 2, len(INDICES)]))
+
+
+@pytest.mark.parametrize(
+    ("layer", "spec"),
+    [
+        (nn.BatchNorm1d(3), InputSpec([None, 3])),
+        (nn.BatchNorm1d(3, momentum=None), InputSpec([None, 3])),
+        (nn.BatchNorm2d(3, affine=False), InputSpec([None, 3, None, 2])),
+        (nn.BatchNorm1d(3, track_running_stats=False), InputSpec([None, 3, None])),
+        (nn.BatchNorm1d(3).double(), InputSpec([None, 3], "float64")),
+    ],
+    ids=str,
+)
+def test_batch_norm_in_training_mode_keeps_its_statistics(layer, spec, tmp_path, caplog):
+    with torch.no_grad():
+        stator.save(layer.train(), tmp_path / "m", input_spec=[spec], onnx=True)
+        loaded = stator.load(tmp_path / "m", backend="onnxruntime")
+        for number in (5, 2, 4):
+            x = torch.randn([size or number for size in spec.shape], dtype=spec.dtype)
+            torch.testing.assert_close(loaded(x), layer(x), rtol=1e-4, atol=1e-5)

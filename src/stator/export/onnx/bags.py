@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 
 import onnx_ir as ir
 
@@ -25,9 +26,9 @@ def embedding_bag(to: Lowering, op: Op) -> None:
     scope, dtype, mode = to.scope, dtype_of_result(to, op), argument(op, "mode", SUM)
     check_indices(to, argument(op, "indices"))
     starts = scope.cast(to.value(argument(op, "offsets")), D.INT64)
-    if argument(op, "include_last_offset", False):
-        starts = scope.emit("Slice", starts, scope.int64([0]), scope.int64([-1]), dtype=D.INT64)
     indices = scope.cast(to.value(argument(op, "indices")), D.INT64)
+    if argument(op, "include_last_offset", False):
+        starts = _without_the_last(to, starts, indices)
     _check_starts(to, starts, indices)
     rows = scope.emit("Gather", to.value(op.args[0]), indices, dtype=dtype)
     weights = argument(op, "per_sample_weights")
@@ -50,6 +51,16 @@ def embedding_bag(to: Lowering, op: Op) -> None:
     to.bind(op.results[0], found)
 
 
+def _without_the_last(to: Lowering, offsets: ir.Value, indices: ir.Value) -> ir.Value:
+    """The last offset is the end of the last bag: all indices belong to some bag."""
+    scope = to.scope
+    last = scope.emit("Gather", offsets, scope.int64(-1), dtype=D.INT64, shape=[])
+    count = scope.emit("Size", indices, dtype=D.INT64, shape=[])
+    to.require(scope.boolean("Equal", last, count),
+               "the last offset of embedding_bag is not the number of indices")  # fmt: skip
+    return scope.emit("Slice", offsets, scope.int64([0]), scope.int64([-1]), dtype=D.INT64)
+
+
 def _check_starts(to: Lowering, starts: ir.Value, indices: ir.Value) -> None:
     """The first bag starts at 0, and none after the end."""
     scope = to.scope
@@ -62,6 +73,13 @@ def _check_starts(to: Lowering, starts: ir.Value, indices: ir.Value) -> None:
                        attributes={"keepdims": 0})  # fmt: skip
     to.check(scope.boolean("Equal", wrong, scope.int64(0)), "RuntimeError",
              "offsets have to start at 0 and to be within the input")  # fmt: skip
+    later = scope.emit("Slice", starts, scope.int64([1]), scope.int64([sys.maxsize]), dtype=D.INT64)
+    before = scope.emit("Slice", starts, scope.int64([0]), scope.int64([-1]), dtype=D.INT64)
+    falls = scope.emit("Less", later, before, dtype=D.BOOL)
+    count = scope.emit("ReduceSum", scope.cast(falls, D.INT64), dtype=D.INT64, shape=[],
+                       attributes={"keepdims": 0})  # fmt: skip
+    to.require(scope.boolean("Equal", count, scope.int64(0)),
+               "an offset of embedding_bag is smaller than the one before")  # fmt: skip
 
 
 def _column(to: Lowering, vector: ir.Value) -> ir.Value:

@@ -107,6 +107,11 @@ class Lowering:
         """A run in which `holds` is false reports this error."""
         check(self.scope, holds, self.messages.number(Message(error, text, self.place)))
 
+    def require(self, holds: ir.Value, text: str) -> None:
+        """A run in which `holds` is false reports a ValueError: torch's result means nothing."""
+        message = Message("ValueError", text, self.place, is_undefined=True)
+        check(self.scope, holds, self.messages.number(message))
+
     # ---- blocks
 
     def block(self, block: Block) -> None:

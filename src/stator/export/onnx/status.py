@@ -24,6 +24,7 @@ class Message:
     text: str
     place: Location | None
     classes: tuple[str, ...] = ()  # that the user wrote
+    is_undefined: bool = False  # torch does not check it, and gives what means nothing
 
 
 @dataclass

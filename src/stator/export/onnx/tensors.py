@@ -39,6 +39,7 @@ from stator.export.onnx.library import (
 )
 from stator.export.onnx.lists import raises
 from stator.export.onnx.lowering import Lowering
+from stator.export.onnx.normalization import batch_norm, trained_batch_norm
 from stator.export.onnx.numbers import kind_of_number, number
 from stator.export.onnx.operands import (
     argument,
@@ -64,7 +65,7 @@ from stator.export.onnx.reductions import (
     variance_and_mean,
 )
 from stator.export.onnx.scope import D
-from stator.program.ir import Op, Value
+from stator.program.ir import Op
 from stator.program.registry import resolve
 from stator.program.sizes import is_static
 from stator.program.types import TensorType
@@ -196,47 +197,6 @@ def _zero(op: Op) -> int:
     result = op.results[0].type
     assert isinstance(result, TensorType)
     return int(is_static(result.shape) or not (isinstance(sizes, tuple) and -1 in sizes))
-
-
-def batch_norm(to: Lowering, op: Op) -> ir.Value:
-    """Batch norm by the stored statistics."""
-    if argument(op, "training") is not False:
-        to.refuse(f"{op.name} in training mode", "call `.eval()` first")
-    found, dtype = to.value(op.args[0]), dtype_of_result(to, op)
-    mean = to.value(argument(op, "running_mean"))
-    ones = to.scope.emit("Shape", mean, dtype=D.INT64)
-    scale, bias = (
-        to.value(arg) if isinstance(arg, Value)
-        else to.scope.emit("ConstantOfShape", ones, dtype=dtype,
-                           attributes={"value": ir.tensor([fill], dtype=dtype)})
-        for arg, fill in ((argument(op, "weight"), 1), (argument(op, "bias"), 0))
-    )  # fmt: skip
-    epsilon = argument(op, "eps", 1e-5)
-    assert isinstance(epsilon, float)
-    if dtype is D.DOUBLE:
-        return _normalized(to, op, scale, bias)
-    return to.scope.emit(
-        "BatchNormalization", found, scale, bias, mean, to.value(argument(op, "running_var")),
-        dtype=dtype, attributes={"epsilon": epsilon},
-    )  # fmt: skip
-
-
-def _normalized(to: Lowering, op: Op, scale: ir.Value, bias: ir.Value) -> ir.Value:
-    """Batch norm of doubles, written out: `epsilon` of the node is a float32."""
-    scope, count = to.scope, rank(op.args[0])
-    column = scope.int64([-1, *[1] * (count - 2)])
-    mean, spread, scale, bias = (
-        scope.emit("Reshape", one, column, dtype=D.DOUBLE)
-        for one in (to.value(argument(op, "running_mean")), to.value(argument(op, "running_var")),
-                    scale, bias)
-    )  # fmt: skip
-    epsilon = scope.constant(argument(op, "eps", 1e-5), D.DOUBLE)
-    spread = scope.emit("Add", spread, epsilon, dtype=D.DOUBLE)
-    factor = scope.emit("Div", scale, scope.emit("Sqrt", spread, dtype=D.DOUBLE), dtype=D.DOUBLE)
-    distance = scope.emit("Sub", to.value(op.args[0]), mean, dtype=D.DOUBLE)
-    return scope.emit(
-        "Add", scope.emit("Mul", distance, factor, dtype=D.DOUBLE), bias, dtype=D.DOUBLE
-    )  # fmt: skip
 
 
 def adaptive_pool(to: Lowering, op: Op) -> ir.Value:
@@ -417,6 +377,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::rnn_relu.input": recurrent("RNN", "Relu"),
         "aten::layer_norm": layer_norm,
         "aten::rms_norm": rms_norm,
+        "aten::_native_batch_norm_legit_functional": trained_batch_norm,
         "aten::embedding_bag": embedding_bag,
         "aten::embedding_bag.padding_idx": embedding_bag,
         "aten::dropout": dropout,

@@ -120,7 +120,7 @@ FAMILIES: tuple[tuple[str, UndeclaredFacts], ...] = (
      "arccosh arcsin arcsinh arctan arctan2 arctanh fix greater greater_equal less "
      "less_equal not_equal isreal subtract lift",
      UndeclaredFacts(settled)),
-    ("detach",
+    ("detach _native_batch_norm_legit_functional",
      UndeclaredFacts(writes_nothing=True)),
     # given counts or positions, which raise if they are wrong: fine if they are constants
     ("zeros ones arange eye range new_zeros new_ones",
