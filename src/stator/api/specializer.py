@@ -12,6 +12,8 @@ import functools
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+import torch
+
 from stator.api.concrete import ConcreteProgram, concrete_program, do_effects
 from stator.api.program_cache import ProgramCache
 from stator.api.reasons import reason_for, sizes_reason
@@ -22,6 +24,7 @@ from stator.garbage import fewer_collections
 from stator.recursion_limit import more_frames
 from stator.staging.trace import CaptureResult, FailedCapture, attempt
 from stator.state.live_lists import makes_demands
+from stator.state.live_modules import ModuleSlot
 from stator.state.live_state import AnySlot, has_open_list, slot_for
 from stator.state.live_tensors import PlaceChange, ReplacedSlot, changes
 from stator.state.slots import Slot
@@ -262,9 +265,9 @@ class Specializer:
             return ()
         last = earlier[0].captured
         changed = [
-            change.slot
+            ModuleSlot(change.slot) if isinstance(change.now, torch.nn.Module) else change.slot
             for change in changes(last.guards.reads)
-            if not isinstance(change.now, str) or len(earlier) >= TEXTS_KEPT
+            if _may_be_input(change, earlier)
         ]
         slots: list[AnySlot] = []
         for wanted in (*last.live, *last.written, *changed):
@@ -274,6 +277,18 @@ class Specializer:
             if not (isinstance(slot, ReplacedSlot) and _is_leaf_of(slot.read(), slots)):
                 slots.append(slot)
         return tuple(slots)
+
+
+def _may_be_input(change: PlaceChange, earlier: Sequence[ConcreteProgram]) -> bool:
+    """Is it worth it? A module must have been replaced twice: it is compared before each call."""
+    if isinstance(change.now, str):
+        return len(earlier) >= TEXTS_KEPT
+    if not isinstance(change.now, torch.nn.Module):
+        return True
+    others = (one.captured.guards.reads for one in earlier[1:])
+    return type(change.now) is type(change.before) and any(
+        other.now is change.now for reads in others for other in changes(reads)
+    )
 
 
 def _is_leaf_of(tensor: object, slots: Sequence[AnySlot]) -> bool:

@@ -53,6 +53,7 @@ from stator.state.effects import (
 )
 from stator.state.guards import Guards
 from stator.state.host_calls import HostCall
+from stator.state.live_modules import reads_without_modules, refuse_departures
 from stator.state.live_state import AnySlot, install
 from stator.state.live_tensors import generalized
 from stator.state.saved_state import LeftState, SavedSlot, StateRecorder
@@ -234,15 +235,25 @@ def _trace(
         drop_notes(recorder.scope.block)
     program = _program(session, name, inputs, structure, _uses(saved, left))
     session.reads.read_tensors(recorder.stored_tensors)
-    stored = tuple(recorder.stored_tensors.values())
+    changed = [effect for group in (effects, *notes.effects) for effect in group]
     return CaptureResult(
         program, recorder.stored_tensors, effects,
         results.classes | notes.classes | session.host_classes,
-        Guards(generalized(session.reads, session.replaced, stored)),
+        _guards(session, live, structure, changed),
         tuple(session.decisions),
         recorder.errors, live, written, given, session.hooked_modules, tuple(notes.effects),
         tuple(session.host_calls), *_given_and_known(session, inputs), left,
     )  # fmt: skip
+
+
+def _guards(
+    session: Session, live: tuple[AnySlot, ...], structure: Structure, changed: list[Effect]
+) -> Guards:
+    """What the capture read must stay; the tensors and modules that are inputs may be others."""
+    stored = tuple(session.recorder.stored_tensors.values())
+    refuse_departures(session, live, structure, changed)
+    reads = reads_without_modules(session.reads, live, stored)
+    return Guards(generalized(session.reads, reads, session.replaced, stored))
 
 
 def _add_given(session: Session, function: object, inputs: Inputs) -> None:

@@ -18,6 +18,7 @@ from stator.capture.recorder import Recorder
 from stator.program.ir import InputFacts, Value
 from stator.program.types import NumberKind, NumberType, TextType
 from stator.state.live_lists import ListSlot, install_list, list_slot_for
+from stator.state.live_modules import ModuleSlot, install_module
 from stator.state.live_tensors import ReplacedSlot, install_tensor
 from stator.state.live_trees import TreeSlot, install_tree, tree_slot_for
 from stator.state.session import Session
@@ -27,7 +28,7 @@ from stator.values.symbolic import CapturedText
 KINDS: dict[type, NumberKind] = {int: "int", float: "float"}  # a bool has two programs at most
 
 
-AnySlot = Slot | ListSlot | TreeSlot | ReplacedSlot
+AnySlot = Slot | ListSlot | TreeSlot | ReplacedSlot | ModuleSlot
 
 
 def has_open_list(slot: AnySlot) -> bool:
@@ -41,6 +42,8 @@ def slot_for(slot: AnySlot, known: Sequence[AnySlot]) -> AnySlot | None:
         return list_slot_for(slot, [other for other in known if isinstance(other, ListSlot)])
     if isinstance(slot, ReplacedSlot):
         return slot if isinstance(slot.read(), torch.Tensor) else None
+    if isinstance(slot, ModuleSlot):
+        return slot if isinstance(slot.read(), torch.nn.Module) else None
     place = slot.place if isinstance(slot, TreeSlot) else slot
     value = place.read()
     if type(value) in KINDS or type(value) is str:
@@ -75,6 +78,9 @@ def install(session: Session, slots: Sequence[AnySlot], values: list[Value]) -> 
             continue
         if isinstance(slot, ReplacedSlot):
             install_tensor(session, slot, values)
+            continue
+        if isinstance(slot, ModuleSlot):
+            install_module(session, slot, values)
             continue
         content = slot.read()
         session.provenance.add_external(slot.owner)

@@ -68,7 +68,7 @@ class PlaceChange:
 
 
 def changes(reads: Sequence[Read]) -> Iterator[PlaceChange]:
-    """The tensors, numbers and strings that are others now than those which were read."""
+    """The tensors, modules, numbers and strings that are others now than those which were read."""
     for read in reads:
         if read.is_kind or read.is_unchanged():
             continue
@@ -79,6 +79,8 @@ def changes(reads: Sequence[Read]) -> Iterator[PlaceChange]:
             place = _place(read, index)
             if isinstance(after, torch.Tensor):
                 yield from _tensor_change(read, index, place, before, after)
+            elif isinstance(after, torch.nn.Module) and isinstance(before, torch.nn.Module):
+                yield PlaceChange(ReplacedSlot(read.again, index, read.what), before, after)
             elif place is not None and type(after) is type(before):
                 yield PlaceChange(place, before, after)
 
@@ -129,7 +131,14 @@ def _part(value: Any, index: int | None) -> Any:
 
 def install_tensor(session: Session, slot: ReplacedSlot, values: list[Value]) -> None:
     """The tensor in the slot is an input for the time of the capture; `values` gains it."""
-    recorder, tensor = session.recorder, slot.read()
+    tensor = slot.read()
+    adopt_tensor(session, tensor, values)
+    session.replaced.append(tensor)
+
+
+def adopt_tensor(session: Session, tensor: torch.Tensor, values: list[Value]) -> None:
+    """`tensor`, which stays where it is, is an input; `values` gains it."""
+    recorder = session.recorder
     value = recorder.new_value(recorder.tensor_type(tensor))
     value.name = f"state_{len(values)}"
     values.append(value)
@@ -137,31 +146,35 @@ def install_tensor(session: Session, slot: ReplacedSlot, values: list[Value]) ->
         tensor.requires_grad, "contiguous" if tensor.is_contiguous() else tensor.stride()
     )
     recorder.adopt(tensor, value)
-    session.replaced.append(tensor)
 
 
 def generalized(
-    log: ReadLog, tensors: Sequence[torch.Tensor], stored: Sequence[torch.Tensor]
+    log: ReadLog,
+    reads: Sequence[Read],
+    tensors: Sequence[torch.Tensor],
+    stored: Sequence[torch.Tensor],
 ) -> tuple[Read, ...]:
-    """The reads of a capture, without the identity of `tensors`, which are its inputs.
+    """`reads` of a capture, without the identity of `tensors`, which are its inputs.
 
     That two places hold one tensor, or different ones, must stay as it is.
     """
     if not tensors:
-        return log.all()
+        return tuple(reads)
     for tensor in tensors:
-        _refuse_looks(log, tensor)
-    kept = log.without(tensors)
+        refuse_looks(log, tensor)
+    idents = set(map(id, tensors))
+    dropped = {id(read) for key, read in log.by_key().items() if key[0] in idents}
     places: list[list[ReplacedSlot]] = [[] for _ in tensors]
-    reads = [_general(read, tensors, places) for read in kept]
-    return (*reads, Read(
+    kept = [_general(read, tensors, places) for read in reads if id(read) not in dropped]
+    return (*kept, Read(
         "which places hold one tensor", lambda: _identities(places, stored), True, None,
         is_kind=True,
     ))  # fmt: skip
 
 
-def _refuse_looks(log: ReadLog, tensor: torch.Tensor) -> None:
-    if not IMPLIED.issuperset(log.reads_of(tensor)):
+def refuse_looks(log: ReadLog, tensor: torch.Tensor) -> None:
+    """Only the type of `tensor` may have been looked at."""
+    if not IMPLIED.issuperset(kind for kind, *_ in log.looks_at(tensor)):
         raise IdentityMattersError("an attribute of a tensor is read")
 
 

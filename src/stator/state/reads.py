@@ -130,14 +130,14 @@ class ReadLog:
 
     def read_method(self, obj: object, function: types.FunctionType) -> None:
         """`function` was called as the method or property of that name that `obj` has."""
-        found = _on_class(type(obj), function.__name__)
+        found = class_attribute(type(obj), function.__name__)
         if found is function or (isinstance(found, property) and found.fget is function):
             self._read_descriptor(obj, function.__name__)
 
     def _read_descriptor(self, obj: object, name: str) -> None:
         """The class of `obj` says what `obj.name` is: a method, a property, a descriptor."""
         cls = obj if isinstance(obj, type) else type(obj)
-        found = _on_class(cls, name)
+        found = class_attribute(cls, name)
         if self.provenance.is_external(obj) and found is not _MISSING:
             self._read_class(obj)
             self._watch((id(obj), "descriptor", name), lambda: _descriptor(obj, name), found,
@@ -154,8 +154,8 @@ class ReadLog:
         owner, name = method.__self__, method.__name__
         if self.provenance.is_external(owner) and not isinstance(owner, type):
             cls = type(owner)
-            self._watch((id(owner), "target", name), lambda: _on_class(type(owner), name),
-                        _on_class(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
+            self._watch((id(owner), "target", name), lambda: class_attribute(type(owner), name),
+                        class_attribute(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
                         owner, by_class=True)  # fmt: skip
 
     def read_absent_attribute(self, obj: object, name: str) -> None:
@@ -166,10 +166,10 @@ class ReadLog:
 
     def read_tensor_method(self, name: str) -> None:
         """The method `name` of tensors is used as torch, or its replacement, defines it."""
-        found = _on_class(torch.Tensor, name)
+        found = class_attribute(torch.Tensor, name)
         if found is not _MISSING:
             self._watch((id(torch.Tensor), "descriptor", name),
-                        lambda: _on_class(torch.Tensor, name), found, f"Tensor.{name}",
+                        lambda: class_attribute(torch.Tensor, name), found, f"Tensor.{name}",
                         class_dicts(torch.Tensor))  # fmt: skip
 
     def read_function(self, function: types.FunctionType) -> None:
@@ -385,14 +385,13 @@ class ReadLog:
             if kind == "attribute" and name == [key]
         )
 
-    def reads_of(self, obj: object) -> tuple[str, ...]:
-        """The kinds of reads that were made of `obj` itself."""
-        return tuple(key[1] for key in self._reads if key[0] == id(obj))
+    def looks_at(self, obj: object) -> tuple[tuple[Any, ...], ...]:
+        """The reads that were made of `obj` itself: their kinds, and names where they have one."""
+        return tuple(key[1:] for key in self._reads if key[0] == id(obj))
 
-    def without(self, objects: Sequence[object]) -> tuple[Read, ...]:
-        """Everything that was read, in order, but for what was read of `objects` themselves."""
-        left_out = set(map(id, objects))
-        return tuple(read for key, read in self._reads.items() if key[0] not in left_out)
+    def by_key(self) -> Mapping[tuple[Any, ...], Read]:
+        """Everything that was read, by the id of the object, the kind of read and its details."""
+        return self._reads
 
     def all(self) -> tuple[Read, ...]:
         """Everything that was read, in order."""
@@ -435,7 +434,8 @@ def function_parts(function: types.FunctionType) -> Contents:
     return Contents(FUNCTION_PARTS(function))
 
 
-def _on_class(cls: type, name: str) -> Any:
+def class_attribute(cls: type, name: str) -> Any:
+    """What `cls` or a base of it has under `name`; a mark for nothing."""
     for base in cls.__mro__:
         if name in vars(base):
             return original_of(vars(base)[name])
@@ -445,8 +445,8 @@ def _on_class(cls: type, name: str) -> Any:
 def _descriptor(obj: object, name: str) -> Any:
     """What the class has under `name`; a mark where the object hides it."""
     if isinstance(obj, type):
-        return _on_class(obj, name)
-    found = _on_class(type(obj), name)
+        return class_attribute(obj, name)
+    found = class_attribute(type(obj), name)
     return _MISSING if name in own_dict(obj) and not hasattr(type(found), "__set__") else found
 
 
@@ -455,7 +455,7 @@ def _is_plain_attribute(obj: object, name: str) -> bool:
     is_field = isinstance(obj, tuple) and name in getattr(type(obj), "_fields", ())
     if is_field or name in own_dict(obj):
         return True
-    found = _on_class(obj if isinstance(obj, type) else type(obj), name)
+    found = class_attribute(obj if isinstance(obj, type) else type(obj), name)
     is_slot = isinstance(found, types.MemberDescriptorType)
     return is_slot or (found is not _MISSING and not hasattr(type(found), "__get__"))
 
@@ -467,7 +467,7 @@ def _attribute_dicts(obj: object, name: str) -> tuple[dict[object, object], ...]
     own = getattr(obj, "__dict__", None)
     if type(own) is not dict:
         return None
-    found = _on_class(type(obj), name)
+    found = class_attribute(type(obj), name)
     if isinstance(found, types.MemberDescriptorType):
         return None
     if isinstance(obj, torch.nn.Module) and name not in own and found is _MISSING:
