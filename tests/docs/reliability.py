@@ -38,9 +38,9 @@ run took place with {versions} on the CPU.
 - Ops that a file may call, on wild arguments that lie against pages without access: {overloads}
   of {every} overloads, {calls} calls of each. {died} end the process; {slow} calls took longer
   than 4 s by the clock.
-- Mutated files, loaded and, where they load, run: {mutated} files, {refused} of them refused with
-  `FormatError`, {loaded} loaded. {faults} did anything else, or took more than 10 s of processor time or
-  more memory than twice their size and a fixed part.
+- Mutated files, loaded and, where they load, run: {mutated} files, of which {refused} were refused
+  with `FormatError` and {loaded} loaded. {faults} did anything else, or took more than 10 s of
+  processor time, or more memory than twice their size and a fixed part.
 
 ## Ctrl-C
 
@@ -58,9 +58,9 @@ own frames do not count.
 
 ## The cost of a capture
 
-Processor time of the first call, in seconds, the best of 3. The seconds depend on the machine and on
-what else it does; the exponents, which are ratios within one run, hardly do. An exponent is the slope
-from the first size to the last, both as logarithms: 1 means in proportion.
+Processor time of the first call, in seconds, the best of 3. The seconds depend on the machine and
+on what else it does; the exponents, which are ratios within one run, hardly do. An exponent is the
+slope from the first size to the last, both as logarithms: 1 means in proportion.
 
 {growth}
 """
