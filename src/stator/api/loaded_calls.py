@@ -1,4 +1,4 @@
-"""arrange_call(): the arguments of a call by the user's signature, as a saved program takes them.
+"""call_leaves(): the arguments of a call by the user's signature, as a saved program takes them.
 
 def forward(self, feats, mask=None, *, scale=2.0)       saved for forward(InputSpec(...))
 
@@ -12,12 +12,40 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stator.api.result_text import result_text
 from stator.errors import SpecMismatch
-from stator.execute.arguments import call_structure, describe
+from stator.execute.arguments import call_structure, describe, flatten_inputs
 from stator.export.signatures import UNSAVED_DEFAULT
+from stator.program.program import Program
 from stator.program.structure import Structure
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
+
+
+def describe_method(name: str, program: Program) -> str:
+    """`forward(feats: f32[s0, 4]) -> (f32[s0, 4], int)`."""
+    inputs = ", ".join(f"{value.name}: {value.type}" for value in program.call_inputs)
+    return f"{name}({inputs}) -> {result_text(program.output_structure, program.call_outputs)}"
+
+
+def call_leaves(
+    program: Program, signature: inspect.Signature | None, method: str, call: Call
+) -> tuple[Any, ...]:
+    """What `program` takes in a call of the method that it was saved for."""
+    if signature is not None:
+        call = arrange_call(signature, program.input_structure, method, call)
+    return flatten_inputs(
+        program.input_structure, *call,
+        types=[value.type for value in program.call_inputs],
+        facts=[program.input_facts.get(value) for value in program.call_inputs],
+        names=_positional_names(signature),
+    )  # fmt: skip
+
+
+def _positional_names(signature: inspect.Signature | None) -> list[str]:
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    parameters = signature.parameters.values() if signature is not None else ()
+    return [one.name for one in parameters if one.kind in positional]
 
 
 def arrange_call(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import functools
+import inspect
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,8 +10,8 @@ from typing import Any
 
 import torch
 
+from stator.api.loaded_calls import call_leaves, describe_method
 from stator.errors import DemandViolated, FormatError, IntegerOverflow, SpecMismatch
-from stator.execute.arguments import flatten_inputs
 from stator.execute.backend import RaisedError
 from stator.execute.structure import unflatten
 from stator.export.files import Paths
@@ -41,24 +41,33 @@ class OnnxMethod:
     """One method: its model in ONNX Runtime, and the program that it was made from."""
 
     def __init__(
-        self, session: OnnxSession, program: Program, state: dict[str, torch.Tensor]
+        self,
+        session: OnnxSession,
+        program: Program,
+        state: dict[str, torch.Tensor],
+        name: str = "forward",
+        signature: inspect.Signature | None = None,
     ) -> None:
         self.session, self.program, self.state = session, program, state
         self.names = [value.name for value in program.inputs]
         self.kinds = [_kind(arg) for arg in program.body.outputs]
+        self.__name__, self._signature = name, signature
 
+    @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """What the method gives."""
-        program = self.program
-        leaves = flatten_inputs(
-            program.input_structure, args, kwargs,
-            types=[value.type for value in program.inputs],
-            facts=[program.input_facts.get(value) for value in program.inputs],
-        )  # fmt: skip
+        leaves = call_leaves(self.program, self._signature, self.__name__, (args, kwargs))
         found = self.run(leaves)
         if isinstance(found, RunFailure):
             raise exception(found)
-        return unflatten(program.output_structure, found)
+        return unflatten(self.program.output_structure, found)
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        return self._signature or inspect.signature(type(self).__call__, follow_wrapped=False)
+
+    def __repr__(self) -> str:
+        return f"<saved method {describe_method(self.__name__, self.program)}, in ONNX Runtime>"
 
     def run(self, leaves: Sequence[object]) -> tuple[Any, ...] | RunFailure:
         """The flat outputs; the state and the inputs that the program writes are changed."""
@@ -123,7 +132,7 @@ class OnnxLayer:
             for state, _ in session.states:
                 if state in saved.tensors and state not in self.state:
                     self.state[state] = saved.tensors[state].clone()
-            self._methods[name] = OnnxMethod(session, program, self.state)
+            self._methods[name] = OnnxMethod(session, program, self.state, name, method.signature)
 
     @user_facing
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -132,8 +141,17 @@ class OnnxLayer:
 
     def __getattr__(self, name: str) -> Any:
         if name in self.__dict__.get("_methods", ()):
-            return functools.partial(self._method(name))
+            return self._method(name)
+        if name == "__signature__":  # of a call of the model itself
+            return self._method("forward").__signature__
         raise AttributeError(f"this model has no method or attribute {name!r}")
+
+    def __repr__(self) -> str:
+        described = [describe_method(name, one.program) for name, one in self._methods.items()]
+        return "\n  ".join(["OnnxLayer(", *described]) + "\n)"
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._methods]
 
     def _method(self, name: str) -> OnnxMethod:
         if name not in self._methods:

@@ -16,13 +16,11 @@ from typing import Any, Self
 import torch
 
 from stator.api.concrete import observed_run, stoppable
-from stator.api.loaded_calls import Call, arrange_call
+from stator.api.loaded_calls import call_leaves, describe_method
 from stator.api.loaded_state import LoadedState, refuse_shared_inputs
 from stator.api.moving import moved
-from stator.api.result_text import result_text
 from stator.debug.stepping.targets import Watcher
 from stator.errors import SpecMismatch
-from stator.execute.arguments import flatten_inputs
 from stator.execute.backend import Executable, Outcome, RaisedError, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Observer
@@ -108,7 +106,9 @@ class TranslatedLayer(torch.nn.Module):
     def extra_repr(self) -> str:
         """Each method with its inputs and outputs, in the mode that the module is in."""
         return "\n".join(
-            describe_method(self, name) for name in self._stator_methods if _is_there(self, name)
+            describe_method(name, program_of(self, name))
+            for name in self._stator_methods
+            if _is_there(self, name)
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -133,7 +133,8 @@ class TranslatedLayer(torch.nn.Module):
     def _repr_html_(self) -> str:
         methods = [name for name in self._stator_methods if _is_there(self, name)]
         programs = [
-            unfolding(describe_method(self, name), str(program_of(self, name))) for name in methods
+            unfolding(describe_method(name, program), str(program))
+            for name, program in ((name, program_of(self, name)) for name in methods)
         ]
         return preformatted(repr(self)) + "".join(programs)
 
@@ -188,14 +189,8 @@ class LoadedMethod:
         return signature or inspect.signature(type(self).__call__, follow_wrapped=False)
 
     def __repr__(self) -> str:
-        return f"<saved method {describe_method(self.__self__, self.__name__)}>"
-
-
-def describe_method(layer: TranslatedLayer, name: str) -> str:
-    """`forward(feats: f32[s0, 4]) -> (f32[s0, 4], int)`."""
-    program = program_of(layer, name)
-    inputs = ", ".join(f"{value.name}: {value.type}" for value in program.call_inputs)
-    return f"{name}({inputs}) -> {result_text(program.output_structure, program.call_outputs)}"
+        program = program_of(self.__self__, self.__name__)
+        return f"<saved method {describe_method(self.__name__, program)}>"
 
 
 def _is_there(layer: TranslatedLayer, method: str) -> bool:
@@ -213,15 +208,7 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
     name = _program_name(layer, method)
     program = layer._stator_programs[name]
     signature = layer._stator_methods[method].signature
-    call: Call = (args, kwargs)
-    if signature is not None:
-        call = arrange_call(signature, program.input_structure, method, call)
-    leaves = flatten_inputs(
-        program.input_structure, *call,
-        types=[value.type for value in program.call_inputs],
-        facts=[program.input_facts.get(value) for value in program.call_inputs],
-        names=_positional_names(signature),
-    )  # fmt: skip
+    leaves = call_leaves(program, signature, method, (args, kwargs))
     stored = {slot.name: _tensor(layer, slot) for slot in layer._stator_slots[name]}
     run = _runner(layer, name, _device(layer, name, stored, leaves)).bind(stored)
     if layer._stator_watcher is not None:
@@ -253,12 +240,6 @@ def _writes_inputs(layer: TranslatedLayer, name: str) -> bool:
         aliases = Aliases(program)
         layer._stator_writers[name] = any(map(aliases.is_written, program.inputs))
     return layer._stator_writers[name]
-
-
-def _positional_names(signature: inspect.Signature | None) -> list[str]:
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = signature.parameters.values() if signature is not None else ()
-    return [one.name for one in parameters if one.kind in positional]
 
 
 def _program_name(layer: TranslatedLayer, method: str) -> str:
