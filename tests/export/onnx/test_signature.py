@@ -48,8 +48,8 @@ def test_a_call_that_does_not_fit_is_refused_by_the_signature(loaded):
 def test_its_repr_shows_methods_with_inputs_and_outputs(loaded):
     assert repr(loaded) == (
         "OnnxLayer(\n"
-        "  forward(feats: f32[s0, 3]) -> {'scores': f32[s0, 2]}\n"
         "  doubled(x: f32[s0, 3]) -> f32[s0, 3]\n"
+        "  forward(feats: f32[s0, 3]) -> {'scores': f32[s0, 2]}\n"
         ")"
     )
     assert str(inspect.signature(loaded.doubled)) == "(x)"
