@@ -56,6 +56,12 @@ def is_own_file(file: str) -> bool:
     return within(file, (OWN_FOLDER, VERIFY_FOLDER))
 
 
+@functools.cache
+def is_machinery_file(file: str) -> bool:
+    """Is `file` part of what runs a capture: Stator, torch, or what torch computes sizes by?"""
+    return within(file, (OWN_FOLDER, TORCH_FOLDER, *_LIBRARIES[1:]))
+
+
 def within(file: str, folders: tuple[str, ...]) -> bool:
     """Is `file` in one of the folders, or below?"""
     return any(file.startswith(folder + os.sep) for folder in folders)

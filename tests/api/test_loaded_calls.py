@@ -190,7 +190,7 @@ def test_the_program_itself_checks_sizes_of_one_name(path):
     run = INTERPRETER.prepare(program, RunOptions()).bind({})
     outcome = run((torch.ones(3, 2), torch.ones(1, 4)))
     assert isinstance(outcome, RaisedError)
-    assert outcome.exception({}).problem == "this needs x.shape[0] == y.shape[0]: both are `batch`"
+    assert outcome.exception().problem == "this needs x.shape[0] == y.shape[0]: both are `batch`"
 
 
 def test_one_spec_may_use_a_name_twice(path):

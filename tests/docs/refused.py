@@ -920,3 +920,15 @@ def generator_of_another_device(x, y):
 
 def generator_that_leaves(x, y):
     return torch.Generator()
+
+
+def arguments_of_an_earlier_exception(x, y):
+    error = ValueError("small")
+    if y > 1:
+        error.args = ("large",)
+    raise error
+
+
+def cause_that_may_be_absent(x, y):
+    cause = KeyError("k") if y > 1 else None
+    raise ValueError("v") from cause

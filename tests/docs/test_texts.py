@@ -9,7 +9,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 
 import stator
 from stator import InputSpec, errors
-from stator.capture.blocks import untraceable
+from stator.capture.raising import untraceable
 from stator.containers import lists, runtime_tables
 from stator.errors import StatorError
 from stator.execute.arguments import flatten_inputs

@@ -21,6 +21,7 @@ from stator.execute.backend import (
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.selection import PROVIDERS
 from stator.location import Location
+from stator.values.exceptions import KnownExceptions
 from tests.execute.foreign_backend import ForeignBackend
 from tests.zoo.harness import check
 from tests.zoo.whole import PROGRAMS
@@ -131,7 +132,7 @@ def test_a_context_shows_no_wrapper_of_stators():
         return x
 
     outcome = outcome_of(other, torch.ones(1))
-    context = outcome.error.__context__
+    context = outcome.exception().__context__
     assert (outcome.class_name, type(context)) == ("KeyError", ValueError)
 
 
@@ -167,7 +168,7 @@ def test_an_exception_is_made_from_data():
 
 def test_the_users_own_class_is_made_from_data():
     raised = RaisedError("ValueError", ("more than 3",), ("m.TooLarge", "m.Base"), {"limit": 3})
-    error = raised.exception({"m.TooLarge": TooLarge})
+    error = raised.exception(KnownExceptions({"m.TooLarge": TooLarge}))
     assert (type(error), error.args, error.limit) == (TooLarge, ("more than 3",), 3)
     assert type(raised.exception()) is ValueError
 

@@ -413,3 +413,70 @@ def greatest_of_nothing(x):
     except RuntimeError:
         return x.sum()
     return x.sum() + 1
+
+
+class Failure(RuntimeError):
+    def __init__(self, message, code, parts):
+        super().__init__(message)
+        self.code, self.parts = code, parts
+
+
+class Described(Exception):
+    def __str__(self):
+        return f"{self.args[0]} at {self.args[1]}"
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-5.0, 2.0),), may_raise=True)
+def raise_with_fields_and_cause(x):
+    """Attributes of an exception that are no numbers, and the exception that it is raised from."""
+    if x[0] < -3:
+        error = ValueError((1, 2), [x.sum()])
+        error.sizes = {"x": x.shape, "twice": x * 2}
+        raise error from KeyError("first")
+    if x[0] < 0:
+        raise Failure("negative", 3, [x[0], {"k": (1,)}])
+    return x
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-5.0, 2.0),), may_raise=True)
+def raise_while_handling(x):
+    """What is raised in a handler knows what was caught there; `from None` hides it."""
+    try:
+        if x[0] < 0:
+            raise Failure("inner", 1, (x.sum(),))
+    except Failure as error:
+        if x[0] < -3:
+            raise KeyError("hidden") from None
+        raise ValueError("outer") from error
+    return x
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), may_raise=True)
+def raise_after_a_handler(x):
+    """A handler that always runs, whose exception is the cause of a later one."""
+    first = None
+    try:
+        raise KeyError("first")
+    except KeyError as error:
+        first = error
+        first.seen = [1]
+    if x[0] < 0:
+        raise ValueError("second") from first
+    return x
+
+
+@program((f(1.0, 2.0),), may_raise=True, stages=("rewritten", "captured", "unoptimised"))
+def raise_always_with_fields(x):
+    """No run of a program comes before the exception."""
+    raise Failure("always", 2, [1, "two"]) from KeyError("cause")
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def text_of_a_users_exception(x):
+    """`str(error)` is what the class of the user's says, or Python of containers."""
+    try:
+        if x[0] > 0:
+            raise Described("here", int(x[1]))
+        raise ValueError(("a", int(x[1])), [1])
+    except (Described, ValueError) as error:
+        return str(error)

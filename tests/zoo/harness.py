@@ -275,7 +275,20 @@ def _errors_differ(program: Program, want: Any, got: Any, stage: str) -> str | N
         return f"raises {got!r}, eager raises {want!r}"
     if program.same_message and str(want) != str(got):
         return f"raises {got!r}, eager raises {want!r}"
-    return None
+    return None if stage == "saved" else _chains_differ(want, got)
+
+
+def _chains_differ(want: Any, got: Any, what: str = "the error") -> str | None:
+    """What user code has given to the exceptions, and what each was raised from."""
+    if want is None or got is None or type(want) is not type(got):
+        same = type(want) is type(got) or isinstance(want, NameError)
+        return None if same else f"{what} is {got!r}, in eager {want!r}"
+    fields = ({k: v for k, v in vars(one).items() if k != "__notes__"} for one in (want, got))
+    found = compare(*fields, f"attributes of {what}")
+    if found is None and want.__suppress_context__ != got.__suppress_context__:
+        found = f"{what} hides its context: {got.__suppress_context__}"
+    found = found or _chains_differ(want.__cause__, got.__cause__, f"the cause of {what}")
+    return found or _chains_differ(want.__context__, got.__context__, f"the context of {what}")
 
 
 def _gradients_differ(want: list[Any], got: list[Any]) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
@@ -38,6 +39,7 @@ from stator.state.live_trees import HeldContainer
 from stator.static.plan import Plan
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
 from stator.values.contents import change
+from stator.values.exceptions import link
 
 
 @dataclass(frozen=True)
@@ -142,13 +144,16 @@ class ConcreteProgram:
         if raised.effects is not None:
             number, values = raised.effects
             do_effects(captured.noted[number], values, call, captured.classes)
-        error = raised.exception(captured.errors)
+        error = raised.exception(captured.exceptions)
         if isinstance(error, DemandViolated):
             error.before_running = error.before_running or self._leaves_no_trace
+        link(error, sys.exc_info()[1])
+        context = error.__context__
         try:
             raise error
         finally:
-            del raised, error  # the traceback of the exception holds this frame
+            error.__context__ = context  # Python has set what the caller is handling
+            del raised, error, context  # the traceback of the exception holds this frame
 
     @functools.cached_property
     def _leaves_no_trace(self) -> bool:

@@ -20,6 +20,7 @@ from stator.api.reasons import reason_for, sizes_reason
 from stator.api.signature import Signature, Sizes
 from stator.api.source_function import SourceFunction, Specs
 from stator.errors import DemandViolated
+from stator.execute.structure import unflatten
 from stator.garbage import fewer_collections
 from stator.recursion_limit import more_frames
 from stator.staging.trace import CaptureResult, FailedCapture, attempt
@@ -29,6 +30,7 @@ from stator.state.live_state import AnySlot, has_open_list, slot_for
 from stator.state.live_tensors import PlaceChange, ReplacedSlot, changes
 from stator.state.slots import Slot
 from stator.static.strategy import BuildStrategy
+from stator.values.exceptions import adopt
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Position = tuple[int, int]  # a leaf of a call, and one of its sizes
@@ -205,6 +207,7 @@ class Specializer:
         if isinstance(captured, FailedCapture):
             if keep_effects:
                 do_effects(captured.kept.effects, (), call, captured.kept.classes)
+            adopt(captured.error, unflatten(captured.kept.error, (), classes=captured.kept.classes))
             try:
                 raise captured.error
             finally:

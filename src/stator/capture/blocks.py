@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
-import contextlib
-import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,13 +9,13 @@ from typing import Any
 import torch
 
 from stator.capture.errors.boundary import internal
-from stator.capture.errors.capture_artifacts import is_capture_artifact, users_text
 from stator.capture.flatten import NOTHING, flatten
 from stator.capture.journal import Journal
+from stator.capture.raising import record_raise
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt, Scope
-from stator.errors import CaptureError, StatorError, UnsupportedCall
-from stator.frames import current_place, place_of
+from stator.errors import StatorError, UnsupportedCall
+from stator.frames import current_place
 from stator.program.ir import Arg
 from stator.torch_private.dispatch import set_grad_mode
 from stator.values.containers import is_plain_object
@@ -30,8 +27,8 @@ from stator.values.merge import as_pairs, merge_maps
 from stator.values.pooled import Reference
 from stator.values.sites import Shared
 from stator.values.staged import Columns, Staged, StagedSet, python_name
-from stator.values.symbolic import CannotLeave, CapturedText, Diverged, Undefined
-from stator.values.union import Symbolic, Union
+from stator.values.symbolic import CannotLeave, Diverged, Undefined
+from stator.values.union import Union
 
 
 @dataclass
@@ -97,70 +94,6 @@ class TryNeeded(BaseException):
 
     def __init__(self, attempt: Attempt) -> None:
         self.attempt = attempt
-
-
-def record_raise(recorder: Recorder, error: Exception) -> None:
-    """The program raises what `error` says."""
-    place = place_of(error) or current_place()
-    if is_capture_artifact(error):
-        raise untraceable(error) from error
-    if any(isinstance(arg, Union) for arg in error.args):
-        _raise_each_alternative(recorder, error)
-        return
-    args = tuple(_exception_arg(recorder, arg) for arg in error.args)
-    builtin, written = class_names(type(error))
-    attributes: dict[str, Arg] = {}
-    if written:
-        recorder.errors[written[0]] = type(error)
-        fields = {name: value for name, value in vars(error).items() if _is_recordable(value)}
-        args += tuple(_exception_arg(recorder, value) for value in fields.values())
-        attributes = {"names": written, **({"fields": tuple(fields)} if fields else {})}
-    recorder.emit("stator::raise", (builtin, *args), attributes=attributes, place=place)
-
-
-def untraceable(error: Exception) -> CaptureError:
-    """The refusal for an error that is not the user's own."""
-    return CaptureError(
-        f"this cannot be traced: {type(error).__name__}: {users_text(str(error))}",
-        at=place_of(error) or current_place(),
-        fix="leave this code out with `stator.not_to_static`, or write it with other ops",
-    )
-
-
-def _raise_each_alternative(recorder: Recorder, error: Exception) -> None:
-    """An argument of `error` is one of several values: a raise for each."""
-    at = next(k for k, arg in enumerate(error.args) if isinstance(arg, Union))
-
-    def raise_one(value: object) -> None:
-        new = copy.copy(error)
-        new.args = (*error.args[:at], value, *error.args[at + 1 :])
-        raise new.with_traceback(error.__traceback__)
-
-    with contextlib.suppress(Diverged):
-        recorder.apply_all(error.args[at], raise_one)
-
-
-def _exception_arg(recorder: Recorder, value: object) -> Arg:
-    """The program's form of an argument of an exception."""
-    if isinstance(value, CapturedText):
-        return value.value
-    if isinstance(value, str):
-        return users_text(value)
-    return recorder.arg(value) if _is_recordable(value) else str(value)
-
-
-def _is_recordable(value: object) -> bool:
-    return isinstance(value, Symbolic | bool | int | float | complex | str | None)
-
-
-def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
-    """The builtin class that `cls` is, and the names of the classes before it that users wrote."""
-    written: list[str] = []
-    for base in cls.__mro__:
-        if getattr(builtins, base.__name__, None) is base:
-            return base.__name__, tuple(written)
-        written.append(f"{base.__module__}.{base.__qualname__}")
-    return "Exception", tuple(written)
 
 
 def changed_objects(blocks: Iterable[BlockRecord]) -> list[object]:

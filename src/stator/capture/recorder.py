@@ -25,6 +25,7 @@ from stator.capture.broadcasting import examples_for
 from stator.capture.descriptions import described
 from stator.capture.errors.boundary import internal
 from stator.capture.errors.eager_errors import eager_error
+from stator.capture.exceptions import ExceptionTable
 from stator.capture.fake_rules import FAKE_RULES
 from stator.capture.journal import Journal
 from stator.capture.literals import literal_arg
@@ -90,7 +91,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.dispatching: str | None = None
         self.tries = 0  # how many `try` statements the program has
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
-        self.errors: dict[str, type] = {}  # the classes of exceptions that users wrote
+        self.exceptions = ExceptionTable()  # that the program may raise
         self.carried: dict[Value, Location | None] = {}  # by loops: where these stand
         self.provenance = Provenance()
         self._learned: list[tuple[int, sympy.Basic]] = []  # by the number of ops at the time

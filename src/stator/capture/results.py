@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -40,6 +41,7 @@ from stator.values.containers import (
     record_fields,
 )
 from stator.values.describe import describe, generalise
+from stator.values.exceptions import CaughtCause, exception_of
 from stator.values.kinds import (
     AnyPool,
     ContainerKind,
@@ -129,7 +131,7 @@ class Results:
         if id(value) in self.containers:
             return self.containers[id(value)][1]
         found = self._structure_of(value)
-        if isinstance(value, list | dict | set) or is_plain_object(value):
+        if isinstance(value, list | dict | set | BaseException) or is_plain_object(value):
             self.containers[id(value)] = (value, found)
         return found
 
@@ -198,6 +200,8 @@ class Results:
         if isinstance(value, CapturedArray):
             raise CaptureError("a numpy array leaves the program", at=current_place(),
                                fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
+        if isinstance(value, BaseException):
+            return self._exception(value)
         found = departure_of(value)
         if found is not None:
             inner = self._structure_of(found.contents)
@@ -218,6 +222,15 @@ class Results:
         if entry is DICT:
             self._check_keys(keys)
         return self._node(entry, type(value), keys, tuple(map(self.structure_of, items)))
+
+    def _exception(self, error: BaseException) -> Structure:
+        """An exception is made again of its parts; one that a run has caught is known there."""
+        if isinstance(error, CaughtCause):
+            return shape.ConstantValue(error)
+        parts = self.recorder.exceptions.parts_of(error)
+        inner = self._structure_of(tuple(parts))
+        make = functools.partial(exception_of, type(error))
+        return shape.Conversion(type(error).__name__, make, (inner,))
 
     def _check_keys(self, keys: tuple[object, ...] | None) -> None:
         """An object that the call makes is another one in each run, and a key is a constant."""

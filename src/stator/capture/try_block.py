@@ -15,7 +15,6 @@ from typing import Any
 
 from stator.capture.blocks import (
     BlockRecord,
-    class_names,
     describe_states,
     put_state,
     record_block,
@@ -24,6 +23,7 @@ from stator.capture.blocks import (
 from stator.capture.branches import join_sides
 from stator.capture.flatten import flatten, instantiate, new_leaves
 from stator.capture.loops import Variables
+from stator.capture.raising import class_names
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt
 from stator.errors import UnsupportedCall

@@ -27,10 +27,19 @@ import torch
 
 from stator.errors import DemandViolated
 from stator.execute.observing import Observer
+from stator.execute.structure import unflatten
 from stator.location import Location
 from stator.program.ir import ops_in
 from stator.program.opset.queries import NOTES, kind_of
 from stator.program.program import Program
+from stator.program.raise_fields import FORM, LEAF, is_of_process
+from stator.values.exceptions import (
+    NO_EXCEPTIONS,
+    ExceptionParts,
+    KnownExceptions,
+    exception_of,
+    link,
+)
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -66,13 +75,15 @@ class RaisedError:
     effects: EffectsDone | None = None
     before_running: bool = False  # a size check failed before anything else ran
     error: Exception | None = None  # the exception itself, notes included, where Python raised it
+    context: RaisedError | None = None  # what a handler had caught, which raised this one
 
-    def exception(self, classes: Mapping[str, type] = NOTHING) -> Exception:
-        """The exception to raise; of the user's own class, if it is one of `classes`."""
+    def exception(self, known: KnownExceptions = NO_EXCEPTIONS) -> Exception:
+        """The exception to raise: of the user's own class, and whole, if it is `known`."""
         error = self.error if self.error is not None else self._made()
-        if self.classes and self.classes[0] in classes:
-            return self._own(classes[self.classes[0]], error)
-        return error
+        own = self._whole(error, known)
+        if self.context is not None:
+            link(own, self.context.exception(known))
+        return own
 
     def _made(self) -> Exception:
         if self.class_name == DemandViolated.__name__:
@@ -85,14 +96,29 @@ class RaisedError:
             error.add_note(note)
         return error
 
-    def _own(self, cls: Any, error: Exception) -> Exception:
-        """`error` as an instance of the user's class; its constructor ran when it was captured."""
-        own: Exception = cls.__new__(cls)
-        own.args = error.args
-        vars(own).update(self.fields)
-        own.__notes__ = getattr(error, "__notes__", [])
-        own.__suppress_context__ = True
-        return own.with_traceback(error.__traceback__)
+    def _whole(self, error: Exception, known: KnownExceptions) -> Exception:
+        """`error` with all that user code gave it; its constructor ran when it was captured."""
+        number = self.fields.get(FORM)
+        if isinstance(number, int) and number < len(known.forms):
+            leaves = [value for name, value in self.fields.items() if name.startswith(LEAF)]
+            own = unflatten(known.forms[number], leaves, classes=known.records)
+            return _completed(own, error)
+        fields = {name: value for name, value in self.fields.items() if not is_of_process(name)}
+        if self.classes and self.classes[0] in known.classes:
+            cls: Any = known.classes[self.classes[0]]
+            parts = ExceptionParts(error.args, fields)
+            return _completed(exception_of(cls, parts), error)
+        if not self.classes:
+            vars(error).update(fields)
+        return error
+
+
+def _completed(own: Any, error: Exception) -> Exception:
+    """`own` in the place of `error`, with the notes that a run has added."""
+    for note in getattr(error, "__notes__", ()):
+        own.add_note(note)
+    result: Exception = own.with_traceback(error.__traceback__)
+    return result
 
 
 Outcome = (
@@ -120,7 +146,7 @@ def builtin_exception(class_name: str, args: tuple[object, ...]) -> Exception:
     """An instance of the builtin class; a RuntimeError that names the class where there is none."""
     found = getattr(builtins, class_name, None)
     if isinstance(found, type) and issubclass(found, Exception):
-        with contextlib.suppress(TypeError):  # UnicodeDecodeError needs more than a message
+        with contextlib.suppress(TypeError, ValueError):  # some need more than a message
             return found(*args)
     return RuntimeError(": ".join([class_name, *map(str, args)]))
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import torch
 
 from stator.execute.backend import builtin_exception
+from stator.program.raise_fields import TEXT
 
 Error = TypeVar("Error", bound=BaseException)
 
@@ -22,7 +23,7 @@ def run_assert(condition: object, message: object = None) -> None:
 
 
 class UserException(Exception):
-    """An exception of a class that the user wrote, on its way through the program.
+    """An exception with attributes, or of a class that the user wrote, inside the program.
 
     The program knows the class by its name only; `builtin` is the builtin exception that stands
     for it, `classes` has the names of the user's classes that it is an instance of.
@@ -35,7 +36,7 @@ class UserException(Exception):
         self.builtin, self.classes, self.fields = builtin, classes, fields
 
     def __str__(self) -> str:
-        return str(self.builtin)
+        return str(self.fields.get(TEXT, self.builtin))
 
 
 def run_raise(
@@ -44,7 +45,7 @@ def run_raise(
     """Raises the builtin exception of that name; of any other name, a RuntimeError with it."""
     count = len(said) - len(fields)
     error = builtin_exception(type_name, said[:count])
-    if names:
+    if names or fields:
         raise UserException(error, tuple(names), dict(zip(fields, said[count:], strict=True)))
     raise error
 
@@ -78,7 +79,9 @@ def class_names(error: Exception) -> frozenset[str]:
 def type_name(error: Exception) -> str:
     """`type(error).__name__`, of the class that the user wrote if there is one."""
     if isinstance(error, UserException):
-        return error.classes[0].rpartition(".")[2]
+        if error.classes:
+            return error.classes[0].rpartition(".")[2]
+        error = error.builtin
     return type(error).__name__
 
 

@@ -114,14 +114,26 @@ def _raised(error: Exception, state: RunState, *, before_running: bool = False) 
     fields: Mapping[str, object] = NOTHING
     if isinstance(error, UserException):
         classes, fields = error.classes, error.fields
+    context = _context(error, state)
     plain = without_wrappers(error)
+    if context is not None:
+        plain.__context__ = None  # `RaisedError.exception` sets it
     if isinstance(plain, DemandViolated):
         plain.before_running = before_running
     place = plain.at if isinstance(plain, StatorError) else state.place
     return RaisedError(
         type(plain).__name__, plain.args, classes, fields,
         place=place, effects=state.effects, before_running=before_running, error=plain,
+        context=context,
     )  # fmt: skip
+
+
+def _context(error: Exception, state: RunState) -> RaisedError | None:
+    """What a handler of this run had caught when `error` was raised."""
+    found = error.__context__
+    while found is not None and not any(found is one for one in state.handled):
+        found = found.__context__
+    return _raised(found, state) if isinstance(found, Exception) else None
 
 
 def run(
@@ -206,6 +218,7 @@ def run_try(step: Step, frame: Activation) -> Sequence[Any]:
 
 def _run_handler(handler: Steps, given: Sequence[Any], error: Exception, frame: Activation) -> Any:
     frame.caught.append(Caught(error, frame.run.place))
+    frame.run.handled.append(error)
     try:
         return run_block(handler, given, frame)
     finally:

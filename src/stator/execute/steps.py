@@ -66,6 +66,7 @@ class RunState:
     autocast_devices: tuple[str, ...]  # whose autocast the program sets
     effects: EffectsDone | None = None
     place: Location | None = None  # of the op that raised last
+    handled: list[Exception] = field(default_factory=list)  # what handlers have caught
 
 
 @dataclass(slots=True)

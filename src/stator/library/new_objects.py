@@ -84,7 +84,9 @@ class NewObjects:
     def _new_exception(self, cls: Staged, init: object, args: Args, kwargs: Keywords) -> Staged:
         """An exception keeps the captured values it is given: `raise` looks at them."""
         if not self._is_converted(cls, init):
-            return cls(*args, **kwargs)
+            new = cls(*args, **kwargs)
+            self.session.provenance.add_created(new)
+            return new
         new = cls.__new__(cls, *args, **kwargs)
         self.session.provenance.add_created(new)
         self.run(init, (new, *args), kwargs)

@@ -31,8 +31,10 @@ from stator.execute.backend import (
 from stator.export.encoding import encode_program
 from stator.extension import extension
 from stator.location import Location
-from stator.program.ir import ops_in
+from stator.program.ir import Op, ops_in
+from stator.program.opset.queries import may_raise
 from stator.program.program import Program
+from stator.program.raise_fields import TEXT
 
 NAME = "native"
 NOTE = "  in the program"
@@ -92,6 +94,10 @@ class NativeBackend:
         custom = sorted(name for name in names if name.partition("::")[0] not in OWN_SPACES)
         if custom and "stator::try" in names:
             return f"it cannot catch what {custom[0]} may raise in Python"
+        if any(map(_has_own_text, (op for block in blocks for op in ops_in(block)))):
+            return "it cannot make the text of a user's exception"
+        if any(map(_raises_while_handling, (op for block in blocks for op in ops_in(block)))):
+            return "it cannot keep what a handler has caught as the context of what it raises"
         try:
             self._planned.append((program, self._plan(program)))
         except FormatError as error:
@@ -113,6 +119,24 @@ class NativeBackend:
             return self.module.prepare(_text(program), _raised)
         except ValueError as error:
             raise FormatError(str(error).partition("] ")[2] or str(error)) from error
+
+
+def _has_own_text(op: Op) -> bool:
+    """Does it raise an exception that says something else than its arguments?"""
+    fields = op.attributes.get("fields") if op.name == "stator::raise" else None
+    return isinstance(fields, tuple) and TEXT in fields
+
+
+def _raises_while_handling(op: Op) -> bool:
+    """Is it a `try` with a handler that may raise another exception?"""
+    if op.name != "stator::try":
+        return False
+    _, *handlers = op.blocks
+    return any(
+        may_raise(inner) and inner.name != "stator::reraise"
+        for handler in handlers
+        for inner in ops_in(handler)
+    )
 
 
 def _text(program: Program) -> str:

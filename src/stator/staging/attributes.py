@@ -31,6 +31,7 @@ from stator.values.annotations import Staged
 from stator.values.arrays import KnownArray
 from stator.values.attributes import class_attribute, own_attribute
 from stator.values.containers import HEAP_TYPE
+from stator.values.exceptions import is_kept_inside
 from stator.values.staged import Staged as StagedContainer
 from stator.values.symbolic import (
     CapturedComplex,
@@ -246,9 +247,20 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
                               fix="set its attributes one by one")  # fmt: skip
     if isinstance(obj, torch.nn.Module):
         _watch_place(session, obj, name)
+    if isinstance(obj, BaseException) and is_kept_inside(obj, name):
+        _refuse_earlier(session, obj, name)
     note_object(session, obj)
     session.wrote(obj, name)
     setattr(obj, name, value)
+
+
+def _refuse_earlier(session: Session, error: BaseException, name: str) -> None:
+    """Only what is in its `__dict__` is part of what a branch or a loop leaves of an exception."""
+    if not session.provenance.created_since(session.recorder.scope)(error):
+        raise UnsupportedCall(
+            f"`.{name}` is set of an exception that was made outside this branch or loop",
+            at=current_place(), fix="make the exception where it is raised",
+        )  # fmt: skip
 
 
 def _watch_place(session: Session, module: torch.nn.Module, name: str) -> None:

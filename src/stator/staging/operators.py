@@ -455,7 +455,7 @@ class Staging:
     def raised(self, error: object) -> Staged:
         """What `raise` raises; one of several errors is raised where it is that one."""
         if isinstance(error, CaughtError):
-            try_stmt.reraise(self.session)
+            try_stmt.reraise(self.session, error)
         if isinstance(error, Union):
             self.recorder.apply_all(error, self._raise)
         return error
@@ -466,13 +466,13 @@ class Staging:
     def reraised(self) -> Staged:
         """What a bare `raise` raises."""
         active = sys.exc_info()[1]
-        if active is None:
+        if active is None or active is self.recorder.exceptions.outer:
             try_stmt.reraise(self.session)
         return active
 
     def cause(self, error: object) -> Staged:
-        """What `raise ... from error` names as the cause: a program keeps none."""
-        return None if isinstance(error, CaughtError | Union) else error
+        """What `raise ... from error` names as the cause."""
+        return try_stmt.cause(self.session, error)
 
     def try_stmt(
         self, body: Code, clauses: Staged, orelse: Code, read: Read, write: Write, names: Names

@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 import torch
 from torch.autograd.graph import saved_tensors_hooks
 
-from stator.capture.blocks import record_raise
 from stator.capture.closures import close_functions
 from stator.capture.errors.capture_artifacts import says_captured
 from stator.capture.errors.line_variables import attach_line_variables
 from stator.capture.errors.tensor_repr import tensors_shown
 from stator.capture.errors.torch_words import torch_error
 from stator.capture.inputs import Argument, InputReader, Inputs
+from stator.capture.raising import record_raise
 from stator.capture.recorder import Recorder
 from stator.capture.scope import may_be_seen
 from stator.debugger import stepping_around
@@ -68,6 +68,7 @@ from stator.torch_private.dispatch import (
 from stator.torch_private.fake import LOGGER_NAME, FakeTensor
 from stator.torch_private.modules import no_parametrization_cache
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.exceptions import KnownExceptions
 from stator.values.sites import Shared, SiteGroups
 from stator.values.symbolic import CapturedText, Diverged
 
@@ -88,7 +89,7 @@ class CaptureResult:
     classes: dict[str, type]
     guards: Guards
     decisions: tuple[Decision, ...]
-    errors: dict[str, type]  # the classes of exceptions that users wrote
+    exceptions: KnownExceptions  # that the program may raise
     live: tuple[AnySlot, ...] = ()  # Python state that every run reads again: the last inputs
     written: tuple[AnySlot, ...] = ()  # Python state that a run has read and changed
     given: tuple[tuple[Structure, Origin], ...] = ()  # what is in the results as it was given
@@ -217,9 +218,10 @@ def _trace(
             raise
         except Exception as error:
             if not (may_be_seen(recorder.scope.block) or says_captured(error)):
-                attach_line_variables(error)
-                notes.keep()
-                raise  # nothing of the program comes before it
+                notes.keep(error)
+                if notes.kept is None or notes.kept.is_known:
+                    attach_line_variables(error)
+                    raise  # nothing of the program comes before it
             record_raise(recorder, error)
             results, structure = new_results(session), ConstantValue(None)
             left = None if state is None else state.finish(results, raises=True)
@@ -241,7 +243,8 @@ def _trace(
         results.classes | notes.classes | session.host_classes,
         _guards(session, live, structure, changed),
         tuple(session.decisions),
-        recorder.errors, live, written, given, session.hooked_modules, tuple(notes.effects),
+        recorder.exceptions.known(), live, written, given, session.hooked_modules,
+        tuple(notes.effects),
         tuple(session.host_calls), *_given_and_known(session, inputs), left,
     )  # fmt: skip
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stator.capture.blocks import TryNeeded, untraceable
+from stator.capture.blocks import TryNeeded
 from stator.capture.errors.capture_artifacts import is_capture_artifact
 from stator.capture.journal import Journal
+from stator.capture.raising import untraceable
 from stator.capture.scope import Attempt, may_be_seen
 from stator.capture.try_block import capture_try, error_names
-from stator.errors import StatorError
+from stator.errors import StatorError, UnsupportedCall
+from stator.frames import current_place
 from stator.program.ir import Block, Op
 from stator.program.opset.queries import may_raise, may_raise_for_sizes
 from stator.program.opset.raising import tensors_of
@@ -20,7 +22,9 @@ from stator.staging.recorded_loops import LoopVariables
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
 from stator.values.contents import same_state, state_of
-from stator.values.symbolic import Diverged
+from stator.values.exceptions import CaughtCause
+from stator.values.symbolic import CaughtError, Diverged
+from stator.values.union import Union
 
 Clause = tuple[Callable[[], Staged], Callable[[Staged], Staged]]  # the classes, and the handler
 
@@ -87,6 +91,9 @@ def try_stmt(
     if error is None:
         orelse()
         return
+    recorder.exceptions.handled.append(error)
+    if not recorder.provenance.is_external(error):
+        recorder.provenance.add_created(error)
     _handle(clauses, error)
 
 
@@ -216,11 +223,11 @@ def _in_handler(
     """`handler`, inside of which a bare `raise` has something to raise."""
 
     def run(error: object) -> Staged:
-        session.handlers += 1
+        session.handling.append(error)
         try:
             return handler(error)
         finally:
-            session.handlers -= 1
+            session.handling.pop()
 
     return run
 
@@ -229,9 +236,30 @@ def _nothing() -> None:
     return None
 
 
-def reraise(session: Session) -> None:
-    """A bare `raise` in a recorded handler."""
-    if not session.handlers:
+def cause(session: Session, error: Staged) -> Staged:
+    """What `raise ... from error` names as the cause."""
+    if isinstance(error, Union):
+        raise UnsupportedCall(
+            "the cause of an exception is one of several values, and only a run knows which",
+            at=current_place(), fix="raise it in each branch, from what is known there",
+        )  # fmt: skip
+    if not isinstance(error, CaughtError):
+        return error
+    _check_current(session, error)
+    return CaughtCause()
+
+
+def _check_current(session: Session, error: CaughtError) -> None:
+    """An error unless it is `error` that the innermost of the handlers has caught."""
+    if not session.handling or session.handling[-1] is not error:
+        raise error.refused()
+
+
+def reraise(session: Session, error: CaughtError | None = None) -> None:
+    """A bare `raise` in a recorded handler, or one of the `error` that it has caught."""
+    if error is not None:
+        _check_current(session, error)
+    if not session.handling:
         raise RuntimeError("No active exception to reraise")
     waiting = next(
         (one for one in reversed(session.recorder.attempts) if not one.is_recorded), None

@@ -116,7 +116,7 @@ def finally_stmt(
 def raise_again(session: Session, error: Staged) -> None:
     """Let an exception that was caught go on."""
     if isinstance(error, CaughtError):
-        reraise(session)
+        reraise(session, error)
     raise error
 
 

@@ -16,11 +16,12 @@ import torch
 from stator.capture.flatten import list_of
 from stator.capture.inputs import Argument, Inputs
 from stator.capture.listeners import Listener
+from stator.capture.raising import structure_of_error
 from stator.capture.results import Results, maybe_absent
 from stator.errors import StatorError
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op
-from stator.program.structure import Choice, Mapping, Structure, positions_in
+from stator.program.structure import Choice, ConstantValue, Mapping, Structure, positions_in
 from stator.state.live_lists import ListSlot
 from stator.state.live_state import AnySlot
 from stator.state.live_trees import HeldContainer
@@ -225,6 +226,12 @@ class KeptEffects(NamedTuple):
 
     effects: tuple[Effect, ...]
     classes: dict[str, type]
+    error: Structure  # the exception: undoing the call takes its attributes away
+
+    @property
+    def is_known(self) -> bool:
+        """Is the exception known without a run?"""
+        return not list(positions_in(self.error))
 
 
 @dataclass
@@ -287,15 +294,26 @@ class EffectRecorder(Listener):
         results = new_results(session)
         return effects_of(session, self.inputs, results, self.live), results
 
-    def keep(self) -> None:
-        """The capture ends with the user's own error: keep the effects so far.
+    def keep(self, error: Exception) -> None:
+        """The capture ends with `error`, the user's own: keep it, and the effects so far.
 
         Only those whose values are known without a run are kept.
         """
+        structure, classes = self._structure_of(error)
         with contextlib.suppress(StatorError):
             found, results = self.so_far()
             kept = tuple(filter(None, map(_known, found)))
-            self.kept = KeptEffects(kept, results.classes)
+            self.kept = KeptEffects(kept, results.classes | classes, structure)
+
+    def _structure_of(self, error: Exception) -> tuple[Structure, dict[str, type]]:
+        """What `error` is after the capture; itself, if undoing the call does not change it."""
+        try:
+            structure, results = structure_of_error(self.session.recorder, error)
+        except StatorError:
+            if self.session.journal.has_noted(error):
+                raise
+            return ConstantValue(error), {}
+        return structure, results.classes
 
 
 def drop_notes(block: Block) -> None:

@@ -76,6 +76,7 @@ class Session:
         self.reads = ReadLog(self.provenance, lambda obj: self.journal.first_state(obj))
         self.decisions = Decisions()
         self.stand_ins = StandIns(self.provenance)
+        self.recorder.exceptions.original = self.stand_ins.original
         self.state_inputs = StateInputs()
         self.replaced: list[torch.Tensor] = []  # those in places that every run reads again
         self.effect_log: EffectLog | None = None
@@ -90,8 +91,9 @@ class Session:
         # what functions with a cache, which the capture has created, have given, by their ids
         self.remembered: dict[int, tuple[object, dict[Any, Any]]] = {}
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
-        self.handlers = 0  # how many recorded handlers of a `try` run now
+        self.handling: list[object] = []  # what the recorded handlers that run now have caught
         self.interpreter = make_interpreter(self)
+        self.recorder.exceptions.text_of = lambda error: self.interpreter.call(str, error)
 
     @property
     def journal(self) -> Journal:

@@ -242,7 +242,10 @@ def lower_raise(to: GraphBuilder, op: Op) -> None:
     is_check = sorted(map(len, sides)) == [0, 1] and max(sides, key=len)[0].name == "stator::raise"
     if to.outer is not None or not is_check:
         to.refuse(op, "an error in a branch or a loop: torch's control flow cannot raise")
-    error, *said = max(sides, key=len)[0].args
+    found = max(sides, key=len)[0]
+    error, *said = found.args
+    fields: Any = found.attributes.get("fields") or ()
+    said = said[: len(said) - len(fields)]
     text = " ".join(str(part) for part in said if isinstance(part, str))
     holds = to.tensor(op.args[0], "bool")
     if sides[0]:

@@ -1,0 +1,164 @@
+"""record_raise(): an exception of the user's becomes a raise of the program.
+
+The op has the builtin class, the arguments, and the attributes that are numbers, strings or
+tensors. What else an exception consists of (containers, a cause, what was being handled) is a
+*form*: a structure that stays in this process, whose leaves are further operands.
+
+    raise Wrong([n]) from other
+    ->  stator::raise('ValueError', '[n]', 0, %n, names=['m.Wrong'], fields=['form__', 'leaf_0__'])
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import copy
+from typing import Any
+
+from stator.capture.errors.capture_artifacts import is_capture_artifact, users_text
+from stator.capture.recorder import Recorder
+from stator.capture.results import Results
+from stator.errors import CaptureError, StatorError
+from stator.frames import current_place, place_of
+from stator.program.ir import Arg
+from stator.program.raise_fields import FORM, LEAF, TEXT
+from stator.program.structure import Structure
+from stator.values.exceptions import ExceptionParts, builtin_base, members_of
+from stator.values.symbolic import CapturedText, Diverged
+from stator.values.union import Symbolic, Union
+
+
+def record_raise(recorder: Recorder, error: Exception) -> None:
+    """The program raises what `error` says."""
+    place = place_of(error) or current_place()
+    if is_capture_artifact(error):
+        raise untraceable(error) from error
+    if any(isinstance(arg, Union) for arg in error.args):
+        _raise_each_alternative(recorder, error)
+        return
+    parts = recorder.exceptions.parts_of(error)
+    text = _text(recorder, error)
+    said = error.args if text is None else (text,)
+    args = tuple(_exception_arg(recorder, arg) for arg in said)
+    builtin, written = class_names(type(error))
+    attributes: dict[str, Arg] = {}
+    if written:
+        recorder.exceptions.classes[written[0]] = type(error)
+        attributes["names"] = written
+    fields = {
+        name: _exception_arg(recorder, value)
+        for name, value in parts.fields.items()
+        if _is_recordable(value) and not isinstance(value, Union)
+    }
+    if text is not None or not _is_plain(error, parts):
+        fields |= _form(recorder, error)
+    if text is not None and issubclass(type(error), KeyError):  # which quotes what it is given
+        fields[TEXT] = args[0]
+    if fields:
+        attributes["fields"] = tuple(fields)
+    recorder.emit(
+        "stator::raise", (builtin, *args, *fields.values()), attributes=attributes, place=place
+    )
+
+
+def _text(recorder: Recorder, error: Exception) -> Any:
+    """`str(error)` where it is not what the builtin class makes of the arguments; else None.
+
+    A handler of the program is given it, so what the user's `__str__` says counts there.
+    """
+    written: object = builtin_base(type(error)).__str__
+    is_caught = any(one.is_recorded for one in recorder.attempts)
+    if type(error).__str__ is not written:
+        return recorder.exceptions.text_of(error) if is_caught else None
+    if all(map(_is_recordable, error.args)):
+        return None
+    try:
+        return recorder.exceptions.text_of(error)
+    except StatorError:
+        if is_caught:
+            raise
+        return None
+
+
+def _form(recorder: Recorder, error: Exception) -> dict[str, Arg]:
+    """The further fields of a raise: the number of the form of `error`, and its leaves."""
+    structure, results = structure_of_error(recorder, error)
+    forms = recorder.exceptions.forms
+    forms.append(structure)
+    recorder.exceptions.records |= results.classes
+    leaves = {f"{LEAF}{k}__": leaf for k, leaf in enumerate(results.leaves)}
+    return {FORM: len(forms) - 1, **leaves}
+
+
+def structure_of_error(recorder: Recorder, error: BaseException) -> tuple[Structure, Results]:
+    """The structure of an exception that leaves the program, and the results with its leaves."""
+    results = Results(recorder, recorder.provenance.is_external, recorder.exceptions.original)
+    return results.structure_of(error), results
+
+
+def _is_plain(error: Exception, parts: ExceptionParts) -> bool:
+    """Are the class, the arguments and simple fields all that there is of it?"""
+    if parts.suppresses or parts.notes or (parts.cause, parts.context) != (None, None):
+        return False
+    values = (*parts.args, *parts.fields.values())
+    if not all(_is_recordable(value) and not isinstance(value, Union) for value in values):
+        return False
+    if not parts.members:
+        return True
+    return type(error) is builtin_base(type(error)) and parts.members == _made_members(error)
+
+
+def _made_members(error: Exception) -> dict[str, object]:
+    """What the class of `error` keeps of its arguments by itself."""
+    try:
+        return members_of(type(error)(*error.args))
+    except TypeError:  # it needs more than its arguments
+        return {}
+
+
+def untraceable(error: Exception) -> CaptureError:
+    """The refusal for an error that is not the user's own."""
+    return CaptureError(
+        f"this cannot be traced: {type(error).__name__}: {users_text(str(error))}",
+        at=place_of(error) or current_place(),
+        fix="leave this code out with `stator.not_to_static`, or write it with other ops",
+    )
+
+
+def _raise_each_alternative(recorder: Recorder, error: Exception) -> None:
+    """An argument of `error` is one of several values: a raise for each."""
+    at = next(k for k, arg in enumerate(error.args) if isinstance(arg, Union))
+
+    def raise_one(value: object) -> None:
+        new = copy.copy(error)
+        recorder.exceptions.replaced.append(error)
+        new.args = (*error.args[:at], value, *error.args[at + 1 :])
+        new.__cause__ = error.__cause__
+        new.__suppress_context__ = error.__suppress_context__
+        raise new.with_traceback(error.__traceback__)
+
+    with contextlib.suppress(Diverged):
+        recorder.apply_all(error.args[at], raise_one)
+
+
+def _exception_arg(recorder: Recorder, value: object) -> Arg:
+    """The program's form of an argument of an exception."""
+    if isinstance(value, CapturedText):
+        return value.value
+    if isinstance(value, str):
+        return users_text(value)
+    return recorder.arg(value) if _is_recordable(value) else str(value)
+
+
+def _is_recordable(value: object) -> bool:
+    return isinstance(value, Symbolic | bool | int | float | complex | str | None)
+
+
+def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
+    """The builtin class that `cls` is, and the names of the classes before it that users wrote."""
+    written: list[str] = []
+    for base in cls.__mro__:
+        if getattr(builtins, base.__name__, None) is base:
+            return base.__name__, tuple(written)
+        written.append(f"{base.__module__}.{base.__qualname__}")
+    return "Exception", tuple(written)
