@@ -480,3 +480,20 @@ def text_of_a_users_exception(x):
         raise ValueError(("a", int(x[1])), [1])
     except (Described, ValueError) as error:
         return str(error)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), may_raise=True)
+def raise_again_inside_a_known_handler(x):
+    """A bare `raise` is about the innermost handler."""
+    try:
+        raise KeyError("known")
+    except KeyError as error:
+        error.add_note("a note")
+        if x[0] > 1.5:
+            error.add_note("another")
+        try:
+            if x[0] > 0:
+                raise ValueError("by data")
+        except ValueError:
+            raise
+        raise

@@ -25,6 +25,7 @@ from stator.execute.backend import (
 from stator.execute.gradients import module_hooks
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import RunStop
+from stator.execute.raised import caught_error
 from stator.execute.selection import Selection, select
 from stator.execute.structure import unflatten
 from stator.optimize.pipeline import optimize
@@ -39,7 +40,7 @@ from stator.state.live_trees import HeldContainer
 from stator.static.plan import Plan
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
 from stator.values.contents import change
-from stator.values.exceptions import link
+from stator.values.exceptions import CaughtCause, link
 
 
 @dataclass(frozen=True)
@@ -209,6 +210,8 @@ def host_callbacks(captured: CaptureResult) -> Callable[[], HostCallbacks] | Non
     def call(values: Sequence[Any], attributes: Mapping[str, Any]) -> Sequence[Any]:
         made = captured.host_calls[attributes["number"]]
         args, kwargs = unflatten(made.arguments, values, classes=captured.classes)
+        if isinstance(kwargs.get("exc_info"), CaughtCause):
+            kwargs["exc_info"] = caught_error(captured.exceptions)
         return made.outputs(made.function(*args, **kwargs))
 
     return lambda: {HOST_CALL: call, **(hooks() if hooks is not None else {})}

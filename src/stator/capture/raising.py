@@ -23,7 +23,7 @@ from stator.frames import current_place, place_of
 from stator.program.ir import Arg
 from stator.program.raise_fields import FORM, LEAF, TEXT
 from stator.program.structure import Structure
-from stator.values.exceptions import ExceptionParts, builtin_base, members_of
+from stator.values.exceptions import NOTES, ExceptionParts, builtin_base, members_of
 from stator.values.symbolic import CapturedText, Diverged
 from stator.values.union import Symbolic, Union
 
@@ -50,7 +50,8 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
         for name, value in parts.fields.items()
         if _is_recordable(value) and not isinstance(value, Union)
     }
-    if text is not None or not _is_plain(error, parts):
+    is_callers = recorder.provenance.is_external(error)  # then it is this very one
+    if text is not None or is_callers or not _is_plain(error, parts):
         fields |= _form(recorder, error)
     if text is not None and issubclass(type(error), KeyError):  # which quotes what it is given
         fields[TEXT] = args[0]
@@ -98,7 +99,7 @@ def structure_of_error(recorder: Recorder, error: BaseException) -> tuple[Struct
 
 def _is_plain(error: Exception, parts: ExceptionParts) -> bool:
     """Are the class, the arguments and simple fields all that there is of it?"""
-    if parts.suppresses or parts.notes or (parts.cause, parts.context) != (None, None):
+    if parts.suppresses or NOTES in vars(error) or (parts.cause, parts.context) != (None, None):
         return False
     values = (*parts.args, *parts.fields.values())
     if not all(_is_recordable(value) and not isinstance(value, Union) for value in values):

@@ -116,7 +116,8 @@ class RaisedError:
 def _completed(own: Any, error: Exception) -> Exception:
     """`own` in the place of `error`, with the notes that a run has added."""
     for note in getattr(error, "__notes__", ()):
-        own.add_note(note)
+        if note not in getattr(own, "__notes__", ()):
+            own.add_note(note)
     result: Exception = own.with_traceback(error.__traceback__)
     return result
 

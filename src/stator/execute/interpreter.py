@@ -23,7 +23,6 @@ from stator.execute.backend import (
     EffectsDone,
     HostCallbacks,
     Outcome,
-    RaisedError,
     Run,
     RunOptions,
     values_of,
@@ -32,14 +31,13 @@ from stator.execute.checks import split_checks
 from stator.execute.conditions import with_conditions
 from stator.execute.effects import (
     EFFECT_FUNCTIONS,
-    UserException,
     class_names,
     modes_restored,
     type_name,
-    without_wrappers,
 )
 from stator.execute.gradients import Backward, CustomGradient, add_hook, run_gradients
 from stator.execute.list_ops import LIST_CHANGES, LIST_FUNCTIONS, is_only_owner
+from stator.execute.raised import raised_error
 from stator.execute.steps import (
     Activation,
     Caught,
@@ -87,11 +85,11 @@ class Runner:
                 try:
                     run_block(self.checks, (), frame)
                 except Exception as error:  # noqa: BLE001  # the outcome has it
-                    return _raised(error, state, before_running=True)
+                    return raised_error(error, state, before_running=True)
             try:
                 return self._run(frame)
             except Exception as error:  # noqa: BLE001  # the outcome has it
-                return _raised(error, state)
+                return raised_error(error, state)
 
         return run_inputs
 
@@ -106,34 +104,6 @@ class Runner:
             return tuple(run_block(self.body, (), frame))
         with modes_restored(self.autocast_devices):
             return tuple(run_block(self.body, (), frame))
-
-
-def _raised(error: Exception, state: RunState, *, before_running: bool = False) -> RaisedError:
-    """`error` as data, with what the run had done by then."""
-    classes: tuple[str, ...] = ()
-    fields: Mapping[str, object] = NOTHING
-    if isinstance(error, UserException):
-        classes, fields = error.classes, error.fields
-    context = _context(error, state)
-    plain = without_wrappers(error)
-    if context is not None:
-        plain.__context__ = None  # `RaisedError.exception` sets it
-    if isinstance(plain, DemandViolated):
-        plain.before_running = before_running
-    place = plain.at if isinstance(plain, StatorError) else state.place
-    return RaisedError(
-        type(plain).__name__, plain.args, classes, fields,
-        place=place, effects=state.effects, before_running=before_running, error=plain,
-        context=context,
-    )  # fmt: skip
-
-
-def _context(error: Exception, state: RunState) -> RaisedError | None:
-    """What a handler of this run had caught when `error` was raised."""
-    found = error.__context__
-    while found is not None and not any(found is one for one in state.handled):
-        found = found.__context__
-    return _raised(found, state) if isinstance(found, Exception) else None
 
 
 def run(

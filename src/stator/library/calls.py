@@ -42,7 +42,7 @@ from stator.library.converted_functions import ConvertedFunctions
 from stator.library.float_arguments import is_op_with_float, record_with_floats, without_generator
 from stator.library.generator_calls import call_with_generator, new_generator, takes_generator
 from stator.library.gradients import apply_function, is_function_apply, requires_grad
-from stator.library.host_rules import HostMethod, call_host_object, host_rule
+from stator.library.host_rules import HostMethod, call_host_object, host_rule, with_error
 from stator.library.iterator_calls import is_native, staged_iterator
 from stator.library.known_arrays import NOT_KNOWN, compute_known, method_of
 from stator.library.list_samples import call_with_samples
@@ -83,6 +83,7 @@ from stator.torch_private import trees
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, ReversedArray
+from stator.values.exceptions import add_note
 from stator.values.staged import (
     StagedDeque,
     StagedDict,
@@ -199,6 +200,8 @@ class Caller:
         rule = host_rule(self.session, function)
         assert rule is not None
         self.session.decisions.add("call", "host call", rule.name)
+        if rule.logs:
+            kwargs = with_error(self.session, rule, kwargs)
         return record_host_call(
             self.session, rule.function, args, kwargs, name=rule.name, result=rule.result
         )
@@ -344,6 +347,9 @@ class Caller:
             note_object(self.session, owner)
         elif isinstance(owner, contextvars.ContextVar):
             return call_variable(self.session, owner, name, args)
+        elif name == "add_note" and isinstance(owner, BaseException):
+            note_object(self.session, owner)
+            return add_note(owner, *args, **kwargs)
         return method(*args, **kwargs)
 
     def _call_tensor_method(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:

@@ -19,11 +19,12 @@ from typing import Any
 
 import torch
 
-from stator.frames import is_users
 from stator.library.markers import host_mark
+from stator.library.user_stack import called_from_here
+from stator.state.handled_errors import caught_cause, handled_now
 from stator.state.host_calls import record_host_call
 from stator.state.session import Session
-from stator.values.symbolic import HostObject
+from stator.values.symbolic import CaughtError, HostObject
 
 LOG_METHODS = frozenset(
     {"debug", "info", "warning", "warn", "error", "critical", "fatal", "exception", "log"}
@@ -48,6 +49,7 @@ class HostRule:
     function: Callable[..., Any]
     name: str
     result: type | None
+    logs: bool = False
 
 
 def host_rule(session: Session, function: Any) -> HostRule | None:
@@ -64,19 +66,29 @@ def host_rule(session: Session, function: Any) -> HostRule | None:
     if function in CLOCKS:
         return HostRule(function, f"time.{function.__name__}", CLOCKS[function])
     if function in LOGGING_FUNCTIONS:
-        return HostRule(function, f"logging.{function.__name__}", None)
+        return HostRule(called_from_here(function), f"logging.{function.__name__}", None, logs=True)
     if function is warnings.warn:
-        return HostRule(_warner(), "warnings.warn", None)
+        return HostRule(called_from_here(function), "warnings.warn", None)
     if function is io.open:
         return HostRule(function, "open", object)
     return None
+
+
+def with_error(session: Session, rule: HostRule, kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a logging call, with the exception that is being handled, if it asks."""
+    asked = kwargs.get("exc_info", rule.name.endswith(".exception"))
+    if isinstance(asked, CaughtError):
+        return {**kwargs, "exc_info": caught_cause(session, asked)}
+    if asked is not True and asked != 1:
+        return dict(kwargs)
+    return {**kwargs, "exc_info": handled_now(session)}
 
 
 def _method_rule(method: Any, session: Session) -> HostRule | None:
     owner, name = method.__self__, method.__name__
     is_cached = isinstance(getattr(method, "__func__", None), functools._lru_cache_wrapper)
     if (name in LOG_METHODS or is_cached) and _is_logger(owner):  # cached: `warning_once`
-        return HostRule(method, f"{type(owner).__name__}.{name}", None)
+        return HostRule(called_from_here(method), f"{type(owner).__name__}.{name}", None, logs=True)
     if _is_stream(owner, session) and name in STREAM_METHODS:
         return HostRule(method, f"{type(owner).__name__}.{name}", STREAM_METHODS[name])
     return None
@@ -96,29 +108,6 @@ def _is_stream(owner: Any, session: Session) -> bool:
     """A file or stream that others see: one that the capture has created is Python's business."""
     is_stream = isinstance(owner, io.IOBase) or owner is sys.stdout or owner is sys.stderr
     return is_stream and not session.is_local(owner)
-
-
-def _warner() -> Callable[..., None]:
-    """`warnings.warn`, as if called from the line of user code that calls it now."""
-    frames = []
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        if is_users(frame):
-            frames.append((frame.f_code.co_filename, frame.f_lineno, frame.f_globals))
-        frame = frame.f_back
-
-    def warn(
-        message: Any, category: Any = None, stacklevel: int = 1, source: Any = None, **_: Any
-    ) -> None:
-        if isinstance(message, Warning):
-            category = type(message)
-        file, line, names = frames[min(max(stacklevel, 1), len(frames)) - 1]
-        warnings.warn_explicit(
-            message, category or UserWarning, file, line, names.get("__name__", "<string>"),
-            names.setdefault("__warningregistry__", {}), source=source,
-        )  # fmt: skip
-
-    return warn
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import sys
 import types
 from collections.abc import Callable, Collection, Iterator, Sequence
 
@@ -465,10 +464,7 @@ class Staging:
 
     def reraised(self) -> Staged:
         """What a bare `raise` raises."""
-        active = sys.exc_info()[1]
-        if active is None or active is self.recorder.exceptions.outer:
-            try_stmt.reraise(self.session)
-        return active
+        return try_stmt.reraised(self.session)
 
     def cause(self, error: object) -> Staged:
         """What `raise ... from error` names as the cause."""

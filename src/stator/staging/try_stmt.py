@@ -19,10 +19,10 @@ from stator.program.sizes import symbols_in
 from stator.program.types import TensorType
 from stator.staging.control_flow import if_stmt
 from stator.staging.recorded_loops import LoopVariables
+from stator.state.handled_errors import caught_cause
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
 from stator.values.contents import same_state, state_of
-from stator.values.exceptions import CaughtCause
 from stator.values.symbolic import CaughtError, Diverged
 from stator.values.union import Union
 
@@ -94,7 +94,7 @@ def try_stmt(
     recorder.exceptions.handled.append(error)
     if not recorder.provenance.is_external(error):
         recorder.provenance.add_created(error)
-    _handle(clauses, error)
+    _handle(session, clauses, error)
 
 
 def _finally_is_observable(
@@ -158,7 +158,7 @@ def _same_item(one: dict[object, object], other: dict[object, object], key: obje
     return same_state((one[key],), (other[key],))
 
 
-def _handle(clauses: tuple[Clause, ...], error: Exception) -> None:
+def _handle(session: Session, clauses: tuple[Clause, ...], error: Exception) -> None:
     """Run the handler that catches `error`, as Python would."""
     handler = _handler_for(clauses, error)
     if handler is None:
@@ -166,7 +166,7 @@ def _handle(clauses: tuple[Clause, ...], error: Exception) -> None:
     try:
         raise error  # so that a bare `raise` in the handler finds it
     except type(error):
-        handler(error)
+        _in_handler(session, handler)(error)
 
 
 def _handler_for(
@@ -243,24 +243,23 @@ def cause(session: Session, error: Staged) -> Staged:
             "the cause of an exception is one of several values, and only a run knows which",
             at=current_place(), fix="raise it in each branch, from what is known there",
         )  # fmt: skip
-    if not isinstance(error, CaughtError):
-        return error
-    _check_current(session, error)
-    return CaughtCause()
+    return caught_cause(session, error) if isinstance(error, CaughtError) else error
 
 
-def _check_current(session: Session, error: CaughtError) -> None:
-    """An error unless it is `error` that the innermost of the handlers has caught."""
+def reraised(session: Session) -> Staged:
+    """What a bare `raise` raises."""
+    active = session.handling[-1] if session.handling else None
+    if active is None:
+        raise RuntimeError("No active exception to reraise")
+    if isinstance(active, CaughtError):
+        reraise(session, active)
+    return active
+
+
+def reraise(session: Session, error: CaughtError) -> None:
+    """`raise` of what a recorded handler has caught: in this very handler."""
     if not session.handling or session.handling[-1] is not error:
         raise error.refused()
-
-
-def reraise(session: Session, error: CaughtError | None = None) -> None:
-    """A bare `raise` in a recorded handler, or one of the `error` that it has caught."""
-    if error is not None:
-        _check_current(session, error)
-    if not session.handling:
-        raise RuntimeError("No active exception to reraise")
     waiting = next(
         (one for one in reversed(session.recorder.attempts) if not one.is_recorded), None
     )

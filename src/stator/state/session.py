@@ -91,7 +91,7 @@ class Session:
         # what functions with a cache, which the capture has created, have given, by their ids
         self.remembered: dict[int, tuple[object, dict[Any, Any]]] = {}
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
-        self.handling: list[object] = []  # what the recorded handlers that run now have caught
+        self.handling: list[object] = []  # what the handlers that run now have caught
         self.interpreter = make_interpreter(self)
         self.recorder.exceptions.text_of = lambda error: self.interpreter.call(str, error)
 

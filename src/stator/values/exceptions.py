@@ -31,7 +31,7 @@ class ExceptionParts(NamedTuple):
     cause: BaseException | None = None
     context: BaseException | None = None
     suppresses: bool = False
-    notes: tuple[str, ...] = ()
+    notes: Any = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ def parts_of(error: BaseException, context: BaseException | None) -> ExceptionPa
     fields = {name: value for name, value in vars(error).items() if name != NOTES}
     return ExceptionParts(
         error.args, fields, members_of(error), error.__cause__, context,
-        error.__suppress_context__, tuple(vars(error).get(NOTES, ())),
+        error.__suppress_context__, vars(error).get(NOTES, ()),
     )  # fmt: skip
 
 
@@ -93,9 +93,14 @@ def exception_of(cls: type, parts: tuple[Any, ...]) -> BaseException:
     vars(error).update(given.fields)
     error.__cause__, error.__context__ = given.cause, given.context
     error.__suppress_context__ = given.suppresses
-    for note in given.notes:
+    for note in given.notes or ():
         error.add_note(note)
     return error
+
+
+def add_note(error: BaseException, note: str) -> None:
+    """`error.add_note(note)`, with another list: what a branch changes is what `error` holds."""
+    error.__notes__ = [*getattr(error, NOTES, ()), note]
 
 
 def _set_members(error: BaseException, members: Mapping[str, object]) -> None:
