@@ -200,8 +200,7 @@ class Caller:
         rule = host_rule(self.session, function)
         assert rule is not None
         self.session.decisions.add("call", "host call", rule.name)
-        if rule.logs:
-            kwargs = with_error(self.session, rule, kwargs)
+        kwargs = with_error(self.session, rule, kwargs)
         return record_host_call(
             self.session, rule.function, args, kwargs, name=rule.name, result=rule.result
         )

@@ -75,7 +75,9 @@ def host_rule(session: Session, function: Any) -> HostRule | None:
 
 
 def with_error(session: Session, rule: HostRule, kwargs: Mapping[str, Any]) -> dict[str, Any]:
-    """The arguments of a logging call, with the exception that is being handled, if it asks."""
+    """The arguments; a logging call that asks for it gets the exception that is being handled."""
+    if not rule.logs:
+        return dict(kwargs)
     asked = kwargs.get("exc_info", rule.name.endswith(".exception"))
     if isinstance(asked, CaughtError):
         return {**kwargs, "exc_info": caught_cause(session, asked)}
