@@ -497,3 +497,55 @@ def raise_again_inside_a_known_handler(x):
         except ValueError:
             raise
         raise
+
+
+class Options:
+    """What a call sets for its time."""
+
+    scale = 1.0
+
+
+@program(
+    (f(1.0, 2.0),), (f(9.0, 2.0),), (f(-1.0, 2.0),), may_raise=True, watch=lambda: Options.scale
+)
+def raise_before_putting_back(x):
+    """A branch raises where a `finally` puts back what the function has set."""
+    Options.scale = 2.0
+    try:
+        y = _risky(x) * Options.scale
+    finally:
+        Options.scale = 1.0
+    return y
+
+
+@program((f(1.0, 2.0),), (f(9.0, 2.0),), (f(-1.0, 2.0),))
+def raise_before_a_note(x):
+    """A branch raises in a `finally` inside a `try`: what the `finally` notes is seen."""
+    seen = []
+    try:
+        try:
+            x = _risky(x)
+        finally:
+            seen.append(1)
+    except ValueError:
+        seen.append(2)
+    except KeyError:
+        seen.append(3)
+    return x, seen
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def each_path_raises_before_a_note(x):
+    """Both sides of a branch raise, and the `finally` comes before the handler."""
+    seen = []
+    try:
+        try:
+            if x.sum() > 2:
+                raise TooBig("max")
+            else:
+                raise KeyError("min")
+        finally:
+            seen.append(1)
+    except (ValueError, KeyError):
+        seen.append(2)
+    return x * len(seen), seen

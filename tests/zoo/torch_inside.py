@@ -7,6 +7,7 @@ import warnings
 import torch
 from torch import nn
 from torch.distributions import Dirichlet
+from torch.nn import functional as F
 
 from tests.zoo.programs import f, i, program, r
 
@@ -178,3 +179,17 @@ def no_generator(x):
 def weighted_covariance(x, weights):
     """Torch checks the weights by their values."""
     return torch.cov(x, aweights=weights), torch.cov(x[0]), torch.cov((x * 9).int())
+
+
+@program(
+    (r(2, 2, 3, 4), r(2, 1, 3, 4, seed=1), f(1.0)),
+    (r(2, 2, 3, 4), r(2, 1, 3, 4, seed=1), f(-1.0)),
+)
+def heads_repeated_on_one_path(query, key, flag):
+    """Attention that repeats the heads of its keys itself, where the code has not done so."""
+    options = {}
+    if flag.sum() > 0:
+        key = key.repeat_interleave(2, 1)
+    else:
+        options["enable_gqa"] = True
+    return F.scaled_dot_product_attention(query, key, key, **options)

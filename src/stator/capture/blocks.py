@@ -82,8 +82,12 @@ def _run(recorder: Recorder, code: Callable[[], object]) -> Any:
         raise
     except Exception as error:
         set_grad_mode(grad)
-        attempt = next((one for one in reversed(recorder.attempts) if one.catches(error)), None)
-        if attempt is not None and not attempt.is_recorded:
+        attempt = next(
+            (one for one in reversed(recorder.attempts)
+             if (one.is_recorded or one.waits) and one.catches(error)),
+            None,
+        )  # fmt: skip
+        if attempt is not None and attempt.waits:
             raise TryNeeded(attempt) from error
         record_raise(recorder, error)
         return NOTHING

@@ -195,6 +195,7 @@ def _batches(recorder: SizeMaker, args: tuple[Any, ...]) -> tuple[Any, ...]:
 def _with_mask(recorder: SizeMaker, given: Arguments) -> Arguments:
     """The arguments of an attention, with a mask of the sizes that it broadcasts to."""
     args, kwargs = given
+    args = (*_same_batches(recorder, args[:3], bool(kwargs.get("enable_gqa"))), *args[3:])
     query, key = args[:2]
     wanted = (*query.shape[:-1], key.shape[-2])
     if len(args) > 3 and args[3] is not None:
@@ -202,6 +203,22 @@ def _with_mask(recorder: SizeMaker, given: Arguments) -> Arguments:
     if kwargs.get("attn_mask") is not None:
         kwargs = {**kwargs, "attn_mask": _expanded(recorder, kwargs["attn_mask"], wanted)}
     return args, kwargs
+
+
+def _same_batches(
+    recorder: SizeMaker, tensors: Sequence[torch.Tensor], repeats_heads: bool
+) -> list[torch.Tensor]:
+    """Query, key and value of an attention with the batch sizes that they broadcast to.
+
+    Where the op repeats heads, an open number of them is as good as that of the query: whether they
+    divide it is for the op to say in each run.
+    """
+    if len({one.dim() for one in tensors}) > 1:
+        return list(tensors)
+    last = -3 if repeats_heads else -2
+    batch = common_shape(recorder, [one.shape[:last] for one in tensors])
+    heads = tensors[0].shape[last:-2]
+    return [_example(recorder, one, (*batch, *heads, *one.shape[-2:])) for one in tensors]
 
 
 def _aligned(recorder: SizeMaker, args: tuple[Any, ...]) -> tuple[Any, ...]:

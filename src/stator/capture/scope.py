@@ -65,14 +65,24 @@ def may_be_seen(block: Block) -> bool:
 class Attempt:
     """The body of a `try` that runs: as Python, or recorded."""
 
-    def __init__(self, catches: Callable[[Exception], bool], read: Callable[[], Any]) -> None:
-        self.catches, self.read = catches, read
+    def __init__(
+        self, catches: Callable[[Exception], bool], read: Callable[[], Any], is_finally: bool
+    ) -> None:
+        self.catches, self.read, self.is_finally = catches, read, is_finally
         self.is_recorded = False
         self.seen: list[Any] = []  # what its names, and objects, held where it may raise
         self.keep: Callable[[], None] | None = None  # records what they hold, for the handlers
         self.root: Scope | None = None  # the program or function that it is in
         self.scope: Scope | None = None  # its block
         self.journal: Any = None  # what is noted outside of it
+
+    @property
+    def waits(self) -> bool:
+        """Does a raise in a block of its body mean that it has to be recorded?
+
+        A `finally` is asked afterwards whether anything can be seen of it.
+        """
+        return not self.is_recorded and not self.is_finally
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,8 @@ from stator.library.callbacks import is_transform
 from stator.library.tensor_calls import REFUSED_CALLS
 
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
-MANUAL_SEED = torch.manual_seed  # a capture replaces it for torch's own Python
+# A capture replaces it for torch's own Python; importing Dynamo puts a wrapper into `torch`.
+MANUAL_SEED = (torch.manual_seed, torch.random.manual_seed)
 UNIFORM = (r"\b(?:(?:np|numpy)\.)?random\.(?:random|rand)\(\)", "torch.rand(())")
 
 
@@ -23,7 +24,7 @@ def refuse_call(function: object) -> None:
     owner = getattr(function, "__self__", None)
     if found is None and isinstance(owner, torch.Tensor):
         found = REFUSED_CALLS.get(name)
-    is_seed = name in ("manual_seed", "seed") and function is not MANUAL_SEED
+    is_seed = name in ("manual_seed", "seed") and function not in MANUAL_SEED
     if found is None and is_seed and is_from_torch(function):
         found = ("the random seed is set inside a program", "set it before the call")
     if found is None and is_transform(function):

@@ -345,6 +345,7 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.from_numpy: tensor_of,
     torch.squeeze: squeeze,
     torch.manual_seed: seed,
+    torch.random.manual_seed: seed,  # another object, once Dynamo is imported
     torch.get_rng_state: random_state,
     torch.set_rng_state: set_random_state,
     torch.equal: _truth_op("aten::equal"),

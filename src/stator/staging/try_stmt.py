@@ -46,7 +46,7 @@ def try_stmt(
     would notice that it was left out, an op that may fail by itself needs no recording.
     """
     recorder = session.recorder
-    attempt = Attempt(lambda error: _handler_for(clauses, error) is not None, read)
+    attempt = Attempt(lambda error: _handler_for(clauses, error) is not None, read, is_finally)
     mark, before = recorder.mark(), read()
     noted = len(session.effect_log.effects) if session.effect_log is not None else 0
     outer, recorder.journal = recorder.journal, Journal(recorder.journal)
@@ -55,8 +55,8 @@ def try_stmt(
     needed = False
     try:
         body()
-    except TryNeeded as found:
-        if found.attempt is not attempt:
+    except (TryNeeded, Diverged) as found:
+        if not _asks_for(attempt, found):
             recorder.journal.keep()
             raise
         needed = True
@@ -95,6 +95,11 @@ def try_stmt(
     if not recorder.provenance.is_external(error):
         recorder.provenance.add_created(error)
     _handle(session, clauses, error)
+
+
+def _asks_for(attempt: Attempt, found: TryNeeded | Diverged) -> bool:
+    """Must `attempt` be recorded? A `finally` must where every path raises: it comes first."""
+    return found.attempt is attempt if isinstance(found, TryNeeded) else attempt.is_finally
 
 
 def _finally_is_observable(
@@ -260,9 +265,7 @@ def reraise(session: Session, error: CaughtError) -> None:
     """`raise` of what a recorded handler has caught: in this very handler."""
     if not session.handling or session.handling[-1] is not error:
         raise error.refused()
-    waiting = next(
-        (one for one in reversed(session.recorder.attempts) if not one.is_recorded), None
-    )
+    waiting = next((one for one in reversed(session.recorder.attempts) if one.waits), None)
     if waiting is not None:
         raise TryNeeded(waiting)
     session.recorder.emit("stator::reraise", ())
