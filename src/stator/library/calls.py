@@ -53,7 +53,7 @@ from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
 from stator.library.outside_iterators import iterated_arguments
 from stator.library.recursion import Recursion
-from stator.library.refused_calls import is_from_torch, is_hashable, refuse_call
+from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op, refuse_call
 from stator.library.scripted import python_function
 from stator.library.star_args import (
     SPREAD,
@@ -457,7 +457,7 @@ class Caller:
         recorder = self.session.recorder
         mark, facts = recorder.mark(), set(recorder.sizes.facts[-1])
         try:
-            if _runs_no_user_code(function, args) or is_left_alone(function):
+            if is_torch_op(function, args, kwargs) or is_left_alone(function):
                 return function(*args, **kwargs)
             with watched(self.session, getattr(function, "__name__", type(function).__name__)):
                 return function(*args, **kwargs)
@@ -494,7 +494,3 @@ class Caller:
         if is_native(result) and not self.session.provenance.is_external(result):
             return staged_iterator(self.session, result, args, is_new=True)
         return StagedList(result) if type(result) is list else result
-
-
-def _runs_no_user_code(function: object, args: Args) -> bool:
-    return is_from_torch(function) or isinstance(args[0] if args else None, torch.Tensor)

@@ -10,6 +10,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.callbacks import is_transform
 from stator.library.tensor_calls import REFUSED_CALLS
+from stator.values.annotations import Args, Keywords
 
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 # A capture replaces it for torch's own Python; importing Dynamo puts a wrapper into `torch`.
@@ -55,6 +56,13 @@ def _reads_the_world(function: object) -> bool:
 def is_from_torch(function: object) -> bool:
     """Is `function` one of torch?"""
     return str(getattr(function, "__module__", "")).split(".")[0] == "torch"
+
+
+def is_torch_op(function: object, args: Args, kwargs: Keywords) -> bool:
+    """Does it call no code of the user's? To watch an op would take longer than the op."""
+    if isinstance(getattr(function, "__self__", None), torch.Tensor):
+        return not any(map(callable, (*args, *kwargs.values())))
+    return is_from_torch(function) or isinstance(args[0] if args else None, torch.Tensor)
 
 
 def is_hashable(function: object) -> bool:
