@@ -49,19 +49,79 @@ def five(x):
     return x, a
 
 
-@pytest.mark.parametrize(("function", "depth"), [(one, 1), (two, 2), (five, 5)])
-def test_the_innermost_loop_is_recorded_once_more_for_each_level(function, depth, monkeypatch):
-    rounds = []
+def three_of_another_kind(x):
+    a = 1
+    while a < x.max():
+        b = 1
+        while b < x.max():
+            c = 1
+            while c < x.max():
+                c = c * 2
+            b = b * 2
+        a = a * 2
+    return a
+
+
+@pytest.fixture
+def rounds(monkeypatch):
+    """The names of the loop that is recorded, for each recording of a body."""
+    found = []
     record = loops._record_round
 
     def counted(recorder, variables, carried, body):
-        rounds.append(variables.names)
+        found.append(variables.names)
         return record(recorder, variables, carried, body)
 
     monkeypatch.setattr(loops, "_record_round", counted)
+    return found
+
+
+@pytest.mark.parametrize(("function", "depth"), [(one, 1), (two, 2), (five, 5)])
+def test_loops_that_count_and_change_tensors_are_recorded_once(function, depth, rounds):
     stator.to_static(function)(torch.ones(2))
-    innermost = rounds[depth - 1]  # the first round of each loop begins those inside
-    assert rounds.count(innermost) == depth + 1
+    assert len(rounds) == len(set(rounds)) == depth
+
+
+def test_the_innermost_loop_of_others_is_recorded_once_more_for_each_level(rounds):
+    stator.to_static(three_of_another_kind)(torch.ones(2))
+    assert [rounds.count((name,)) for name in "abc"] == [2, 3, 4]
+
+
+def test_a_tensor_that_the_body_leaves_is_not_carried(rounds):
+    def f(x, flag):
+        y = start = x
+        while x.sum() < 10:
+            x = x + 1
+            if flag:
+                y = y + 1
+        return x, flag or y is start
+
+    assert stator.to_static(f)(CALLS[1][0], False)[1] is True
+    assert len(rounds) == 3  # one too many, then two from the start
+    check(f, *((*call, flag) for call in CALLS for flag in (False, True)))
+
+
+def test_a_number_that_is_put_back_stays_a_python_number():
+    def f(x):
+        n = 2
+        while x.sum() < 10:
+            n += 1
+            n = 2
+            x = x + torch.ones(n)
+        return x.reshape(n), n
+
+    check(f, *CALLS)
+
+
+def test_a_counter_of_a_body_that_always_raises():
+    def f(x):
+        n = 2
+        while x.sum() > 100:
+            n += 1
+            raise ValueError(n)
+        return x.reshape(n)
+
+    check(f, *CALLS, (torch.full((2,), 100.0),))
 
 
 @pytest.mark.parametrize("function", [two, five])

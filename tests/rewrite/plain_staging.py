@@ -54,7 +54,7 @@ class PlainStaging:
         (body if test else orelse)()
         self.check(read, write, names)
 
-    def while_stmt(self, test, body, read, write, names):
+    def while_stmt(self, test, body, read, write, names, _steps=None):
         self.check(read, write, names)
         while test():
             body()

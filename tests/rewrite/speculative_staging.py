@@ -22,7 +22,7 @@ class SpeculativeStaging(PlainStaging):
         assert len(before) == len(names)
         (body if test else orelse)()
 
-    def while_stmt(self, test, body, read, write, _names):
+    def while_stmt(self, test, body, read, write, _names, _steps=None):
         self.trial(lambda: (test(), body()), read, write)
         while test():
             body()

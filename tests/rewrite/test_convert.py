@@ -131,3 +131,20 @@ def test_passes_have_names_of_their_own():
     assert len(names) == len(set(names))
     assert names[0] == "sets"
     assert names[-1] == "control"
+
+
+def counted(n, m, k, j, x):
+    while x:
+        n += 1
+        m = m - 2
+        k += 1
+        if m:
+            k = 0
+        if n:
+            j += 1
+        x = x + n
+
+
+def test_a_loop_tells_of_names_that_every_iteration_adds_to():
+    text = convert(counted, PlainStaging()).code
+    assert text.count("{'n': 1, 'm': -2})") == 1

@@ -59,6 +59,7 @@ class LoopMemory:
     settled: Settled | None = None
     inner: dict[tuple[Location | None, int], LoopMemory] = field(default_factory=dict)
     seen: dict[Location | None, int] = field(default_factory=dict)  # in this round
+    may_guess: bool = True  # has no attempt failed that began with what is likely to be carried?
 
     def begin_round(self) -> None:
         """The body is recorded from its start."""

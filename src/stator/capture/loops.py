@@ -8,9 +8,11 @@ carried at all.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
+
+import torch
 
 from stator.capture.blocks import (
     BlockRecord,
@@ -31,7 +33,7 @@ from stator.errors import LoopStateChanged, StatorError
 from stator.frames import current_place
 from stator.program.ir import Arg, Value
 from stator.values.contents import state_of
-from stator.values.describe import describe_state, name_of
+from stator.values.describe import describe_state, generalise, name_of
 from stator.values.kinds import Fresh, Kind, is_map
 from stator.values.merge import as_pairs, class_sites, merge, merge_maps, widen_tuple_lengths
 from stator.values.sites import Shared
@@ -43,6 +45,7 @@ class Variables(Protocol):
     """The local names that a loop assigns."""
 
     names: tuple[str, ...]
+    steps: Mapping[str, int]  # names of numbers, and what every iteration adds to them
 
     def read(self) -> tuple[Any, ...]:
         """The values that the names have now."""
@@ -59,6 +62,12 @@ class Round:
     inputs: list[Value]
     condition: Any
     after: list[Any]  # names, then the states of the objects carried
+    entered: list[Any]  # what the names were when it began
+
+    def changes(self, position: int) -> bool:
+        """Does the body end, and leave something else in a name than it was given?"""
+        is_left = self.after[position] is self.entered[position]
+        return self.body.value is not NOTHING and not is_left
 
 
 def capture_while(
@@ -83,12 +92,45 @@ def _capture_while(
         carried = memory.start(recorder.sees, names, kinds)
         turn = None if carried is None else _settle_at_once(recorder, variables, carried, body)
         if carried is None or turn is None:
-            carried = Carried(names.copy(), kinds.copy())
-            turn = _settle(recorder, variables, carried, body)
+            carried, turn = _settled(recorder, variables, Carried(names, kinds), body)
         memory.remember(recorder.provenance, kinds, carried, outer.started)
     finally:
         recorder.loops = outer
     _emit_while(recorder, variables, condition, carried, turn)
+
+
+def _settled(
+    recorder: Recorder, variables: Variables, start: Carried, body: Callable[[], object]
+) -> tuple[Carried, Round]:
+    """What is carried in the end, from `start` on, and the last round."""
+    memory, names = recorder.loops, start.entry
+    likely = _likely(variables, names, start.kinds) if memory.may_guess else start.kinds
+    if likely != start.kinds:
+        carried = Carried(names.copy(), likely.copy())
+        guessed = [k for k, kind in enumerate(start.kinds) if kind != likely[k]]
+        with contextlib.suppress(StatorError):  # if it is the user's, it is raised again
+            turn = _settle(recorder, variables, carried, body)
+            if all(turn.changes(position) for position in guessed):
+                return carried, turn
+        memory.may_guess = False
+    carried = Carried(names.copy(), start.kinds.copy())
+    return carried, _settle(recorder, variables, carried, body)
+
+
+def _likely(variables: Variables, names: list[object], kinds: list[Kind]) -> list[Kind]:
+    """The kinds after one round, of tensors and of numbers that every iteration adds to.
+
+    NOTE: a loop assigns these names, so they are hardly ever left as they were. To begin so saves a
+    round; and as a round records all loops inside, loops inside each other would be recorded as
+    often as they are deep.
+    """
+    found = kinds.copy()
+    for index, (name, value) in enumerate(zip(variables.names, names, strict=True)):
+        if isinstance(value, torch.Tensor):
+            found[index] = generalise(kinds[index])
+        elif type(value) is int and name in variables.steps:
+            found[index] = merge(kinds[index], describe_value(value + variables.steps[name]))
+    return found
 
 
 def _settle_at_once(
@@ -150,10 +192,12 @@ def _record_round(
     recorder.carried.update(dict.fromkeys(inputs, current_place()))
     count = len(variables.names)
     after: list[object] = []
+    entered: list[object] = []
 
     def one_trip() -> Any:
         leaves = iter(inputs)
         values = [instantiate(recorder, kind, leaves) for kind in kinds]
+        entered.extend(values)
         variables.write(tuple(values[:count]))
         for obj, state in zip(objects, values[count:], strict=True):
             put_state(recorder, obj, state)
@@ -168,7 +212,7 @@ def _record_round(
     if recorded.value is NOTHING:
         after = [NOTHING] * count
     after += [recorded.state_after(obj) for obj in objects]
-    return Round(recorded, inputs, recorded.value, after)
+    return Round(recorded, inputs, recorded.value, after, entered)
 
 
 @internal

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from stator.capture.branches import capture_if
 from stator.capture.conditions import Condition, negated
@@ -15,7 +15,7 @@ from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.library.outside_iterators import iterated
 from stator.library.user_methods import user_method
 from stator.staging.iterator_loops import Loop, for_iterator
-from stator.staging.recorded_loops import LoopVariables, capture_sides, for_recorded
+from stator.staging.recorded_loops import NO_STEPS, LoopVariables, capture_sides, for_recorded
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
@@ -53,7 +53,13 @@ def test_if(session: Session, test: object, body: Code, orelse: Code) -> Conditi
 
 
 def while_stmt(
-    session: Session, test: Code, body: Code, read: Read, write: Write, names: Names
+    session: Session,
+    test: Code,
+    body: Code,
+    read: Read,
+    write: Write,
+    names: Names,
+    steps: Mapping[str, int] = NO_STEPS,
 ) -> None:
     """`while`: Python as long as the test is a Python value; recorded from where it is not."""
     recorder = session.recorder
@@ -71,7 +77,8 @@ def while_stmt(
         body()
         return truth(session, test())
 
-    capture_while(recorder, LoopVariables(names, read, write, counts=False), condition, one_trip)
+    variables = LoopVariables(names, read, write, counts=False, steps=steps)
+    capture_while(recorder, variables, condition, one_trip)
 
 
 def for_stmt(

@@ -77,9 +77,11 @@ class Staging:
         """`if test: body else: orelse`."""
         control_flow.if_stmt(self.session, test, body, orelse, read, write, names)
 
-    def while_stmt(self, test: Code, body: Code, read: Read, write: Write, names: Names) -> None:
-        """`while test(): body`."""
-        control_flow.while_stmt(self.session, test, body, read, write, names)
+    def while_stmt(
+        self, test: Code, body: Code, read: Read, write: Write, names: Names, *steps: dict[str, int]
+    ) -> None:
+        """`while test(): body`; `steps` says what each iteration adds to counters, if any."""
+        control_flow.while_stmt(self.session, test, body, read, write, names, *steps)
 
     def for_stmt(
         self,

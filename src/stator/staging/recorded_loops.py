@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from stator.capture.branches import capture_if
@@ -13,6 +14,8 @@ from stator.containers.iteration import Indexed
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
+
+NO_STEPS: Mapping[str, int] = MappingProxyType({})
 
 
 def capture_sides(
@@ -46,8 +49,17 @@ def capture_sides(
 class LoopVariables:
     """The names that a loop carries, and the number of the trip for loops that count."""
 
-    def __init__(self, names: Names, read: Read, write: Write, *, counts: bool) -> None:
+    def __init__(
+        self,
+        names: Names,
+        read: Read,
+        write: Write,
+        *,
+        counts: bool,
+        steps: Mapping[str, int] = NO_STEPS,
+    ) -> None:
         self.names = (*names, "trip") if counts else names
+        self.steps = {**steps, "trip": 1} if counts else steps
         self.trip: Any = 0
         self._read, self._write, self._counts = read, write, counts
 

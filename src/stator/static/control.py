@@ -122,6 +122,7 @@ class _LoopVariables:
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = tuple(values)
         self.names = tuple(f"loop_vars[{index}]" for index in range(len(self.values)))
+        self.steps: Mapping[str, int] = {}  # nothing is known of the body
 
     def read(self) -> tuple[Any, ...]:
         """What the variables are now."""
