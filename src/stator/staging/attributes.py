@@ -22,6 +22,7 @@ from stator.library.user_methods import user_deleter, user_method, user_property
 from stator.staging.access import shadowed
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import note_object
+from stator.state.read_results import Contents
 from stator.state.replaced import original_of
 from stator.state.session import Session
 from stator.state.snapshot import MODULE_TABLES
@@ -267,8 +268,8 @@ def _watch_place(session: Session, module: torch.nn.Module, name: str) -> None:
     """Where a module keeps what is set depends on which of its tables have the name."""
     tables = {one: vars(module)[one] for one in MODULE_TABLES if one in vars(module)}
 
-    def found() -> str | None:
-        return next((one for one, table in tables.items() if name in table), None)
+    def found() -> Contents:
+        return Contents(tuple(name in table for table in tables.values()))
 
     what = f"where {type(module).__name__} keeps `{name}`"
     session.reads.watch(module, ("place", name), found, found(), what, *tables.values())
