@@ -276,3 +276,31 @@ def while_cond_side_effect(x, n):
     while more():
         x = x * 2
     return (x, st[0])
+
+
+class Base:
+    """What both others are."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+class Middle(Base):
+    """It is passed over."""
+
+    def __init__(self, value):
+        super().__init__(value * 10)
+
+
+class Last(Middle):
+    """It starts after `Middle`."""
+
+    def __init__(self, value):
+        super(Middle, self).__init__(value + 1)
+
+
+@program((f(1.0),), (f(-1.0),))
+def super_of_two_arguments_in_a_branch(x):
+    """`super(Class, self)` on one path."""
+    made = Last(x) if x > 0 else Middle(x)
+    return made.value

@@ -273,3 +273,14 @@ def truth_of_a_dict_whose_keys_some_paths_set(x):
             break
         kept = {name: 1 for name in kept if x.sum() > 0}
     return bool(kept), not kept, rounds, (1 if kept else 2)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-5.0, 2.0),))
+def dict_of_given_keys(x):
+    """`dict.fromkeys` makes a dict of the function's own, whose values are one object."""
+    slots, lists = dict.fromkeys(range(2)), dict.fromkeys("ab", [])
+    slots[0] = x * 2
+    if x.sum() > 0:
+        slots[1] = x
+    lists["a"].append(x)
+    return slots, lists["b"]

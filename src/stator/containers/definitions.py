@@ -111,6 +111,14 @@ def list_of(items: Staged) -> Staged:
     return result
 
 
+def dict_of_keys(keys: Staged, value: object = None) -> Staged:
+    """`dict.fromkeys(keys, value)`."""
+    table = {}
+    for key in keys:
+        table[key] = value
+    return table
+
+
 def chained(sequences: Staged) -> Staged:
     """`itertools.chain(*sequences)`, as a list."""
     result = []

@@ -97,6 +97,7 @@ class BuiltinCalls:
             bin: self._in_base(bin, "#b"),
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
             vars: lambda obj: self._getattr(obj, "__dict__"),
+            dict.fromkeys: functools.partial(self._run, definitions.dict_of_keys),
             **standard_calls.handlers(session),
             **self.iterators,
         }  # fmt: skip

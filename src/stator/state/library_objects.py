@@ -42,7 +42,7 @@ UNCHANGING: tuple[type, ...] = (
     types.MappingProxyType, functools.partial, re.Pattern, re.Match, pathlib.PurePath,
     datetime.datetime, datetime.date, datetime.timedelta, type({}.keys()), type({}.values()),
     type({}.items()), BaseException, property, super, contextlib.ContextDecorator,
-    inspect.Signature, inspect.Parameter,
+    inspect.Signature, inspect.Parameter, types.MemberDescriptorType,
 )  # fmt: skip
 FOLLOWED = (
     torch.Tensor, torch.nn.Module, torch.SymInt, torch.SymFloat, torch.SymBool, numpy.ndarray,
