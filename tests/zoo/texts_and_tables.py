@@ -7,6 +7,8 @@ import functools
 import math
 from collections import deque
 
+import torch
+
 from tests.zoo.programs import f, i, program
 
 NUMBERS = ((i(7),), (i(255),), (i(0),), (i(-9),))
@@ -103,3 +105,50 @@ def items_behind_a_test_of_their_key(n):
     except KeyError:
         third = -4
     return found, other, third
+
+
+@program(*WORDS, dynamic=({0},))
+def least_recently_used(x):
+    """`move_to_end` and `popitem` of an OrderedDict whose keys are data."""
+    kept, found = collections.OrderedDict(), 0
+    for v in x.tolist():
+        if v in kept:
+            found += 1
+            kept.move_to_end(v)
+        else:
+            if len(kept) >= 2:
+                kept.popitem(last=False)
+            kept[v] = v * 10
+    return found, list(kept), isinstance(kept, collections.OrderedDict)
+
+
+@program(*PAIRS, dynamic=({0}, {0}))
+def order_of_keys_compared(a, b):
+    """Two OrderedDicts are equal only in the same order, and dicts of the same pairs always."""
+    left, right = collections.OrderedDict(), collections.OrderedDict([(7, 0)])
+    for v in a.tolist():
+        left[v] = 1
+    for v in b.tolist():
+        right[v] = 1
+    right.move_to_end(7, last=False)
+    first = right.popitem(last=False)
+    return left == right, left != right, dict(left) == dict(right), first
+
+
+@program((f(0.9, 0.1, 0.8),), (f(0.2, 0.3),), (f([0.9]),), dynamic=({0},))
+def rows_by_a_list(x):
+    """A tensor is read, and written, by a list of positions and by a list of truth values."""
+    kept = []
+    for k in range(len(x)):
+        if x[k] > 0.5:
+            kept.append(k)
+    marked = [v > 0.5 for v in x.tolist()]
+    rows, changed = torch.stack([x, x * 2], dim=1), x.clone()
+    changed[kept] = 0.0
+    return x[kept], rows[kept, :1], x[marked], changed
+
+
+@program((f(1.0),), (f(4.0),), (f(-8.0),), may_raise=True)
+def root_that_may_be_complex(x):
+    """A power of a negative number is complex, and has no order."""
+    return max(0.2, 0.9 * x.item() ** (1 / 3))

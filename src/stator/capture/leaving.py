@@ -22,6 +22,7 @@ from stator.values.staged import (
     StagedDeque,
     StagedDict,
     StagedList,
+    StagedOrderedDict,
     StagedSet,
 )
 from stator.values.symbolic import CannotLeave
@@ -51,6 +52,8 @@ def departure_of(value: Any) -> Departure | None:
         return Departure(cls.__name__, cls, _as_list(value))
     if isinstance(value, StagedCounter):
         return Departure("Counter", collections.Counter, _as_dict(value))
+    if isinstance(value, StagedOrderedDict):
+        return Departure("OrderedDict", collections.OrderedDict, _as_dict(value))
     if isinstance(value, StagedDefaultDict):
         factory = functools.partial(_default_dict, value.default_factory)
         return Departure("defaultdict", factory, _as_dict(value))

@@ -62,6 +62,7 @@ from stator.values.staged import (
     StagedCounter,
     StagedDefaultDict,
     StagedDeque,
+    StagedOrderedDict,
     StagedSet,
 )
 from stator.values.structures import node_of
@@ -78,7 +79,7 @@ from stator.values.union import Union
 
 SCALARS = (bool, int, float, complex, str, type(None))
 # of which Python makes something else
-ODD = (StagedDeque, StagedSet, StagedDefaultDict, StagedCounter)
+ODD = (StagedDeque, StagedSet, StagedDefaultDict, StagedCounter, StagedOrderedDict)
 RETURNED = Containers(NAMED_TUPLE, DATACLASS, LIST, TUPLE, DICT, OBJECT)
 REFERENCES = (
     torch.dtype, torch.device, torch.layout, enum.Enum, type, types.FunctionType,

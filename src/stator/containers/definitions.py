@@ -329,6 +329,25 @@ def table_pop(pairs: Staged, key: object, default: object = NO_DEFAULT) -> Stage
     return pairs.pop(place)[1]
 
 
+def table_popitem(pairs: Staged, last: object, caller: str) -> Staged:
+    """`table.popitem(last)`; `caller` is how the error of an empty one begins."""
+    if len(pairs) == 0:
+        raise KeyError(f"{caller}dictionary is empty")
+    return pairs.pop() if last else pairs.pop(0)
+
+
+def table_move_to_end(pairs: Staged, key: object, last: object) -> None:
+    """`table.move_to_end(key, last)`."""
+    place = place_in(pairs, key)
+    if place < 0:
+        raise KeyError(key)
+    pair = pairs.pop(place)
+    if last:
+        pairs.append(pair)
+    else:
+        pairs.insert(0, pair)
+
+
 def table_update(pairs: object, others: Staged) -> None:
     """`table.update(other)`."""
     for key, value in others:

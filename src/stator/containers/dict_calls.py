@@ -19,11 +19,13 @@ from stator.frames import current_place
 from stator.state.session import VIEWS as ITEM_VIEWS
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.sites import ORDERED_DICTS, Shared
 from stator.values.staged import (
     StagedCounter,
     StagedDefaultDict,
     StagedDict,
     StagedList,
+    StagedOrderedDict,
     is_table,
 )
 from stator.values.symbolic import CapturedText, Number, Undefined
@@ -46,7 +48,7 @@ def call_dict_method(
         return runtime_tables.call_table_method(session, owner, name, args, kwargs)
     if (
         is_table(owner)
-        or isinstance(owner, StagedCounter)
+        or isinstance(owner, StagedCounter | StagedOrderedDict)
         or (
             args
             and name in KEYED
@@ -88,12 +90,14 @@ def _by_captured_key(
     raise refused_key(owner, f"`{name}` with")
 
 
-def refused_key(owner: object, what: str) -> UnsupportedCall:
-    """A captured key where a dict needs its hash."""
-    return UnsupportedCall(
+def refused_key(owner: object, what: str) -> BaseException:
+    """A captured key where a dict needs its hash; another capture may know an OrderedDict's."""
+    refusal = UnsupportedCall(
         f"{what} a captured key of a {'dict' if isinstance(owner, dict) else type(owner).__name__}",
         at=current_place(), fix="use a tensor or a list",
     )  # fmt: skip
+    is_ordered = type(owner) is collections.OrderedDict
+    return Shared(frozenset({ORDERED_DICTS}), refusal) if is_ordered else refusal
 
 
 def lookup(session: Session, table: Staged, key: Staged, default: Staged = MISSING) -> Staged:

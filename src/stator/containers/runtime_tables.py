@@ -27,6 +27,7 @@ from stator.values.staged import (
     StagedDefaultDict,
     StagedDict,
     StagedList,
+    StagedOrderedDict,
     StagedSet,
     is_table,
 )
@@ -159,6 +160,8 @@ def call_table_method(
     methods = DICT_METHODS if isinstance(table, StagedDict) else SET_METHODS
     if isinstance(table, StagedCounter):
         methods = methods | COUNTER_METHODS
+    if isinstance(table, StagedOrderedDict):
+        methods = methods | ORDERED_METHODS
     if name not in methods:
         what = "dict" if isinstance(table, StagedDict) else "set"
         raise UnsupportedCall(
@@ -204,6 +207,24 @@ def _clear(session: Session, table: Table) -> None:
     table.clear()
 
 
+def _pop_item(session: Session, table: StagedDict) -> Staged:
+    return _changed(session, table, definitions.table_popitem, True, "popitem(): ")
+
+
+def _pop_end(session: Session, table: StagedDict, last: object = True) -> Staged:
+    return _changed(session, table, definitions.table_popitem, last, "")
+
+
+def _move_to_end(session: Session, table: StagedDict, key: object, last: object = True) -> None:
+    _changed(session, table, definitions.table_move_to_end, key, last)
+
+
+def _copy_ordered(session: Session, table: StagedDict) -> Staged:
+    new = StagedOrderedDict()
+    _put(session, new, entries(session, table))
+    return new
+
+
 def _copy(_session: Session, table: Table) -> Staged:
     assert table.columns is not None
     return container_of(table.columns)
@@ -236,7 +257,10 @@ def _update(session: Session, table: Staged, *others: object, **named: object) -
 DICT_METHODS: dict[str, Callable[..., Any]] = {
     "get": _get, "pop": _pop, "setdefault": _setdefault, "update": _update, "clear": _clear,
     "copy": _copy, "keys": keys, "values": _values, "items": entries, "__getitem__": get_key,
-    "__contains__": has,
+    "__contains__": has, "popitem": _pop_item,
+}  # fmt: skip
+ORDERED_METHODS: dict[str, Callable[..., Any]] = {
+    "popitem": _pop_end, "move_to_end": _move_to_end, "copy": _copy_ordered,
 }  # fmt: skip
 COUNTER_METHODS: dict[str, Callable[..., Any]] = {
     "update": _count, "most_common": _most_common, "total": _total,

@@ -42,6 +42,7 @@ from stator.values.staged import (
     StagedDeque,
     StagedDict,
     StagedList,
+    StagedOrderedDict,
     StagedSet,
     is_table,
     plain_containers,
@@ -61,7 +62,7 @@ PYTHON_TYPES = {
     torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
     CapturedText: str, StagedDeque: collections.deque, StagedList: list,
     StagedDefaultDict: collections.defaultdict, StagedCounter: collections.Counter,
-    StagedDict: dict, StagedSet: set,
+    StagedOrderedDict: collections.OrderedDict, StagedDict: dict, StagedSet: set,
 }  # fmt: skip
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,

@@ -21,7 +21,7 @@ from stator.program.types import NumberKind
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
-from stator.values.symbolic import CapturedComplex, Number
+from stator.values.symbolic import CapturedComplex, Number, kind_of_number
 from stator.values.union import distribute, first_union, over_unions
 
 PYTHON_TYPES: dict[type, type] = {
@@ -204,6 +204,8 @@ NUMBER_METHODS: dict[str, Callable[..., Any]] = {
 
 # ---- complex numbers
 
+ORDER_SIGNS = ("<", "<=", ">", ">=")  # no complex number is before another one
+
 
 def complex_of(session: Session, *parts: object) -> Staged:
     """`complex(real, imag)` of captured numbers."""
@@ -222,11 +224,20 @@ def complex_arithmetic(session: Session, left: object, sign: str, right: object)
     if isinstance(left, torch.Tensor) or isinstance(right, torch.Tensor):
         left, right = _as_tensor(session, left, right), _as_tensor(session, right, left)
         return session.interpreter.arithmetic(left, sign, right)
+    if sign in ORDER_SIGNS:
+        first, second = (_number_name(one) for one in (left, right))
+        raise TypeError(f"'{sign}' not supported between instances of '{first}' and '{second}'")
     if sign not in COMPLEX_SIGNS:
         raise UnsupportedCall(f"`{sign}` of a captured complex number", at=current_place(),
                               fix="compute it with tensors")  # fmt: skip
     kind: NumberKind = "bool" if sign in ("==", "!=") else "complex"
     return number_op(session, COMPLEX_SIGNS[sign], kind, left, right)
+
+
+def _number_name(value: object) -> str:
+    """The class of a number, as Python has it."""
+    is_number = isinstance(value, Number | CapturedComplex)
+    return kind_of_number(value) if is_number else type(value).__name__
 
 
 def _as_tensor(session: Session, value: object, other: Staged) -> Staged:

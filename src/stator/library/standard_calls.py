@@ -11,10 +11,12 @@ from collections.abc import Callable
 from typing import Any
 
 from stator.containers import standard_definitions as written
+from stator.containers.runtime_tables import fill
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
 from stator.state.session import Session
 from stator.values.annotations import Args, Staged
-from stator.values.staged import StagedCounter, StagedList
+from stator.values.sites import ORDERED_DICTS
+from stator.values.staged import StagedCounter, StagedList, StagedOrderedDict
 
 # they change their first argument, or only look at it: a staged list is theirs to know
 OF_LISTS: dict[Any, Any] = {
@@ -33,7 +35,10 @@ OF_CAPTURED: dict[Any, Any] = {
 
 def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
     """What handles each of these functions."""
+    is_ordered = session.pooled.group_of(ORDERED_DICTS) is not None
+    ordered = {collections.OrderedDict: functools.partial(_ordered_dict, session)}
     return {
+        **(ordered if is_ordered else {}),
         **{function: functools.partial(_call, session, function, definition)
            for function, definition in (OF_LISTS | OF_CAPTURED).items()},
         collections.Counter: functools.partial(_counter, session),
@@ -66,3 +71,11 @@ def _counter(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
     made = session.interpreter.call_library(collections.Counter, args, kwargs)
     session.recorder.provenance.add_created(made)
     return made
+
+
+def _ordered_dict(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
+    """`OrderedDict(pairs)`, where a capture has found that its keys are data."""
+    ordered = StagedOrderedDict(**kwargs)
+    for pairs in args:
+        fill(session, ordered, pairs)
+    return ordered

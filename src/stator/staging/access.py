@@ -34,6 +34,7 @@ from stator.state.session import Session
 from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, ReversedArray, is_reversed
+from stator.values.kinds import Kind, ListKind, NumberKind
 from stator.values.staged import (
     StagedDefaultDict,
     StagedDeque,
@@ -381,7 +382,23 @@ def _tensor_index(session: Session, key: object) -> Staged:
         return _slice_of(session, key)
     if isinstance(key, torch.Tensor) and key.dim() == 0 and _is_integer(key):
         return as_index(session.recorder, key)
+    if isinstance(key, StagedList) and not key.is_tuple and _is_data(key):
+        return _index_of_list(session, key)
     return list(key) if isinstance(key, StagedList) else key
+
+
+def _is_data(items: StagedList) -> bool:
+    return items.is_open or any(isinstance(item, torch.SymBool) for item in items)
+
+
+def _index_of_list(session: Session, items: StagedList) -> Staged:
+    """A list of data as an index: of positions, or of truth values; empty, of positions."""
+    found: Kind | None = items.columns.item if items.columns is not None else None
+    while isinstance(found, ListKind):
+        found = found.item
+    is_mask = not items.is_open or (isinstance(found, NumberKind) and found.name == "bool")
+    dtype = torch.bool if is_mask else torch.long
+    return session.interpreter.call(torch.tensor, items, dtype=dtype)
 
 
 def array_key(key: object) -> Staged:

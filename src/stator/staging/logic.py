@@ -40,7 +40,13 @@ from stator.values.arrays import KnownArray
 from stator.values.freezing import refuse_copies
 from stator.values.pooled import Reference, entry_of, pool_of
 from stator.values.staged import Staged as StagedContainer
-from stator.values.staged import StagedCounter, StagedList, StagedSet, is_table
+from stator.values.staged import (
+    StagedCounter,
+    StagedList,
+    StagedOrderedDict,
+    StagedSet,
+    is_table,
+)
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtType, Number, Undefined
 from stator.values.union import Symbolic, Union, over_unions
 
@@ -277,6 +283,9 @@ def _equal(session: Session, left: object, right: object, sign: str) -> Staged:
         same = _sets_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
     if isinstance(left, dict) and isinstance(right, dict) and (is_table(left) or is_table(right)):
+        if isinstance(left, StagedOrderedDict) and isinstance(right, StagedOrderedDict):
+            first, second = (entries(session, one) for one in (left, right))
+            return compare(session, first, sign, second)  # in their order
         counters = isinstance(left, COUNTERS) and isinstance(right, COUNTERS)
         compared = definitions.same_counts if counters else definitions.same_pairs
         same = truth(session, session.interpreter.run(compared, left, right))

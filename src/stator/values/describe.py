@@ -44,6 +44,7 @@ from stator.values.staged import (
     StagedDefaultDict,
     StagedDeque,
     StagedList,
+    StagedOrderedDict,
     StagedSet,
     shown,
 )
@@ -130,7 +131,7 @@ def widen(kind: Kind) -> Kind:
 def _widen_container(kind: Exact, entry: ContainerType | None) -> Kind:
     """A list, dict or object that has no other name, opened one level."""
     value, fresh = kind.value, kind.fresh
-    if isinstance(value, StagedDeque | StagedDefaultDict | StagedCounter):
+    if isinstance(value, StagedDeque | StagedDefaultDict | StagedCounter | StagedOrderedDict):
         return kind
     if isinstance(value, Staged) and value.columns is not None:
         return ListKind(value.columns.item, value.columns.form, value.frozen, value.sites)

@@ -24,6 +24,7 @@ from stator.values.staged import (
     StagedDeque,
     StagedDict,
     StagedList,
+    StagedOrderedDict,
     StagedSet,
 )
 
@@ -112,6 +113,10 @@ class PooledDefaultDict(Pooled, StagedDefaultDict):
     """A defaultdict in a pool."""
 
 
+class PooledOrderedDict(Pooled, StagedOrderedDict):
+    """An OrderedDict in a pool."""
+
+
 class PooledSet(Pooled, StagedSet):
     """A set in a pool."""
 
@@ -196,6 +201,8 @@ def handle_maker(container: Staged) -> HandleMaker:
         return HandleMaker(PooledDeque, (("maxlen", container.maxlen),))
     if isinstance(container, StagedDefaultDict):
         return HandleMaker(PooledDefaultDict, (("default_factory", container.default_factory),))
+    if isinstance(container, StagedOrderedDict):
+        return HandleMaker(PooledOrderedDict)
     if isinstance(container, StagedDict):
         return HandleMaker(PooledDict)
     return HandleMaker(PooledSet if isinstance(container, StagedSet) else PooledList)

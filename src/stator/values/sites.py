@@ -13,6 +13,9 @@ Site = tuple[Location | None, str]  # a place, and what is done there
 Sites = frozenset[Site]
 
 
+ORDERED_DICTS: Site = (None, "collections.OrderedDict")  # all of them: their keys are data
+
+
 class Shared(BaseException):
     """Containers created at `sites` are changed while a runtime list holds them: pool them.
 

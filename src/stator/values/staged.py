@@ -143,6 +143,10 @@ class StagedCounter(StagedDict):
         return 0
 
 
+class StagedOrderedDict(StagedDict):
+    """A `collections.OrderedDict` with captured keys; it stays the object it is."""
+
+
 def plain_dict(value: Any) -> Any:
     """A dict of Python's own for a staged one: a set made of one has an order of its own."""
     return dict(value) if type(value) is StagedDict else value
@@ -219,6 +223,8 @@ for _name in ("appendleft", "extendleft", "popleft", "rotate"):
     setattr(StagedDeque, _name, _own_method(_name))
 for _name in ("most_common", "total"):
     setattr(StagedCounter, _name, _own_method(_name))
+for _name in ("move_to_end", "popitem"):
+    setattr(StagedOrderedDict, _name, _own_method(_name))
 
 
 class Locals:
