@@ -39,8 +39,9 @@ run took place with {versions} on the CPU.
   of {every} overloads, {calls} calls of each. {died} end the process; {slow} calls took longer
   than 4 s by the clock.
 - Mutated files, loaded and, where they load, run: {mutated} files, of which {refused} were refused
-  with `FormatError` and {loaded} loaded. {faults} did anything else, or took more than 10 s of
-  processor time, or more memory than twice their size and a fixed part.
+  with `FormatError` and {loaded} loaded, {endless} of them with a program that was stopped after
+  1 s. {faults} did anything else, or took more than 10 s of processor time to load, or more memory
+  than twice their size and a fixed part.
 
 ## Ctrl-C
 
@@ -81,7 +82,8 @@ def page(calls: int, interrupts: int, forks: int, files: int, seconds: float) ->
         others=stopped.others.total(), left=stopped.left.total(), growth=table(),
         forks=forked.forks, hung=forked.ends["hung"],
         failed=forked.ends.total() - forked.ends["hung"], mutated=files,
-        refused=counts.get("refused", 0), loaded=counts.get("loaded", 0), faults=len(faults),
+        refused=counts.get("refused", 0), endless=counts.get("endless", 0), faults=len(faults),
+        loaded=counts.get("loaded", 0) + counts.get("endless", 0),
     )  # fmt: skip
 
 
