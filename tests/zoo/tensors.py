@@ -361,3 +361,10 @@ def strides_by_powers(x):
     for k in range(n - 1, -1, -1):
         total = total * 0.5 + x[2**k - 1 : x.shape[0] : 2**k].sum()
     return total
+
+
+@program((f(1.0, 2.0, 2.0),), (f([3.0]),), (f(1.0, 4.0, 5.0, 6.0),), dynamic=({0},), trains=True)
+def padded_with_a_size(x):
+    """A size, and a number made of one, where torch wants a float."""
+    last = nn.functional.pad(torch.where(x[1:] - x[:-1])[0], [0, 1], value=x.size(0) - 1)
+    return last, nn.functional.pad(x, [1, x.size(0)], value=x.size(0) * 0.5)

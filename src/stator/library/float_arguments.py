@@ -10,11 +10,12 @@ import types
 
 import torch
 
+from stator.capture.conversions import to_float
 from stator.capture.recorder import Recorder
 from stator.errors import DataDependent
 from stator.frames import current_place
 from stator.torch_private import ops
-from stator.values.annotations import Keywords, Staged
+from stator.values.annotations import Args, Keywords, Staged
 
 EXAMPLE = 0.5  # valid as a probability, a momentum, a slope, a tolerance
 SIZED = frozenset({  # they make a tensor of a plain int: `capture/fake_rules.py` has its size
@@ -30,22 +31,44 @@ def is_op_with_float(function: object, args: tuple[object, ...], kwargs: dict[st
         return False
     if function.__name__ in SIZED:
         return any(isinstance(value, torch.SymInt | torch.SymFloat) for value in values)
-    return any(isinstance(value, torch.Tensor) for value in values) and any(
-        isinstance(value, torch.SymFloat) for value in values
+    return any(isinstance(value, torch.Tensor) for value in values) and (
+        any(isinstance(value, torch.SymFloat) for value in values)
+        or bool(_ints_for_floats(function.__name__, _with_owner(function, args), kwargs))
     )
+
+
+def _ints_for_floats(name: str, args: Args, kwargs: Keywords) -> frozenset[int | str]:
+    """Where a symbolic int is given and the op has a float, such as the value to pad with."""
+    op = ops.find_overload(name, *_plain_arguments(args, kwargs))
+    if op is None:
+        return frozenset()
+    given = dict[int | str, object](enumerate(args)) | dict[int | str, object](kwargs.items())
+    return frozenset(
+        place
+        for at, parameter in enumerate(ops.schema(op).arguments)
+        for place in (at, parameter.name)
+        if isinstance(given.get(place), torch.SymInt)
+        and str(parameter.type) in ("float", "Optional[float]")
+    )
+
+
+def _plain_arguments(args: Args, kwargs: Keywords) -> tuple[Args, Keywords]:
+    """Arguments by which torch finds an overload."""
+    plain = {name: _plain(_example(value)) for name, value in kwargs.items()}
+    return tuple(_plain(_example(arg)) for arg in args), plain
 
 
 def record_with_floats(
     recorder: Recorder, function: Staged, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> Staged:
     """What the op behind `function` gives, recorded with the symbolic floats it is given."""
-    owner = getattr(function, "__self__", None)
-    if isinstance(owner, torch.Tensor):
-        args = (owner, *args)
+    args = _with_owner(function, args)
+    ints = _ints_for_floats(function.__name__, args, kwargs)
+    args = tuple(to_float(recorder, arg) if at in ints else arg for at, arg in enumerate(args))
+    kwargs = {k: to_float(recorder, v) if k in ints else v for k, v in kwargs.items()}
     example_args = tuple(map(_example, args))
     example_kwargs = {name: _example(value) for name, value in kwargs.items()}
-    plain = tuple(map(_plain, example_args)), {k: _plain(v) for k, v in example_kwargs.items()}
-    op = ops.find_overload(function.__name__, *plain)
+    op = ops.find_overload(function.__name__, *_plain_arguments(args, kwargs))
     if op is None:
         raise DataDependent(
             f"`{function.__name__}` needs the value of a captured number",
@@ -54,11 +77,19 @@ def record_with_floats(
     return recorder.record_op(op, (args, kwargs), (example_args, example_kwargs))
 
 
+def _with_owner(function: Staged, args: Args) -> Args:
+    """The arguments of an op, the tensor first whose method `function` is."""
+    owner = getattr(function, "__self__", None)
+    return (owner, *args) if isinstance(owner, torch.Tensor) else args
+
+
 def _example(value: object) -> Staged:
     return EXAMPLE if isinstance(value, torch.SymFloat) else value
 
 
 def _plain(value: object) -> Staged:
+    if isinstance(value, list | tuple):
+        return [_plain(one) for one in value]
     return 2 if isinstance(value, torch.SymInt) else value
 
 
