@@ -1,5 +1,8 @@
 """The watch of user code that library code calls: what it takes for such code, and what not."""
 
+import contextlib
+import cProfile
+import functools
 import importlib
 import re
 import sys
@@ -10,6 +13,9 @@ import torch
 
 import stator
 from stator.frames import is_library_file
+from stator.staging.operators import Staging
+from stator.state.session import Session
+from stator.state.unconverted import UserCodeWatch
 
 GONE = []
 REGISTERED = []
@@ -62,3 +68,56 @@ def test_what_a_module_does_when_it_is_imported_is_done_once_as_in_eager_code(
 @pytest.mark.parametrize("package", [torch, mpmath, re], ids=lambda one: one.__name__)
 def test_what_sizes_are_computed_with_is_no_user_code(package):
     assert is_library_file(package.__file__)
+
+
+COUNTED = []
+
+
+def counting(a, b):
+    COUNTED.append(1)
+    return a - b
+
+
+def sorts(x):
+    return x * sorted([3, 1], key=functools.cmp_to_key(counting))[0]
+
+
+@contextlib.contextmanager
+def profiled_in_python():
+    seen, before = [], sys.getprofile()
+
+    def profile(frame, event, _):
+        seen.append(frame.f_code)
+
+    sys.setprofile(profile)
+    try:
+        yield
+        assert sys.getprofile() is profile
+    finally:
+        sys.setprofile(before)
+    assert counting.__code__ in seen
+
+
+@contextlib.contextmanager
+def profiled_in_c():
+    with cProfile.Profile():
+        yield
+
+
+@pytest.mark.parametrize("profiled", [profiled_in_python, profiled_in_c])
+def test_user_code_is_seen_while_someone_profiles(profiled):
+    COUNTED.clear()
+    with profiled(), pytest.raises(stator.StatorError, match="which changes a list"):
+        stator.to_static(sorts)(torch.ones(1))
+    assert COUNTED == []
+
+
+def test_a_profiler_that_cannot_go_on_is_refused(monkeypatch):
+    watch = UserCodeWatch(Session(Staging))
+    monkeypatch.setattr(sys, "getprofile", object)
+    with pytest.raises(stator.StatorError) as caught:
+        watch.__enter__()
+    assert caught.value.problem == (
+        "library code is called while a object profiles it, and may call user code unseen"
+    )
+    assert caught.value.fix == "start the profiler after the first call"

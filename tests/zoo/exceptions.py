@@ -549,3 +549,38 @@ def each_path_raises_before_a_note(x):
     except (ValueError, KeyError):
         seen.append(2)
     return x * len(seen), seen
+
+
+@program(
+    (f([]), i(3)),
+    (f(1.0, 2.0, 3.0, 4.0), i(3)),
+    (f(1.0, 2.0), i(3)),
+    (f(1.0, 2.0), i(1)),
+    stages=("rewritten", "captured", "unoptimised"),
+)
+def error_of_data_before_a_known_one(x, y):
+    """An index that only a run knows fails before one that the sizes alone make fail."""
+    t, k = x * 2, int(y)
+    try:
+        for n in [1, 2]:
+            t[k] = 1.0
+            t[min(n, 0)] = 2.0
+    except IndexError:
+        k = 5
+    else:
+        t = t + 1
+    return t, k, n
+
+
+@program((f(1.0, 2.0), i(3)), (f(-1.0, 2.0), i(9)), may_raise=True)
+def missing_items(x, y):
+    """What `index` and `remove` say of what is not there; a string is no number."""
+    said = []
+    for find in (lambda k: [1, 3].index(k), lambda k: (1, 3).index(k), lambda k: str(k) + 1):
+        try:
+            said.append(str(find(int(y))))
+        except (ValueError, TypeError) as error:
+            said.append(str(error))
+    values = [int(v) for v in x if v > 0]
+    values.remove(int(y))
+    return said

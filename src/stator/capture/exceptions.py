@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from stator.capture.errors.capture_artifacts import users_text
 from stator.frames import is_machinery_file
 from stator.program.structure import Structure
 from stator.values.exceptions import CaughtCause, ExceptionParts, KnownExceptions, parts_of
@@ -44,7 +45,8 @@ class ExceptionTable:
         parts = parts_of(error, self._users(error.__context__))
         if not _is_raised_inside(error):
             return parts._replace(cause=self._users(parts.cause))
-        return parts._replace(cause=None, suppresses=False)
+        args = tuple(users_text(arg) if isinstance(arg, str) else arg for arg in parts.args)
+        return parts._replace(args=args, cause=None, suppresses=False)
 
     def _users(self, error: BaseException | None) -> BaseException | None:
         """`error`, or the next of its contexts, if it is an exception of the user's program."""

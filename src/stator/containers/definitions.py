@@ -249,12 +249,17 @@ def sorted_by(items: Staged, given: Staged, reverse: object = False) -> Staged:
     return result
 
 
+def missing(items: Staged, name: str, wanted: object) -> Staged:
+    """What Python says where the method `name` of `items` does not find `wanted`."""
+    raise NotImplementedError("converted code calls it by `library.text`", items, name, wanted)
+
+
 def index_of(items: Staged, wanted: object) -> Staged:
     """`items.index(wanted)`."""
     for position, item in enumerate(items):
         if same(item, wanted):
             return position
-    raise ValueError("list.index(x): x not in list")
+    raise ValueError(missing(items, "index", wanted))
 
 
 def count_of(items: Staged, wanted: object) -> Staged:
@@ -272,7 +277,7 @@ def remove_from(items: Staged, wanted: object) -> None:
         if same(item, wanted):
             del items[position]
             return
-    raise ValueError("list.remove(x): x not in list")
+    raise ValueError(missing(items, "remove", wanted))
 
 
 # ---- dicts (lists of pairs) and sets (lists of items) of the program

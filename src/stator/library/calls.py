@@ -64,7 +64,7 @@ from stator.library.star_args import (
     spread_rest,
 )
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
-from stator.library.text import is_text_symbolic
+from stator.library.text import is_text_symbolic, missing_text
 from stator.library.text_methods import call_text_method
 from stator.library.user_methods import has_python_call
 from stator.state.host_calls import record_host_call
@@ -114,7 +114,7 @@ COMPARING: dict[str, Any] = {
 }  # fmt: skip
 FUNCTIONS: dict[Any, Any] = {
     **TORCH_FUNCTIONS, **MATH_FUNCTIONS, torch.autocast: FollowedAutocast,
-    torch.Generator: new_generator,
+    torch.Generator: new_generator, definitions.missing: missing_text,
     definitions.same: lambda session, left, right: session.interpreter.same(left, right),
     object.__getattribute__: lambda session, obj, name: session.interpreter.get_plainly(obj, name),
 }  # fmt: skip
@@ -200,9 +200,9 @@ class Caller:
         rule = host_rule(self.session, function)
         assert rule is not None
         self.session.decisions.add("call", "host call", rule.name)
-        kwargs = with_error(self.session, rule, kwargs)
+        given = with_error(self.session, rule, kwargs)
         return record_host_call(
-            self.session, rule.function, args, kwargs, name=rule.name, result=rule.result
+            self.session, rule.function, args, given, name=rule.name, result=rule.result
         )
 
     def _call_host_method(self, method: HostMethod, args: Args, kwargs: Keywords) -> Staged:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import re
 import types
 from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, ValuesView
@@ -23,7 +24,8 @@ from stator.state.session import Session
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
 from stator.values.containers import is_plain_object
-from stator.values.staged import StagedDeque, is_table, python_name
+from stator.values.staged import Staged as StagedContainer
+from stator.values.staged import StagedDeque, StagedList, is_table, python_name
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError, Number
 from stator.values.union import Symbolic, Union, over_unions
 
@@ -31,6 +33,8 @@ PERCENT_FIELD = re.compile(
     r"%(?P<name>\(\w*\))?(?P<flags>[-+ #0]*)(?P<width>\d*|\*)(?P<precision>(?:\.(?:\d*|\*))?)"
     r"(?P<type>.)"
 )
+REPR = "\0"  # represents the value in a message
+NO_VALUE = object()
 VIEWS = (KeysView, ValuesView, ItemsView)  # of dicts
 LEAVES = (torch.Tensor, *get_args(Number), CapturedText, CapturedComplex)  # have an op's text
 PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.device)
@@ -129,6 +133,32 @@ def fstring(session: Session, *parts: Staged) -> Staged:
     return _text_op(session.recorder, "stator::join", args)
 
 
+def missing_text(session: Session, items: Staged, name: str, wanted: Staged) -> Staged:
+    """What Python says where the method `name` of `items` does not find `wanted`."""
+    cls = items.plain if isinstance(items, StagedContainer) else type(items)
+    if isinstance(items, StagedList) and items.is_tuple:
+        cls = tuple
+    before, shown, after = _missing_template(cls, name).partition(REPR)
+    if not shown or is_plain_object(wanted):
+        return before + after
+    return fstring(session, before, format_value(session, wanted, "r", None), after)
+
+
+@functools.cache
+def _missing_template(cls: type, name: str) -> str:
+    """The message, with `REPR` for the value; Python's versions differ in it."""
+    try:
+        getattr(cls(), name)(_Missing())
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(f"an empty {cls.__name__} has something")
+
+
+class _Missing:
+    def __repr__(self) -> str:
+        return REPR
+
+
 def percent_format(session: Session, text: str, values: object) -> Staged:
     """`text % values`, field by field."""
     given = iter(values if isinstance(values, tuple) else (values,))
@@ -137,7 +167,15 @@ def percent_format(session: Session, text: str, values: object) -> Staged:
     for found in PERCENT_FIELD.finditer(text):
         parts.append(text[end : found.start()])
         end = found.end()
-        parts.append("%" if found["type"] == "%" else _percent_field(session, found, next(given)))
+        if found["type"] == "%":
+            parts.append("%")
+            continue
+        value = next(given, NO_VALUE)
+        if value is NO_VALUE:
+            raise TypeError("not enough arguments for format string")
+        parts.append(_percent_field(session, found, value))
+    if next(given, NO_VALUE) is not NO_VALUE and not isinstance(values, dict):
+        raise TypeError("not all arguments converted during string formatting")
     return fstring(session, *parts, text[end:])
 
 

@@ -31,7 +31,13 @@ from stator.state.unconverted import watched
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.staged import StagedList, python_name
-from stator.values.symbolic import CapturedComplex, CapturedText, Number, kind_of_number
+from stator.values.symbolic import (
+    CapturedComplex,
+    CapturedText,
+    Number,
+    kind_of_number,
+    needs_a_value,
+)
 from stator.values.union import over_unions
 
 PYTHON: dict[str, Callable[[Any, Any], Any]] = {
@@ -65,7 +71,9 @@ def arithmetic(session: Session, left: object, sign: str, right: object) -> Stag
     if isinstance(left, str | CapturedText):
         return _texts(session, left, sign, right)
     if isinstance(right, str | CapturedText):
-        return _repeated_text(session, right, left) if sign == "*" else PYTHON[sign](left, right)
+        if sign == "*":
+            return _repeated_text(session, right, left)
+        return PYTHON[sign](left, _plain_text(right, left))
     if isinstance(left, CAPTURED) or isinstance(right, CAPTURED):
         return _numbers(session, plain_number(left), sign, plain_number(right))
     return _python(session, left, sign, right)
@@ -218,11 +226,23 @@ def _texts(session: Session, left: object, sign: str, right: object) -> Staged:
         return _repeated_text(session, left, right)
     if sign == "%" and isinstance(left, str) and is_text_symbolic(right):
         return percent_format(session, left, right)
+    if isinstance(left, CapturedText):
+        if sign == "%":  # what it takes is in the string
+            raise needs_a_value("a string made from captured values")
+        return PYTHON[sign](_plain_text(left, right), _plain_text(right, left))
     with watched(session, sign):  # `%` makes text of objects, perhaps by methods of the user's
         return PYTHON[sign](left, right)
 
 
+def _plain_text(value: object, other: object) -> Any:
+    """A string for a captured one next to `other`, where Python only has an error for the two."""
+    plain = isinstance(other, CapturedText) or type(other).__module__ == "builtins"
+    return "" if plain and isinstance(value, CapturedText) else value
+
+
 def _repeated_text(session: Session, text: Staged, times: Staged) -> Staged:
+    if not isinstance(times, torch.Tensor | Number) and not hasattr(times, "__index__"):
+        return "" * times  # Python's error
     times = index(session.recorder, times, NO_REPETITION)
     if isinstance(text, CapturedText) or isinstance(times, Number):
         return session.interpreter.run(definitions.repeat_text, text, times)

@@ -69,12 +69,9 @@ def try_stmt(
     finally:
         recorder.attempts.pop()
         journal, recorder.journal = recorder.journal, outer
-    fails = (
-        error is None
-        and not needed
-        and _may_raise(mark.scope.block, mark.ops, _given_sizes(session))
-    )
-    if fails and is_finally:
+    # also where Python knows an error: an op before it may raise, and then that one is caught
+    fails = not needed and _may_raise(mark.scope.block, mark.ops, _given_sizes(session))
+    if fails and is_finally and error is None:
         if not _finally_is_observable(session, journal, orelse, read, noted):
             journal.keep()
             return

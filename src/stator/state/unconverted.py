@@ -10,6 +10,7 @@ that a call enters, compares what they can reach before and after, and guards th
 from __future__ import annotations
 
 import collections
+import cProfile
 import functools
 import gc
 import inspect
@@ -57,18 +58,22 @@ def _no_collections() -> Iterator[None]:
 
 def stop_watching() -> None:
     """End what a class statement that raised has left."""
-    if _is_ours(sys.getprofile()):
-        sys.setprofile(None)
+    watch = _watch_of(sys.getprofile())
+    while watch is not None:
+        watch.__exit__()
+        watch = _watch_of(sys.getprofile())
 
 
-def _is_ours(profile: object) -> bool:
-    return isinstance(getattr(profile, "__self__", None), UserCodeWatch)
+def _watch_of(profile: object) -> UserCodeWatch | None:
+    owner = getattr(profile, "__self__", None)
+    return owner if isinstance(owner, UserCodeWatch) else None
 
 
 class UserCodeWatch:
     """What the user's functions that some code has entered could reach, as it was before.
 
-    Where somebody else profiles this thread, nothing is watched.
+    A profiler of the user's goes on: one that is written in Python is called for each event, and
+    cProfile, which no one else can call, pauses.
     """
 
     def __init__(self, session: Session) -> None:
@@ -79,18 +84,35 @@ class UserCodeWatch:
         self.variables: dict[int, dict[str, object]] = {}  # of functions around, by frame
         self.rebound: list[str] = []
         self.outer: Any = None
+        self.profiler: Any = None  # of the user's
 
     def __enter__(self) -> None:
         self.outer = sys.getprofile()
-        if self.outer is None or _is_ours(self.outer):
-            sys.setprofile(self.see)
+        around = _watch_of(self.outer)
+        self.profiler = around.profiler if around is not None else self.outer
+        if isinstance(self.outer, cProfile.Profile):
+            self.outer.disable()
+        elif self.profiler is not None and not callable(self.profiler):
+            raise UnsupportedCall(
+                f"library code is called while a {type(self.profiler).__name__} profiles it, and "
+                "may call user code unseen",
+                at=current_place(), fix="start the profiler after the first call",
+            )  # fmt: skip
+        sys.setprofile(self.see)
 
     def __exit__(self, *_: object) -> None:
-        if _is_ours(sys.getprofile()):
+        if _watch_of(sys.getprofile()) is None:
+            return
+        if isinstance(self.outer, cProfile.Profile):
+            sys.setprofile(None)
+            self.outer.enable()
+        else:
             sys.setprofile(self.outer)
 
-    def see(self, frame: types.FrameType, event: str, _: object) -> None:
+    def see(self, frame: types.FrameType, event: str, arg: object) -> None:
         """Called by Python for each event of a profiler."""
+        if callable(self.profiler):
+            self.profiler(frame, event, arg)
         if event not in ("call", "return") or not _is_unconverted(frame.f_code):
             return
         callers = list(_callers(frame))
