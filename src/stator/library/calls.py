@@ -66,6 +66,7 @@ from stator.library.star_args import (
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
 from stator.library.text import is_text_symbolic, missing_text
 from stator.library.text_methods import call_text_method
+from stator.library.user_keys import check_keys
 from stator.library.user_methods import has_python_call
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import (
@@ -136,10 +137,8 @@ class Caller:
             (is_left_alone, self._call_left_alone),
             (is_function_apply, lambda f, a, k: apply_function(session, f, a, k)),
             (lambda f: isinstance(f, functools.partial), self._call_partial),
-            (
-                lambda f: isinstance(f, functools._lru_cache_wrapper),
-                lambda f, a, k: call_cached(session, f, a, k),
-            ),
+            (lambda f: isinstance(f, functools._lru_cache_wrapper),
+             lambda f, a, k: call_cached(session, f, a, k)),
             (self.builtins.knows, self.builtins.call),
             (is_numpy_function, self._call_numpy),
             (lambda f: python_function(f) is not None, self._call_static_function),
@@ -301,6 +300,8 @@ class Caller:
             return self.session.interpreter.get_plainly(owner, *args)
         if name == "__call__" and getattr(method, "__objclass__", None) is type:
             return self.objects.make(owner, args, kwargs)
+        if isinstance(owner, dict | set) or name in COMPARING:
+            check_keys(self.session, *args)
         if name not in KEEPS_ARGUMENTS:
             args = iterated_arguments(self.session, list, args)
         if isinstance(owner, StagedDeque):
@@ -342,12 +343,11 @@ class Caller:
         self, owner: object, name: str, method: Staged, args: Args, kwargs: Keywords
     ) -> Staged:
         """A method that is called as it is, whatever it is given; what it changes is noted."""
-        if name == "__setattr__":
-            note_object(self.session, owner)
-        elif isinstance(owner, contextvars.ContextVar):
+        if isinstance(owner, contextvars.ContextVar) and name != "__setattr__":
             return call_variable(self.session, owner, name, args)
-        elif name == "add_note" and isinstance(owner, BaseException):
+        if name in ("__setattr__", "add_note"):
             note_object(self.session, owner)
+        if name == "add_note" and isinstance(owner, BaseException):
             return add_note(owner, *args, **kwargs)
         return method(*args, **kwargs)
 

@@ -29,6 +29,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.numpy_calls import live_array
+from stator.library.user_keys import check_keys
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.state.stand_ins import has_stand_in
@@ -82,6 +83,7 @@ def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
         return read_tensor(obj, _tensor_index(session, key))
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
+    check_keys(session, key)
     if is_table(obj) or (
         is_captured_key(key) and (is_partial(obj) or isinstance(obj, StagedDefaultDict))
     ):
@@ -239,10 +241,12 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
         session.note(obj)
         _set_list_item(session, obj, key, value)
     elif is_table(obj) or (is_captured_key(key) and runtime_tables.can_become_table(obj)):
+        check_keys(session, key)
         runtime_tables.set_key(session, obj, key, value)
     elif is_captured_key(key) or isinstance(key, torch.Tensor):
         raise refused_key(obj, "an item is set by")
     elif type(obj) is dict or isinstance(obj, StagedDict):
+        check_keys(session, key)
         session.wrote(session.provenance.owner_of(obj), key)
         set_key(session, obj, key, value)
     else:
@@ -353,6 +357,7 @@ def delitem(session: Session, obj: Staged, key: Staged) -> None:
         else:
             list.__delitem__(obj, key)
         return
+    check_keys(session, key)
     if is_table(obj) or (is_captured_key(key) and runtime_tables.can_become_table(obj)):
         runtime_tables.delete_key(session, obj, key)
         return

@@ -14,6 +14,7 @@ from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.outside_iterators import iterated
+from stator.library.user_keys import check_keys
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, StagedList, StagedSet, is_table
@@ -60,6 +61,7 @@ def new_set(session: Session, items: Sequence[object]) -> Staged:
         return chosen[0]
     if not any(_is_counted_by_the_run(session, item) for item in items):
         whole = new_tuple(session, items)
+        check_keys(session, whole)
         if not any(map(runtime_tables.is_captured_item, whole)):
             return StagedSet(whole)
     made = StagedSet()

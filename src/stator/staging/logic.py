@@ -30,6 +30,7 @@ from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
 from stator.library.outside_iterators import iterated
 from stator.library.text import compare_texts
+from stator.library.user_keys import check_keys
 from stator.library.user_methods import user_method
 from stator.staging.truth import truth
 from stator.state.library_objects import watch_object
@@ -414,6 +415,7 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
     method = user_method(container, "__contains__")
     if method is not None:
         return truth(session, session.interpreter.call_method(method, container, item))
+    check_keys(session, item)
     return item in container
 
 

@@ -90,6 +90,7 @@ class Session:
         self.writes: dict[tuple[int, object], tuple[object, object]] = {}  # objects and their keys
         # what functions with a cache, which the capture has created, have given, by their ids
         self.remembered: dict[int, tuple[object, dict[Any, Any]]] = {}
+        self.checked_keys: set[type] = set()  # whose `__hash__` and `__eq__` change nothing
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
         self.handling: list[object] = []  # what the handlers that run now have caught
         self.interpreter = make_interpreter(self)

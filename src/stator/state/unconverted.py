@@ -164,6 +164,10 @@ class UserCodeWatch:
                 self._add(names[name], DEEPEST)
                 self.session.reads.read_global(names, name)
 
+    def add(self, obj: object) -> None:
+        """Keep the state of `obj`, whoever made it."""
+        self._add(obj, DEEPEST)
+
     def _add(self, obj: object, depth: int) -> None:
         """Keep the state of `obj` and of what is in it."""
         if id(obj) in self.states or len(self.states) > MOST_OBJECTS or not _has_state(obj):
