@@ -152,3 +152,15 @@ def rows_by_a_list(x):
 def root_that_may_be_complex(x):
     """A power of a negative number is complex, and has no order."""
     return max(0.2, 0.9 * x.item() ** (1 / 3))
+
+
+@program(
+    (i(3, 1, 2), f(1.0, 2.0)), (i(1, 1, 2), f(2.0, 2.0)), (i(0, 0, 0), f(math.nan, 1.0)),
+    (i(5, 4, 3), f(-1.0, -1.0)),
+)  # fmt: skip
+def tuples_in_order(a, b):
+    """`<`, `<=` and the like of tuples of numbers: nan is neither before nor after."""
+    a, b = a.tolist(), b.tolist()
+    t, u, v, w = (a[0], a[1], b[0]), (a[1], a[2], b[1]), (b[0], a[0]), (b[1], a[1])
+    some = t < u, t > u, t <= u, t >= u, v < w, v > w, v <= w, v >= w
+    return some, (b[0],) < w, [a[0], a[1]] < [a[0]], (1, a[0]) < (1, 2), (a[0], "x") <= (a[1], "x")

@@ -471,6 +471,14 @@ def is_less(left: Staged, right: Staged) -> Staged:
     return len(left) < len(right)
 
 
+def is_at_most(left: Staged, right: Staged) -> Staged:
+    """`left <= right` of two tuples or two lists; not the opposite of `>`, where there is nan."""
+    for one, other in zip(left, right):  # noqa: B905 (the shorter one decides)
+        if not same(one, other):
+            return one <= other
+    return len(left) <= len(right)
+
+
 def repeat_text(text: Staged, times: Staged) -> Staged:
     """`text * times`."""
     result = ""

@@ -16,7 +16,7 @@ import torch
 from stator.capture.branches import capture_if
 from stator.capture.conditions import Condition, choose, negated, refuse_if
 from stator.capture.conversions import to_int
-from stator.capture.numbers import both
+from stator.capture.numbers import both, either
 from stator.containers import definitions
 from stator.containers.dict_calls import refuse_open_views
 from stator.containers.generators import StagedGenerator
@@ -58,6 +58,8 @@ ORDER: dict[str, Callable[[Any, Any], Any]] = {
 NUMBER_SIGNS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 SEQUENCES = (tuple, list)
 SETS = (set, frozenset)
+WHOLE_NUMBERS = (bool, int, torch.SymBool, torch.SymInt)
+FLOATS = (float, torch.SymFloat)
 COUNTERS = (StagedCounter, collections.Counter)
 
 
@@ -358,10 +360,38 @@ def _sequences_ordered(session: Session, left: object, sign: str, right: object)
     """`<` and the like of two tuples or two lists: the first items that differ decide."""
     if is_tuple(left) != is_tuple(right):
         return ORDER[sign](left, right)  # a TypeError, as in Python
-    if sign in (">", "<="):
+    if sign in (">", ">="):
         left, right = right, left
-    less = session.interpreter.run(definitions.is_less, left, right)
-    return less if sign in ("<", ">") else not_(session, less)
+    or_equal = sign in ("<=", ">=")
+    if _hold_numbers(left, right, or_equal=or_equal):
+        return _ordered_numbers(session, left, right, or_equal=or_equal)
+    definition = definitions.is_at_most if or_equal else definitions.is_less
+    return session.interpreter.run(definition, left, right)
+
+
+def _hold_numbers(*sequences: Staged, or_equal: bool) -> bool:
+    """Are they of known length, and hold nothing but numbers?
+
+    Floats only where Python looks at them in any case, or only `<` does: `same` refuses nan.
+    """
+    if any(isinstance(items, StagedList) and items.is_open for items in sequences):
+        return False
+    is_even = len(set(map(len, sequences))) == 1 and not or_equal
+    last = len(sequences[0]) - 1 if is_even else 0
+    return all(
+        isinstance(item, WHOLE_NUMBERS) or (isinstance(item, FLOATS) and k in (0, last))
+        for items in sequences
+        for k, item in enumerate(items)
+    )
+
+
+def _ordered_numbers(session: Session, left: Staged, right: Staged, *, or_equal: bool) -> Staged:
+    """`left < right` or `left <= right` as one condition: numbers need no branch."""
+    result: Staged = len(left) <= len(right) if or_equal else len(left) < len(right)
+    for one, other in list(zip(left, right))[::-1]:  # noqa: B905 (the shorter one decides)
+        equal = False if result is False else both(same(session, one, other), result)
+        result = either(compare(session, one, "<", other), equal)
+    return result
 
 
 def _item_test(session: Session, left: object, right: object) -> Code:
