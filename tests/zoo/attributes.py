@@ -94,3 +94,35 @@ def class_counts_calls(x):
     """A class attribute counts the calls."""
     Counted.count += 1
     return x * Counted().count
+
+
+class Numbered:
+    """Counts in its class, by whatever name it has it."""
+
+    count = 0
+
+    @classmethod
+    def by_class_method(cls):
+        """`cls` is reached through an object."""
+        cls.count += 1
+        return cls.count
+
+    def by_type(self):
+        """`type(self)`, then `self.__class__`."""
+        type(self).count += 1
+        self.__class__.count += 1
+        return type(self).count
+
+
+NUMBERED = Numbered()
+
+
+def _reset_numbers():
+    Numbered.count = 0
+
+
+@program((f(1.0, 2.0),), (f(3.0, 2.0),), (f(3.0, 5.0),), refused_saved="ST200",
+         watch=lambda: Numbered.count, reset=_reset_numbers)  # fmt: skip
+def class_counts_through_objects(x):
+    """A class attribute that is only reached through an object."""
+    return x * NUMBERED.by_class_method() + NUMBERED.by_type()

@@ -185,6 +185,8 @@ def _read(session: Session, obj: Staged, name: str, value: Staged) -> Staged:
     if name == "__dict__" and type(value) is dict and not isinstance(obj, types.ModuleType):
         session.provenance.add_attributes(value, obj)
         return value
+    if isinstance(obj, type) and obj.__flags__ & HEAP_TYPE and not session.is_local(obj):
+        session.provenance.add_external(obj)  # also as `type(self)`, or the `cls` of a method
     session.reads.read_attribute(obj, name, value)
     if own_attribute(obj, name, ABSENT) is ABSENT and not isinstance(obj, type | torch.Tensor):
         _read_class_attribute(session, type(obj), name, value)
