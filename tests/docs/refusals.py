@@ -69,6 +69,7 @@ WITHOUT_EXAMPLE = frozenset({
     "items of a … are taken inside a branch or a loop of the program that it may not have been "
     "made in",
     "library code takes items of the generator `…` one by one",
+    "library code is called while a … profiles it, and may call user code unseen",
     "torch compiles a function that it is given, inside a program",
     "items of a … of the caller's are taken: only the capture would take them, and no later call",
     "a host call cannot give a …",
