@@ -584,3 +584,19 @@ def missing_items(x, y):
     values = [int(v) for v in x if v > 0]
     values.remove(int(y))
     return said
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-9.0, 2.0),), may_raise=True)
+def finally_that_always_raises(x):
+    """What a `finally` raises takes the place of what the body raises, and of its result."""
+    try:
+        try:
+            if x.sum() > 2:
+                raise KeyError("body")
+            x = x * 2
+        finally:
+            raise ValueError("final")
+    except ValueError:
+        if x.sum() < -9:
+            raise
+    return x

@@ -99,6 +99,14 @@ def _asks_for(attempt: Attempt, found: TryNeeded | Diverged) -> bool:
     return found.attempt is attempt if isinstance(found, TryNeeded) else attempt.is_finally
 
 
+def _is_of_the_capture(error: BaseException) -> bool:
+    if isinstance(error, Diverged):  # every path raises
+        return False
+    if not isinstance(error, Exception) or isinstance(error, StatorError):
+        return True
+    return is_capture_artifact(error)
+
+
 def _finally_is_observable(
     session: Session, body: Journal, final: Code, read: Read, noted: int
 ) -> bool:
@@ -111,12 +119,15 @@ def _finally_is_observable(
     recorder = session.recorder
     outer, recorder.journal = recorder.journal, Journal(body)
     start, held = len(recorder.scope.block.ops), read()
+    always_raises = False
     try:
         final()
-    except BaseException:
-        recorder.journal.keep()
-        body.keep()
-        raise
+    except BaseException as error:
+        if _is_of_the_capture(error):
+            recorder.journal.keep()
+            body.keep()
+            raise
+        always_raises = True  # in place of what the body has raised
     finally:
         journal, recorder.journal = recorder.journal, outer
     ops = recorder.scope.block.ops[start:]
@@ -124,7 +135,7 @@ def _finally_is_observable(
     pairs = [(obj, _restored(session, journal, obj, old)) for obj, old in journal.changed()]
     restored = [(obj, keys) for obj, keys in pairs if keys is not None]
     others = len(restored) < len(pairs)
-    if not (names or others or may_be_seen(Block((), ops))):
+    if not (always_raises or names or others or may_be_seen(Block((), ops))):
         if session.effect_log is not None:
             session.effect_log.forget(noted, restored)
         journal.keep()
