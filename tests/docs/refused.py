@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import array
 import collections
+import contextlib
 import contextvars
 import copy
 import functools
@@ -932,3 +933,12 @@ def arguments_of_an_earlier_exception(x, y):
 def cause_that_may_be_absent(x, y):
     cause = KeyError("k") if y > 1 else None
     raise ValueError("v") from cause
+
+
+def stack_that_an_error_may_leave(x, y):
+    closed = []
+    with contextlib.ExitStack() as stack:
+        stack.callback(closed.append, 1)
+        if y > 1:
+            raise ValueError("large")
+    return x * len(closed)

@@ -115,9 +115,13 @@ def test_setting_an_attribute_of_a_builtin_class_is_refused():
     assert error.problem == "an attribute of the class int is set, which cannot be followed"
 
 
-def test_a_dict_of_a_library_written_by_a_captured_key_is_refused():
+class Table(dict):
+    """A class of dicts."""
+
+
+def test_a_dict_of_another_class_written_by_a_captured_key_is_refused():
     def f(x):
-        table = collections.OrderedDict([(0, 1)])
+        table = Table([(0, 1)])
         table[int(x.sum())] = 2
         return table
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import functools
 import itertools
@@ -583,3 +584,23 @@ def test_what_a_refused_call_has_changed_is_put_back():
     with pytest.raises(stator.StatorError, match=CHANGES):
         stator.to_static(f)(X[0])
     assert calls == [0]
+
+
+CLOSED = []
+
+
+def closed_at_the_end(x):
+    with contextlib.ExitStack() as stack:
+        stack.callback(CLOSED.append, x.shape[0])
+        stack.push(lambda *_: CLOSED.append(-1))
+        return x + len(CLOSED)
+
+
+def test_what_an_exit_stack_calls_is_called_by_each_call():
+    given = []
+    for function in (closed_at_the_end, stator.to_static(closed_at_the_end)):
+        CLOSED.clear()
+        results = [function(X[0]).tolist() for _ in range(3)]
+        given.append((results, list(CLOSED)))
+    assert given[0] == given[1]
+    assert len(CLOSED) == 6

@@ -8,6 +8,7 @@ apart into what it can take.
 from __future__ import annotations
 
 import collections
+import contextlib
 import contextvars
 import copy
 import dataclasses
@@ -414,6 +415,8 @@ class Caller:
     def _library(self, function: Staged, owner: Staged, args: Args, kwargs: Keywords) -> Staged:
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
+        elif isinstance(owner, contextlib.ExitStack):  # a branch may add to what it calls
+            self.session.note(owner._exit_callbacks)  # type: ignore[attr-defined]
         elif owner is not None:
             refuse_unfollowed(self.session, owner, getattr(function, "__name__", ""))
         if function in FUNCTIONS if is_hashable(function) else False:

@@ -8,7 +8,7 @@ from stator.capture.blocks import TryNeeded
 from stator.capture.errors.capture_artifacts import is_capture_artifact
 from stator.capture.journal import Journal
 from stator.capture.raising import untraceable
-from stator.capture.scope import Attempt, may_be_seen
+from stator.capture.scope import Attempt, Mark, may_be_seen
 from stator.capture.try_block import capture_try, error_names
 from stator.errors import StatorError, UnsupportedCall
 from stator.frames import current_place
@@ -70,7 +70,7 @@ def try_stmt(
         recorder.attempts.pop()
         journal, recorder.journal = recorder.journal, outer
     # also where Python knows an error: an op before it may raise, and then that one is caught
-    fails = not needed and _may_raise(mark.scope.block, mark.ops, _given_sizes(session))
+    fails = not needed and may_raise_since(session, mark)
     if fails and is_finally and error is None:
         if not _finally_is_observable(session, journal, orelse, read, noted):
             journal.keep()
@@ -92,6 +92,11 @@ def try_stmt(
     if not recorder.provenance.is_external(error):
         recorder.provenance.add_created(error)
     _handle(session, clauses, error)
+
+
+def may_raise_since(session: Session, mark: Mark) -> bool:
+    """May an op that was recorded since `mark` raise when the program runs?"""
+    return _may_raise(mark.scope.block, mark.ops, _given_sizes(session))
 
 
 def _asks_for(attempt: Attempt, found: TryNeeded | Diverged) -> bool:

@@ -11,13 +11,15 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+from stator.capture.blocks import TryNeeded
 from stator.capture.branches import capture_if
-from stator.frames import is_library_file
+from stator.errors import StatorError, UnsupportedCall
+from stator.frames import current_place, is_library_file
 from stator.library.host_rules import HostMethod
 from stator.library.user_methods import user_method
 from stator.staging.control_flow import for_stmt
 from stator.staging.truth import truth
-from stator.staging.try_stmt import reraise, try_stmt
+from stator.staging.try_stmt import may_raise_since, reraise, try_stmt
 from stator.state.session import Session
 from stator.values.annotations import Names, Read, Staged, Write
 from stator.values.symbolic import CaughtError, CaughtType, HostObject
@@ -40,9 +42,69 @@ def with_stmt(
         _with_host(session, manager, body, read, write, names)
     elif user_method(manager, "__exit__") is not None:
         _with_users(session, manager, body, read, write, names)
+    elif isinstance(manager, contextlib.ExitStack):
+        _with_stack(session, manager, body)
     else:
         with manager as value:
             body(value)
+
+
+def _with_stack(session: Session, stack: Any, body: Body) -> None:
+    """An ExitStack: what it calls at the end is called as any code of the program is.
+
+    That is known where the body ends well. Managers of libraries are left however it ends.
+    """
+    mark = session.recorder.mark()
+    try:
+        body(stack)
+    except BaseException as error:
+        seen = [entry for entry in stack._exit_callbacks if _is_seen(entry[1])]
+        for entry in seen:
+            stack._exit_callbacks.remove(entry)
+        swallowed = stack.__exit__(type(error), error, error.__traceback__)
+        if seen and not isinstance(error, StatorError | TryNeeded):
+            raise _refused_stack() from error
+        if not swallowed:
+            raise
+        return
+    if may_raise_since(session, mark) and any(
+        _is_seen(entry[1]) for entry in stack._exit_callbacks
+    ):
+        stack.pop_all()
+        raise _refused_stack()
+    while stack._exit_callbacks:
+        _leave_one(session, stack._exit_callbacks.pop()[1])
+
+
+def _leave_one(session: Session, callback: Any) -> None:
+    manager = getattr(callback, "__self__", None)
+    leave = None if manager is None else user_method(manager, "__exit__")
+    if leave is not None:
+        session.interpreter.call_method(leave, manager, None, None, None)
+    elif manager is None and hasattr(callback, "__wrapped__"):  # of `stack.callback(...)`
+        held = dict(zip(callback.__code__.co_freevars, callback.__closure__, strict=True))
+        args, kwargs = held["args"].cell_contents, held["kwds"].cell_contents
+        session.interpreter.call(held["callback"].cell_contents, *args, **kwargs)
+    elif manager is None:  # of `stack.push(function)`
+        session.interpreter.call(callback, None, None, None)
+    else:
+        callback(None, None, None)
+
+
+def _is_seen(callback: Any) -> bool:
+    """Is it a callback, or a manager that a user wrote?"""
+    manager = getattr(callback, "__self__", None)
+    if isinstance(manager, contextlib._GeneratorContextManager):
+        code = manager.gen.gi_code  # type: ignore[attr-defined]
+        return not is_library_file(code.co_filename)
+    return manager is None or user_method(manager, "__exit__") is not None
+
+
+def _refused_stack() -> UnsupportedCall:
+    return UnsupportedCall(
+        "an ExitStack may be left by an error", at=current_place(),
+        fix="write its managers as `with` statements, and its callbacks as `finally`",
+    )  # fmt: skip
 
 
 def _with_host(
