@@ -164,3 +164,13 @@ def test_an_exception_of_code_without_a_module_keeps_its_class():
 
     with pytest.raises(Odd, match="1"):
         stator.to_static(fails)(X)
+
+
+def conversions(x):
+    same = [x.to(x.dtype), x.float(), x.to("cpu"), x.cpu(), x.type_as(x), x.real, x.contiguous()]
+    new = [x.double(), x.clone(), x.to(x.dtype, copy=True), x.detach()]
+    return x * 2, [one is x for one in same], [one is x for one in new]
+
+
+def test_a_conversion_to_what_a_tensor_is_gives_the_tensor_itself():
+    assert stator.to_static(conversions)(X)[1:] == conversions(X)[1:] == ([True] * 7, [False] * 4)

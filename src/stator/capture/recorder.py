@@ -36,7 +36,7 @@ from stator.capture.reshaping import is_made_here, reshape_in_place
 from stator.capture.scope import Attempt, Mark
 from stator.capture.size_words import question_in_words, size_in_words
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
-from stator.capture.torch_ops import IN_PLACE, REFUSED_OPS, RESHAPED, op_name
+from stator.capture.torch_ops import IN_PLACE, REFUSED_OPS, RESHAPED, is_conversion, op_name
 from stator.errors import CaptureError, DataDependent, StatorError, UnsupportedCall, UntrackedTensor
 from stator.frames import current_place
 from stator.location import Location
@@ -335,7 +335,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         result = described(self.fake, func, examples, run)
         if name == "aten::lift_fresh":  # a literal in user code: each run gets a copy of its own
             name = "aten::clone"
-        result = self._unaliased(func, args, result)
+        if not is_conversion(name, examples):
+            result = self._unaliased(func, args, result)
         if not ops.gives_dtype(func):  # what dtypes alone decide is known here
             self._record(func, name, program_args, program_kwargs, result)
         return result

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any
 
+import torch
+
 from stator.torch_private import ops
 
 IN_PLACE = (r"([\w.\[\]]+)\.data\s*=\s*(.+)", r"\1.copy_(\2)")
@@ -18,6 +20,10 @@ REFUSED_OPS = {
     "aten::set_.source_Tensor": ("`set_` cannot be recorded", "make a new tensor"),
     "aten::set_": ("`set_` cannot be recorded", "make a new tensor"),
 }
+CONVERSIONS = frozenset(
+    "aten::" + name
+    for name in ("to.dtype", "to.dtype_layout", "to.device", "to.other", "type_as", "real")
+)
 RESHAPED: Mapping[str, str | None] = MappingProxyType(
     {  # ops that give a tensor another shape in place, and those that give it as a view
         "aten::unsqueeze_": "aten::unsqueeze",
@@ -28,6 +34,15 @@ RESHAPED: Mapping[str, str | None] = MappingProxyType(
         "aten::resize_as_": None,  # new memory
     }
 )
+
+
+def is_conversion(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> bool:
+    """Do dtypes and devices alone, which every run has, decide whether it gives back its input?
+
+    With a memory format, the strides of a run do.
+    """
+    values = (*given[0], *given[1].values())
+    return name in CONVERSIONS and not any(isinstance(v, torch.memory_format) for v in values)
 
 
 def op_name(func: Any) -> str:
