@@ -17,6 +17,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+import torch
+
 from stator.frames import (
     is_between,
     is_converted,
@@ -32,6 +34,7 @@ SKIPPED = (
     "dataclasses", "weakref", "typing*", "ast", "copy", "linecache", "threading", "warnings", "re*",
     "abc", "traceback", "textwrap", "tokenize", "types", "operator", "random", "string", "codecs",
 )  # fmt: skip
+NUMBERS = {torch.SymInt: "int", torch.SymFloat: "float", torch.SymBool: "bool"}
 _STATE = re.compile(r"(read|write)_\d+__")  # pieces that carry names in and out, and have no line
 
 
@@ -45,6 +48,16 @@ class Pdb(pdb.Pdb):
         if frame.f_globals.get("__name__") == "weakref":  # a tensor was freed: no caller
             return False
         return super().stop_here(frame) or (self._is_next() and self._is_in_stopframe(frame))
+
+    def _msg_val_func(self, arg: str, func: Any) -> None:
+        """`p` and `pp`: a captured number is told as such, not by torch's name for it."""
+
+        def shown(value: object) -> str:
+            kind = NUMBERS.get(type(value))
+            text: str = func(value) if kind is None else f"<captured {kind}>"
+            return text
+
+        super()._msg_val_func(arg, shown)  # type: ignore[misc]
 
     def _is_next(self) -> bool:
         """Was the last command `next`?"""

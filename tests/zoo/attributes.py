@@ -121,7 +121,8 @@ def _reset_numbers():
     Numbered.count = 0
 
 
-@program((f(1.0, 2.0),), (f(3.0, 2.0),), (f(3.0, 5.0),), refused_saved="ST200",
+@program((f(1.0, 2.0),), (f(3.0, 2.0),), (f(3.0, 5.0),),
+         stages=("rewritten", "captured", "unoptimised"),
          watch=lambda: Numbered.count, reset=_reset_numbers)  # fmt: skip
 def class_counts_through_objects(x):
     """A class attribute that is only reached through an object."""
