@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import stator
 from stator.errors import UnsupportedCall
 from tests.capture.oracle import check, refusal
 
@@ -68,3 +69,29 @@ def test_backward_hooks_are_refused_by_their_text():
 
 def test_a_users_module_in_a_sequential_is_converted():
     check(torch.nn.Sequential(torch.nn.ReLU(), Inner(), torch.nn.Tanh()), (X,), (-X,))
+
+
+def test_a_module_that_is_not_initialised_yet_may_be_given_to_library_code(monkeypatch):
+    """Dynamo, once it has compiled something, puts a function around `Module.__init__`."""
+    init = torch.nn.Module.__init__
+
+    def patched(self, *args, **kwargs):
+        init(self, *args, **kwargs)
+
+    class Checked(type):
+        def __call__(cls, *args):
+            made = cls.__new__(cls, *args)
+            cls.__init__(made, *args)
+            return made
+
+    class Scaled(torch.nn.Module, metaclass=Checked):
+        def __init__(self, factor):
+            super().__init__()
+            self.factor = factor
+
+        def forward(self, x):
+            return x * self.factor
+
+    monkeypatch.setattr(torch.nn.Module, "__init__", patched)
+    x = torch.tensor([3.0])
+    assert stator.to_static(lambda x: Scaled(x + 1)(x))(x) == 12

@@ -139,6 +139,8 @@ def _has_global_hooks() -> bool:
 
 def watch_tree(session: Session, module: torch.nn.Module) -> None:
     """Library code reads what a module has unseen: watch all of it, in the whole tree."""
+    if not hasattr(module, "_modules"):  # `Module.__init__` has not run: there is nothing in it
+        return
     reads = session.reads
     reads.read_global_hooks()
     for part in module.modules():
