@@ -942,3 +942,11 @@ def stack_that_an_error_may_leave(x, y):
         if y > 1:
             raise ValueError("large")
     return x * len(closed)
+
+
+def stack_that_is_closed(x, y):
+    closed = []
+    stack = contextlib.ExitStack()
+    stack.callback(closed.append, 1)
+    stack.close()
+    return x * len(closed)

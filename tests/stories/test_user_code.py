@@ -14,6 +14,7 @@ import weakref
 import pytest
 
 import stator
+from stator.errors import StatorError
 from tests.stories.book import Book, X
 
 CHANGES = "as it is, which changes"
@@ -604,3 +605,17 @@ def test_what_an_exit_stack_calls_is_called_by_each_call():
         given.append((results, list(CLOSED)))
     assert given[0] == given[1]
     assert len(CLOSED) == 6
+
+
+def fails_at_the_end(x):
+    with contextlib.ExitStack() as stack:
+        stack.callback(CLOSED.append, 1)
+        stack.callback({}.pop, "missing")
+        return x + 1
+
+
+def test_an_exit_stack_whose_callback_raises_is_refused_before_anything_is_called():
+    CLOSED.clear()
+    with pytest.raises(StatorError, match="an ExitStack may be left by an error"):
+        stator.to_static(fails_at_the_end)(X[0])
+    assert CLOSED == []

@@ -40,6 +40,7 @@ from stator.library.cached_functions import call_cached
 from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
 from stator.library.captured_values import is_symbolic, takes_captured_list
 from stator.library.converted_functions import ConvertedFunctions
+from stator.library.exit_stacks import note_stack
 from stator.library.float_arguments import is_op_with_float, record_with_floats, without_generator
 from stator.library.generator_calls import call_with_generator, new_generator, takes_generator
 from stator.library.gradients import apply_function, is_function_apply, requires_grad
@@ -416,7 +417,7 @@ class Caller:
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
         elif isinstance(owner, contextlib.ExitStack):  # a branch may add to what it calls
-            self.session.note(owner._exit_callbacks)  # type: ignore[attr-defined]
+            note_stack(self.session, owner, getattr(function, "__name__", ""))
         elif owner is not None:
             refuse_unfollowed(self.session, owner, getattr(function, "__name__", ""))
         if function in FUNCTIONS if is_hashable(function) else False:

@@ -13,8 +13,9 @@ from typing import Any
 
 from stator.capture.blocks import TryNeeded
 from stator.capture.branches import capture_if
-from stator.errors import StatorError, UnsupportedCall
-from stator.frames import current_place, is_library_file
+from stator.errors import StatorError
+from stator.frames import is_library_file
+from stator.library.exit_stacks import is_seen, is_users, refused_stack
 from stator.library.host_rules import HostMethod
 from stator.library.user_methods import user_method
 from stator.staging.control_flow import for_stmt
@@ -57,23 +58,19 @@ def _with_stack(session: Session, stack: Any, body: Body) -> None:
     mark = session.recorder.mark()
     try:
         body(stack)
+        while stack._exit_callbacks:
+            if is_seen(stack) and may_raise_since(session, mark):
+                raise refused_stack()
+            _leave_one(session, stack._exit_callbacks.pop()[1])
     except BaseException as error:
-        seen = [entry for entry in stack._exit_callbacks if _is_seen(entry[1])]
+        seen = [entry for entry in stack._exit_callbacks if is_users(entry[1])]
         for entry in seen:
             stack._exit_callbacks.remove(entry)
         swallowed = stack.__exit__(type(error), error, error.__traceback__)
         if seen and not isinstance(error, StatorError | TryNeeded):
-            raise _refused_stack() from error
+            raise refused_stack() from error
         if not swallowed:
             raise
-        return
-    if may_raise_since(session, mark) and any(
-        _is_seen(entry[1]) for entry in stack._exit_callbacks
-    ):
-        stack.pop_all()
-        raise _refused_stack()
-    while stack._exit_callbacks:
-        _leave_one(session, stack._exit_callbacks.pop()[1])
 
 
 def _leave_one(session: Session, callback: Any) -> None:
@@ -89,22 +86,6 @@ def _leave_one(session: Session, callback: Any) -> None:
         session.interpreter.call(callback, None, None, None)
     else:
         callback(None, None, None)
-
-
-def _is_seen(callback: Any) -> bool:
-    """Is it a callback, or a manager that a user wrote?"""
-    manager = getattr(callback, "__self__", None)
-    if isinstance(manager, contextlib._GeneratorContextManager):
-        code = manager.gen.gi_code  # type: ignore[attr-defined]
-        return not is_library_file(code.co_filename)
-    return manager is None or user_method(manager, "__exit__") is not None
-
-
-def _refused_stack() -> UnsupportedCall:
-    return UnsupportedCall(
-        "an ExitStack may be left by an error", at=current_place(),
-        fix="write its managers as `with` statements, and its callbacks as `finally`",
-    )  # fmt: skip
 
 
 def _with_host(
