@@ -8,23 +8,26 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "stator"
 GROUND = {
-    "debugger", "errors", "frames", "garbage", "location", "locks", "logs", "notebook",
+    "debugger", "english", "errors", "frames", "garbage", "location", "locks", "logs", "notebook",
     "recursion_limit", "signals",
 }  # fmt: skip
-TORCH = {"torch_private", "extension"}  # its private API; what is built for it
+TORCH = {"torch_private", "extension", "native_builds"}  # its private API; what is built for it
 ROOMS = {"state", "containers", "library", "staging"}
 STAGES = ROOMS | {
     "source", "rewrite", "capture", "values", "program", "optimize", "execute", "export",
 }  # fmt: skip
 MAY_IMPORT = {
     "torch_private": set(),
-    "extension": set(),
+    "english": set(),
+    "extension": {"native_builds"},
     "garbage": set(),
     "location": set(),
     "locks": set(),
     "logs": set(),
+    "native_builds": set(),
     "notebook": set(),
     "requirements": set(),
+    "run_command": {"native_builds"},
     "frames": {"location", "logs"},
     "errors": {"frames", "location"},
     "debugger": {"frames"},

@@ -18,7 +18,7 @@ def double_and_add(x: torch.Tensor) -> torch.Tensor:
 
 
 def grow(x: torch.Tensor) -> torch.Tensor:
-    """A size that changes with every trip."""
+    """A size that changes with every iteration."""
     while x.shape[0] < 8:
         x = torch.cat([x, x])
     return x

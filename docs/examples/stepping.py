@@ -22,7 +22,7 @@ def watched(x: torch.Tensor, limit: torch.Tensor) -> tuple[list[str], list[str]]
     seen = []
 
     def on_stop(frame: stator.debug.Frame) -> None:
-        seen.append(f"{frame.place.short} {frame.trips}: mean = {frame.variables['mean']}")
+        seen.append(f"{frame.place.short} {frame.iterations}: mean = {frame.variables['mean']}")
         frame.resume()
 
     with stator.debug.step(smooth, on_stop) as stepper:

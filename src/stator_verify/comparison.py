@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from stator.english import with_article
 from stator.errors import StatorError
 from stator.frames import is_library_file
 from stator_verify.outcome import Outcome
@@ -177,7 +178,7 @@ def _shown(value: Any) -> str:
         return f"a {value.kind} of {list(value.keys)!r}"
     if isinstance(value, TreeSnapshot):
         return f"a tensor {tensor_text(value.data)}"
-    return f"{value!r} (a {type(value).__name__})"
+    return f"{value!r} ({with_article(type(value).__name__)})"
 
 
 def _tensor(want: TreeSnapshot, got: Any, path: str, tolerance: Tolerance) -> str | None:

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from stator.api.example import Example
+from stator.english import with_article
 from stator.errors import SpecMismatch
 from stator.values.containers import Path
 from stator_verify.trees import map_tree
@@ -37,7 +38,7 @@ def _example(given: Any) -> Example:
     if isinstance(given, torch.Tensor):
         return Example(given)
     raise SpecMismatch(
-        f"a {type(given).__name__} is not the arguments of a call",
+        f"{with_article(type(given).__name__)} is not the arguments of a call",
         fix="give a tuple of arguments, a dict of named ones, or stator.Example(...)",
     )
 

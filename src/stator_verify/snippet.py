@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from stator.api.example import Example
+from stator.english import with_article
 
 WRITTEN = 256  # elements that are written out as numbers
 PACKED = 1 << 15  # bytes that are written at all
@@ -55,7 +56,7 @@ def _text(value: Any, learns: bool) -> str:
         return _number(value)
     if value is None or isinstance(value, bool | int | complex | str):
         return repr(value)
-    return f"...  # a {type(value).__name__}: `failures[...].inputs` has it"
+    return f"...  # {with_article(type(value).__name__)}: `failures[...].inputs` has it"
 
 
 def _tensor(value: torch.Tensor) -> str:

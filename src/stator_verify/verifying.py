@@ -27,6 +27,7 @@ from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, watch_runs
 from stator.api.verification import Verification
 from stator.debug.eager import eager
+from stator.english import with_article
 from stator.errors import CaptureError, ConversionError, StatorError, UnknownOption
 from stator.execute.backend import Run, RunOptions, values_of
 from stator.execute.gradients import module_hooks
@@ -267,7 +268,7 @@ def _verified(function: Any) -> Iterator[VerificationTarget]:
         return
     if not callable(function):
         raise ConversionError(
-            f"a {type(function).__name__} cannot be verified",
+            f"{with_article(type(function).__name__)} cannot be verified",
             fix="pass a function, a method or an nn.Module",
         )
     static, cache = _static_form(function)

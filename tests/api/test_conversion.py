@@ -213,7 +213,7 @@ def test_what_cannot_be_called_is_refused_by_its_text():
     with pytest.raises(ConversionError) as caught:
         stator.to_static(3)
     assert said(caught.value) == (
-        "[ST100] a int cannot be made static\n  fix: pass a function, a method or an nn.Module"
+        "[ST100] an int cannot be made static\n  fix: pass a function, a method or an nn.Module"
     )
 
 
@@ -329,7 +329,7 @@ def test_a_build_strategy_must_be_one():
     with pytest.raises(ConversionError) as caught:
         stator.to_static(abs, build_strategy=object())
     assert said(caught.value) == (
-        "[ST100] build_strategy is a object\n  fix: give a `stator.static.BuildStrategy`"
+        "[ST100] build_strategy is an object\n  fix: give a `stator.static.BuildStrategy`"
     )
 
 

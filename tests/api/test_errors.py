@@ -143,7 +143,7 @@ def test_a_variable_that_takes_another_form_on_every_trip_is_refused():
 
     error = refusal(LoopStateChanged, f, torch.ones(1))
     assert error.problem.startswith("`x` is f32[1] or f32[1, 1] or f32[1, 1, 1]")
-    assert error.problem.endswith("when it ends, and so on with every trip")
+    assert error.problem.endswith("when it ends, and so on with every iteration")
     assert error.fix == "give `x` one dtype, rank and structure before the loop, and keep it"
 
 
@@ -159,7 +159,7 @@ def test_library_code_that_needs_one_form_of_a_variable_is_a_branch_mismatch():
         "library code needs the items of a variable that is, depending on the path taken, "
         "a float32 tensor of rank 1 or None"
     )
-    assert error.fix == "give the variable one form on every path"
+    assert error.fix == "give the variable one type on every path"
 
 
 def test_a_tensor_smuggled_out_of_a_branch_is_untracked():

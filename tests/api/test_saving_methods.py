@@ -367,7 +367,7 @@ def test_properties_are_saved_with_the_model(tmp_path):
 
 def test_a_property_that_is_no_plain_value_is_refused_by_its_text(tmp_path):
     assert problem_of(stator.save, Coder(), tmp_path / "m", [ANY], properties={"x": object()}) == (
-        "[ST400] a object cannot be saved as metadata\n"
+        "[ST400] an object cannot be saved as metadata\n"
         "  fix: give numbers, strings, None, lists, and dicts with strings as keys"
     )
     assert not list(tmp_path.iterdir())
@@ -630,3 +630,45 @@ def test_a_model_that_is_saved_in_train_mode_is_warned_of(
         "or on the loaded model"
     )
     assert messages == [expected] * warned
+
+
+class Exporting(torch.nn.Module):
+    def forward(self, x):
+        return x * 2
+
+    @torch.jit.export
+    def score(self, x):
+        return x.sum()
+
+
+def test_a_method_marked_for_torchscript_that_is_not_saved_is_warned_of(tmp_path, caplog):
+    spec = [InputSpec([None])]
+    stator.save(Exporting(), tmp_path / "m", spec)
+    assert warnings_in(caplog) == [
+        "methods marked with torch.jit.export are saved only if they have a spec, so the saved "
+        "model does not have `score`: pass methods={'score': [...], ...}"
+    ]
+    caplog.clear()
+    stator.save(Exporting(), tmp_path / "m", methods={"forward": spec, "score": spec})
+    assert warnings_in(caplog) == []
+
+
+def joined(x):
+    if x.sum() > 0:
+        return torch.cat([x, x.unsqueeze(0)])
+    if x.sum() < -9:
+        raise ValueError("small")
+    return x
+
+
+def test_a_path_that_can_never_succeed_is_warned_of(tmp_path, caplog):
+    stator.save(joined, tmp_path / "m", [InputSpec([3])])
+    line = joined.__code__.co_firstlineno + 2
+    assert warnings_in(caplog) == [
+        f"test_saving_methods.py:{line} raises RuntimeError on every run that reaches it: Tensors "
+        "must have same number of dimensions: got 1 and 2"
+    ]
+
+
+def warnings_in(caplog):
+    return [record.getMessage() for record in caplog.records if record.name == "stator"]

@@ -111,7 +111,7 @@ def test_fit_takes_device_and_requires_grad_from_the_value():
         (InputSpec([None, 3]), torch.ones(2), "x is float32[2], its spec says float32[any, 3]"),
         (InputSpec([2]), torch.ones(3), "x is float32[3], its spec says float32[2]"),
         (InputSpec([2], "int64"), torch.ones(2), "x is float32[2], its spec says int64[2]"),
-        (InputSpec([2]), 3, "x is a int, its spec says float32[2]"),
+        (InputSpec([2]), 3, "x is an int, its spec says float32[2]"),
         (3, 4, "x is 4, its spec says 3"),
         ([1, 2], [1], "x has 1 items, its spec has 2"),
         ({"a": 1}, {"b": 1}, "x has the keys ['b'], its spec has ['a']"),

@@ -1,4 +1,4 @@
-"""Loops: no trip and many, and variables that change their kind on the way."""
+"""Loops: no iteration and many, and variables that change their kind on the way."""
 
 import torch
 

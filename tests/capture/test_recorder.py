@@ -77,7 +77,7 @@ def test_a_mode_left_on_in_one_branch_is_refused():
 
     error = refusal(UnsupportedCall, f, ONE)
     assert error.problem == (
-        "grad mode, inference mode or autocast is changed in one branch or trip "
+        "grad mode, inference mode or autocast is changed in one branch or iteration "
         "and not changed back"
     )
 

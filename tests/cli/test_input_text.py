@@ -44,7 +44,7 @@ def test_an_input_means(text, meaning):
         ("x:float32[2,", 12, "there is no `]` after the sizes"),
         ("x:float32[2,,3]", 12, "a size is missing"),
         ("x:float32[2, -3]", 13, "`-3` is not a size"),
-        ("x:float32[2]]", 12, "`]` cannot stand after the sizes"),
+        ("x:float32[2]]", 12, "`]` cannot come after the sizes"),
         ("x:int64[3]@5..2", 10, "the range ends before it begins"),
         ("mode=fast", 5, "`fast` is no value"),
         ("x=", 2, "there is no value"),

@@ -150,7 +150,7 @@ def test_what_cannot_be_captured_is_reported_not_raised():
 
 
 def test_what_cannot_be_called_cannot_be_explained():
-    with pytest.raises(ConversionError, match="a int cannot be explained"):
+    with pytest.raises(ConversionError, match="an int cannot be explained"):
         stator.explain(3)
 
 

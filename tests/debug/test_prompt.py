@@ -96,7 +96,7 @@ def test_breakpoints_are_made_listed_and_cleared():
 
 
 def test_vars_trips_op_and_where_tell_what_is_there():
-    commands = [f"b {FIRST + 3}", "c", "vars", "trips", "op", "w", "c"]
+    commands = [f"b {FIRST + 3}", "c", "vars", "loops", "op", "w", "c"]
     text = said(added, commands, torch.ones(2), torch.ones(2))
     side = f"the true side of the branch at line {FIRST + 2}"
     assert text.splitlines()[7:] == [

@@ -1,5 +1,6 @@
 """A stepper runs the program, stops where it is asked to, and shows the user's own names."""
 
+import cProfile
 import inspect
 
 import pytest
@@ -94,7 +95,7 @@ def test_out_leaves_the_branch_and_then_the_loop():
         frame.out()
 
     with stator.debug.step(collatz, on_stop) as stepper:
-        stepper.break_at(line_of("n = 3 * n + 1"), when=lambda frame: frame.trips == (1,))
+        stepper.break_at(line_of("n = 3 * n + 1"), when=lambda frame: frame.iterations == (1,))
         stepper(torch.tensor(3))
     assert sources == [
         "n = 3 * n + 1",
@@ -107,7 +108,7 @@ def test_out_leaves_the_branch_and_then_the_loop():
 def test_a_breakpoint_stops_in_every_trip_that_comes_there():
     at = line_of("n = 3 * n + 1")
     stops, _, _ = stops_of(collatz, torch.tensor(6), go="resume", at=[at])
-    assert [(why, frame.trips, int(frame.variables["n"])) for why, _, frame in stops] == [
+    assert [(why, frame.iterations, int(frame.variables["n"])) for why, _, frame in stops] == [
         ("breakpoint", (2,), 3),
         ("breakpoint", (4,), 5),
     ]
@@ -125,7 +126,9 @@ def test_a_breakpoint_has_a_condition_as_text_or_as_a_function():
     seen = []
     with stator.debug.step(collatz, lambda f: seen.append(int(f.variables["n"]))) as stepper:
         stepper.break_at(line_of("seen.append"), when="n > 4 and steps < 5")
-        stepper.break_at("test_stepping.py", line_of("n = n // 2"), when=lambda f: f.trips == (8,))
+        stepper.break_at(
+            "test_stepping.py", line_of("n = n // 2"), when=lambda f: f.iterations == (8,)
+        )
         stepper(torch.tensor(6))
     assert seen == [10, 5, 16, 8, 2]
     assert [str(one) for one in stepper.breakpoints][0].endswith("when n > 4 and steps < 5")
@@ -162,9 +165,13 @@ def test_values_tells_what_a_variable_held_trip_by_trip():
     _, _, stepper = stops_of(collatz, torch.tensor(6), go="resume", at=[])
     at = line_of("seen.append")
     seen = stepper.values("n", line=at)
-    assert [(one.trips, int(one.value)) for one in seen][:3] == [((1,), 3), ((2,), 10), ((3,), 5)]
+    assert [(one.iterations, int(one.value)) for one in seen][:3] == [
+        ((1,), 3),
+        ((2,), 10),
+        ((3,), 5),
+    ]
     assert str(seen[1]) == f"test_stepping.py:{at}, iteration 2: n = 10"
-    steps = [(one.trips, one.value) for one in stepper.values("steps") if one.is_after]
+    steps = [(one.iterations, one.value) for one in stepper.values("steps") if one.is_after]
     assert steps == [((k,), k) for k in range(1, 9)]
     assert [int(one.value) for one in stepper.values("twice", function="scaled")] == [2]
     assert stepper.values("twice", function="collatz") == []
@@ -316,7 +323,7 @@ def test_a_loaded_model_is_stepped_through_by_line_with_its_inputs(tmp_path):
     with stator.debug.step(loaded, stops.append) as stepper:
         stepper.break_at(line_of("n = 3 * n + 1"))
         assert loaded(torch.tensor(6))[1] == 8
-    assert [frame.trips for frame in stops] == [(2,), (4,)]
+    assert [frame.iterations for frame in stops] == [(2,), (4,)]
     assert stops[0].variables == {"n": torch.tensor(6)}
     assert torch.tensor(3) in stops[0].values.values()
     assert loaded(torch.tensor(6))[1] == 8
@@ -345,7 +352,7 @@ def test_a_call_that_is_not_the_steppers_is_warned_about():
 def test_what_is_no_function_is_refused():
     with pytest.raises(stator.StatorError) as caught:
         stator.debug.step(42)
-    assert caught.value.problem == "a int cannot be stepped through"
+    assert caught.value.problem == "an int cannot be stepped through"
     assert caught.value.fix == "pass a function, a method, an nn.Module or a loaded model"
 
 
@@ -396,3 +403,30 @@ def test_names_hold_what_they_hold_in_eager(program, capsys):
         eager = eager_lines(program.make(), file, *call)
         shown = program_lines(program.make(), *call)
         assert list(differences(eager, shown)) == []
+
+
+def grown(x, n):
+    kept = []
+    while n > 0:
+        kept.append(x * n)
+        if n == 1:
+            kept[0].add_(1)
+        n = n - 1
+    return kept
+
+
+def test_the_history_of_a_list_copies_an_item_once_and_again_when_it_was_written_to():
+    _, result, stepper = stops_of(grown, torch.ones(1), torch.tensor(3), go="resume")
+    held = [one.value for one in stepper.values("kept") if len(one.value) > 1]
+    assert held[0][0] is held[1][0]
+    assert [int(one[0]) for one in held] == [3] * (len(held) - 1) + [4]
+    assert is_same(held[-1], result)
+
+
+def test_a_profiler_goes_on_after_stepping():
+    profiler = cProfile.Profile()
+    with profiler:
+        stops_of(collatz, torch.tensor(2))
+        scaled(torch.tensor(2))
+    profiler.create_stats()
+    assert any(name == scaled.__name__ for _, _, name in profiler.stats)

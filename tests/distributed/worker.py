@@ -32,10 +32,10 @@ class Settling(nn.Module):
         self.heads = nn.ModuleList([nn.Linear(6, 2) for _ in range(2)])
 
     def forward(self, x):
-        trips = 0
-        while x.abs().mean() > 0.5 and trips < 4:
+        iterations = 0
+        while x.abs().mean() > 0.5 and iterations < 4:
             x = torch.tanh(self.step(self.norm(x)))
-            trips += 1
+            iterations += 1
         if x.sum() > 0:
             return self.heads[0](x)
         return self.heads[1](x)
@@ -49,10 +49,10 @@ class Block(nn.Module):
         self.step, self.norm = nn.Linear(6, 6), nn.LayerNorm(6)
 
     def forward(self, x):
-        trips = 0
-        while trips == 0 or (x.abs().mean() > 0.5 and trips < 4):
+        iterations = 0
+        while iterations == 0 or (x.abs().mean() > 0.5 and iterations < 4):
             x = torch.tanh(self.step(self.norm(x)))
-            trips += 1
+            iterations += 1
         return x
 
 

@@ -16,6 +16,7 @@ import queue
 import random
 import sys
 import types
+import warnings
 import weakref
 
 import numpy
@@ -41,12 +42,17 @@ class Doubled(torch.autograd.Function):
 
 
 KEPT: dict[str, object] = {}
+OPTIMIZER = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=0.1)
 HOLDER = types.SimpleNamespace(one=None, two=None)
 
 
 class Point:
     def __init__(self, value):
         self.value = value
+
+
+with warnings.catch_warnings(action="ignore"):  # TorchScript is deprecated
+    SCRIPTED = torch.jit.script(torch.nn.ReLU())
 
 
 class Scaled(torch.autograd.Function):
@@ -950,3 +956,12 @@ def stack_that_is_closed(x, y):
     stack.callback(closed.append, 1)
     stack.close()
     return x * len(closed)
+
+
+def training_step(x, y):
+    OPTIMIZER.zero_grad()
+    return x * y
+
+
+def scripted_module(x, y):
+    return SCRIPTED(x) * y

@@ -62,7 +62,7 @@ def facts() -> str:
     for node, state in known.state.items():
         lines += [
             f"{type(node).__name__.lower()} at line {node.lineno}",
-            f"  assigned, and wanted after it or on the next trip   {', '.join(state)}",
+            f"  assigned, and wanted after it or on the next iteration   {', '.join(state)}",
             f"  wanted after it                                     {_names(live.live_out[node])}",
         ]
     return "\n".join(lines)

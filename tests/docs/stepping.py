@@ -14,7 +14,7 @@ from docs.examples import stepping
 from stator.debug.stepping.prompt import Prompt
 
 X, LIMIT = torch.tensor([4.0, 2.0, 1.0]), torch.tensor(1.0)
-SESSION = ("n", "vars", "b 14", "c", "trips", "p mean", "o", "values rounds", "cl", "out", "w", "c")
+SESSION = ("n", "vars", "b 14", "c", "loops", "p mean", "o", "values rounds", "cl", "out", "w", "c")
 
 
 def callback() -> str:

@@ -158,11 +158,11 @@ class Drawn:
 
     def loop(self, depth):
         build, before = self.build, list(self.lists)
-        start, trip, items = self.random.choice(before), build.value(INT), build.value(INTS)
-        with build.block(trip, items) as body:
+        start, iteration, items = self.random.choice(before), build.value(INT), build.value(INTS)
+        with build.block(iteration, items) as body:
             self.lists = [*before, items, items]
             self.block(depth + 1)
-            following = build.op("stator::add", trip, 1, gives=INT)
+            following = build.op("stator::add", iteration, 1, gives=INT)
             goes_on = build.op("stator::lt", following, 3, gives=BOOL)
             body.outputs = (goes_on, following, self.random.choice(self.lists))
         self.lists = before

@@ -110,7 +110,7 @@ def test_metadata_may_be_lists_and_dicts_of_constants():
     assert decode_plain(encode_plain(metadata), "metadata") == metadata
     with pytest.raises(FormatError) as caught:
         encode_plain({"x": object()})
-    assert caught.value.problem == "a object cannot be saved as metadata"
+    assert caught.value.problem == "an object cannot be saved as metadata"
 
 
 def deep_blocks(depth):

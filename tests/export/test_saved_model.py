@@ -224,6 +224,15 @@ def test_a_missing_model_is_named(tmp_path):
     )
 
 
+def test_a_path_of_another_kind_of_file_is_named(tmp_path):
+    file = tmp_path / "x.pt"
+    torch.save({}, file)
+    assert refusal(file) == (
+        f"[ST400] {file} is not a saved model: there is no x.pt.stator beside it\n"
+        "  fix: write it with `stator.save`, and load it by the path that `save` was given"
+    )
+
+
 def test_missing_weights_are_named(model):
     Paths.of(model).weights.unlink()
     assert refusal(model) == (

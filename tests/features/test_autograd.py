@@ -312,11 +312,11 @@ def producing(x):
 
 
 def custom_in_a_loop(x):
-    trips = 0
-    while x.abs().max() > 0.6 and trips < 5:
+    iterations = 0
+    while x.abs().max() > 0.6 and iterations < 5:
         x = Straight.apply(x * 2, 2.0) * 0.3
-        trips += 1
-    return x, trips
+        iterations += 1
+    return x, iterations
 
 
 class Doubtful(Function):

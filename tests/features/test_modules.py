@@ -98,12 +98,12 @@ class Looped(nn.Module):
         self.drop, self.step = nn.Dropout(0.5), nn.Linear(6, 6)
 
     def forward(self, x):
-        trips = 0
-        while x.abs().max() > 0.5 and trips < 9:
+        iterations = 0
+        while x.abs().max() > 0.5 and iterations < 9:
             x = self.drop(self.step(x).tanh()) * 0.7
             x = x + 0.01 * torch.rand(())
-            trips += 1
-        return x, trips
+            iterations += 1
+        return x, iterations
 
 
 @pytest.mark.feature("modules", "`Dropout` in a loop that depends on data")

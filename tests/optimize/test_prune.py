@@ -92,15 +92,15 @@ def counting_loop():
     return build, results
 
 
-@pytest.mark.parametrize("trips", [0, 1, 2, 5])
-def test_carried_values_that_nothing_needs_go_and_those_needed_by_turns_stay(trips):
+@pytest.mark.parametrize("iterations", [0, 1, 2, 5])
+def test_carried_values_that_nothing_needs_go_and_those_needed_by_turns_stay(iterations):
     build, results = counting_loop()
     program = build.program(results[1])
     pruned = verify(prune(program))
     loop = pruned.body.ops[-1]
     assert [value.name for value in loop.blocks[0].inputs] == ["k", "a", "b"]
     assert len(loop.results) == len(loop.args) - 1 == 3
-    assert run(pruned, [trips], {}) == run(program, [trips], {})
+    assert run(pruned, [iterations], {}) == run(program, [iterations], {})
 
 
 def test_functions_that_nothing_calls_go():

@@ -29,13 +29,13 @@ def test_blocks_are_indented_and_name_what_they_take_and_yield():
     with build.block(k) as body:
         more = build.op("stator::add", k, 1, gives=INT)
         body.outputs = (build.op("stator::lt", more, n, gives=BOOL), more)
-    trips = build.op("stator::while", True, 0, gives=INT, blocks=[body], line=2)
+    iterations = build.op("stator::while", True, 0, gives=INT, blocks=[body], line=2)
     with build.block() as then:
         then.outputs = (1,)
     with build.block() as orelse:
         build.op("stator::print", "none", sep=" ")
         orelse.outputs = (None,)
-    chosen = build.op("stator::if", trips, gives=OptionalType(INT), blocks=[then, orelse])
+    chosen = build.op("stator::if", iterations, gives=OptionalType(INT), blocks=[then, orelse])
     assert str(build.program(chosen, (n, 0.5))) == (
         "program loop(%n: int) {\n"
         "  %v5: int = stator::while(True, 0) (%k: int) {  # model.py:2\n"

@@ -36,8 +36,8 @@ def everything():
     with build.block(k) as body:
         after = build.op("stator::add", k, 1, gives=INT, line=6)
         body.outputs = (build.op("stator::lt", after, n, gives=BOOL), after)
-    trips = build.op("stator::while", True, 0, gives=INT, blocks=[body], line=5)
-    test = build.op("stator::gt", trips, 2, gives=BOOL)
+    iterations = build.op("stator::while", True, 0, gives=INT, blocks=[body], line=5)
+    test = build.op("stator::gt", iterations, 2, gives=BOOL)
     with build.block() as then:
         then.outputs = (
             build.op(
@@ -81,7 +81,7 @@ def everything():
     with build.block(m) as function:
         function.outputs = (build.op("stator::mul", m, 2, gives=INT),)
     build.function("twice", function)
-    double = build.op("stator::call", trips, function="twice", gives=INT)
+    double = build.op("stator::call", iterations, function="twice", gives=INT)
     whole = build.op("stator::complex", 1.0, double, gives=COMPLEX)
     items = build.op("stator::list_make", whole, gives=ListType(COMPLEX))
     structure = Mapping(

@@ -1,8 +1,8 @@
 """A staging object that runs what would not be run, then puts the state back.
 
 Recording a branch runs both of its sides; recording a loop runs its body before it is known
-whether there is a trip at all. Only the state is put back in between, so a name that is missing
-from the state shows up as a wrong result. For functions without side effects.
+whether there is an iteration at all. Only the state is put back in between, so a name that is
+missing from the state shows up as a wrong result. For functions without side effects.
 """
 
 from __future__ import annotations

@@ -118,6 +118,6 @@ def test_a_profiler_that_cannot_go_on_is_refused(monkeypatch):
     with pytest.raises(stator.StatorError) as caught:
         watch.__enter__()
     assert caught.value.problem == (
-        "library code is called while a object profiles it, and may call user code unseen"
+        "library code is called while an object profiles it, and may call user code unseen"
     )
     assert caught.value.fix == "start the profiler after the first call"

@@ -187,7 +187,7 @@ def test_a_number_can_be_fetched():
             "the program `main` has no value `loss` to fetch",
             "`program.list_vars()` lists them",
         ),
-        (5, "a int cannot be a fetch", "give a name, a Value or a tensor of the program"),
+        (5, "an int cannot be a fetch", "give a name, a Value or a tensor of the program"),
         (
             torch.ones(3),
             "a tensor to fetch is not one of the program `main`",
@@ -210,7 +210,7 @@ def test_a_value_inside_a_branch_cannot_be_fetched():
     with pytest.raises(InputError) as refusal:
         EXECUTOR.run(program, {"x": torch.ones(3)}, ["exp_0"])
     assert said(refusal.value) == (
-        "[ST300] `exp_0` is made inside a branch or a loop, and is gone after it\n"
+        "[ST300] `exp_0` is made inside a branch or a loop, and does not exist after it\n"
         "  fix: return it from there"
     )
 
@@ -236,7 +236,7 @@ def test_a_value_inside_a_branch_cannot_be_fetched():
         ),
         (
             lambda: static.CompiledProgram(static.Program(), exec_strategy=1),
-            "[ST300] exec_strategy is a int\n  fix: give a `stator.static.ExecutionStrategy`",
+            "[ST300] exec_strategy is an int\n  fix: give a `stator.static.ExecutionStrategy`",
         ),
     ],
 )

@@ -357,6 +357,11 @@ def test_a_scripted_function_knows_its_python():
         scripted = torch.jit.script(doubled)
     assert scripts.source_of(scripted) is doubled
     assert scripts.source_of(doubled) is None
+    assert not scripts.is_exported(doubled)
+    assert scripts.is_exported(torch.jit.export(doubled))
+    module = torch.jit.script(torch.nn.ReLU())
+    assert isinstance(module, scripts.ScriptModule)
+    assert isinstance(module.forward, scripts.ScriptMethod)
 
 
 def test_a_fake_tensor_is_made_without_a_dispatch():

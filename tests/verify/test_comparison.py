@@ -26,11 +26,11 @@ def found(eager, other, *args, rtol=None, live=True, learns=False):
 
 NAN, ZERO = float("nan"), 0.0
 RESULTS = [
-    (1, 2, "the result is 2 (a int), eager has 1 (a int)"),
-    (1, True, "the result is True (a bool), eager has 1 (a int)"),
+    (1, 2, "the result is 2 (an int), eager has 1 (an int)"),
+    (1, True, "the result is True (a bool), eager has 1 (an int)"),
     ([1], (1,), "the result is a tuple of [0], eager has a list of [0]"),
     ({"a": 1}, {"b": 1}, "the result is a dict of ['b'], eager has a dict of ['a']"),
-    (Record(1), Record(2), "the result['value'] is 2 (a int), eager has 1 (a int)"),
+    (Record(1), Record(2), "the result['value'] is 2 (an int), eager has 1 (an int)"),
     (torch.ones(2), torch.zeros(2), "the result is [0.0, 0.0], eager has [1.0, 1.0]"),
     (torch.zeros(1), -torch.zeros(1), "the result is [-0.0], eager has [0.0]"),
     (

@@ -57,11 +57,11 @@ def test_nested_conditions_are_solved_one_after_the_other():
 
 
 def between(x):
-    trips = 0
+    iterations = 0
     while x.sum() > 10:
         x = x * 0.9
-        trips += 1
-    return trips
+        iterations += 1
+    return iterations
 
 
 def test_a_loop_is_made_to_run_no_one_and_many_times():
@@ -219,9 +219,9 @@ def test_other_inputs_are_compared_within_what_is_allowed():
 def test_what_is_no_input_is_refused():
     for function, inputs, problem in (
         (between, [], "there are no inputs to verify with"),
-        (between, 3, "a int is not the arguments of a call"),
+        (between, 3, "an int is not the arguments of a call"),
         (between, {0: torch.ones(2)}, "0 is not the name of an argument"),
-        (3, (torch.ones(2),), "a int cannot be verified"),
+        (3, (torch.ones(2),), "an int cannot be verified"),
     ):
         with pytest.raises(stator.StatorError) as error:
             stator.verify(function, inputs)

@@ -279,7 +279,7 @@ def default_argument_that_is_a_list(x):
 
 @program((i(3),), (i(0),), (i(2),))
 def list_rebound_in_a_loop(n):
-    """The list is another object after each trip; the first one is kept elsewhere."""
+    """The list is another object after each iteration; the first one is kept elsewhere."""
     first = items = [torch.zeros(())]
     for k in range(n):
         items = items + [torch.ones(()) * k]

@@ -37,7 +37,7 @@ def print_order(x):
 
 @program((i(3),), (i(0),), (i(1),))
 def print_in_a_loop(n):
-    """A print on each trip, with f-strings of numbers and tensors."""
+    """A print on each iteration, with f-strings of numbers and tensors."""
     k = 0
     while k < n:
         print(f"{k:>3} of {n} {k / 2:.2f} {n!r}")
@@ -75,7 +75,7 @@ def raise_of_an_own_class(x):
 def raise_in_a_loop_after_prints(n):
     """What was printed before the error stays printed."""
     for k in range(n):
-        print("trip", k)
+        print("iteration", k)
         if k > 4:
             raise RuntimeError(f"too far: {k}")
     return n
@@ -134,7 +134,7 @@ def no_grad_in_a_branch(x):
 
 @program((f(1.0, 2.0),), (f(-1.0, 2.0),), trains=True)
 def detach_in_a_loop(x):
-    """Truncated gradients: only the last trip's count."""
+    """Truncated gradients: only the last iteration's count."""
     h = x
     k = 0
     while k < 3 and h.sum() < 10:

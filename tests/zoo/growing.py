@@ -84,7 +84,7 @@ def clear_list_in_branch(x, n):
     (f(3.0, 2.0), i(5)),
 )
 def new_list_each_trip(x, n):
-    """Every trip builds the next list from the last."""
+    """Every iteration builds the next list from the last."""
     last = [1]
     for k in range(n):
         new = [0]
@@ -100,7 +100,7 @@ def new_list_each_trip(x, n):
     (f(3.0, 2.0), i(5)),
 )
 def new_list_by_comp(x, n):
-    """Every trip makes the next list by a comprehension."""
+    """Every iteration makes the next list by a comprehension."""
     last = [x]
     for k in range(n):
         last = [t * 2 for t in last] + [x]

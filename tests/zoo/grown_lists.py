@@ -65,7 +65,7 @@ def rows_of_pascal(n):
 
 @program(*XN)
 def rebound_by_a_comprehension(x, n):
-    """Each trip makes a new list from the last one."""
+    """Each iteration makes a new list from the last one."""
     last = [x]
     for _ in range(n):
         last = [t * 2 for t in last] + [x]

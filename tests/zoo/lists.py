@@ -27,7 +27,7 @@ def stacked_list(n):
 
 @program((i(3),), (i(0),), may_raise=True, same_message=False)
 def stack_of_an_empty_list(n):
-    """With no trip the list is empty, and `stack` raises."""
+    """With no iteration the list is empty, and `stack` raises."""
     out = []
     for k in range(n):
         out.append(torch.ones(2) * k)
@@ -287,14 +287,14 @@ def dict_with_a_maybe_absent_key_returned(x):
 
 @program((f(1.0),), (f(-1.0),))
 def iterating_a_dict_with_a_maybe_absent_key(x):
-    """A loop over a dict has one trip for each key that is there."""
+    """A loop over a dict has one iteration for each key that is there."""
     table = {"a": x}
     if x > 0:
         table["b"] = x * 2
-    trips = 0
+    iterations = 0
     for _ in table:
-        trips += 1
-    return trips
+        iterations += 1
+    return iterations
 
 
 @program((f(1.0),), (f(-1.0),))

@@ -1,4 +1,4 @@
-"""`while` and `for` over all that can be iterated, zero, one and many trips."""
+"""`while` and `for` over all that can be iterated, zero, one and many iterations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.zoo.programs import f, i, program, r
 
 @program((f(1.0, 2.0),), (f([200.0]),), (f([1.0]),), dynamic=({0},), trains=True)
 def doubles_until_large(x):
-    """`while` on a tensor; no trip, or many."""
+    """`while` on a tensor; no iteration, or many."""
     while x.sum() < 100:
         x = x * 2
     return x
@@ -119,7 +119,7 @@ def loops_in_branches_in_loops(n, m):
 
 @program((f(1.0, 2.0, 3.0),), (f([1.0]),), (f([]),), dynamic=({0},))
 def growing_cat(x):
-    """A loop variable that changes its size on each trip."""
+    """A loop variable that changes its size on each iteration."""
     out = x[:0]
     for v in x:
         out = torch.cat([out, out[:1], v.reshape(1)])
@@ -132,7 +132,7 @@ def growing_cat(x):
     (i(1),),
 )
 def none_before_the_loop(n):
-    """None before the first trip, a tensor after it."""
+    """None before the first iteration, a tensor after it."""
     best = None
     for k in range(n):
         if best is None:
@@ -144,7 +144,7 @@ def none_before_the_loop(n):
 
 @program((i(3),), (i(0),), may_raise=True, same_message=False)
 def loop_variable_after_the_loop(n):
-    """With no trip the loop variable is unbound: eager's UnboundLocalError."""
+    """With no iteration the loop variable is unbound: eager's UnboundLocalError."""
     for k in range(n):
         pass
     return k
@@ -167,7 +167,7 @@ def while_true_with_two_breaks(n):
 
 @program((f(1.0, -1.0, 2.0),), (f([-1.0]),), (f([]),), dynamic=({0},))
 def continue_before_an_append(x):
-    """`continue` skips the rest of the trip; the list is returned as a list."""
+    """`continue` skips the rest of the iteration; the list is returned as a list."""
     kept = []
     for v in x:
         if v < 0:
@@ -178,7 +178,7 @@ def continue_before_an_append(x):
 
 @program((i(4),), (i(0),), (i(1),))
 def changes_of_the_range_variable(n):
-    """Assigning the loop variable or the bound changes nothing for the next trip."""
+    """Assigning the loop variable or the bound changes nothing for the next iteration."""
     seen = 0
     for k in range(n):
         k = k * 10
@@ -201,7 +201,7 @@ def loop_writes_what_it_walks_over(x):
     (i(3), f(1.0, 2.0)), (i(0), f(1.0, 2.0)), (i(2), f([3.0])), dynamic=(None, {0}), trains=False
 )
 def fibonacci_swap(n, x):
-    """Names exchanged on every trip."""
+    """Names exchanged on every iteration."""
     a, c = x, x * 2
     for _ in range(n):
         a, c = c, a + c
@@ -210,7 +210,7 @@ def fibonacci_swap(n, x):
 
 @program((i(3),), (i(0),))
 def int_turns_float_in_a_loop(n):
-    """An int before the loop, a float after the first trip; with no trip it stays an int."""
+    """An int before the loop, a float after the first iteration; without one it stays an int."""
     k = 1
     for _ in range(n):
         k = k / 2
@@ -219,7 +219,7 @@ def int_turns_float_in_a_loop(n):
 
 @program((i(0, 1, 2),), (i(2, 2),), (i([]),), dynamic=({0},))
 def list_of_python_values_indexed_in_a_loop(x):
-    """A Python list of strings and one of numbers, indexed by a trip's data."""
+    """A Python list of strings and one of numbers, indexed by an iteration's data."""
     names, scales = ["a", "b", "c"], [1.0, 10.0, 100.0]
     total, text = 0.0, ""
     for v in x:

@@ -186,7 +186,7 @@ def assert_inside_try(x):
 
 @program((i(3),), (i(0),), (i(1),))
 def finally_in_a_loop(n):
-    """`finally` runs on each trip, also on the one that breaks."""
+    """`finally` runs on each iteration, also on the one that breaks."""
     log = 0
     for k in range(n):
         try:

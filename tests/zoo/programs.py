@@ -7,7 +7,7 @@
         return x
 
 Each positional argument is one call. The first call is what a capture sees; the others take
-other paths, trip counts and sizes.
+other paths, iteration counts and sizes.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, Protocol, TypeVar, overload
 import torch
 
 from stator.api.static_function import StaticFunction
+from stator.english import with_article
 from stator.errors import ConversionError
 from stator.execute.selection import check_backend
 from stator.frames import user_facing
@@ -95,7 +96,7 @@ def to_static(
     check_backend(backend)
     if build_strategy is not None and not isinstance(build_strategy, BuildStrategy):
         raise ConversionError(
-            f"build_strategy is a {type(build_strategy).__name__}",
+            f"build_strategy is {with_article(type(build_strategy).__name__)}",
             fix="give a `stator.static.BuildStrategy`",
         )
     options: dict[str, Any] = {
@@ -118,7 +119,7 @@ def to_static(
         return function
     if not callable(function):
         raise ConversionError(
-            f"a {type(function).__name__} cannot be made static",
+            f"{with_article(type(function).__name__)} cannot be made static",
             fix="pass a function, a method or an nn.Module",
         )
     return StaticFunction(function, input_spec, **options)

@@ -8,6 +8,7 @@ import torch
 
 from stator.api.static_function import StaticFunction
 from stator.debug.report import Report
+from stator.english import with_article
 from stator.errors import ConversionError
 from stator.frames import user_facing
 
@@ -29,7 +30,7 @@ def _static(function: Any) -> StaticFunction:
         return function
     if not callable(function):
         raise ConversionError(
-            f"a {type(function).__name__} cannot be explained",
+            f"{with_article(type(function).__name__)} cannot be explained",
             fix="pass a function, a method or an nn.Module",
         )
     return StaticFunction(function)

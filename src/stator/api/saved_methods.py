@@ -10,6 +10,7 @@ import torch
 from stator.api.captures import Request
 from stator.api.static_function import StaticFunction
 from stator.capture.inputs import SPEC_TYPES
+from stator.english import with_article
 from stator.errors import SpecMismatch, nearest
 
 EXAMPLE = "pass input_spec=[InputSpec([None, 3], 'float32'), ...]"
@@ -80,14 +81,14 @@ def _static(function: Any) -> StaticFunction:
 
 def _method(model: Any, name: str) -> StaticFunction:
     if not isinstance(model, torch.nn.Module):
-        raise SpecMismatch(f"a {type(model).__name__} has no methods to save",
+        raise SpecMismatch(f"{with_article(type(model).__name__)} has no methods to save",
                            fix="pass a module, or leave methods out")  # fmt: skip
     if name != "forward" and hasattr(torch.nn.Module, name):
         raise SpecMismatch(f"every module has a method {name!r}, which the loaded model could not "
                            "tell from a saved one", fix="give the method another name")  # fmt: skip
     found = getattr(model, name, None)
     if not callable(found) or isinstance(found, torch.nn.Module):
-        raise SpecMismatch(f"a {type(model).__name__} has no method {name!r} to save",
+        raise SpecMismatch(f"{with_article(type(model).__name__)} has no method {name!r} to save",
                            fix="name its own methods",
                            edit=nearest(name, vars(type(model))))  # fmt: skip
     return _static(found)

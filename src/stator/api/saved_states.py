@@ -15,6 +15,7 @@ import torch
 
 from stator.api.cells import find_cell
 from stator.capture.inputs import Argument
+from stator.english import with_article
 from stator.errors import CaptureError
 from stator.export.states import SavedState
 from stator.optimize.alias import Aliases
@@ -168,7 +169,9 @@ class ModelState:
     def _refuse_deleted(self, effect: Effect, function: Any) -> None:
         gone = [key for key in effect.deleted if key not in keys_of(effect)]
         if gone:
-            raise refused(effect, function, f"deletes `{gone[0]}` of a {_class(effect)}")
+            raise refused(
+                effect, function, f"deletes `{gone[0]}` of {with_article(_class(effect))}"
+            )
 
 
 def keys_of(effect: Effect) -> tuple[Any, ...]:
@@ -215,7 +218,9 @@ def _target(effect: Effect) -> str:
     if isinstance(effect.target, Argument):
         return "a list or dict that it is given"
     keys = keys_of(effect)
-    return f"`{keys[0]}` of a {_class(effect)}" if keys else f"a {_class(effect)}"
+    return (
+        f"`{keys[0]}` of {with_article(_class(effect))}" if keys else with_article(_class(effect))
+    )
 
 
 def _class(effect: Effect) -> str:

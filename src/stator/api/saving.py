@@ -12,6 +12,7 @@ import torch
 
 from stator.api.captures import Capture, capture_all
 from stator.api.saved_methods import requests_of
+from stator.api.saving_warnings import warn_of_exported_methods, warn_of_failing_paths
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, check_tensors
 from stator.debug.view.sources import sources_of
@@ -85,6 +86,9 @@ def save(
     write_capture(path, capture, owner, properties, embed_source=embed_source)
     if owner is not None and owner.training:
         _warn_of_train_mode(owner, capture)
+    if owner is not None:
+        warn_of_exported_methods(owner, capture.methods)
+    warn_of_failing_paths(capture.programs.values())
     return None if saving is None else saving.write_onnx(path, plan, embed=embed)
 
 

@@ -15,6 +15,7 @@ import torch
 
 from stator.api.input_spec import InputSpec
 from stator.capture.inputs import FIELDS, SPEC_TYPES, ScalarKind, ScalarSpec, TensorSpec
+from stator.english import with_article
 from stator.errors import InputError, SpecMismatch
 from stator.execute.arguments import INT64, describe
 from stator.torch_private.checks import count_function_modes
@@ -224,7 +225,7 @@ def _fit(spec: Any, value: Any, path: str, named: NamedSizes, seen: dict[int, An
 
 def _fit_tensor(spec: TensorSpec, value: Any, path: str, named: NamedSizes) -> TensorSpec:
     if not isinstance(value, torch.Tensor):
-        raise SpecMismatch(f"{path} is a {type(value).__name__}, its spec says {spec}",
+        raise SpecMismatch(f"{path} is {with_article(type(value).__name__)}, its spec says {spec}",
                            fix="pass a tensor")  # fmt: skip
     fits = len(spec.shape) == value.dim() and all(
         s is None or s == v for s, v in zip(spec.shape, value.shape, strict=True)

@@ -13,6 +13,7 @@ import torch
 
 from stator.api.signature import NamedSizes, fit, signature_of, specs_from, specs_of
 from stator.capture.inputs import SPEC_TYPES, ScalarSpec
+from stator.english import with_article
 from stator.errors import SourceUnavailable, SpecMismatch, nearest
 
 SCALARS: dict[type, Any] = {int: "int", float: "float", bool: "bool", str: "str"}
@@ -52,7 +53,7 @@ class SourceFunction:
         if isinstance(function, types.FunctionType):
             return function
         raise SourceUnavailable(
-            f"{self.name} is a {type(function).__name__}, which has no Python source",
+            f"{self.name} is {with_article(type(function).__name__)}, which has no Python source",
             fix="nothing is rewritten here: `.program` shows what it became",
         )
 

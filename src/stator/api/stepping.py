@@ -11,6 +11,7 @@ import torch
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, observed_layer
 from stator.debug.stepping.targets import Target, Targets, Watcher
+from stator.english import with_article
 from stator.errors import ConversionError
 
 
@@ -63,7 +64,7 @@ def target_of(function: Any) -> Target:
         return function
     if not callable(function):
         raise ConversionError(
-            f"a {type(function).__name__} cannot be stepped through",
+            f"{with_article(type(function).__name__)} cannot be stepped through",
             fix="pass a function, a method, an nn.Module or a loaded model",
         )
     return StaticFunction(function)

@@ -9,6 +9,7 @@ import torch
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer
 from stator.debug.view.subject import PageProgram, PageSubject, subject_of, subject_of_methods
+from stator.english import with_article
 from stator.errors import InputError, SpecMismatch
 
 
@@ -60,7 +61,7 @@ def _tensors_of(owner: object) -> dict[str, torch.Tensor]:
 def _module_subject(source: torch.nn.Module) -> PageSubject:
     if not isinstance(source.forward, StaticFunction):
         raise InputError(
-            f"a {type(source).__name__} is not static: there is no program to view",
+            f"{with_article(type(source).__name__)} is not static: there is no program to view",
             fix="call `stator.to_static(model)`, and the model once",
         )
     return _static_subject(source.forward)

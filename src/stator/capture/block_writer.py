@@ -151,7 +151,7 @@ class BlockWriter:
     def _leave_modes(self, scope: Scope) -> None:
         if Modes.current() != scope.entry_modes:
             raise UnsupportedCall(
-                "grad mode, inference mode or autocast is changed in one branch or trip "
+                "grad mode, inference mode or autocast is changed in one branch or iteration "
                 "and not changed back",
                 at=current_place(),
                 fix="use `with torch.no_grad():` or `with torch.autocast(...):`",

@@ -14,6 +14,7 @@ from stator.capture.journal import Journal
 from stator.capture.raising import record_raise
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt, Scope
+from stator.english import with_article
 from stator.errors import StatorError, UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Arg
@@ -138,7 +139,8 @@ def refuse_aliases(values: Sequence[object], fresh: Fresh, states: Sequence[obje
         value = waiting.pop()
         if isinstance(value, CannotLeave) and fresh(value):
             raise UnsupportedCall(
-                f"a {value.what} made in a branch or a loop of the program is used after it",
+                f"{with_article(value.what)} made in a branch or a loop of the program is used "
+                "after it",
                 at=current_place(), fix="make it where it is used, or make a list of it",
             )  # fmt: skip
         if isinstance(value, Union):
@@ -158,7 +160,8 @@ def refuse_aliases(values: Sequence[object], fresh: Fresh, states: Sequence[obje
 
 def _kept_twice(value: object) -> BaseException:
     refusal = UnsupportedCall(
-        f"a {python_name(value)} made in a branch or a loop of the program is kept under two names",
+        f"{with_article(python_name(value))} made in a branch or a loop of the program is kept "
+        "under two names",
         at=current_place(), fix="make it before the branch or the loop",
     )  # fmt: skip
     return Shared(value.sites, refusal) if isinstance(value, Staged) and value.sites else refusal
@@ -187,7 +190,8 @@ def put_state(recorder: Recorder, obj: object, state: object) -> None:
     held = state.columns if isinstance(state, Staged) else None
     if (held is not None and not isinstance(obj, Staged)) or isinstance(state, Union):
         raise UnsupportedCall(
-            f"the length of a {type(obj).__name__} depends on the path taken", at=current_place(),
+            f"the length of {with_article(type(obj).__name__)} depends on the path "
+            "taken", at=current_place(),
             fix="use a list",
         )  # fmt: skip
     if isinstance(state, dict) and held is None:

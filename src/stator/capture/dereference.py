@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from stator.capture.flatten import flatten, flatten_held, list_of
 from stator.capture.recorder import Recorder
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Arg
@@ -65,7 +66,8 @@ def _plain(kind: Kind, inside: tuple[AnyPool, ...]) -> Kind:
     pool = kind.pool
     if any(pool is outer for outer in inside):
         raise UnsupportedCall(
-            f"a {pool.form.__name__} that may hold itself, or others made by the same code, leaves "
+            f"{with_article(pool.form.__name__)} that may hold itself, or others made by the "
+            "same code, leaves "
             "the program",
             at=current_place(), fix="return the tensors and numbers in it",
         )  # fmt: skip

@@ -16,6 +16,7 @@ import torch
 
 from stator.capture.errors.boundary import internal
 from stator.capture.recorder import Recorder
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Arg, Block, Value
@@ -180,7 +181,8 @@ def _slot(value: object, slots: dict[tuple[object, ...], int]) -> int:
 
 def _made_inside(value: object) -> UnsupportedCall:
     return UnsupportedCall(
-        f"a {python_name(value)} is made in a `try` or a loop, and may be used after it",
+        f"{with_article(python_name(value))} is made in a `try` or a loop, and may be used after "
+        "it",
         at=current_place(), fix="make it before",
     )  # fmt: skip
 

@@ -139,7 +139,7 @@ class CapturedFunction:
             if self.gives == BOTTOM:
                 break
         raise LoopStateChanged(
-            f"`{self.name}` calls itself, and what it takes or gives never settles to one form "
+            f"`{self.name}` calls itself, and what it takes or gives never settles to one type "
             f"(it gives {name_of(self.gives)})",
             at=current_place(), fix="give every path of it the same dtype, rank and structure",
         )  # fmt: skip

@@ -76,7 +76,7 @@ def capture_while(
     condition: object,
     body: Callable[[], object],
 ) -> None:
-    """Record a loop while `condition` holds; `body` runs one trip and gives the next condition."""
+    """Record a loop while `condition` holds; `body` runs once and gives the next condition."""
     with recorder.joining(variables.names):
         _capture_while(recorder, variables, condition, body)
 
@@ -194,7 +194,7 @@ def _record_round(
     after: list[object] = []
     entered: list[object] = []
 
-    def one_trip() -> Any:
+    def one_iteration() -> Any:
         leaves = iter(inputs)
         values = [instantiate(recorder, kind, leaves) for kind in kinds]
         entered.extend(values)
@@ -206,7 +206,7 @@ def _record_round(
         return condition
 
     try:
-        recorded = record_block(recorder, one_trip, repeats=True)
+        recorded = record_block(recorder, one_iteration, repeats=True)
     finally:
         variables.write(before)
     if recorded.value is NOTHING:
@@ -282,8 +282,8 @@ def _never_settles(
         obj = carried.objects[at - len(names)]
         name, before, after = _part(name_of_object(obj), obj, before, describe_state(value))
     return LoopStateChanged(
-        f"`{name}` is {_first_forms(before)} when a trip begins and "
-        f"{_first_forms(after)} when it ends, and so on with every trip",
+        f"`{name}` is {_first_forms(before)} when an iteration begins and "
+        f"{_first_forms(after)} when it ends, and so on with every iteration",
         at=current_place(),
         fix=f"give `{name}` one dtype, rank and structure before the loop, and keep it",
     )

@@ -20,6 +20,7 @@ from stator.capture.dereference import (
 from stator.capture.flatten import instantiate
 from stator.capture.leaving import departure_of, departure_of_class, refuse_bound_function
 from stator.capture.recorder import Recorder
+from stator.english import with_article
 from stator.errors import CaptureError, UnsupportedCall
 from stator.frames import current_place
 from stator.program import structure as shape
@@ -187,7 +188,8 @@ class Results:
             self.kept.add(id(pool))
         if id(pool) in self.kept and self.left[id(pool)] > 1:
             raise UnsupportedCall(
-                f"a {pool.form.__name__} that may have two names is kept after the call",
+                f"{with_article(pool.form.__name__)} that may have two names is kept after the "
+                "call",
                 at=current_place(), fix="keep a copy of it: `list(...)`",
             )  # fmt: skip
 
@@ -208,7 +210,7 @@ class Results:
             inner = self._structure_of(found.contents)
             return shape.Conversion(found.name, found.convert, (inner,))
         if isinstance(value, CannotLeave):
-            raise CaptureError(f"a {value.what} leaves the program", at=current_place(),
+            raise CaptureError(f"{with_article(value.what)} leaves the program", at=current_place(),
                                fix="return a list of its items, or its state")  # fmt: skip
         entry = RETURNED.of(value)
         if entry is None:
@@ -239,7 +241,8 @@ class Results:
             inner = key if isinstance(key, tuple) else (key,)
             if any(is_plain_object(one) and not self.is_outside(one) for one in inner):
                 raise CaptureError(
-                    f"a dict whose key is a {type(key).__name__} that the call makes leaves the "
+                    f"a dict whose key is {with_article(type(key).__name__)} that the call makes "
+                    "leaves the "
                     "program",
                     at=current_place(), fix="use a number or a string as the key",
                 )  # fmt: skip

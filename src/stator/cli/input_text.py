@@ -96,7 +96,7 @@ def _tensor(text: str, spec: re.Match[str]) -> TensorText:
         _wrong(text, end + 1, "the range ends before it begins", "write the smaller number first")
     rest = text[after:].strip()
     if rest and not rest.startswith("="):
-        _wrong(text, after, f"`{rest}` cannot stand after the sizes",
+        _wrong(text, after, f"`{rest}` cannot come after the sizes",
                "write @0..9 for a range, =[1,2] for values, or nothing")  # fmt: skip
     value = _literal(text, text.index("=", after) + 1) if rest else None
     return TensorText(spec["name"], dtype, sizes, limits, value)

@@ -19,6 +19,7 @@ from stator.capture.conversions import to_int
 from stator.capture.journal import Journal
 from stator.capture.scope import Scope
 from stator.containers.iteration import Indexed
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
@@ -239,7 +240,8 @@ class PythonItems:
     def _take(self) -> None:
         if self.code and self.session.recorder.scope is not self.scope:
             raise UnsupportedCall(
-                f"items of a {type(self.native).__name__} are taken inside a branch or a loop of "
+                f"items of {with_article(type(self.native).__name__)} are taken inside a branch "
+                "or a loop of "
                 "the program that it was not made in",
                 at=current_place(), fix="make a list of it first: `list(...)`",
             )  # fmt: skip
@@ -256,7 +258,8 @@ class PythonItems:
             recorder.journal = journal.parent
         if self.session.takes_ahead and journal.changed():
             raise UnsupportedCall(
-                f"a {type(self.native).__name__} that changes an object is left at an item that "
+                f"{with_article(type(self.native).__name__)} that changes an object is left at "
+                "an item that "
                 "only a run knows",
                 at=current_place(), fix="make a list of it first: `list(...)`",
             )  # fmt: skip

@@ -20,6 +20,7 @@ from stator.capture.flatten import list_of, make_columns
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Scope
 from stator.containers import definitions, lists
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Op
@@ -194,7 +195,8 @@ class ObjectPool(Pool):
 
     def _other_attributes(self) -> UnsupportedCall:
         return UnsupportedCall(
-            f"a {self.cls.__name__} that is in a list whose length only a run knows has attributes "
+            f"{with_article(self.cls.__name__)} that is in a list whose length only a run knows "
+            "has attributes "
             "that others do not have",
             at=current_place(), fix="set every attribute in `__init__`",
         )  # fmt: skip

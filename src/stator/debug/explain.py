@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from stator.capture.inputs import Argument
 from stator.debug.report_contents import CaptureReport, Fact, Line
+from stator.english import with_article
 from stator.execute.selection import Selection
 from stator.location import Location
 from stator.optimize.regions import outline
@@ -164,7 +165,7 @@ def _effect(effect: Effect) -> Fact:
     elif isinstance(effect.target, types.CellType):
         what = "sets a variable of an enclosing function"
     else:
-        what = f"sets {names or 'the items'} of a {type(effect.target).__name__}"
+        what = f"sets {names or 'the items'} of {with_article(type(effect.target).__name__)}"
     return Fact(what, _short(effect.place))
 
 

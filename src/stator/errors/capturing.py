@@ -82,9 +82,9 @@ class BranchMismatch(CaptureError, TypeError):
 class LoopStateChanged(CaptureError, TypeError):
     """A loop variable has another type in every iteration.
 
-    A loop of the program is recorded once and runs many times, so each variable needs one form that
-    holds for every trip: a dtype, a rank, a structure. Sizes may change from trip to trip, the
-    number of dimensions may not keep growing.
+    A loop of the program is recorded once and runs many times, so each variable needs one type that
+    holds for every iteration: a dtype, a rank, a structure. Sizes may change from one iteration to
+    the next; the number of dimensions may not keep growing.
 
     Fails::
 
@@ -189,7 +189,7 @@ class UntrackedTensor(CaptureError, RuntimeError):
     """A tensor was made by code that the recorder could not see.
 
     The recorder follows torch's ops. A tensor that was computed from captured values in another
-    way (by a C extension), or kept from a branch or a trip that is over by code that is not
+    way (by a C extension), or kept from a branch or an iteration that is over by code that is not
     converted, has no op in sight that made it, so the program could not use it.
 
     Fails::

@@ -72,7 +72,7 @@ def flatten_inputs(
     for index, (item, given) in enumerate(zip(positional, args, strict=True)):
         path = names[index] if index < len(names) else f"args[{index}]"
         _take(item, given, path, taken)
-    _take(keywords, dict(kwargs), "kwargs", taken)
+    _take_keywords(keywords, kwargs, taken)
     return tuple(taken.leaves[position] for position in range(len(types)))
 
 
@@ -133,6 +133,16 @@ def _take_mapping(structure: Mapping, given: Any, path: str, taken: InputMatch) 
         if key not in given:
             raise SpecMismatch(f"{path}[{key!r}] is missing")
         _take(item, given[key], f"{path}[{key!r}]", taken)
+
+
+def _take_keywords(structure: Mapping, given: MappingOf[str, object], taken: InputMatch) -> None:
+    for name in given:
+        if name not in structure.keys:
+            raise SpecMismatch(f"`{name}` is not an input of the program")
+    for name, item in zip(structure.keys, structure.items, strict=True):
+        if name not in given:
+            raise SpecMismatch(f"`{name}` is missing")
+        _take(item, given[str(name)], str(name), taken)
 
 
 def _take_record(structure: Record, given: Any, path: str, taken: InputMatch) -> None:

@@ -89,11 +89,13 @@ def _build_list(structure: RuntimeList, leaves: Leaves, classes: Classes, _: Mad
     columns = {position: leaves[position] for position in positions_in(structure.item)}
     if len({len(column) for column in columns.values()}) != 1:
         raise ProgramError("the columns of a list have no common length")
-    rows = zip(*columns.values(), strict=True)
-    built = [
-        unflatten(structure.item, dict(zip(columns, row, strict=True)), classes=classes)
-        for row in rows
-    ]
+    if isinstance(structure.item, Leaf):
+        built = list(columns[structure.item.position])
+    else:
+        built = [
+            unflatten(structure.item, dict(zip(columns, row, strict=True)), classes=classes)
+            for row in zip(*columns.values(), strict=True)
+        ]
     return {"list": list, "tuple": tuple, "dict": dict}[structure.kind](built)
 
 

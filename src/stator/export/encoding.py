@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 
+from stator.english import with_article
 from stator.errors import FormatError
 from stator.location import Location, file_name
 from stator.program import structure as shape
@@ -294,6 +295,6 @@ def encode_plain(item: object, depth: int = 0) -> Json:
     if item is None or isinstance(item, bool | int | float | complex | str):
         return encode_constant(item)
     raise FormatError(
-        f"a {type(item).__name__} cannot be saved as metadata",
+        f"{with_article(type(item).__name__)} cannot be saved as metadata",
         fix="give numbers, strings, None, lists, and dicts with strings as keys",
     )

@@ -93,11 +93,22 @@ def _open(file: Path, stack: contextlib.ExitStack) -> int:
     try:
         return _open_plain(file, stack)
     except FileNotFoundError:
-        raise FormatError(f"{file} does not exist", fix="check the path") from None
+        raise _missing(file) from None
     except OSError as error:
         raise FormatError(
             f"{file} cannot be read: {error.strerror}", fix="check the path and its permissions"
         ) from None
+
+
+def _missing(file: Path) -> FormatError:
+    """The error for a file that does not exist; a path that names another kind of file says so."""
+    given = file.with_name(file.name.removesuffix(".stator"))
+    if given.is_file():
+        return FormatError(
+            f"{given} is not a saved model: there is no {file.name} beside it",
+            fix="write it with `stator.save`, and load it by the path that `save` was given",
+        )
+    return FormatError(f"{file} does not exist", fix="check the path")
 
 
 def _open_plain(file: Path, stack: contextlib.ExitStack) -> int:

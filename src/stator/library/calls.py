@@ -56,7 +56,7 @@ from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtyp
 from stator.library.outside_iterators import iterated_arguments
 from stator.library.recursion import Recursion
 from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op, refuse_call
-from stator.library.scripted import python_function
+from stator.library.scripted import is_refused, python_function, refuse_callee
 from stator.library.star_args import (
     SPREAD,
     Rest,
@@ -133,7 +133,7 @@ class Caller:
         self.functions = ConvertedFunctions(session, staging)
         self.objects = NewObjects(session, self.run, self.library, self._is_library)
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
-            (lambda f: isinstance(f, Union), self._call_variant),
+            (lambda f: isinstance(f, Union), self._call_variant), (is_refused, refuse_callee),
             (lambda f: isinstance(f, HostMethod), self._call_host_method),
             (lambda f: host_rule(session, f) is not None, self._call_host),
             (is_left_alone, self._call_left_alone),

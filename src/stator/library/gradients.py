@@ -19,6 +19,7 @@ import torch
 from stator.capture.blocks import BlockRecord, record_block
 from stator.capture.flatten import NOTHING
 from stator.capture.recorder import Recorder
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Arg, Value
@@ -227,7 +228,8 @@ def _leaf(recorder: Recorder, gradient: object) -> Value | None:
     if gradient is None or isinstance(gradient, torch.Tensor):
         return None if gradient is None else recorder.tensor_arg(gradient)
     raise UnsupportedCall(
-        f"a backward gives a {type(gradient).__name__} as a gradient, or None on some paths",
+        f"a backward gives {with_article(type(gradient).__name__)} as a gradient, or None on "
+        "some paths",
         at=current_place(),
         fix="give a tensor on every path",
     )

@@ -25,6 +25,7 @@ from stator.containers.iterators import (
 )
 from stator.containers.lists import list_get
 from stator.containers.tensor_index import read_tensor
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.captured_values import rows
@@ -61,7 +62,8 @@ def staged_iterator(
     if id(native) not in session.native_iterators:
         if session.recorder.depth and not is_new:
             raise UnsupportedCall(
-                f"items of a {type(native).__name__} are taken inside a branch or a loop of the "
+                f"items of {with_article(type(native).__name__)} are taken inside a branch or a "
+                "loop of the "
                 "program that it may not have been made in",
                 at=current_place(), fix="make a list of it first: `list(...)`",
             )  # fmt: skip

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 import torch
 
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.dataclass_calls import makes_dataclass, new_dataclass
@@ -109,6 +110,7 @@ def _is_generated(cls: type, init: types.FunctionType) -> bool:
 def _refuse_finalizer(cls: type) -> None:
     if any("__del__" in vars(base) and is_users(vars(base)["__del__"]) for base in cls.__mro__):
         raise UnsupportedCall(
-            f"a {cls.__name__} is made, and only Python calls its `__del__`", at=current_place(),
+            f"{with_article(cls.__name__)} is made, and only Python calls its "
+            "`__del__`", at=current_place(),
             fix="make it outside, or end its work by a method or a `with`",
         )  # fmt: skip

@@ -21,6 +21,7 @@ import torch
 from stator.containers.iteration import Indexed, of_python
 from stator.containers.iterators import StagedIterator, endless, new_iterator
 from stator.containers.standard_definitions import by_index
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.iterator_calls import EMPTY, is_native, staged_iterator
@@ -76,7 +77,8 @@ def _outside(session: Session, native: Iterator[Any]) -> StagedIterator:
     kinds = {type(item) for item in upcoming}
     if len(kinds) != 1 or not kinds <= {*SCALARS}:
         raise UnsupportedCall(
-            f"items of a {type(native).__name__} of the caller's are taken: only the capture would "
+            f"items of {with_article(type(native).__name__)} of the caller's are taken: only the "
+            "capture would "
             "take them, and no later call",
             at=current_place(), fix="make a list of it before the call",
         )  # fmt: skip
@@ -89,7 +91,7 @@ def _with_an_end(session: Session, native: Iterator[Any]) -> StagedIterator:
         session.provenance.add_external(item)
     session.reads.watch(
         native, ("items",), lambda: Contents(_copied(native)), Contents(left),
-        f"what a {type(native).__name__} has left",
+        f"what {with_article(type(native).__name__)} has left",
     )  # fmt: skip
     items = of_python(session.recorder, map(session.staged, left))
     made = StagedIterator(session, items, type(native), unrolls=True)
@@ -102,7 +104,7 @@ def _without_an_end(session: Session, native: Iterator[Any], kind: type) -> Stag
     """Each run takes the items, at their places."""
     session.reads.watch(
         native, ("items",), lambda: {type(item) for item in _upcoming(native)} == {kind}, True,
-        f"the type of what a {type(native).__name__} gives",
+        f"the type of what {with_article(type(native).__name__)} gives",
     )  # fmt: skip
     name = f"next({type(native).__name__})"
 
@@ -158,7 +160,8 @@ def _argument(session: Session, arg: Any) -> Any:
             if is_native(item) and _is_outside(session, item):
                 iterated(session, item)
                 raise UnsupportedCall(
-                    f"library code is given a list with a {type(item).__name__} of the caller's",
+                    f"library code is given a list with {with_article(type(item).__name__)} of "
+                    "the caller's",
                     at=current_place(), fix="make a list of it before the call",
                 )  # fmt: skip
         return arg

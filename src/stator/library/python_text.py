@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from stator.containers.iteration import CapturedRange
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.torch_private.fake import FakeTensor
@@ -29,7 +30,8 @@ WITHOUT_TEXT: tuple[Any, ...] = (
 def no_text(value: object) -> UnsupportedCall:
     """The error for the text of `value`, which only a run could make."""
     return UnsupportedCall(
-        f"the text of a {python_name(value)} with captured values in it is not supported",
+        f"the text of {with_article(python_name(value))} with captured values in it is not "
+        "supported",
         at=current_place(), fix="print its items one by one",
     )  # fmt: skip
 

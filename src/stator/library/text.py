@@ -14,6 +14,7 @@ import torch
 from stator.capture.recorder import Recorder
 from stator.containers.iteration import CapturedRange
 from stator.containers.lists import is_captured
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.python_text import no_text, python_text
@@ -113,7 +114,8 @@ def _check_format(container: object, conversion: str | None, spec: object) -> No
     """Raise where Python, or Stator, has no text of `container` for this format."""
     if conversion == "a":
         raise UnsupportedCall(
-            f"`!a` of a {python_name(container)} with captured values in it", at=current_place(),
+            f"`!a` of {with_article(python_name(container))} with captured values in "
+            "it", at=current_place(),
             fix="use `!r`",
         )  # fmt: skip
     if conversion is None and spec:

@@ -21,7 +21,8 @@ from pathlib import Path
 
 import torch
 
-from stator.extension import COMMAND, MODULE, ROOT, build_folder, build_name, is_checkout
+from stator.extension import MODULE, build_folder, build_name
+from stator.native_builds import COMMAND, ROOT, is_checkout
 
 PACKAGE = Path(__file__).parents[1]
 PACKAGED_SOURCES = PACKAGE / "_runtime"  # where an installed package has the C++

@@ -3,7 +3,7 @@
     %a = stator::add(2, 3); f(%a)                 ->   f(5)
     %r = stator::if(True) {...} {...}             ->   the ops of the first block
     %r = stator::while(False, %x) {...}; f(%r)    ->   f(%x)
-    a carried value that no trip changes          ->   the value that the loop was given
+    a carried value that no iteration changes          ->   the value that the loop was given
     stator::demand(True, ...)                     ->   nothing
 
 An op that would raise is left to raise when the program runs.

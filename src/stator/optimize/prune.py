@@ -4,8 +4,8 @@
     %b, %n = stator::while(...)         ->   %b = stator::while(...)
 
 First every needed value is marked, from the outputs and the ops that must stay, backwards. A loop
-is marked until nothing changes: a carried value may need another one on the next trip. Then the
-program is built again from what was marked. `is_removable` says which ops may go at all.
+is marked until nothing changes: a carried value may need another one on the next iteration. Then
+the program is built again from what was marked. `is_removable` says which ops may go at all.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def _mark_if(op: Op, needed: set[Value]) -> None:
 
 
 def _mark_while(op: Op, needed: set[Value]) -> None:
-    """Until a round adds nothing: what a trip of the body needs, the trip before must yield."""
+    """Until a round adds nothing: what an iteration needs, the one before must yield."""
     (body,) = op.blocks
     needed.update(values_in(op.args[:1]), values_in(body.outputs[:1]))
     before = -1

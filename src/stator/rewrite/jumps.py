@@ -50,7 +50,7 @@ class _Place:
 
     loop: int | None = None
     ends_function: bool = False
-    ends_trip: bool = False
+    ends_iteration: bool = False
 
     def inner(self, *, last: bool) -> _Place:
         """The place of a block inside the last, or not the last, statement of this one."""
@@ -131,7 +131,7 @@ class _Lowering:
             return new if place.ends_function else [*new, *self.set(RETURNED, node)]
         if isinstance(node, ast.Break):
             return self.set(f"broke_{place.loop}__", node)
-        if place.ends_trip:
+        if place.ends_iteration:
             return [ast.copy_location(ast.Pass(), node)]
         return self.set(f"continued_{place.loop}__", node)
 
@@ -193,16 +193,16 @@ class _Lowering:
         assert isinstance(node, ast.While | ast.For)
         number = self.job.fresh.number("loop")
         broke, continued = f"broke_{number}__", f"continued_{number}__"
-        body, trip_place = node.body, _Place(number, ends_trip=True)
-        trip, flags = self.watch(lambda: self.block(body, trip_place))
+        body, iteration_place = node.body, _Place(number, ends_iteration=True)
+        iteration, flags = self.watch(lambda: self.block(body, iteration_place))
         own = [name for name in (RETURNED, broke, continued) if name in flags]
-        trip = [*(line for name in own for line in self.clear(name, node)), *trip]
+        iteration = [*(line for name in own for line in self.clear(name, node)), *iteration]
         returned = [RETURNED] if RETURNED in flags else []
         stops = [*returned, *([broke] if broke in flags else [])]
         after = [*_otherwise(node, broke in stops, broke), *rest]
         start = self.clear(broke, node) if broke in stops else []
         self.flags = {name: None for name in self.flags if name not in (broke, continued)}
-        return [*start, _with_test(node, trip, stops), *self.guarded(returned, after, place)]
+        return [*start, _with_test(node, iteration, stops), *self.guarded(returned, after, place)]
 
     def guarded(self, flags: Sequence[str], rest: Block, place: _Place) -> Block:
         """`rest`, lowered, to run only when none of `flags` is set."""
@@ -249,9 +249,9 @@ def _returns_none(rest: Block) -> bool:
     return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 
-def _with_test(node: ast.While | ast.For, trip: Block, stops: list[str]) -> ast.stmt:
-    """The loop `node` with the body `trip`, that goes on only while none of `stops` is set."""
-    node.body, node.orelse = trip or [ast.copy_location(ast.Pass(), node)], []
+def _with_test(node: ast.While | ast.For, iteration: Block, stops: list[str]) -> ast.stmt:
+    """The loop `node` with the body `iteration`, that goes on only while none of `stops` is set."""
+    node.body, node.orelse = iteration or [ast.copy_location(ast.Pass(), node)], []
     if not stops:
         return node
     test = _none_of(stops, node)

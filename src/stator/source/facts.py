@@ -1,7 +1,7 @@
 """All that is known of one function, and the state of each staged statement.
 
 The state of an `if` or a loop is what it changes and somebody still wants: the names it
-assigns that are live after it, or live where a branch or a trip starts.
+assigns that are live after it, or live where a branch or an iteration starts.
 """
 
 from __future__ import annotations

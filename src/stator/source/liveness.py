@@ -94,12 +94,12 @@ class _BackwardWalk:
     def _for(self, node: ast.For, live: Names) -> Names:
         head = self.before(node.test, live) if isinstance(node, TestedFor) else live
         head |= self.inside.get(node, NOTHING)
-        while (wider := head | self._trip(node, head)) != head:
+        while (wider := head | self._iteration(node, head)) != head:
             head = wider
         self.inside[node] = head
         return self.before(node.iter, head)
 
-    def _trip(self, node: ast.For, head: Names) -> Names:
+    def _iteration(self, node: ast.For, head: Names) -> Names:
         inside = self.block(node.body, head) - frozenset(target_names(node.target))
         return inside | _target_reads(node.target)
 

@@ -25,6 +25,7 @@ from stator.containers.dict_calls import (
 from stator.containers.iteration import CapturedRange
 from stator.containers.maybe_keys import is_partial, maybe_absent
 from stator.containers.tensor_index import read_tensor, write_tensor
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.known_arrays import NOT_KNOWN, compute_known
@@ -190,7 +191,8 @@ def _choose_slice(session: Session, obj: Staged, key: slice) -> Staged:
     """A slice of a sequence of known length, by captured bounds: one of those there can be."""
     if isinstance(key.step, torch.SymInt) or len(obj) > MAX_CHOICES:
         raise UnsupportedCall(
-            f"a {type(obj).__name__} is sliced by a captured number", at=current_place(),
+            f"{with_article(type(obj).__name__)} is sliced by a captured "
+            "number", at=current_place(),
             fix="slice a list or a tensor",
         )  # fmt: skip
     if isinstance(key.start, torch.SymInt):
@@ -373,7 +375,8 @@ def _note_container(session: Session, obj: object) -> None:
     elif session.recorder.depth or session.provenance.is_external(obj):
         where = "inside a branch or a loop of the program" if session.recorder.depth else (
             "from outside, which only the capture would do")  # fmt: skip
-        raise UnsupportedCall(f"a {type(obj).__name__} is written {where}", at=current_place(),
+        raise UnsupportedCall(f"{with_article(type(obj).__name__)} is written "
+                              f"{where}", at=current_place(),
                               fix="use a list, a dict or a tensor")  # fmt: skip
 
 

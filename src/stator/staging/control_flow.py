@@ -73,12 +73,12 @@ def while_stmt(
         condition = truth(session, test())
     session.decisions.add("while", "recorded", "the condition is captured")
 
-    def one_trip() -> Condition:
+    def one_iteration() -> Condition:
         body()
         return truth(session, test())
 
     variables = LoopVariables(names, read, write, counts=False, steps=steps)
-    capture_while(recorder, variables, condition, one_trip)
+    capture_while(recorder, variables, condition, one_iteration)
 
 
 def for_stmt(
@@ -183,26 +183,26 @@ def _for_python(
     write: Write,
     names: Names,
 ) -> None:
-    """Trip by trip; when the test becomes captured, a range is recorded, the rest guarded."""
+    """One by one; when the test becomes captured, a range is recorded, the rest guarded."""
     recorder = session.recorder
     session.decisions.add("for", "python", f"unrolled over {_in_words(iterable)}")
-    for trip, item in enumerate(_items(iterable)):
+    for iteration, item in enumerate(_items(iterable)):
         condition = truth(session, goes_on())
         if condition is False:
             return
         if condition is not True and isinstance(iterable, range):
-            rest = indexed(recorder, iterable[trip:], recorded=True)
+            rest = indexed(recorder, iterable[iteration:], recorded=True)
             assert rest is not None
             for_recorded(session, rest, 0, body, goes_on, read, write, names)
             return
         if condition is not True:
-            capture_sides(session, condition, _trip(body, item), _nothing, read, write, names)
+            capture_sides(session, condition, _iteration(body, item), _nothing, read, write, names)
             continue
         body(item)
         if isinstance(iterable, StagedList) and iterable.is_open:
             rest = indexed(recorder, iterable)
             assert rest is not None
-            for_recorded(session, rest, trip + 1, body, goes_on, read, write, names)
+            for_recorded(session, rest, iteration + 1, body, goes_on, read, write, names)
             return
 
 
@@ -223,7 +223,7 @@ def _items(iterable: Staged) -> Staged:
         at += 1
 
 
-def _trip(body: Callable[[object], object], item: object) -> Code:
+def _iteration(body: Callable[[object], object], item: object) -> Code:
     return lambda: body(item)
 
 

@@ -27,7 +27,7 @@ class Loop:
 
 
 def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None:
-    """Python's own loop as long as Python knows whether there is another trip."""
+    """Python's own loop as long as Python knows whether there is another iteration."""
     session.decisions.add("for", "python", f"unrolled over a {iterator.what}")
     while True:
         condition = _condition(session, iterator, loop)
@@ -49,7 +49,7 @@ def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None
 
 
 def _condition(session: Session, iterator: StagedIterator, loop: Loop) -> Condition:
-    """Is there another trip? No item is asked for once the loop has ended."""
+    """Is there another iteration? No item is asked for once the loop has ended."""
     goes_on = truth(session, loop.goes_on())
     if goes_on is False:
         return False
@@ -60,7 +60,7 @@ def _condition(session: Session, iterator: StagedIterator, loop: Loop) -> Condit
 
 
 def _unrolled(session: Session, iterator: StagedIterator, loop: Loop) -> None:
-    """Trip by trip, each under the condition that there is one."""
+    """Iteration by iteration, each under the condition that there is one."""
     start = at = iterator.position
     taken: list[Condition] = []
     condition: Condition = False
@@ -68,7 +68,7 @@ def _unrolled(session: Session, iterator: StagedIterator, loop: Loop) -> None:
         condition = truth(session, loop.goes_on())
         if isinstance(condition, bool):
             break
-        sides = (_trip(iterator, loop, at), _nothing, loop.read, loop.write, loop.names)
+        sides = (_iteration(iterator, loop, at), _nothing, loop.read, loop.write, loop.names)
         try:
             capture_sides(session, condition, *sides)
         except AdvancedInside:
@@ -83,7 +83,7 @@ def _unrolled(session: Session, iterator: StagedIterator, loop: Loop) -> None:
 
 
 def _more(session: Session, iterator: StagedIterator, at: int) -> Condition:
-    """Is there an item `at`? It is asked for before a run knows that there is such a trip."""
+    """Is there an item `at`? It is asked for before a run knows that there is such an iteration."""
     return _ahead(session, lambda: iterator.items.more(at))
 
 
@@ -96,12 +96,12 @@ def _ahead(session: Session, more: Callable[[], Condition]) -> Condition:
         session.takes_ahead = before
 
 
-def _trip(iterator: StagedIterator, loop: Loop, at: Staged) -> Code:
-    def trip() -> None:
+def _iteration(iterator: StagedIterator, loop: Loop, at: Staged) -> Code:
+    def iteration() -> None:
         with iterator.expects(at + 1):
             loop.body(iterator.items.item(at))
 
-    return trip
+    return iteration
 
 
 def _nothing() -> None:
@@ -109,7 +109,7 @@ def _nothing() -> None:
 
 
 def _counted(session: Session, iterator: StagedIterator, loop: Loop) -> None:
-    """A loop of the program that counts its trips: the iterator is as far as the count."""
+    """A loop of the program that counts its iterations: the iterator is as far as the count."""
     start, items = iterator.position, iterator.items
 
     def body(index: Staged) -> None:
@@ -122,11 +122,11 @@ def _counted(session: Session, iterator: StagedIterator, loop: Loop) -> None:
     places = Indexed(more, lambda k: k, items.length)
     rest = (body, loop.goes_on, loop.read, loop.write, loop.names)
     try:
-        trips = for_recorded(session, places, 0, *rest)
+        iterations = for_recorded(session, places, 0, *rest)
     except AdvancedInside:
         iterator.put_back(start, ())
         raise
-    iterator.set_position(start + trips)
+    iterator.set_position(start + iterations)
 
 
 def _carried(session: Session, iterator: StagedIterator, loop: Loop) -> None:

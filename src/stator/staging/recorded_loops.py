@@ -47,7 +47,7 @@ def capture_sides(
 
 
 class LoopVariables:
-    """The names that a loop carries, and the number of the trip for loops that count."""
+    """The names that a loop carries, and the number of the iteration for loops that count."""
 
     def __init__(
         self,
@@ -58,19 +58,19 @@ class LoopVariables:
         counts: bool,
         steps: Mapping[str, int] = NO_STEPS,
     ) -> None:
-        self.names = (*names, "trip") if counts else names
-        self.steps = {**steps, "trip": 1} if counts else steps
-        self.trip: Any = 0
+        self.names = (*names, "iteration") if counts else names
+        self.steps = {**steps, "iteration": 1} if counts else steps
+        self.iteration: Any = 0
         self._read, self._write, self._counts = read, write, counts
 
     def read(self) -> tuple[Staged, ...]:
-        """The values that the names, and the trip where it counts, have now."""
-        return (*self._read(), self.trip) if self._counts else self._read()
+        """The values that the names, and the iteration where it counts, have now."""
+        return (*self._read(), self.iteration) if self._counts else self._read()
 
     def write(self, values: tuple[object, ...]) -> None:
-        """Give the names, and the trip where it counts, these values."""
+        """Give the names, and the iteration where it counts, these values."""
         if self._counts:
-            *names, self.trip = values
+            *names, self.iteration = values
             values = tuple(names)
         self._write(values)
 
@@ -89,34 +89,34 @@ def for_recorded(
     recorder = session.recorder
     session.decisions.add("for", "recorded", "the number of iterations is data-dependent")
     variables = LoopVariables(names, read, write, counts=True)
-    variables.trip = start
+    variables.iteration = start
 
     def again() -> Condition:
-        more = known(recorder, items.more(variables.trip))
+        more = known(recorder, items.more(variables.iteration))
         if more is False:
             return False
         rest = truth(session, goes_on())
         return both(more, rest)
 
-    def one_trip() -> Condition:
-        body(items.item(variables.trip))
-        variables.trip = variables.trip + 1
+    def one_iteration() -> Condition:
+        body(items.item(variables.iteration))
+        variables.iteration = variables.iteration + 1
         return again()
 
     condition = again()
     if isinstance(condition, bool):
         if condition:
-            one_trip_first(session, one_trip, variables)
-        return variables.trip
-    capture_while(recorder, variables, condition, one_trip)
-    return variables.trip
+            one_iteration_first(session, one_iteration, variables)
+        return variables.iteration
+    capture_while(recorder, variables, condition, one_iteration)
+    return variables.iteration
 
 
-def one_trip_first(session: Session, one_trip: Code, variables: LoopVariables) -> None:
-    """The first trip is certain: it runs before the loop that is recorded."""
-    condition = one_trip()
+def one_iteration_first(session: Session, one_iteration: Code, variables: LoopVariables) -> None:
+    """The first iteration is certain: it runs before the loop that is recorded."""
+    condition = one_iteration()
     while isinstance(condition, bool):
         if not condition:
             return
-        condition = one_trip()
-    capture_while(session.recorder, variables, condition, one_trip)
+        condition = one_iteration()
+    capture_while(session.recorder, variables, condition, one_iteration)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from stator.capture.results import Results
+from stator.english import with_article
 from stator.errors import CaptureError, UnsupportedCall
 from stator.frames import current_place
 from stator.location import Location
@@ -52,7 +53,7 @@ class HostCall:
             return ()
         if self.result is not object and type(value) is not self.result:
             raise TypeError(
-                f"`{self.name}` gave a {type(value).__name__}, and it is to give a "
+                f"`{self.name}` gave {with_article(type(value).__name__)}, and it is to give a "
                 f"{self.result.__name__}"
             )
         return (value,)

@@ -25,6 +25,7 @@ from typing import Any
 import numpy
 import torch
 
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session, weak_reference
@@ -71,7 +72,8 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
         return
     if session.provenance.is_external(owner):
         raise UnsupportedCall(
-            f"a method of a {type(owner).__name__} of the caller's is called, which only the "
+            f"a method of {with_article(type(owner).__name__)} of the caller's is called, which "
+            "only the "
             "capture would do, and no later call",
             at=current_place(), fix="call it outside, and pass what it gives",
         )  # fmt: skip
@@ -80,7 +82,8 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
     ):
         return
     raise UnsupportedCall(
-        f"a method of a {type(owner).__name__} is called inside a branch or a loop of the program, "
+        f"a method of {with_article(type(owner).__name__)} is called inside a branch or a loop "
+        "of the program, "
         "which cannot follow what it changes",
         at=current_place(), fix="make the object inside, or use a list, a dict or a tensor",
     )  # fmt: skip
@@ -114,7 +117,9 @@ def _keeps_attributes(obj: object) -> bool:
 
 def _named(obj: object) -> str:
     """What `obj` is, in words; its own `__repr__` is the user's code."""
-    return f"the class {obj.__name__}" if isinstance(obj, type) else f"a {type(obj).__name__}"
+    return (
+        f"the class {obj.__name__}" if isinstance(obj, type) else with_article(type(obj).__name__)
+    )
 
 
 # ---- what the process holds
@@ -177,7 +182,8 @@ def refuse_changed(session: Session, obj: Any, depth: int = 3) -> None:
         staged = session.staged(value)
         if staged is not value and not same_state(state_of(staged), state_of(value)):
             raise UnsupportedCall(
-                f"library code is given a {type(obj).__name__} of the caller's, whose `{name}` "
+                f"library code is given {with_article(type(obj).__name__)} of the caller's, "
+                f"whose `{name}` "
                 "this call has changed before",
                 at=current_place(), fix="pass what it needs of the object instead",
             )  # fmt: skip

@@ -18,6 +18,7 @@ import torch
 from stator.capture.blocks import describe_value, refuse_aliases
 from stator.capture.flatten import ValueBuilder, flatten, new_leaves
 from stator.capture.results import Results
+from stator.english import with_article
 from stator.errors import CaptureError
 from stator.frames import current_place
 from stator.program.ir import Arg, Value
@@ -269,7 +270,7 @@ def kind_of_state(value: Any, seen: dict[int, object] | None = None, depth: int 
         return Exact(value)
     if isinstance(value, torch.Tensor):
         if type(value) is not torch.Tensor or value.layout is not torch.strided:
-            raise NotState(f"a {type(value).__name__}, or a tensor of another layout,")
+            raise NotState(f"{with_article(type(value).__name__)}, or a tensor of another layout,")
         return tensor_kind(value)
     entry = HELD.of(value)
     if entry is None or not depth:

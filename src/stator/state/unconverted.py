@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import STAGING, current_place, is_library_file, is_own_file
 from stator.state.session import Session
@@ -94,7 +95,8 @@ class UserCodeWatch:
             self.outer.disable()
         elif self.profiler is not None and not callable(self.profiler):
             raise UnsupportedCall(
-                f"library code is called while a {type(self.profiler).__name__} profiles it, and "
+                f"library code is called while {with_article(type(self.profiler).__name__)} "
+                "profiles it, and "
                 "may call user code unseen",
                 at=current_place(), fix="start the profiler after the first call",
             )  # fmt: skip

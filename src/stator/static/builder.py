@@ -26,6 +26,7 @@ from stator.capture.inputs import TensorSpec
 from stator.capture.recorder import Recorder
 from stator.capture.sizes import Sizes
 from stator.capture.torch_ops import op_name
+from stator.english import with_article
 from stator.errors import DataDependent, InputError, StatorError, UnsupportedCall
 from stator.frames import current_place
 from stator.location import Location
@@ -225,7 +226,8 @@ def modules_named(builder: Builder) -> Iterator[None]:
     def before_parameter(module: torch.nn.Module, name: str, parameter: Any) -> None:
         if threading.get_ident() == thread and isinstance(parameter, FakeTensor):
             raise UnsupportedCall(
-                f"a {type(module).__name__} is made inside `program_guard`: its `{name}` would be "
+                f"{with_article(type(module).__name__)} is made inside `program_guard`: its "
+                f"`{name}` would be "
                 "no real tensor",
                 at=current_place(), fix="make the module before `with program_guard(...)`",
             )  # fmt: skip

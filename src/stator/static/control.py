@@ -12,6 +12,7 @@ import torch
 
 from stator.capture.branches import capture_if
 from stator.capture.loops import capture_while
+from stator.english import with_article
 from stator.errors import BranchMismatch, InputError, LoopStateChanged
 from stator.frames import current_place, user_facing
 from stator.program.ir import Arg
@@ -148,17 +149,17 @@ def while_loop(
         answer = cond(*pytree.tree_unflatten(variables.values, form))
         return bool(answer) if builder is None else builtin_truth(builder, answer)
 
-    def one_trip() -> Any:
+    def one_iteration() -> Any:
         given = body(*pytree.tree_unflatten(variables.values, form))
         variables.write(_next(given, form))
         return again()
 
     condition = again()
     while condition is True:
-        condition = one_trip()
+        condition = one_iteration()
     if condition is not False:
         assert builder is not None
-        capture_while(builder, variables, condition, one_trip)
+        capture_while(builder, variables, condition, one_iteration)
     if (forms := _mixed(variables.values)) is not None:
         raise BranchMismatch(f"a loop variable is {forms} in one loop", at=current_place(),
                              fix=ONE_FORM)  # fmt: skip
@@ -191,7 +192,7 @@ def _mixed(leaves: Any) -> str | None:
 def _in_words(value: Any) -> str:
     if isinstance(value, torch.Tensor):
         return f"a {str(value.dtype).removeprefix('torch.')} tensor of rank {value.dim()}"
-    return "None" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else f"{with_article(type(value).__name__)}"
 
 
 def _nothing() -> None:

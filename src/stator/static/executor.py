@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from stator.english import with_article
 from stator.errors import InputError
 from stator.execute.arguments import check_type
 from stator.execute.backend import values_of
@@ -37,7 +38,7 @@ class CompiledProgram:
         exec_strategy: ExecutionStrategy | None = None,
     ) -> None:
         if not isinstance(program, StaticProgram):
-            raise InputError(f"a {type(program).__name__} cannot be compiled",
+            raise InputError(f"{with_article(type(program).__name__)} cannot be compiled",
                              fix="give a `stator.static.Program`")  # fmt: skip
         check_strategy("build_strategy", build_strategy, BuildStrategy)
         check_strategy("exec_strategy", exec_strategy, ExecutionStrategy)
@@ -54,7 +55,8 @@ def check_strategy(name: str, given: Any, kind: type) -> None:
     """InputError unless `given` is None or a strategy of this kind."""
     if given is not None and not isinstance(given, kind):
         raise InputError(
-            f"{name} is a {type(given).__name__}", fix=f"give a `stator.static.{kind.__name__}`"
+            f"{name} is {with_article(type(given).__name__)}",
+            fix=f"give a `stator.static.{kind.__name__}`",
         )
 
 
@@ -93,7 +95,7 @@ class Executor:
         compiled = program if isinstance(program, CompiledProgram) else None
         whole = compiled.program if compiled else program
         if not isinstance(whole, StaticProgram):
-            raise InputError(f"a {type(program).__name__} cannot be run",
+            raise InputError(f"{with_article(type(program).__name__)} cannot be run",
                              fix="give a Program or a CompiledProgram")  # fmt: skip
         fetches = self._fetches(whole, fetch_list)
         plan = self._plan(whole, compiled, fetches, use_prune)
@@ -171,6 +173,6 @@ def _items(feed: Mapping[Any, Any] | None) -> list[tuple[Any, Any]]:
     if feed is None:
         return []
     if not isinstance(feed, Mapping):
-        raise InputError(f"feed is a {type(feed).__name__}",
+        raise InputError(f"feed is {with_article(type(feed).__name__)}",
                          fix="give a dict: {name: array or tensor}")  # fmt: skip
     return list(feed.items())

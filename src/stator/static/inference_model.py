@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stator.english import with_article
 from stator.errors import FormatError, InputError
 from stator.export.saved_model import SavedModel, read_model, write_model
 from stator.frames import user_facing
@@ -115,11 +116,11 @@ def save_inference_model(
 
 def _given_program(executor: Any, program: Any) -> StaticProgram:
     if not isinstance(executor, Executor):
-        raise InputError(f"the executor is a {type(executor).__name__}",
+        raise InputError(f"the executor is {with_article(type(executor).__name__)}",
                          fix="give a `stator.static.Executor`")  # fmt: skip
     program = program if program is not None else current_program()
     if not isinstance(program, StaticProgram):
-        raise InputError(f"the program is a {type(program).__name__}",
+        raise InputError(f"the program is {with_article(type(program).__name__)}",
                          fix="give a `stator.static.Program`")  # fmt: skip
     return program
 
@@ -149,7 +150,7 @@ def load_inference_model(
     It runs with the backend of the executor that is asked to run it.
     """
     if not isinstance(executor, Executor):
-        raise InputError(f"the executor is a {type(executor).__name__}",
+        raise InputError(f"the executor is {with_article(type(executor).__name__)}",
                          fix="give a `stator.static.Executor`")  # fmt: skip
     saved = read_model(path)
     recorded = saved.program_of("forward") or saved.program_of("forward", training=True)

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from stator.capture.modes import Modes
+from stator.english import with_article
 from stator.errors import CaptureError, InputError, StatorError
 from stator.frames import current_place, place_of, user_facing
 from stator.locks import ONE_AT_A_TIME
@@ -227,10 +228,11 @@ def _no_such_value(program: StaticProgram, wanted: Any, role: str) -> InputError
             fix="give a tensor made under its `program_guard`, or a name",
         )
     if not isinstance(name, str):
-        return InputError(f"a {type(wanted).__name__} cannot be a {role}",
+        return InputError(f"{with_article(type(wanted).__name__)} cannot be a {role}",
                           fix="give a name, a Value or a tensor of the program")  # fmt: skip
     if name in inner:
-        return InputError(f"`{name}` is made inside a branch or a loop, and is gone after it",
+        return InputError(f"`{name}` is made inside a branch or a loop, and does not exist after "
+                          "it",
                           fix="return it from there")  # fmt: skip
     return InputError(
         f"the program `{program.name}` has no value `{name}` to {role}",
@@ -242,7 +244,7 @@ def _no_such_value(program: StaticProgram, wanted: Any, role: str) -> InputError
 def program_guard(program: StaticProgram) -> Iterator[None]:
     """Torch calls inside the `with` are recorded into `program` instead of being run."""
     if not isinstance(program, StaticProgram):
-        raise InputError(f"program_guard is given a {type(program).__name__}",
+        raise InputError(f"program_guard is given {with_article(type(program).__name__)}",
                          fix="give a `stator.static.Program`")  # fmt: skip
     with program.written():
         yield

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from stator.capture.modes import Modes
+from stator.english import with_article
 from stator.errors import InputError, SpecMismatch, UnsupportedCall
 from stator.execute.arguments import check_type, flatten_inputs
 from stator.execute.backend import values_of
@@ -154,7 +155,7 @@ def _arguments(inputs: Any) -> tuple[Any, ...]:
     if isinstance(inputs, list | tuple) and not hasattr(inputs, "_fields"):
         return tuple(inputs)
     raise InputError(
-        f"the inputs are a {type(inputs).__name__}",
+        f"the inputs are {with_article(type(inputs).__name__)}",
         fix="give a tensor, or a list of the layer's arguments",
     )
 
@@ -162,7 +163,7 @@ def _arguments(inputs: Any) -> tuple[Any, ...]:
 def _check_layer(layer: Any) -> None:
     if not isinstance(layer, torch.nn.Module):
         raise InputError(
-            f"a {type(layer).__name__} cannot be traced",
+            f"{with_article(type(layer).__name__)} cannot be traced",
             fix="give an nn.Module; for a function, use `stator.to_static`",
         )
     for name, module in layer.named_modules():

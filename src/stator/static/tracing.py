@@ -17,6 +17,7 @@ from stator.capture.errors.torch_words import torch_error
 from stator.capture.inputs import InputReader, Inputs, TensorSpec
 from stator.capture.modes import Modes
 from stator.capture.results import Results
+from stator.english import with_article
 from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.execute.structure import unflatten
 from stator.frames import place_of
@@ -196,7 +197,7 @@ def _spec(value: Any, name: str | None, leaves: list[torch.Tensor]) -> Any:
     if value is None or isinstance(value, bool | int | float | complex | str):
         return value
     raise UnsupportedCall(
-        f"a layer cannot be traced with a {type(value).__name__}",
+        f"a layer cannot be traced with {with_article(type(value).__name__)}",
         fix="give tensors, numbers, strings, None, or lists, tuples and dicts of these",
     )
 
@@ -245,7 +246,7 @@ def _refuse_changes(before: list[Any], given: list[Any]) -> None:
         after = state_of(place)
         if same_state(contents, after):
             continue
-        what = f"a {type(place).__name__}"
+        what = f"{with_article(type(place).__name__)}"
         if isinstance(after, dict):
             keys = [k for k in {**contents, **after} if _differs(k, contents, after)]
             what = f"`{keys[0]}`"

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeVar
 
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.containers import LIST, TUPLE, Containers, is_plain_class
@@ -64,7 +65,7 @@ def refuse_stored_objects(item: object) -> None:
 def stored_object(item: object) -> UnsupportedCall:
     """The error for an object that is put into a runtime list."""
     return UnsupportedCall(
-        f"a {python_name(item)} is put into a list whose length only a run knows",
+        f"{with_article(python_name(item))} is put into a list whose length only a run knows",
         at=current_place(), fix="put tensors, numbers, tuples or lists into it",
     )  # fmt: skip
 
@@ -80,7 +81,7 @@ def refuse_frozen(obj: object) -> None:
     """An error where `obj` must not be changed any more."""
     if isinstance(obj, Staged) and obj.frozen:
         refusal = UnsupportedCall(
-            f"a {python_name(obj)} cannot be changed here: {obj.frozen}",
+            f"{with_article(python_name(obj))} cannot be changed here: {obj.frozen}",
             at=current_place(), fix="finish it before putting it into the list",
         )  # fmt: skip
         raise Shared(obj.sites, refusal) if obj.sites else refusal

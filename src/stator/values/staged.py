@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
+from stator.english import with_article
 from stator.program.ir import Value
 from stator.values.containers import DICT, LIST, TUPLE, Containers, ContainerType
 from stator.values.kinds import Kind
@@ -306,8 +307,12 @@ def shown(value: object) -> str:
     text = repr(value)
     if isinstance(value, list | tuple | dict | set) and "<" in text:
         known = not getattr(value, "is_open", False)
-        return f"{python_name(value)} of {len(value)}" if known else f"a {python_name(value)}"
-    return f"a {python_name(value)}" if ADDRESS.search(text) else text
+        return (
+            f"{python_name(value)} of {len(value)}"
+            if known
+            else f"{with_article(python_name(value))}"
+        )
+    return f"{with_article(python_name(value))}" if ADDRESS.search(text) else text
 
 
 def python_name(obj: object) -> str:

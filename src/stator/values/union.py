@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 import torch
 
+from stator.english import with_article
 from stator.errors import BranchMismatch
 from stator.frames import current_place
 from stator.values.sites import Shared
@@ -62,7 +63,7 @@ class Union:
         refusal = BranchMismatch(
             f"library code needs {what} of a variable that is, depending on the path taken, "
             + " or ".join(_in_words(value) for value in self.alternatives),
-            at=current_place(), fix="give the variable one form on every path",
+            at=current_place(), fix="give the variable one type on every path",
         )  # fmt: skip
         held = self.alternatives
         if all(isinstance(one, StagedList) and (one.sites or one.is_open) for one in held):
@@ -80,7 +81,11 @@ class Union:
 def _in_words(value: object) -> str:
     if isinstance(value, torch.Tensor):
         return f"a {str(value.dtype).removeprefix('torch.')} tensor of rank {value.dim()}"
-    return shown(value) if not isinstance(value, list | dict) else f"a {python_name(value)}"
+    return (
+        shown(value)
+        if not isinstance(value, list | dict)
+        else f"{with_article(python_name(value))}"
+    )
 
 
 def distribute(func: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:

@@ -97,7 +97,7 @@ def test_a_mode_that_could_not_be_captured_is_told(tmp_path):
 @pytest.mark.parametrize(
     ("source", "text"),
     [
-        (3, "[ST300] a int cannot be viewed"),
+        (3, "[ST300] an int cannot be viewed"),
         (doubled, "[ST300] a function cannot be viewed"),
         (Net(), "[ST300] a Net is not static: there is no program to view"),
         (stator.to_static(doubled), "[ST301] doubled has not been captured yet"),

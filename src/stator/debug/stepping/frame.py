@@ -59,9 +59,9 @@ class Frame:
         return self.line.variables
 
     @property
-    def trips(self) -> tuple[int, ...]:
+    def iterations(self) -> tuple[int, ...]:
         """The iterations of the program's loops around it, the outermost first; the first is 1."""
-        return self.line.trips
+        return self.line.iterations
 
     @property
     def values(self) -> dict[str, Any]:

@@ -197,12 +197,12 @@ class Prompt(cmd.Cmd):
         """`vars`: the variables of this function, what they are and what they hold."""
         self.say(_table(self.at.variables) or "no variables")
 
-    def do_trips(self, _: str) -> None:
-        """`trips`: the loops and branches of the program that this is in."""
+    def do_loops(self, _: str) -> None:
+        """`loops`: the loops and branches of the program that this is in."""
         self.say("\n".join(self.at.line.blocks) or "not in a loop or a branch of the program")
 
     def do_values(self, text: str) -> None:
-        """`values NAME`: what the variable has held so far, line by line and trip by trip."""
+        """`values NAME`: what the variable has held so far, by line and iteration."""
         seen = self.stepper.values(text.strip())
         self.say("\n".join(_short(str(one)) for one in seen) or f"{text.strip()} was not seen")
 

@@ -353,7 +353,7 @@ class _ProgramObserver:
 
 def _key(standing: Standing) -> Key:
     place = standing.activation.place
-    return place.function, place.file, place.line, standing.trips
+    return place.function, place.file, place.line, standing.iterations
 
 
 def _places(trail: Trail) -> list[Location]:

@@ -22,14 +22,14 @@ class Level:
     op: Op
     values: Seen
     block: int = -1  # which of its blocks runs
-    trips: int = 0  # how often one of them was entered
+    iterations: int = 0  # how often one of them was entered
 
     @property
     def in_words(self) -> str:
         """`iteration 3 of the loop at line 9`."""
         at = f" at line {self.op.place.line}" if self.op.place is not None else ""
         if self.op.name == "stator::while":
-            return f"iteration {self.trips} of the loop{at}"
+            return f"iteration {self.iterations} of the loop{at}"
         names = BLOCKS.get(self.op.name, ("inside",))
         return f"{names[min(self.block, len(names) - 1)]}{at}"
 
@@ -48,7 +48,7 @@ class TrailLine:
     place: Location
     variables: Mapping[str, Any]
     blocks: tuple[str, ...]  # the loops and branches of the program it is in, in words
-    trips: tuple[int, ...]  # of the loops of the program around this line
+    iterations: tuple[int, ...]  # of the loops of the program around this line
 
     @property
     def source(self) -> str:
@@ -70,9 +70,9 @@ class Standing:
     levels: tuple[Level, ...]  # of the loops and branches that it has entered
 
     @property
-    def trips(self) -> tuple[int, ...]:
+    def iterations(self) -> tuple[int, ...]:
         """The iterations of the loops among these; the first is 1."""
-        return tuple(level.trips for level in self.levels if level.op.name == "stator::while")
+        return tuple(level.iterations for level in self.levels if level.op.name == "stator::while")
 
 
 class Trail:
@@ -92,7 +92,7 @@ class Trail:
         if self.levels:
             level = self.levels[-1]
             found = [k for k, one in enumerate(level.op.blocks) if one is block]
-            level.block, level.trips = (found or [0])[0], level.trips + 1
+            level.block, level.iterations = (found or [0])[0], level.iterations + 1
 
     def end(self) -> None:
         """The op that began last has ended, one way or another."""
@@ -131,7 +131,7 @@ class Trail:
         """Where a function stands, and what its names hold."""
         held = self.read(standing.activation, standing.values)
         blocks = tuple(level.in_words for level in standing.levels)
-        return TrailLine(standing.activation.place, held, blocks, standing.trips)
+        return TrailLine(standing.activation.place, held, blocks, standing.iterations)
 
     def read(self, activation: FunctionVariables, values: Seen) -> dict[str, Any]:
         """What the names of a function hold; of a program without names, its inputs."""

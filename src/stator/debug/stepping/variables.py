@@ -14,6 +14,7 @@ NOTE: no tensor is kept: a result that somebody holds makes torch hand out anoth
 from __future__ import annotations
 
 import contextlib
+import cProfile
 import sys
 import types
 from collections.abc import Iterator, Mapping, Sequence
@@ -115,7 +116,7 @@ class VariableListener(Listener):
         try:
             yield
         finally:
-            sys.setprofile(before)
+            _restore_profiler(before)
             self._floor, self._before = None, [[]]
             self._floors.clear()
             self._stale.clear()
@@ -248,6 +249,14 @@ class VariableListener(Listener):
             return None
         self.scenes.classes.update(parts.classes)
         return Variable(structure, tuple(parts.leaves))  # type: ignore[arg-type] # see _Parts
+
+
+def _restore_profiler(profiler: Any) -> None:
+    """Make it the profiler of this thread again; one written in C cannot be set from Python."""
+    if isinstance(profiler, cProfile.Profile):
+        profiler.enable()
+    else:
+        sys.setprofile(profiler)
 
 
 def _innermost_converted() -> types.FrameType | None:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from stator.debug.report import Report
+from stator.english import with_article
 from stator.errors import InputError
 from stator.export.methods import MODES, Method
 from stator.export.saved_model import SavedModel, read_model
@@ -52,7 +53,7 @@ class PageSubject:
 def subject_of(source: Any) -> PageSubject:
     """What `source` shows; `stator.api` adds the kinds that stand above this package."""
     raise InputError(
-        f"a {type(source).__name__} cannot be viewed",
+        f"{with_article(type(source).__name__)} cannot be viewed",
         fix="pass a static function that has been called, a program, a loaded model, or the path "
         "of a saved one",
     )
