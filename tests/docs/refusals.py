@@ -66,7 +66,7 @@ WITHOUT_EXAMPLE = frozenset({
     "a view of a dict whose keys only a run knows is used as a set",
     "an argument is a list or a dict that the function also reaches by another name",
     "an iterator that may have no end is listed",
-    "items of a … are taken inside a branch or a loop of the program that it may not have been "
+    "items of … are taken inside a branch or a loop of the program that it may not have been "
     "made in",
     "library code takes items of the generator `…` one by one",
     "library code is called while … profiles it, and may call user code unseen",

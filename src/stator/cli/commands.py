@@ -1,6 +1,6 @@
 """What can be typed: every command, with its options and its help.
 
-NOTE: why the work stands elsewhere. Help and shell completion must come at once, and torch takes
+NOTE: why the work is done elsewhere. Help and shell completion must be instant, and torch takes
 seconds to import: nothing here imports it.
 """
 
@@ -18,8 +18,8 @@ from stator.cli.app import Application, be_verbose, work
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 FILES = click.Path()  # any text, which a shell completes as a file
-EXITS = """Exit codes: 0 as it should be; 1 something was found (a refusal, a difference, something
-missing); 2 a wrong call; 3 Stator refuses; 4 your own code raised; 5 a bug in Stator;
+EXITS = """Exit codes: 0 success; 1 something was found (a refusal, a difference, something
+missing); 2 wrong usage; 3 Stator refused; 4 your code raised an exception; 5 a bug in Stator;
 130 interrupted."""
 
 
@@ -38,7 +38,7 @@ def main() -> None:
     OBJ is an object of yours: package.module:Name or file.py:Name; a function, an nn.Module, a
     class of one, or a factory make(). MODEL is the path of a saved model.
 
-    `stator COMMAND --help` has an example of each.
+    `stator COMMAND --help` shows examples.
     """
 
 
@@ -72,7 +72,7 @@ def _everywhere() -> list[click.Parameter]:
         ),
         click.Option(
             ["-v", "--verbose"], is_flag=True, expose_value=False, is_eager=True,
-            callback=be_verbose, help="Say what is done, and show tracebacks whole.",
+            callback=be_verbose, help="Log what is done, and show full tracebacks.",
         ),
     ]  # fmt: skip
 
@@ -80,10 +80,10 @@ def _everywhere() -> list[click.Parameter]:
 def _inputs(function: Declared) -> Declared:
     """`--input`, and what random inputs are drawn from."""
     for option in (
-        click.option("--seed", default=0, show_default=True, help="Of the inputs that are drawn."),
+        click.option("--seed", default=0, show_default=True, help="Seed of the random inputs."),
         click.option(
             "--size", "sizes", multiple=True, metavar="[NAME=]N",
-            help="The size drawn where a spec leaves it open (4), or leaves the size NAME open.",
+            help="Size of random inputs where a spec has None (4), or where it has NAME.",
         ),
         click.option(
             "-i", "--input", "inputs", multiple=True, metavar="INPUT",
@@ -113,14 +113,14 @@ def _object(function: Declared) -> Declared:
 def _eval_mode(function: Declared) -> Declared:
     return click.option(
         "--mode", type=click.Choice(["train", "eval"]), default="eval", show_default=True,
-        help="The mode that it runs in.",
+        help="The mode to run in.",
     )(function)  # fmt: skip
 
 
 def _method(function: Declared) -> Declared:
-    return click.option("--method", default="forward", show_default=True, help="Of a saved model.")(
-        function
-    )
+    return click.option(
+        "--method", default="forward", show_default=True, help="Method of a saved model."
+    )(function)
 
 
 @_command("checking")
@@ -129,12 +129,12 @@ def _method(function: Declared) -> Declared:
 @click.option("--exclude", multiple=True, metavar="GLOB",
               help="Leave out files and folders of this name; repeat it.")  # fmt: skip
 def check() -> None:
-    """Say by line what is converted or refused; runs nothing.
+    """List by line what is converted or refused; runs nothing.
 
-    Looked at are the functions that the file makes static, and what they call or hold; if it makes
-    none static, all functions. NAME is one of them: Model.forward, or Model for all its methods.
+    It reads the functions that the file makes static, and what they call or hold; if it makes none
+    static, all functions. NAME is one of them: Model.forward, or Model for all its methods.
     A folder means the Python files in it, without virtual environments, node_modules, build
-    and what .gitignore names. Ends with 1 if anything is refused.
+    and what .gitignore names. Exits with 1 if anything is refused.
 
     Example:
       stator check model.py
@@ -151,8 +151,8 @@ def check() -> None:
 def explain() -> None:
     """Report by source line what became of OBJ.
 
-    Branches, loops, guards, effects, what ran as Python and why. It is captured for the inputs, and
-    not run. Ends with 1 if it is refused.
+    Branches, loops, guards, effects, what ran as Python and why. It is captured for the inputs, but
+    not run. Exits with 1 if it is refused.
 
     Example:
       stator explain model.py:Decoder --input "tokens:int64[None,None]"
@@ -176,8 +176,8 @@ def code() -> None:
 @_inputs
 @_object
 @_method
-@click.option("--raw", is_flag=True, help="As it is captured, before it is optimized.")
-@click.option("--places/--no-places", default=True, help="With the line of each op, or without.")
+@click.option("--raw", is_flag=True, help="As captured, before optimization.")
+@click.option("--places/--no-places", default=True, help="Show the source line of each op.")
 def program() -> None:
     """Print the program of OBJ for these inputs, or of MODEL.
 
@@ -213,14 +213,14 @@ def save() -> None:
               help="Write this file, with the weights inside; in a folder, under MODEL's name. "
                    "Without it, beside MODEL.")  # fmt: skip
 @click.option("--opset", type=click.IntRange(1),
-              help="Of ONNX; the newest that ONNX Runtime runs if not given.")  # fmt: skip
+              help="ONNX opset; by default the newest that ONNX Runtime runs.")  # fmt: skip
 @click.option("--embed", is_flag=True, help="Put the weights inside, not only where they are.")
 def onnx() -> None:
     """Write the ONNX file of a saved MODEL, one for each method.
 
     Each file is checked, and run in ONNX Runtime beside the program: the report has a line for each
     check and the greatest difference for each output. Nothing is written that differs, or that ONNX
-    cannot hold. Ends with 1 if no run could be compared. It needs pip install 'stator[onnx]'.
+    cannot hold. Exits with 1 if no run could be compared. It needs pip install 'stator[onnx]'.
 
     Example:
       stator onnx out/decoder
@@ -270,7 +270,7 @@ def diff() -> None:
     """Compare two saved models, or the programs of two objects.
 
     They are compared by meaning. Names of values and lines of ops make no difference; ops, their
-    order, constants, types, weights, inputs and outputs do. Ends with 1 if they differ.
+    order, constants, types, weights, inputs and outputs do. Exits with 1 if they differ.
 
     Example:
       stator diff out/before out/after
@@ -284,17 +284,17 @@ def diff() -> None:
 @_init
 @_eval_mode
 @_method
-@click.option("--compile", "compiled", is_flag=True, help="Time torch.compile, too.")
-@click.option("--backward", is_flag=True, help="With the gradients of a sum of the results.")
+@click.option("--compile", "compiled", is_flag=True, help="Also time torch.compile.")
+@click.option("--backward", is_flag=True, help="Include the gradients of a sum of the results.")
 @click.option("--rounds", default=15, show_default=True, type=click.IntRange(1),
               help="Contenders alternate, round by round.")  # fmt: skip
 @click.option("--seconds", default=0.02, show_default=True, type=click.FloatRange(0),
-              help="The least time of one contender in a round.")  # fmt: skip
+              help="Minimum time per contender and round.")  # fmt: skip
 def bench() -> None:
     """Time OBJ eagerly and as a program.
 
-    Both get the same inputs; shown are medians and ratios. A saved MODEL is timed alone. Results
-    are compared first: ends with 1 if they differ.
+    Both get the same inputs; it prints medians and ratios. A saved MODEL is timed by itself.
+    Results are compared first: exits with 1 if they differ.
 
     Example:
       stator bench model.py:Decoder --input "tokens:int64[1,16]" --compile
@@ -305,9 +305,9 @@ def bench() -> None:
 @click.option("--try/--no-try", "tries", default=True,
               help="Capture and run a small function, or leave that out.")  # fmt: skip
 def doctor() -> None:
-    """Say what is installed, what is missing, how to get it.
+    """Report what is installed, what is missing and how to get it.
 
-    Ends with 1 if something that Stator needs is missing.
+    Exits with 1 if something that Stator needs is missing.
 
     Example:
       stator doctor
@@ -341,7 +341,7 @@ def build_native() -> None:
 def verify() -> None:
     """Compare OBJ as a program, and saved, with eager.
 
-    It is run on these inputs and on others that take other paths. Ends with 1 if anything differs.
+    It is run on these inputs and on others that take other paths. Exits with 1 if anything differs.
 
     Example:
       stator verify model.py:Decoder --input "tokens:int64[2,8]@0..99"
