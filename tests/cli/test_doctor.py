@@ -21,7 +21,7 @@ def test_here_all_is_well(shell):
     assert found["torch"]["found"].startswith(torch.__version__)
     assert found["capture"]["state"] == "ok"
     assert found["cli"]["state"] == "ok"
-    assert shell("doctor", "--no-try").out.endswith("all that Stator needs is here\n")
+    assert shell("doctor", "--no-try").out.endswith("everything that Stator needs is installed\n")
 
 
 def test_the_tested_torch_is_that_of_the_constraints():

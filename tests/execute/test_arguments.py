@@ -156,6 +156,8 @@ def test_one_symbol_is_one_size_in_all_arguments():
         (call(mask=ConstantValue(1)), (), {}, "`mask` is missing"),
         (call(), (), {"mask": 1}, "`mask` is not an input of the program"),
         (call(Sequence("list", ())), ((),), {}, "args[0] must be a list, not a tuple"),
+        (call(Mapping(("x",), (ConstantValue(1),))), ({},), {}, "args[0]['x'] is missing"),
+        (call(Mapping((), ())), ({"x": 1},), {}, "args[0]['x'] is not an input of the program"),
         (call(Mapping((), ())), ([torch.ones(1)],), {}, "args[0] must be a dict, not [f32[1]]"),
         (call(Mapping(("x",), (Sequence("list", (ConstantValue(1),)),))), ({"x": [2]},), {},
          f"args[0]['x'][0] must be 1, {CAPTURED}, not 2"),

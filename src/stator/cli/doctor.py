@@ -151,7 +151,7 @@ def _devices() -> Iterator[Finding]:
         names = [torch.cuda.get_device_name(n) for n in range(torch.cuda.device_count())]
         yield Finding("optional", "CUDA", "ok", ", ".join(names))
     else:
-        yield Finding("optional", "CUDA", "missing", "none: everything runs on the processor")
+        yield Finding("optional", "CUDA", "missing", "not available: programs run on the CPU")
 
 
 def _extras() -> Iterator[Finding]:
@@ -214,5 +214,7 @@ def _show(screen: Console, findings: list[Finding]) -> None:
                 table.add_row(Text(one.state, style=STYLES[one.state]), one.name, Text(found))
         show_table(screen, table)
     wrong = sum(one.state == "wrong" for one in findings)
-    said = f"{wrong} of these must be mended" if wrong else "all that Stator needs is here"
+    said = (
+        f"{wrong} of these must be mended" if wrong else "everything that Stator needs is installed"
+    )
     screen.print(Text(said, style="bold red" if wrong else "bold green"))

@@ -146,7 +146,7 @@ def _show_program(screen: Console, name: str, program: dict[str, Any]) -> None:
         table.add_row(str(count), op)
     if len(counts) > MOST_OPS:
         rest = counts[MOST_OPS:]
-        table.add_row(str(sum(n for _, n in rest)), f"in {counted(len(rest), 'other kind')}")
+        table.add_row(str(sum(n for _, n in rest)), counted(len(rest), "other op"))
     if counts:
         show_table(screen, table)
 

@@ -71,11 +71,11 @@ class SpecMismatch(InputError, ValueError):
 
 
 class DemandViolated(InputError, ValueError):
-    """The captured code demanded something of its sizes, and this call breaks it.
+    """The captured code needs its sizes to meet a condition, and those of this call do not.
 
-    With dynamic sizes (`None`) a program is made for sizes not known yet. Where the code can
-    only go on if they are equal, divisible or the like, the program keeps that as a demand and
-    checks it in every run.
+    With dynamic sizes (`None`) a program is made for sizes not known yet. Where the code
+    works only if they are equal, divisible or the like, the program has a size check, and every run
+    makes it.
 
     Fails::
 
