@@ -139,10 +139,10 @@ def _take_keywords(structure: Mapping, given: MappingOf[str, object], taken: Inp
     for name in given:
         if name not in structure.keys:
             raise SpecMismatch(f"`{name}` is not an input of the program")
-    for name, item in zip(structure.keys, structure.items, strict=True):
-        if name not in given:
-            raise SpecMismatch(f"`{name}` is missing")
-        _take(item, given[str(name)], str(name), taken)
+    for key, item in zip(structure.keys, structure.items, strict=True):
+        if key not in given:
+            raise SpecMismatch(f"`{key}` is missing")
+        _take(item, given[str(key)], str(key), taken)
 
 
 def _take_record(structure: Record, given: Any, path: str, taken: InputMatch) -> None:
