@@ -47,7 +47,7 @@ PyMethodDef module_methods[] = {
     {"counts", counts, METH_NOARGS, "How often torch ops were run in which way."},
     {"prepare", prepare, METH_VARARGS, "A program, from its JSON text, ready to be bound."},
     {"snapshot", make_snapshot, METH_VARARGS,
-     "Of dicts, owners, functions, tensors, and functions to call again."},
+     "Of dicts, owners (a loose one by a weak reference), functions, tensors, functions to call again."},
     {"watch", make_watch, METH_NOARGS, "Holds the snapshot that is current."},
     {"can_watch", can_watch, METH_O, "Can a snapshot, or an entry, read what this tensor is?"},
     {"entry", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_entry)),

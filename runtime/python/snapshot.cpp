@@ -15,10 +15,11 @@ std::unordered_map<PyObject*, std::vector<Snapshot*>>& watchers() {
   return table;
 }
 
-int on_write(PyDict_WatchEvent /*event*/, PyObject* dict, PyObject* /*key*/, PyObject* /*value*/) {
+int on_write(PyDict_WatchEvent event, PyObject* dict, PyObject* /*key*/, PyObject* /*value*/) {
   const auto found = watchers().find(dict);
   if (found == watchers().end()) return 0;
   for (Snapshot* const snapshot : found->second) snapshot->note_write(dict);
+  if (event == PyDict_EVENT_DEALLOCATED) watchers().erase(found);  // of a loose object
   return 0;
 }
 
@@ -63,6 +64,47 @@ PyObject* dict_of(PyObject* object) {
   return place == nullptr ? nullptr : *place;
 }
 
+/// What a weak reference refers to; empty if that is gone.
+Reference referent(PyObject* weak) {
+#if PY_VERSION_HEX >= 0x030D0000
+  PyObject* object = nullptr;
+  if (PyWeakref_GetRef(weak, &object) < 0) throw PythonFailure{};
+  return Reference(object);
+#else
+  PyObject* const object = PyWeakref_GetObject(weak);
+  return object == Py_None ? Reference() : new_reference(object);
+#endif
+}
+
+/// Is what an object has in its dict, or null, what an attribute check expects?
+bool is_expected(PyObject* now, PyObject* expected, bool by_type) {
+  if (expected == Py_NotImplemented) return now == nullptr;
+  if (now == nullptr) return false;
+  if (by_type) return reinterpret_cast<PyObject*>(Py_TYPE(now)) == expected;
+  if (PyWeakref_CheckRefExact(expected) != 0) return referent(expected).get() == now;
+  return now == expected;
+}
+
+/// What an `AttributeCheck` of state/snapshot.py, which is a tuple, says for certain; false if it
+/// must be called.
+bool attributes_hold(PyObject* check) {
+  if (PyTuple_Check(check) == 0 || PyTuple_GET_SIZE(check) != 5) return false;
+  PyObject* const given = PyTuple_GET_ITEM(check, 0);
+  const Reference owner =
+      PyWeakref_CheckRefExact(given) != 0 ? referent(given) : new_reference(given);
+  PyObject* const dict = owner ? dict_of(owner.get()) : nullptr;
+  if (dict == nullptr) return false;
+  PyObject* const names = PyTuple_GET_ITEM(check, 1);
+  PyObject* const expected = PyTuple_GET_ITEM(check, 2);
+  const bool by_type = PyTuple_GET_ITEM(check, 3) == Py_True;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(names); ++k) {
+    PyObject* const now = PyDict_GetItemWithError(dict, PyTuple_GET_ITEM(names, k));
+    if (now == nullptr && PyErr_Occurred() != nullptr) throw PythonFailure{};
+    if (!is_expected(now, PyTuple_GET_ITEM(expected, k), by_type)) return false;
+  }
+  return true;
+}
+
 int visit_all(const std::vector<Reference>& references, visitproc visit, void* arg) {
   for (const Reference& one : references) Py_VISIT(one.get());
   return 0;
@@ -81,12 +123,8 @@ std::vector<Reference> items_in(PyObject* sequence) {
 Snapshot::Snapshot(PyObject* dicts, PyObject* owners, PyObject* functions, PyObject* tensors,
                    PyObject* again) {
   try {
+    for (const Reference& one : items_in(owners)) add_owner(one.get());
     for (const Reference& one : items_in(dicts)) add_dict(one.get());
-    for (const Reference& one : items_in(owners)) {
-      keep(one.get());
-      keep(reinterpret_cast<PyObject*>(Py_TYPE(one.get())));
-      owners_.push_back({one.get(), Py_TYPE(one.get()), dict_of(one.get())});
-    }
     for (const Reference& one : items_in(functions)) add_function(one.get());
     for (const Reference& one : items_in(tensors)) add_tensor(one.get());
     again_ = items_in(again);
@@ -98,16 +136,28 @@ Snapshot::Snapshot(PyObject* dicts, PyObject* owners, PyObject* functions, PyObj
 
 Snapshot::~Snapshot() { unwatch(); }
 
+void Snapshot::add_owner(PyObject* given) {
+  const bool is_loose = PyWeakref_CheckRefExact(given) != 0;
+  const Reference object = is_loose ? referent(given) : new_reference(given);
+  if (!object) refuse("weak reference to an object that is there", given);
+  if (!is_loose) keep(object.get());
+  keep(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
+  owners_.push_back({object.get(), Py_TYPE(object.get()), dict_of(object.get()),
+                     is_loose ? new_reference(given) : Reference()});
+}
+
 void Snapshot::add_dict(PyObject* dict) {
   if (!PyDict_Check(dict)) refuse("dict", dict);
-  keep(dict);
+  const bool is_loose = std::ranges::any_of(
+      owners_, [&](const Owner& one) { return one.weak && one.dict == dict; });
+  if (!is_loose) keep(dict);
 #if PY_VERSION_HEX >= 0x030C0000
   own_values(dict);
   if (PyDict_Watch(watcher_id(), dict) != 0) throw PythonFailure{};
   watchers()[dict].push_back(this);
-  dicts_.push_back({dict, 0});
+  dicts_.push_back({dict, 0, is_loose});
 #else
-  dicts_.push_back({dict, version_of(dict)});
+  dicts_.push_back({dict, version_of(dict), is_loose});
 #endif
 }
 
@@ -131,15 +181,12 @@ void Snapshot::add_tensor(PyObject* tensor) {
 }
 
 bool Snapshot::is_valid() const {
-  if (is_written_ || is_cleared_) return false;
+  if (is_written_ || is_cleared_ || !owners_hold()) return false;
 #if PY_VERSION_HEX < 0x030C0000
   for (const DictVersion& one : dicts_) {
     if (version_of(one.dict) != one.version) return false;
   }
 #endif
-  for (const Owner& one : owners_) {
-    if (Py_TYPE(one.object) != one.type || dict_of(one.object) != one.dict) return false;
-  }
   for (const FunctionParts& one : functions_) {
     if (one.function->func_code != one.code || one.function->func_defaults != one.defaults ||
         one.function->func_kwdefaults != one.keyword_defaults)
@@ -150,6 +197,7 @@ bool Snapshot::is_valid() const {
     if (!is_same || !one.facts.hold(one.object)) return false;
   }
   for (const Reference& one : again_) {
+    if (attributes_hold(one.get())) continue;
     const Reference answer = checked(PyObject_CallNoArgs(one.get()));
     const int is_true = PyObject_IsTrue(answer.get());
     if (is_true < 0) throw PythonFailure{};
@@ -158,9 +206,18 @@ bool Snapshot::is_valid() const {
   return true;
 }
 
+bool Snapshot::owners_hold() const {
+  return std::ranges::all_of(owners_, [](const Owner& one) {
+    if (one.weak && !referent(one.weak.get())) return false;
+    return Py_TYPE(one.object) == one.type && dict_of(one.object) == one.dict;
+  });
+}
+
 Reference Snapshot::written() const {
   Reference list = checked(PyList_New(0));
+  const bool may_be_gone = !owners_hold();
   for (const DictVersion& one : dicts_) {
+    if (one.is_loose && may_be_gone) continue;
 #if PY_VERSION_HEX >= 0x030C0000
     const bool is_same = one.version == 0;
 #else

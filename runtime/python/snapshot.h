@@ -4,7 +4,11 @@
 //     objects    of the class that they were of, with the dict that they had
 //     functions  with the code and the defaults that they had
 //     tensors    with the facts that they had
-//     the rest   functions of Python, called each time, which must give a true value
+//     the rest   functions of Python, called each time, which must give a true value; those that
+//                only ask for attributes of an object are answered here
+//
+// All of it is kept alive, but for objects that hold the snapshot themselves: these are loose, and
+// are given by weak references. While one is gone, neither it nor its dict is looked at.
 //
 // A snapshot that says no says "perhaps": the caller then compares everything. A Watch holds the
 // snapshot that is current: it is replaced as a whole, so that no thread sees half of one.
@@ -42,11 +46,13 @@ class Snapshot {
   struct DictVersion {
     PyObject* dict;
     std::uint64_t version;  // 0 until it is written, where Python has watchers
+    bool is_loose;          // of a loose object, which alone keeps it alive
   };
   struct Owner {
     PyObject* object;
     PyTypeObject* type;
     PyObject* dict;  // of its attributes, which `__dict__ = ...` replaces; null if it has none
+    Reference weak;  // to a loose object; empty for one that is kept
   };
   struct FunctionParts {
     PyFunctionObject* function;
@@ -60,10 +66,12 @@ class Snapshot {
     TensorFacts facts;
   };
 
+  void add_owner(PyObject* given);
   void add_dict(PyObject* dict);
   void add_function(PyObject* function);
   void add_tensor(PyObject* tensor);
   void keep(PyObject* object) { kept_.push_back(new_reference(object)); }
+  bool owners_hold() const;
   void unwatch();
 
   bool is_written_ = false;  // where Python has watchers

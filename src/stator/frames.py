@@ -166,6 +166,16 @@ def hide_library_frames(error: BaseException) -> None:
         chain = chain.__cause__ or chain.__context__
 
 
+def without_frames(error: BaseException) -> None:
+    """An error that no one is told of lets go of what the functions that it left hold."""
+    chain: BaseException | None = error
+    seen: set[int] = set()
+    while chain is not None and id(chain) not in seen:
+        seen.add(id(chain))
+        chain.__traceback__ = None
+        chain = chain.__cause__ or chain.__context__
+
+
 def user_facing(function: Callable[Parameters, Result]) -> Callable[Parameters, Result]:
     """`function`, whose errors come without library frames: for what users call."""
 

@@ -22,7 +22,7 @@ def test_a_method_follows_the_class_of_its_object():
             return x + 1
 
     model = Model()
-    source = SourceFunction(model.forward, "forward")
+    source = SourceFunction(lambda: model.forward, "forward")
     assert source.current()(1) == 1
     model.__class__ = Other
     assert source.current()(1) == 2
@@ -30,19 +30,19 @@ def test_a_method_follows_the_class_of_its_object():
 
 def test_the_owner_of_a_method_is_its_module():
     model = Model()
-    assert SourceFunction(model.forward, "forward").owner is model
-    assert SourceFunction(model, "Model").owner is model
-    assert SourceFunction(len, "len").owner is None
+    assert SourceFunction(lambda: model.forward, "forward").owner is model
+    assert SourceFunction(lambda: model, "Model").owner is model
+    assert SourceFunction(lambda: len, "len").owner is None
 
 
 def test_positional_parameters_have_names():
     assert parameter_names(lambda a, /, b, *c, d, **e: a) == ["a", "b"]
-    assert SourceFunction(Model(), "Model").parameter_names() == ["x"]
+    assert SourceFunction(lambda: Model(), "Model").parameter_names() == ["x"]
 
 
 def test_a_callable_without_python_source_says_so():
     with pytest.raises(SourceUnavailable) as caught:
-        SourceFunction(functools.partial(len), "partial").python()
+        SourceFunction(lambda: functools.partial(len), "partial").python()
     assert caught.value.problem == "partial is a partial, which has no Python source"
 
 

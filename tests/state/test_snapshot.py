@@ -460,3 +460,28 @@ def test_what_is_read_beside_an_attribute_that_is_written_all_the_time_is_still_
         for _ in range(6):  # after a few, the dict counts as one that is written all the time
             assert torch.equal(static(x), eager(x))
     assert static.steps == eager.steps
+
+
+@needs_extension
+def test_a_loose_object_is_not_kept():
+    class Loose:
+        pass
+
+    loose = Loose()
+    loose.a = 1
+    snapshot = snapshot_of([vars(loose)], [weakref.ref(loose)])
+    assert snapshot.is_valid()
+    loose.a = 2
+    assert not snapshot.is_valid()
+    assert snapshot.written() == [{"a": 2}]
+    snapshot = snapshot_of([vars(loose)], [weakref.ref(loose)])
+    loose.__dict__ = {"a": 2}
+    assert not snapshot.is_valid()
+    assert snapshot.written() == []
+    snapshot, gone = snapshot_of([vars(loose)], [weakref.ref(loose)]), weakref.ref(loose)
+    del loose
+    assert gone() is None
+    assert not snapshot.is_valid()
+    assert snapshot.written() == []
+    with pytest.raises(TypeError, match="weak reference to an object that is there"):
+        snapshot_of(owners=[gone])

@@ -13,12 +13,14 @@ from typing import Any
 from stator.capture.inputs import Argument
 from stator.program.structure import Leaf, Mapping
 from stator.state.effects import Effect
+from stator.state.holding import holding, weakly
 from stator.state.live_trees import HeldContainer
 from stator.values.attributes import slots_of
 
 ELSEWHERE = (type, dict, Argument, HeldContainer)  # targets whose attributes do not change
 
 
+@holding(target=weakly)
 @dataclass(frozen=True, slots=True)
 class AttributeWrite:
     """An attribute of an object that becomes the output at `position`."""

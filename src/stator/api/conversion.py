@@ -111,7 +111,7 @@ def to_static(
         forward = function.forward
         if isinstance(forward, StaticFunction):
             forward = forward.dygraph_function
-        function.forward = StaticFunction(forward, input_spec, **options)
+        function.forward = StaticFunction(forward, input_spec, **options, is_own=True)
         return function
     if isinstance(function, type) and issubclass(function, torch.nn.Module):
         function.forward = StaticFunction(function.forward, input_spec, **options)

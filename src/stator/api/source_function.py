@@ -24,9 +24,14 @@ Specs = tuple[tuple[Any, ...], dict[str, Any]]  # the arguments, by position and
 class SourceFunction:
     """A function, method, module or other callable; and the specs of calls to it."""
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self.function, self.name = function, name
-        self._follows_class = is_found_on_class(function)
+    def __init__(self, held: Callable[[], Callable[..., Any]], name: str) -> None:
+        self._held, self.name = held, name
+        self._follows_class = is_found_on_class(held())
+
+    @property
+    def function(self) -> Any:
+        """What the user gave."""
+        return self._held()
 
     def current(self) -> Callable[..., Any]:
         """The function as it is now: the class of a method's object may have been replaced."""

@@ -21,6 +21,7 @@ from stator.api.signature import Signature, Sizes
 from stator.api.source_function import SourceFunction, Specs
 from stator.errors import DemandViolated
 from stator.execute.structure import unflatten
+from stator.frames import without_frames
 from stator.garbage import fewer_collections
 from stator.recursion_limit import more_frames
 from stator.staging.trace import CaptureResult, FailedCapture, attempt
@@ -176,8 +177,9 @@ class Specializer:
         fixed = self._fixed
         try:
             yield
-        except Exception:  # noqa: BLE001
+        except Exception as error:  # noqa: BLE001
             self._fixed = fixed
+            without_frames(error)
 
     def _one_by_one(
         self, call: Call, signature: Signature, wanted: frozenset[Position]
@@ -228,8 +230,10 @@ class Specializer:
         if not live:
             return run()
         captured: CaptureResult | FailedCapture | None = None
-        with contextlib.suppress(Exception):  # Python needs the very value somewhere; if it was
-            captured = run(live=live)  # something else, the next attempt raises it again
+        try:
+            captured = run(live=live)
+        except Exception as error:  # noqa: BLE001  Python needs the very value somewhere; if it was
+            without_frames(error)  # something else, the next attempt raises it again
         if isinstance(captured, CaptureResult) and not (
             any(map(has_open_list, live)) and makes_demands(captured.program)
         ):

@@ -47,6 +47,7 @@ from stator.program.program import Program
 from stator.rewrite.convert import convert
 from stator.staging.operators import Staging
 from stator.staging.trace import CaptureResult, trace
+from stator.state.holding import WeakMethod, own_method
 from stator.state.session import Session
 from stator.static.strategy import BuildStrategy
 
@@ -99,11 +100,16 @@ class SteppedPrograms:
 
 
 class StaticFunction(Generic[Parameters, Result]):
-    """What `to_static` gives: call it like the function it was made from."""
+    """What `to_static` gives: call it like the function it was made from.
 
+    One that an object has as its own method (`is_own`) does not keep the object alive: see
+    `state.holding`. What a decorated method gives does, as a bound method of Python does.
+    """
+
+    __slots__ = ("__dict__", "__weakref__", "_kept")  # several may share one `__dict__`
     __name__: str  # these two are the function's
     __qualname__: str
-    __stator_original__: Any = None  # set on each instance; see staging.marks
+    _kept: object  # the object of a method that was asked for
 
     def __init__(
         self,
@@ -113,15 +119,17 @@ class StaticFunction(Generic[Parameters, Result]):
         full_graph: bool = True,
         build_strategy: BuildStrategy | None = None,
         backend: str | None = None,
+        is_own: bool = False,
     ) -> None:
         functools.update_wrapper(self, function)
+        del self.__dict__["__wrapped__"]  # it would keep the function
         if not hasattr(function, "__name__"):  # a partial, a callable object
             self.__name__ = self.__qualname__ = type(function).__name__
-        self.__stator_original__ = function
-        self._function, self._input_spec = function, input_spec
+        self._held = own_method(function) if is_own else lambda: function
+        self._input_spec = input_spec
         self._full_graph, self._build_strategy, self._backend = full_graph, build_strategy, backend
         self._bound_name: str | None = None
-        self._source = SourceFunction(function, self.__name__)
+        self._source = SourceFunction(self._held, self.__name__)
         self._cache = ProgramCache()
         self._specializer = Specializer(
             self._source, input_spec, self._cache, strategy=build_strategy, backend=backend
@@ -131,6 +139,19 @@ class StaticFunction(Generic[Parameters, Result]):
         self._eager: dict[tuple[Any, ...], Fallback] = {}  # calls that could not be captured
         self._lock = ForkSafeLock()
         self._observation: Observation | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "__wrapped__":  # by which Python finds the signature
+            return self._function
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    @property
+    def _function(self) -> Any:
+        return self._held()
+
+    @property
+    def __stator_original__(self) -> Any:  # see library.markers
+        return self._function
 
     @property
     def _options(self) -> dict[str, Any]:
@@ -160,22 +181,34 @@ class StaticFunction(Generic[Parameters, Result]):
             return self
         key = f"__stator_{self._bound_name or self.__name__}__"
         bound = vars(instance).get(key)
-        if (
-            bound is None
-            or bound._function.__func__ is not self._function
-            or bound._function.__self__ is not instance
-        ):
+        if bound is None or not bound._is_method_of(instance, self._function):
             bound = StaticFunction(
                 types.MethodType(self._function, instance), self._input_spec,
-                **self._options,
+                **self._options, is_own=True,
             )  # fmt: skip
             object.__setattr__(instance, key, bound)
-        return bound
+        return bound._keeping(instance)
+
+    def _is_method_of(self, instance: object, function: object) -> bool:
+        held = self._held
+        if isinstance(held, WeakMethod):
+            return held.function is function and held.is_of(instance)
+        method = held()
+        return method.__func__ is function and method.__self__ is instance
+
+    def _keeping(self, instance: object) -> StaticFunction[Parameters, Result]:
+        """The same static function, which keeps `instance` alive."""
+        made = StaticFunction.__new__(StaticFunction)
+        made.__dict__ = self.__dict__
+        made._kept = instance
+        return made
 
     def __deepcopy__(self, memo: dict[int, Any]) -> StaticFunction:
         """The static form of a copy of the function: a method goes with its copied object."""
-        function = copy.deepcopy(self._function, memo)
-        return StaticFunction(function, self._input_spec, **self._options)
+        function = self._function
+        is_own = id(getattr(function, "__self__", None)) in memo  # the object is being copied
+        copied = copy.deepcopy(function, memo)
+        return StaticFunction(copied, self._input_spec, **self._options, is_own=is_own)
 
     def __reduce__(self) -> Any:
         """By its name where it has one; the captures are left out."""

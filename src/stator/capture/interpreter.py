@@ -16,6 +16,9 @@ from stator.capture.conditions import Condition
 class PythonInterpreter(Protocol):
     """Does what converted code would do."""
 
+    def close(self) -> None:
+        """The capture has ended: let go of what it has met."""
+
     # ---- calls
 
     def call(self, function: object, /, *args: object, **kwargs: object) -> Any:

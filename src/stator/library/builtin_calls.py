@@ -29,6 +29,7 @@ from stator.library.number_calls import absolute, complex_of, rounded
 from stator.library.outside_iterators import iterated
 from stator.library.text import format_value, is_text_symbolic, print_values, text_length
 from stator.library.user_methods import user_method
+from stator.state.holding import reference
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
 from stator.state.unconverted import watched
@@ -308,9 +309,9 @@ class BuiltinCalls:
             return self.recorder.apply_all(
                 held, lambda one: of_class or not isinstance(one, Undefined)
             )
-        answer = hasattr(obj, name)
+        answer, of = hasattr(obj, name), reference(obj)
         self.session.reads.watch(
-            obj, ("hasattr", name), lambda: hasattr(obj, name), answer, f"hasattr {name}"
+            obj, ("hasattr", name), lambda: hasattr(of(), name), answer, f"hasattr {name}"
         )
         return answer
 

@@ -65,6 +65,13 @@ class Staging:
         self.call = Caller(session, self, self.pools)
         self.shared = self.call.functions.add_shared  # see `rewrite/convert.py`
 
+    def close(self) -> None:
+        """The capture has ended: see `Session.close`."""
+        caller = self.call
+        caller.builtins.iterators.clear()
+        for part in (caller.builtins, caller.functions, caller, self):
+            vars(part).clear()
+
     def debugger(self, function: object) -> Staged:
         """`breakpoint` or `set_trace`, which stop in the frame that calls them."""
         return for_converted_code(function)

@@ -16,6 +16,7 @@ import torch
 from torch.autograd.graph import saved_tensors_hooks
 
 from stator.capture.closures import close_functions
+from stator.capture.errors.boundary import PutIn
 from stator.capture.errors.capture_artifacts import says_captured
 from stator.capture.errors.line_variables import attach_line_variables
 from stator.capture.errors.tensor_repr import tensors_shown
@@ -164,11 +165,14 @@ def _attempt(
 def _attempt_once(
     session: Session, signals: DeferredSignals, function: Staged, *given: Staged
 ) -> CaptureResult | FailedCapture:
+    sizes = session.recorder.sizes
     session.recorder.signals = signals
     try:
         return _trace(session, function, *given)
     except StatorError:
         raise
+    except PutIn as found:
+        raise found.error from None
     except Exception as error:
         log = session.effect_log
         if not isinstance(log, EffectRecorder) or log.kept is None:
@@ -176,7 +180,8 @@ def _attempt_once(
         return FailedCapture(error, log.kept)
     finally:
         stop_watching()
-        session.recorder.sizes.recorder = None  # torch keeps the sizes of captures for a while
+        session.close()
+        sizes.recorder = None  # torch keeps the sizes of captures for a while
 
 
 def _trace(

@@ -22,6 +22,7 @@ from stator.errors import StatorError
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op
 from stator.program.structure import Choice, ConstantValue, Mapping, Structure, positions_in
+from stator.state.holding import holding, weakly
 from stator.state.live_lists import ListSlot
 from stator.state.live_state import AnySlot
 from stator.state.live_trees import HeldContainer
@@ -37,6 +38,7 @@ from stator.values.union import Symbolic
 Origin = Argument | HeldContainer
 
 
+@holding(target=weakly)
 @dataclass(frozen=True)
 class Effect:
     """What a call does to a Python object: its contents become `state`."""

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from stator.state.holding import Getter, dict_reference
 from stator.state.reads import Read
 from stator.state.snapshot import BlindWatch, Snapshot, new_watch
 
@@ -27,8 +28,8 @@ class Guards:
         self._snapshot: Snapshot | None = None
         self.watch: Any = new_watch()
         self.is_current: Callable[[], bool] = self.watch.is_valid  # True: `hold` would say so
-        self._early_writes: dict[int, tuple[object, int]] = {}
-        self._often_written: dict[int, object] = {}
+        self._early_writes: dict[int, tuple[Getter, int]] = {}
+        self._often_written: dict[int, Getter] = {}
 
     def hold(self) -> bool:
         """Is everything as the capture found it?"""
@@ -68,8 +69,9 @@ class Guards:
         """A dict that is written all the time, with no change to what was read, is left out."""
         if old is not None and time.monotonic() - old.made < MIN_SNAPSHOT_AGE_S:
             for one in old.written():
-                writes = self._early_writes.get(id(one), (one, 0))[1] + 1
-                self._early_writes[id(one)] = (one, writes)
-                if writes == MAX_EARLY_WRITES:
-                    self._often_written[id(one)] = one
+                known = self._early_writes.get(id(one))
+                of, writes = (dict_reference(one), 0) if known is None else known
+                self._early_writes[id(one)] = (of, writes + 1)
+                if writes + 1 == MAX_EARLY_WRITES:
+                    self._often_written[id(one)] = of
         return Snapshot(self.reads, self._often_written)

@@ -23,6 +23,7 @@ from stator.state.live_tensors import ReplacedSlot, install_tensor
 from stator.state.live_trees import TreeSlot, install_tree, tree_slot_for
 from stator.state.session import Session
 from stator.state.slots import Slot
+from stator.state.snapshot import same_type
 from stator.values.symbolic import CapturedText
 
 KINDS: dict[type, NumberKind] = {int: "int", float: "float"}  # a bool has two programs at most
@@ -117,7 +118,7 @@ def _still_fits(slot: Slot, content: object) -> Any:
     read = slot.read
     if not isinstance(content, torch.Tensor):
         cls = type(content)
-        return lambda: type(read()) is cls
+        return same_type(slot.owner, slot.key, content, lambda: type(read()) is cls)
     kind = (content.dtype, content.device, content.requires_grad, _layout(content))
 
     def fits() -> bool:

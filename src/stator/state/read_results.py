@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from stator.torch_private.modules import hook_tables
+
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
+FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 TENSOR_FACTS = operator.attrgetter("__class__", "dtype", "device", "requires_grad", "layout")
 ANY = object()  # in place of what the program reads again on every run
 
@@ -39,6 +42,39 @@ def contents(obj: Any) -> Contents:
     if isinstance(obj, Mapping):
         return Contents((*obj, *obj.values()))
     return Contents(tuple(obj))
+
+
+def values_in(tables: Sequence[Mapping[Any, Any]]) -> Contents:
+    """The values of several dicts."""
+    return Contents(tuple(value for table in tables for value in table.values()))
+
+
+def hooks_of(module: object) -> Contents:
+    """The hooks that `module` has."""
+    if not isinstance(module, torch.nn.Module):  # it is gone
+        return Contents((module,))
+    return values_in(hook_tables(module))
+
+
+def function_parts(function: types.FunctionType) -> Contents:
+    """What of a function may be replaced in place, as a reload does."""
+    return Contents(FUNCTION_PARTS(function))
+
+
+def item_of(obj: Any, key: Any, default: object) -> Any:
+    """What `obj` has under `key`, or `default`."""
+    try:
+        return obj[key]
+    except (KeyError, IndexError, TypeError):
+        return default
+
+
+def picked(own: dict[str, Any], pick: Callable[[dict[str, Any]], Any]) -> Contents:
+    """What `pick` takes out of `own`; nothing if one is gone."""
+    try:
+        return Contents(pick(own))
+    except KeyError:
+        return Contents(())
 
 
 def unchanged(now: Any, expected: Any) -> bool:

@@ -19,9 +19,22 @@ import torch
 from stator.capture.provenance import Provenance
 from stator.frames import current_place
 from stator.location import Location
-from stator.state.read_results import ANY, SCALARS, Contents, contents, tensor_facts, unchanged
+from stator.state.holding import holding, reference, weak_dicts, weak_method, weakly
+from stator.state.read_results import (
+    ANY,
+    SCALARS,
+    Contents,
+    contents,
+    function_parts,
+    hooks_of,
+    item_of,
+    picked,
+    tensor_facts,
+    unchanged,
+    values_in,
+)
 from stator.state.replaced import original_of
-from stator.state.snapshot import FUNCTION_PARTS, class_dicts
+from stator.state.snapshot import class_dicts
 from stator.torch_private import modules
 from stator.torch_private.fake import FakeTensor
 from stator.values.attributes import own_dict
@@ -33,6 +46,7 @@ SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool, Union)
 _MISSING = object()
 
 
+@holding(expected=weak_method, dicts=weak_dicts, owner=weakly, holder=weakly)
 @dataclass(frozen=True, slots=True)
 class Read:
     """One thing that was read: what it is in words, how to read it again, what it gave."""
@@ -101,8 +115,9 @@ class ReadLog:
         self._read_class(obj)
         if isinstance(obj, torch.nn.Module) or _is_plain_attribute(obj, name):
             what = f"{obj.__name__ if isinstance(obj, type) else type(obj).__name__}.{name}"
+            of = reference(obj)
             self._watch((id(obj), "attribute", name),
-                        lambda: original_of(getattr(obj, name, _MISSING)), value, what,
+                        lambda: original_of(getattr(of(), name, _MISSING)), value, what,
                         _attribute_dicts(obj, name), obj,
                         holder=_holder(obj, name), name=name)  # fmt: skip
             self.provenance.add_external(value)
@@ -115,7 +130,8 @@ class ReadLog:
             return
         self._read_class(obj)
         if _is_plain_attribute(obj, name):
-            self._watch((id(obj), "plain attribute", name), lambda: plain_attribute(obj, name),
+            of = reference(obj)
+            self._watch((id(obj), "plain attribute", name), lambda: plain_attribute(of(), name),
                         value, f"{type(obj).__name__}.{name}",
                         holder=_holder(obj, name), name=name)  # fmt: skip
             self.provenance.add_external(value)
@@ -124,8 +140,9 @@ class ReadLog:
 
     def read_plain_absence(self, obj: object, name: str) -> None:
         """`object.__getattribute__(obj, name)` found nothing."""
+        of = reference(obj)
         self.watch(obj, ("plain attribute", name),
-                   lambda: plain_attribute(obj, name) is _MISSING, True,
+                   lambda: plain_attribute(of(), name) is _MISSING, True,
                    f"the absence of `{name}`")  # fmt: skip
 
     def read_method(self, obj: object, function: types.FunctionType) -> None:
@@ -140,28 +157,31 @@ class ReadLog:
         found = class_attribute(cls, name)
         if self.provenance.is_external(obj) and found is not _MISSING:
             self._read_class(obj)
-            self._watch((id(obj), "descriptor", name), lambda: _descriptor(obj, name), found,
+            of = reference(obj)
+            self._watch((id(obj), "descriptor", name), lambda: _descriptor(of(), name), found,
                         f"{cls.__name__}.{name}", _attribute_dicts(obj, name), obj)  # fmt: skip
 
     def _read_class(self, obj: object) -> None:
         """The class of `obj` decides what its attributes are."""
         if not isinstance(obj, type | types.ModuleType):
-            self._watch((id(obj), "class"), lambda: type(obj), type(obj),
+            of = reference(obj)
+            self._watch((id(obj), "class"), lambda: type(of()), type(obj),
                         f"the class of a {type(obj).__name__}", (), obj, by_class=True)  # fmt: skip
 
     def read_target(self, method: types.MethodType) -> None:
         """The captured function is this method, as the class of its object has it."""
         owner, name = method.__self__, method.__name__
         if self.provenance.is_external(owner) and not isinstance(owner, type):
-            cls = type(owner)
-            self._watch((id(owner), "target", name), lambda: class_attribute(type(owner), name),
+            cls, of = type(owner), reference(owner)
+            self._watch((id(owner), "target", name), lambda: class_attribute(type(of()), name),
                         class_attribute(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
                         owner, by_class=True)  # fmt: skip
 
     def read_absent_attribute(self, obj: object, name: str) -> None:
         """`obj` has no attribute `name`."""
         if self.provenance.is_external(obj):
-            self._watch((id(obj), "attribute", name), lambda: hasattr(obj, name), False,
+            of = reference(obj)
+            self._watch((id(obj), "attribute", name), lambda: hasattr(of(), name), False,
                         f"the absence of `{name}`")  # fmt: skip
 
     def read_tensor_method(self, name: str) -> None:
@@ -198,8 +218,9 @@ class ReadLog:
         ):
             dicts = (obj,) if type(obj) is dict else None
             if type(obj) is not tuple:  # it cannot change
-                self._watch((id(obj), "item", key), lambda: _item(obj, key), value, f"[{key!r}]",
-                            dicts, holder=obj if dicts else None, name=key)  # fmt: skip
+                self._watch((id(obj), "item", key), lambda: item_of(obj, key, _MISSING), value,
+                            f"[{key!r}]", dicts,
+                            holder=obj if dicts else None, name=key)  # fmt: skip
             self.provenance.add_external(value)
 
     def watch(
@@ -211,7 +232,8 @@ class ReadLog:
 
     def watch_absent(self, obj: object, key: object) -> None:
         """`obj` has nothing under `key`, and some paths of the program leave it so."""
-        self.watch(obj, ("absent", key), lambda: key in state_of(obj), False, f"`{key}`")
+        of = reference(obj)
+        self.watch(obj, ("absent", key), lambda: key in state_of(of()), False, f"`{key}`")
 
     def watch_call(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> None:
         """`function(*args)`, which tells how the process stands, gave `value`."""
@@ -226,18 +248,22 @@ class ReadLog:
         """`module` was called, with the hooks that it has."""
         if self.provenance.is_external(module):
             dicts: Any = (vars(module), *modules.hook_tables(module))
-            name, hooks = f"hooks of {type(module).__name__}", _hooks(module)
-            read = Read(name, lambda: _hooks(module), hooks, dicts)
+            name, hooks, of = (
+                f"hooks of {type(module).__name__}",
+                hooks_of(module),
+                reference(module),
+            )
+            read = Read(name, lambda: hooks_of(of()), hooks, dicts)
             self._reads.setdefault((id(module), "hooks"), read)
 
     def read_all_attributes(self, module: torch.nn.Module) -> None:
         """Whatever `module` has was read, by code that is not followed."""
         own = vars(module)
         if self.provenance.is_external(module) and own:
-            pick = operator.itemgetter(*own)
-            expected = self._without_live(_picked(own, pick).items)
+            pick, of = operator.itemgetter(*own), reference(module)
+            expected = self._without_live(picked(own, pick).items)
             self._reads.setdefault((id(module), "attributes"), Read(
-                f"{type(module).__name__}.", lambda: _picked(own, pick), expected,
+                f"{type(module).__name__}.", lambda: picked(of().__dict__, pick), expected,
                 (own,), module, names=tuple(own), holder=module,
             ))  # fmt: skip
 
@@ -245,7 +271,7 @@ class ReadLog:
         """A module was called, with the hooks that all modules have."""
         tables = modules.global_hook_tables()
         self._reads.setdefault((0, "hooks of all"), Read(
-            "hooks of all modules", lambda: _values(tables), _values(tables), tables
+            "hooks of all modules", lambda: values_in(tables), values_in(tables), tables
         ))  # fmt: skip
 
     def read_contents(self, obj: object) -> None:
@@ -278,7 +304,8 @@ class ReadLog:
         """All attributes of `obj` were looked at, by its `__dict__`."""
         before = self._first_state(obj)
         names = tuple(vars(obj) if before is None else before)
-        self.watch(obj, ("names",), lambda: Contents(tuple(vars(obj))), Contents(names),
+        of = reference(obj)
+        self.watch(obj, ("names",), lambda: Contents(tuple(vars(of()))), Contents(names),
                    f"the attributes of a {type(obj).__name__}")  # fmt: skip
         for name, value in tuple(vars(obj).items()):
             self.read_attribute(obj, name, value)
@@ -414,26 +441,6 @@ def plain_attribute(obj: object, name: str) -> Any:
         return _MISSING
 
 
-def _hooks(module: torch.nn.Module) -> Contents:
-    return _values(modules.hook_tables(module))
-
-
-def _values(tables: Sequence[Mapping[Any, Any]]) -> Contents:
-    return Contents(tuple(value for table in tables for value in table.values()))
-
-
-def _picked(own: dict[str, Any], pick: Callable[[dict[str, Any]], Any]) -> Contents:
-    try:
-        return Contents(pick(own))
-    except KeyError:  # one is gone
-        return Contents(())
-
-
-def function_parts(function: types.FunctionType) -> Contents:
-    """What of a function may be replaced in place, as a reload does."""
-    return Contents(FUNCTION_PARTS(function))
-
-
 def class_attribute(cls: type, name: str) -> Any:
     """What `cls` or a base of it has under `name`; a mark for nothing."""
     for base in cls.__mro__:
@@ -491,10 +498,3 @@ def _holder(obj: object, name: str) -> Any:
         return obj
     tables = modules.tables(obj) if isinstance(obj, torch.nn.Module) else ()
     return next((table for table in tables if name in table), None)
-
-
-def _item(obj: Any, key: Any) -> Any:
-    try:
-        return obj[key]
-    except (KeyError, IndexError, TypeError):
-        return _MISSING

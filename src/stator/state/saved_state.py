@@ -112,6 +112,7 @@ class StateRecorder:
 
     def __init__(self, session: Session, slots: tuple[SavedSlot, ...], values: list[Value]) -> None:
         self.session, self.slots = session, slots
+        session.is_kept = True  # the kinds that `finish` gives ask which objects are new
         self.inputs: list[Value] = []
         self._held: list[Any] = []
         self._wider = [slot.kind for slot in slots]

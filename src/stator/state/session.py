@@ -92,9 +92,22 @@ class Session:
         self.remembered: dict[int, tuple[object, dict[Any, Any]]] = {}
         self.checked_keys: set[type] = set()  # whose `__hash__` and `__eq__` change nothing
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
+        self.is_kept = False  # is it asked after the capture, too?
         self.handling: list[object] = []  # what the handlers that run now have caught
         self.interpreter = make_interpreter(self)
         self.recorder.exceptions.text_of = lambda error: self.interpreter.call(str, error)
+
+    def close(self) -> None:
+        """The capture has ended: what its parts hold goes now, not with a collection.
+
+        They refer to each other, and to all objects of the user's that the capture has met.
+        """
+        if self.is_kept:
+            return
+        parts = (self.journal, self.reads, self.stand_ins, self.state_inputs, self.provenance)
+        self.interpreter.close()
+        for part in (*parts, self.recorder, self):
+            vars(part).clear()
 
     @property
     def journal(self) -> Journal:

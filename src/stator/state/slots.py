@@ -6,12 +6,14 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+from stator.state.holding import holding, weakly
 from stator.values.attributes import own_attribute
 from stator.values.contents import change
 
 EMPTY = object()
 
 
+@holding(owner=weakly)
 @dataclass(frozen=True)
 class Slot:
     """A place that holds a value: an attribute, an item of a dict, a variable in a cell."""

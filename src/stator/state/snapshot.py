@@ -21,17 +21,16 @@ import types
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import torch
 
 from stator.extension import extension
+from stator.state.holding import is_own, own_object
 
 Check = Callable[[], bool]
 MODULE_TABLES = ("_parameters", "_buffers", "_modules")
-_ABSENT = object()
-ABSENTS = (_ABSENT,) * (1 + len(MODULE_TABLES))
-FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
+ABSENT = NotImplemented  # in the place of an attribute that is not there; the extension knows it
 
 
 class WatchedRead(Protocol):
@@ -95,27 +94,29 @@ class Parts:
     owners: dict[int, Any] = field(default_factory=dict)
     functions: list[types.FunctionType] = field(default_factory=list)
     tensors: list[torch.Tensor] = field(default_factory=list)
-    again: list[Check] = field(default_factory=list)
+    again: list[Check | AttributeCheck] = field(default_factory=list)
 
     def add(self, read: WatchedRead, often_written: Mapping[int, object], module: Any) -> None:
         """Sort `read` in; one that goes through a dict often written is read each time."""
+        dicts = read.dicts
         if read.tensor is not None and module.can_watch(read.tensor):
             self.tensors.append(read.tensor)
         elif read.function is not None:
             self.functions.append(read.function)
-        elif read.dicts is None or _has_another_dict(read):
+        elif dicts is None or _has_another_dict(read):
             self.again.append(read.check)
-        elif not (written := [one for one in read.dicts if id(one) in often_written]):
-            self._watch(read, read.dicts)
+        elif not (written := [one for one in dicts if id(one) in often_written]):
+            self._watch(read.owner, dicts)
         elif (items := _items_of_owner(read, written)) is not None:
-            self._watch(read, [one for one in read.dicts if one is not written[0]])
-            self.again.append(_item_check(written[0], items, read.check))
+            self._watch(read.owner, [one for one in dicts if one is not written[0]])
+            self.again.append(same_attributes(read.owner, items, read.check))
         else:
             self.again.append(read.check)
 
-    def _watch(self, read: WatchedRead, dicts: Sequence[dict[Any, Any]]) -> None:
+    def _watch(self, owner: Any, dicts: Sequence[dict[Any, Any]]) -> None:
         self.dicts.update((id(one), one) for one in dicts)
-        self.owners.update({} if read.owner is None else {id(read.owner): read.owner})
+        owners = (owner, *map(own_object, dicts))
+        self.owners.update((id(one), one) for one in owners if one is not None)
 
 
 def _items_of_owner(read: WatchedRead, written: Sequence[dict[Any, Any]]) -> tuple[str, ...] | None:
@@ -133,18 +134,58 @@ def _items_of_owner(read: WatchedRead, written: Sequence[dict[Any, Any]]) -> tup
     return (name, *MODULE_TABLES) if is_plain else None
 
 
-def _item_check(own: dict[Any, Any], names: tuple[str, ...], check: Check) -> Check:
-    """`check`, which is not needed where the items of `own` are the very ones they are now."""
-    get = own.get
-    if len(names) == 1:
-        (name,) = names
-        value = get(name, _ABSENT)
-        if isinstance(value, torch.Tensor):  # one that is replaced is not kept alive
-            held = weakref.ref(value)
-            return lambda: ((now := get(name)) is not None and now is held()) or check()
-        return lambda: get(name, _ABSENT) is value or check()
-    values = [get(name, _ABSENT) for name in names]
-    return lambda: all(map(operator.is_, map(get, names, ABSENTS), values)) or check()
+class AttributeCheck(NamedTuple):
+    """A check that is not needed where some attributes are what they were.
+
+    NOTE: the extension knows this tuple, and looks at the attributes itself.
+    """
+
+    owner: Any  # the object; or a weak reference to an own one
+    names: tuple[str, ...]
+    expected: tuple[Any, ...]  # what is in the dict of the owner; a tensor by a weak reference
+    by_type: bool  # are `expected` the types of the attributes?
+    check: Check
+
+    def __call__(self) -> bool:
+        """Does it give what it gave?"""
+        owner = self.owner() if type(self.owner) is weakref.ref else self.owner
+        if owner is None:
+            return self.check()
+        now = [vars(owner).get(name, ABSENT) for name in self.names]
+        if self.by_type:
+            return all(map(operator.is_, map(type, now), self.expected)) or self.check()
+        return all(map(_is_same, now, self.expected)) or self.check()
+
+
+def same_attributes(owner: Any, names: tuple[str, ...], check: Check) -> AttributeCheck:
+    """`check`, which is not needed where these attributes are the very ones that they are now."""
+    own = vars(owner)
+    values = (_kept(own[name]) if name in own else ABSENT for name in names)
+    return AttributeCheck(_loosely(owner), names, tuple(values), False, check)
+
+
+def same_type(owner: Any, name: Any, value: object, check: Check) -> Check | AttributeCheck:
+    """`check`, which is not needed where an attribute is of the type of `value`, which it is now.
+
+    It is returned as it is where the dict of `owner` does not have the attribute.
+    """
+    own = None if isinstance(owner, type) else getattr(owner, "__dict__", None)
+    if type(own) is not dict or type(name) is not str or own.get(name) is not value:
+        return check
+    return AttributeCheck(_loosely(owner), (name,), (type(value),), True, check)
+
+
+def _kept(value: object) -> object:
+    if isinstance(value, torch.Tensor):  # one that is replaced is not kept alive
+        return weakref.ref(value)
+    is_odd = type(value) is weakref.ref or value is ABSENT
+    return object() if is_odd else value  # what is odd is read again each time
+
+
+def _is_same(now: object, kept: Any) -> bool:
+    if type(kept) is weakref.ref:
+        return now is not None and now is kept()
+    return now is kept
 
 
 def _has_another_dict(read: WatchedRead) -> bool:
@@ -170,11 +211,16 @@ class Snapshot:
             parts.add(read, often_written, module)
         self.made = time.monotonic()
         self.native = module.snapshot(
-            tuple(parts.dicts.values()), tuple(parts.owners.values()),
+            tuple(parts.dicts.values()), tuple(map(_loosely, parts.owners.values())),
             parts.functions, parts.tensors, parts.again,
         )  # fmt: skip
         self.is_valid: Check = self.native.is_valid
         self.written: Callable[[], list[dict[Any, Any]]] = self.native.written
+
+
+def _loosely(owner: Any) -> Any:
+    """An own object holds its snapshots, which must not hold it."""
+    return weakref.ref(owner) if is_own(owner) else owner
 
 
 def class_dicts(cls: type) -> tuple[dict[object, object], ...]:

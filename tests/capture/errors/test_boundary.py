@@ -61,3 +61,27 @@ def test_a_branch_does_not_record_a_bug(monkeypatch):
     monkeypatch.setattr(Recorder, "emit", internal(fail))
     with pytest.raises(ProgramError, match="fail raises KeyError: 'a bug'"):
         stator.to_static(branch)(torch.ones(2))
+
+
+class LateError(Exception):
+    pass
+
+
+def times_out(*_args, **_kwargs):
+    raise LateError
+
+
+def test_an_exception_of_another_thread_ends_the_capture_as_it_is(monkeypatch):
+    def guarded(x):
+        try:
+            y = x * 2
+        except Exception:  # noqa: BLE001  # what users write
+            y = x
+        return y
+
+    static = stator.to_static(guarded)
+    with monkeypatch.context() as patched:
+        patched.setattr(Recorder, "emit", internal(times_out))
+        with pytest.raises(LateError):
+            static(torch.ones(2))
+    assert torch.equal(static(torch.ones(2)), torch.full((2,), 2.0))

@@ -87,8 +87,8 @@ class Printed:
 @pytest.mark.slow
 @pytest.mark.parametrize("one", SOME, ids=lambda one: one.name)
 def test_the_data_of_the_zoo_print_as_the_programs_do(one):
-    static = stator.to_static(one.make())
-    static = static.forward if isinstance(static, torch.nn.Module) else static
+    made = stator.to_static(one.make())
+    static = made.forward if isinstance(made, torch.nn.Module) else made
     static(*one.calls[0])
     program = static.program
     data = json.loads(json.dumps(data_of(program)))
