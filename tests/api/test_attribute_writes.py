@@ -5,7 +5,7 @@ import types
 import torch
 
 import stator
-from stator.api.attribute_writes import attribute_writes, write_attributes
+from stator.api.attribute_writes import write_attributes, writes_of
 from stator.program.structure import ConstantValue, Leaf, Mapping
 from stator.state.effects import Effect
 
@@ -30,7 +30,7 @@ def setting(target, **positions):
 
 def test_attributes_that_become_outputs_are_written():
     meter = Meter()
-    writes = attribute_writes([setting(meter, total=1, count=0)])
+    writes = writes_of([setting(meter, total=1, count=0)])
     assert write_attributes(writes, (3, 4.5))
     assert (meter.count, meter.total) == (3, 4.5)
 
@@ -47,12 +47,12 @@ def test_other_effects_are_not_done_by_the_short_way():
         Effect(meter, Mapping(("count",), (Leaf(0),)), absent=("count",)),
     )
     for effect in others:
-        assert attribute_writes([setting(meter, total=1), effect]) is None
+        assert writes_of([setting(meter, total=1), effect]) is None
 
 
 def test_an_object_of_another_class_is_left_to_the_long_way():
     first, meter = Meter(), Meter()
-    writes = attribute_writes([setting(first, count=0), setting(meter, count=0)])
+    writes = writes_of([setting(first, count=0), setting(meter, count=0)])
     meter.__class__ = type("Other", (Meter,), {})
     assert not write_attributes(writes, (7,))
     assert (first.count, meter.count) == (0, 0)

@@ -8,30 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from stator.capture.inputs import Argument
 from stator.program.structure import Leaf, Mapping
 from stator.state.effects import Effect
-from stator.state.holding import holding, weakly
+from stator.state.holding import Getter, reference
 from stator.state.live_trees import HeldContainer
 from stator.values.attributes import slots_of
 
 ELSEWHERE = (type, dict, Argument, HeldContainer)  # targets whose attributes do not change
 
 
-@holding(target=weakly)
 @dataclass(frozen=True, slots=True)
 class AttributeWrite:
     """An attribute of an object that becomes the output at `position`."""
 
-    target: Any
+    target: Getter
     cls: type  # as long as it is the target's, its attributes are in a plain dict
     name: str
     position: int
 
 
-def attribute_writes(effects: Sequence[Effect]) -> tuple[AttributeWrite, ...] | None:
+def writes_of(effects: Sequence[Effect]) -> tuple[AttributeWrite, ...] | None:
     """What `effects` do; None if one of them does something else."""
     found: list[AttributeWrite] = []
     for effect in effects:
@@ -43,11 +41,12 @@ def attribute_writes(effects: Sequence[Effect]) -> tuple[AttributeWrite, ...] | 
 
 def write_attributes(writes: Sequence[AttributeWrite], outputs: Sequence[object]) -> bool:
     """Do them; False, with nothing done, if a target is of another class by now."""
-    for one in writes:
-        if type(one.target) is not one.cls or type(vars(one.target)) is not dict:
+    targets = [one.target() for one in writes]
+    for one, target in zip(writes, targets, strict=True):
+        if type(target) is not one.cls or type(vars(target)) is not dict:
             return False
-    for one in writes:
-        vars(one.target)[one.name] = outputs[one.position]
+    for one, target in zip(writes, targets, strict=True):
+        vars(target)[one.name] = outputs[one.position]
     return True
 
 
@@ -65,7 +64,8 @@ def _sets_attributes(effect: Effect) -> bool:
 
 def _writes(effect: Effect) -> Iterator[AttributeWrite]:
     assert isinstance(effect.state, Mapping)
+    target = reference(effect.target)
     for name, item in zip(effect.state.keys, effect.state.items, strict=True):
         assert isinstance(item, Leaf)
         assert isinstance(name, str)
-        yield AttributeWrite(effect.target, type(effect.target), name, item.position)
+        yield AttributeWrite(target, type(effect.target), name, item.position)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from stator.api.attribute_writes import AttributeWrite, attribute_writes, write_attributes
+from stator.api.attribute_writes import AttributeWrite, write_attributes, writes_of
 from stator.api.signature import Sizes, inputs_in, sizes_in
 from stator.capture.inputs import Argument
 from stator.debug.stepping.targets import Watcher
@@ -90,7 +90,7 @@ class ConcreteProgram:
         captured = self.captured
         if captured.containers:
             _refuse_known(captured, call)
-        writes = self._attribute_writes
+        writes = self.attribute_writes
         made: dict[int, Any] = {}
         targets: list[Any] = []
         if writes is None:
@@ -106,14 +106,23 @@ class ConcreteProgram:
             for effect, target in zip(captured.effects, targets, strict=True):
                 _do(effect, target, outputs, captured.classes, made)
         elif not write_attributes(writes, outputs):
-            do_effects(captured.effects, outputs, call, captured.classes)
+            self.do_effects(outputs, call)
         structure = self.program.output_structure
         return unflatten(structure, outputs, classes=captured.classes, made=made)
 
     @functools.cached_property
-    def _attribute_writes(self) -> tuple[AttributeWrite, ...] | None:
+    def attribute_writes(self) -> tuple[AttributeWrite, ...] | None:
         """What a call does to Python objects, if it only sets attributes to outputs."""
-        return None if self.captured.given else attribute_writes(self.captured.effects)
+        return None if self.captured.given else writes_of(self.captured.effects)
+
+    @property
+    def takes_all(self) -> bool:
+        """Is each leaf of a call an input, and no argument a container?"""
+        return self.taken is None and not self.captured.containers
+
+    def do_effects(self, outputs: Sequence[Any], call: tuple[Any, ...]) -> None:
+        """Make the changes that a call makes whose program has run."""
+        do_effects(self.captured.effects, outputs, call, self.captured.classes)
 
     @property
     def is_pure(self) -> bool:

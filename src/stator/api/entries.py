@@ -14,6 +14,7 @@ import torch
 
 from stator.api.call_forms import flat_call
 from stator.api.concrete import ConcreteProgram
+from stator.api.short_runs import short_run
 from stator.api.signature import Sizes
 from stator.execute.backend import direct_run
 from stator.extension import extension
@@ -122,12 +123,13 @@ def _entry(concrete: ConcreteProgram, args: tuple[torch.Tensor, ...], module: An
     result, positions = _result(concrete.program.output_structure)
     if picked is not None:
         run, result, positions = None, "argument", (picked,)
+    short = short_run(concrete)
 
     def finish(outcome: Any, args: tuple[Any, ...]) -> Any:
         """The result of a run that the extension does not put together itself."""
-        if outcome is None:
-            return concrete(args, (args, {}))
-        return concrete.finished(outcome, (args, {}))
+        if outcome is not None:
+            return concrete.finished(outcome, (args, {}))
+        return concrete(args, (args, {})) if short is None else short(args)
 
     return module.entry(
         tensors=args, sizes=concrete.sizes, watch=guards.watch, hold=guards.hold,
