@@ -208,3 +208,19 @@ def test_an_argument_of_an_op_that_no_program_can_hold_is_refused():
     with pytest.raises(UnsupportedCall) as caught:
         literal_arg(torch.Generator())
     assert caught.value.problem == "an op is given a Generator, which a program cannot hold"
+
+
+def labelled(x):
+    with torch.profiler.record_function("outer"):
+        x = x * 2
+    if x.sum() > 0:
+        with torch.autograd.profiler.record_function("inner"):
+            x = x + 1
+    return x
+
+
+def test_labels_for_the_profiler_are_no_part_of_a_program():
+    static = stator.to_static(labelled)
+    for x in (torch.ones(2), -torch.ones(2)):
+        assert torch.equal(static(x), labelled(x))
+    assert "profiler" not in str(static.program)

@@ -36,7 +36,7 @@ from stator.capture.reshaping import is_made_here, reshape_in_place
 from stator.capture.scope import Attempt, Mark
 from stator.capture.size_words import question_in_words, size_in_words
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
-from stator.capture.torch_ops import IN_PLACE, REFUSED_OPS, RESHAPED, is_conversion, op_name
+from stator.capture.torch_ops import RESHAPED, is_conversion, op_name, refusal_of
 from stator.errors import CaptureError, DataDependent, StatorError, UnsupportedCall, UntrackedTensor
 from stator.frames import current_place
 from stator.location import Location
@@ -306,10 +306,10 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         if plain is not func:
             func, kwargs = plain, {key: kwargs[key] for key in kwargs if key != "generator"}
         name = op_name(func)
-        if name in REFUSED_OPS:
-            problem, fix = REFUSED_OPS[name]
-            edit = IN_PLACE if "`.data`" in problem else None
-            raise UnsupportedCall(problem, at=current_place(), fix=fix, edit=edit)
+        if func.namespace == "profiler":  # labels such as `record_function`: no part of a program
+            return func(*args, **kwargs)
+        if (refusal := refusal_of(name)) is not None:
+            raise refusal
         if func.namespace != "aten" and not has_fake_kernel(func):
             raise UnsupportedCall(
                 f"the custom op `{name}` has no fake kernel, so its result cannot be described",

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.torch_private import ops
 
 IN_PLACE = (r"([\w.\[\]]+)\.data\s*=\s*(.+)", r"\1.copy_(\2)")
@@ -34,6 +36,15 @@ RESHAPED: Mapping[str, str | None] = MappingProxyType(
         "aten::resize_as_": None,  # new memory
     }
 )
+
+
+def refusal_of(name: str) -> UnsupportedCall | None:
+    """The error for an op that cannot be recorded; None for others."""
+    if name not in REFUSED_OPS:
+        return None
+    problem, fix = REFUSED_OPS[name]
+    edit = IN_PLACE if "`.data`" in problem else None
+    return UnsupportedCall(problem, at=current_place(), fix=fix, edit=edit)
 
 
 def is_conversion(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> bool:
