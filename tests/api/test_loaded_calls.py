@@ -227,7 +227,7 @@ def test_python_values_are_inputs_of_a_saved_program(path):
         ({"n": 2**63}, "must be an int of 64 bits, not 9223372036854775808"),
         ({"flag": 1}, "must be a bool, not 1"),
         ({"mode": None}, "must be a str, not None"),
-        ({"eps": 1}, "must be a float, not 1"),
+        ({"eps": 1}, "(`epsilon` in its spec) must be a float, not 1"),
     ],
 )
 def test_a_value_of_another_type_is_refused(path, value, problem):
@@ -235,3 +235,13 @@ def test_a_value_of_another_type_is_refused(path, value, problem):
     with pytest.raises(SpecMismatch) as caught:
         model(X, X, **value)
     assert caught.value.problem == f"{next(iter(value))} {problem}"
+
+
+def test_an_error_names_the_parameter_and_the_name_in_its_spec(tmp_path):
+    spec = [InputSpec([None, 2], "float32", "features")]
+    stator.save(lambda feats: feats * 2, tmp_path / "m", spec)
+    with pytest.raises(stator.errors.SpecMismatch) as caught:
+        stator.load(tmp_path / "m")(3)
+    assert caught.value.problem == (
+        "feats (`features` in its spec) must be a tensor f32[s0, 2], not 3"
+    )

@@ -17,7 +17,7 @@ from stator.errors import SpecMismatch
 from stator.execute.arguments import call_structure, describe, flatten_inputs
 from stator.export.signatures import UNSAVED_DEFAULT
 from stator.program.program import Program
-from stator.program.structure import Structure
+from stator.program.structure import Leaf, Structure
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
 
@@ -38,14 +38,20 @@ def call_leaves(
         program.input_structure, *call,
         types=[value.type for value in program.call_inputs],
         facts=[program.input_facts.get(value) for value in program.call_inputs],
-        names=_positional_names(signature),
+        names=_positional_names(signature, program),
     )  # fmt: skip
 
 
-def _positional_names(signature: inspect.Signature | None) -> list[str]:
+def _positional_names(signature: inspect.Signature | None, program: Program) -> list[str]:
+    """The names of the parameters, each with the name that its spec has if that is another one."""
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = signature.parameters.values() if signature is not None else ()
-    return [one.name for one in parameters if one.kind in positional]
+    names = [one.name for one in parameters if one.kind in positional]
+    for k, item in enumerate(call_structure(program.input_structure)[0][: len(names)]):
+        own = program.call_inputs[item.position].name if isinstance(item, Leaf) else names[k]
+        if own != names[k]:
+            names[k] = f"{names[k]} (`{own}` in its spec)"
+    return names
 
 
 def arrange_call(
