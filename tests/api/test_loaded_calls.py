@@ -1,6 +1,7 @@
 """A loaded model is called as the model that was saved: by position, by keyword, with defaults."""
 
 import inspect
+import pydoc
 
 import pytest
 import torch
@@ -245,3 +246,11 @@ def test_an_error_names_the_parameter_and_the_name_in_its_spec(tmp_path):
     assert caught.value.problem == (
         "feats (`features` in its spec) must be a tensor f32[s0, 2], not 3"
     )
+
+
+def test_help_shows_the_model_and_the_signatures_of_its_methods(path):
+    model = loaded(path, [InputSpec([None, 2])])
+    assert repr(model) in pydoc.plain(pydoc.render_doc(model))
+    shown = pydoc.plain(pydoc.render_doc(model.forward))
+    assert f"forward{inspect.signature(model.forward)}" in shown
+    assert "The saved program: forward(feats: f32[s0, 2])" in shown

@@ -56,7 +56,7 @@ def test_the_commands_can_be_pasted_one_after_the_other(tmp_path, monkeypatch):
     lines = commands()
     assert len(lines) >= 6
     for line in lines:
-        if line != "stator doctor":  # it judges the machine
+        if line not in ("stator doctor", "stator build-native"):  # these depend on the machine
             run_successfully(line)
     assert (tmp_path / "build" / "decoder.html").exists()
 

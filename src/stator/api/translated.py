@@ -49,6 +49,13 @@ class TensorSlot:
     device: torch.device
 
 
+HELP = """A saved model: call it, or one of its methods, as the original was called.
+
+It is an nn.Module: train it, move it, save it again. `help(model.forward)` shows a signature,
+`model.program()` the program, `model.properties` what was saved with it.
+"""
+
+
 class ForwardMethod:
     """The attribute `forward` of a loaded model; one that is set on the model takes its place."""
 
@@ -81,6 +88,7 @@ class TranslatedLayer(torch.nn.Module):
 
     def __init__(self, saved: SavedModel, backend: str | None = None) -> None:
         super().__init__()
+        self.__doc__ = HELP  # `help` of a model shows its `repr`, and this
         self._stator_backend = backend
         self._stator_methods = dict(saved.methods)
         self._stator_programs = dict(saved.programs)
@@ -188,9 +196,18 @@ class LoadedMethod:
         signature = method.signature if method is not None else None
         return signature or inspect.signature(type(self).__call__, follow_wrapped=False)
 
+    def __get__(self, _layer: object, _: type | None = None) -> LoadedMethod:
+        return self  # with this method, `help` documents the object, not its class
+
+    @property
+    def __doc__(self) -> str:  # type: ignore[override]
+        return f"The saved program: {self._description()}"
+
     def __repr__(self) -> str:
-        program = program_of(self.__self__, self.__name__)
-        return f"<saved method {describe_method(self.__name__, program)}>"
+        return f"<saved method {self._description()}>"
+
+    def _description(self) -> str:
+        return describe_method(self.__name__, program_of(self.__self__, self.__name__))
 
 
 def _is_there(layer: TranslatedLayer, method: str) -> bool:
