@@ -12,6 +12,7 @@ import contextvars
 import copy
 import functools
 import itertools
+import operator
 import queue
 import random
 import sys
@@ -965,3 +966,48 @@ def training_step(x, y):
 
 def scripted_module(x, y):
     return SCRIPTED(x) * y
+
+
+class Loud:
+    def __hash__(self):
+        print("asked")
+        return 1
+
+
+def key_whose_hash_prints(x, y):
+    return x * len({Loud(): 1})
+
+
+def overflow_that_is_caught(x, y):
+    seen = []
+
+    def count(n):
+        seen.append(n)
+        return n if y < n < 0 else count(n + 1)
+
+    try:
+        return x * count(int(y))
+    except RecursionError:
+        return x * len(seen)
+
+
+RATES = {"rate": 2}
+
+
+@functools.cache
+def _rated(number):
+    return number * RATES["rate"]
+
+
+def cached_function_of_what_changes(x, y):
+    RATES["rate"] = int(y)
+    return x * _rated(3)
+
+
+def leaf_that_other_code_freezes(x, y):
+    weight = torch.nn.Parameter(x)
+    total = weight * 2
+    if y > 1:
+        operator.methodcaller("requires_grad_", False)(weight)
+        total = total + weight
+    return total

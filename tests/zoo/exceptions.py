@@ -600,3 +600,19 @@ def finally_that_always_raises(x):
         if x.sum() < -9:
             raise
     return x
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-9.0, 2.0),), may_raise=True)
+def chain_of_exceptions(x):
+    """What was handled, what is said to be the cause, and what a NameError keeps."""
+    try:
+        if x.sum() > 2:
+            try:
+                raise KeyError("first", 3)
+            except KeyError:
+                raise ValueError("second")  # noqa: B904  # the context is what is shown
+    except ValueError as error:
+        raise TypeError("third") from error
+    if x.sum() < -2:
+        return missing_name  # noqa: F821
+    raise LookupError("last") from OSError(2, "no file")

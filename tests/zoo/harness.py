@@ -266,16 +266,33 @@ def _errors_differ(program: Program, want: Any, got: Any, stage: str) -> str | N
         if got is not None:
             return f"raises {type(got).__name__}: {got}"
         return f"raises nothing, eager raises {want!r}"
-    kind = type(want)
-    if stage == "saved":  # a file knows no classes of the user's: the builtin one below it
-        kind = next(base for base in kind.__mro__ if base.__module__ == "builtins")
+    kind = type(want) if stage != "saved" else _in_a_file(want)
     if isinstance(want, NameError):
         kind = NameError if isinstance(got, NameError) else kind
     elif type(got) is not kind:
         return f"raises {got!r}, eager raises {want!r}"
     if program.same_message and str(want) != str(got):
         return f"raises {got!r}, eager raises {want!r}"
-    return None if stage == "saved" else _chains_differ(want, got)
+    return _links_differ(want, got) if stage == "saved" else _chains_differ(want, got)
+
+
+def _in_a_file(error: BaseException) -> type:
+    """A file knows no classes of the user's: the builtin one below."""
+    return next(base for base in type(error).__mro__ if base.__module__ == "builtins")
+
+
+def _links_differ(want: BaseException, got: BaseException) -> str | None:
+    """The same of a saved model, as far as a file has it."""
+    for name in ("__cause__", "__context__"):
+        kinds = [one if one is None else _in_a_file(one) for one in
+                 (getattr(error, name) for error in (want, got))]  # fmt: skip
+        if kinds[0] is not kinds[1]:
+            return f"{name} of {got!r} is a {kinds[1]}, in eager a {kinds[0]}"
+        if kinds[0] is not None and (
+            found := _links_differ(*(getattr(e, name) for e in (want, got)))
+        ):
+            return found
+    return None
 
 
 def _chains_differ(want: Any, got: Any, what: str = "the error") -> str | None:

@@ -193,3 +193,24 @@ def heads_repeated_on_one_path(query, key, flag):
     else:
         options["enable_gqa"] = True
     return F.scaled_dot_product_attention(query, key, key, **options)
+
+
+@program((f(1.0, 2.0, 3.0),), (f(-1.0, 2.0, -3.0),))
+def layer_made_inside(x):
+    """The result of a new layer requires gradients, unless a branch has frozen it."""
+    layer, other = nn.Linear(3, 2), nn.Linear(3, 2)
+    if x.sum() > 0:
+        layer.requires_grad_(False)
+        other.weight.requires_grad = False
+    return layer(x), other(x), other.weight * 2
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def parameter_made_inside(x):
+    """A new Parameter is one, inside and outside, whichever path uses it first."""
+    weight = nn.Parameter(x * 2)
+    if x[0] > 0:
+        y = weight * 3
+    else:
+        y = x
+    return weight, y, type(weight).__name__, isinstance(weight, nn.Parameter)

@@ -12,6 +12,8 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+import torch
+
 from stator.errors import CaptureError
 from stator.frames import current_place
 from stator.values.containers import DATACLASS, fill_dict, in_order, is_plain_object, plain_items
@@ -126,6 +128,13 @@ def _list_of(cls: Any, items: list[Any]) -> Any:
     made = cls.__new__(cls)
     list.extend(made, items)
     return made
+
+
+def as_parameter(tensor: torch.Tensor) -> torch.Tensor:
+    """`tensor`, which a run has made for this very call, as the Parameter that eager code has."""
+    if type(tensor) is torch.Tensor:
+        tensor.__class__ = torch.nn.Parameter
+    return tensor
 
 
 # ---- functions that the call makes

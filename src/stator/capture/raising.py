@@ -10,12 +10,18 @@ tensors. What else an exception consists of (containers, a cause, what was being
 
 from __future__ import annotations
 
-import builtins
 import contextlib
 import copy
 from typing import Any
 
 from stator.capture.errors.capture_artifacts import is_capture_artifact, users_text
+from stator.capture.raised_parts import (
+    class_names,
+    exception_arg,
+    is_plain_value,
+    is_recordable,
+    plain_parts,
+)
 from stator.capture.recorder import Recorder
 from stator.capture.results import Results
 from stator.errors import CaptureError, StatorError
@@ -24,8 +30,8 @@ from stator.program.ir import Arg
 from stator.program.raise_fields import FORM, LEAF, TEXT
 from stator.program.structure import Structure
 from stator.values.exceptions import NOTES, ExceptionParts, builtin_base, members_of
-from stator.values.symbolic import CapturedText, Diverged
-from stator.values.union import Symbolic, Union
+from stator.values.symbolic import Diverged
+from stator.values.union import Union
 
 
 def record_raise(recorder: Recorder, error: Exception) -> None:
@@ -39,20 +45,20 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
     parts = recorder.exceptions.parts_of(error)
     text = _text(recorder, error)
     said = error.args if text is None else (text,)
-    args = tuple(_exception_arg(recorder, arg) for arg in said)
+    args = tuple(exception_arg(recorder, arg) for arg in said)
     builtin, written = class_names(type(error))
     attributes: dict[str, Arg] = {}
     if written:
         recorder.exceptions.classes[written[0]] = type(error)
         attributes["names"] = written
     fields = {
-        name: _exception_arg(recorder, value)
+        name: exception_arg(recorder, value)
         for name, value in parts.fields.items()
-        if _is_recordable(value) and not isinstance(value, Union)
+        if is_plain_value(value)
     }
     is_callers = recorder.provenance.is_external(error)  # then it is this very one
     if text is not None or is_callers or not _is_plain(error, parts):
-        fields |= _form(recorder, error)
+        fields |= _form(recorder, error) | plain_parts(recorder, error)
     if text is not None and issubclass(type(error), KeyError):  # which quotes what it is given
         fields[TEXT] = args[0]
     if fields:
@@ -71,7 +77,7 @@ def _text(recorder: Recorder, error: Exception) -> Any:
     is_caught = any(one.is_recorded for one in recorder.attempts)
     if type(error).__str__ is not written:
         return recorder.exceptions.text_of(error) if is_caught else None
-    if all(map(_is_recordable, error.args)):
+    if all(map(is_recordable, error.args)):
         return None
     try:
         return recorder.exceptions.text_of(error)
@@ -102,7 +108,7 @@ def _is_plain(error: Exception, parts: ExceptionParts) -> bool:
     if parts.suppresses or NOTES in vars(error) or (parts.cause, parts.context) != (None, None):
         return False
     values = (*parts.args, *parts.fields.values())
-    if not all(_is_recordable(value) and not isinstance(value, Union) for value in values):
+    if not all(map(is_plain_value, values)):
         return False
     if not parts.members:
         return True
@@ -140,26 +146,3 @@ def _raise_each_alternative(recorder: Recorder, error: Exception) -> None:
 
     with contextlib.suppress(Diverged):
         recorder.apply_all(error.args[at], raise_one)
-
-
-def _exception_arg(recorder: Recorder, value: object) -> Arg:
-    """The program's form of an argument of an exception."""
-    if isinstance(value, CapturedText):
-        return value.value
-    if isinstance(value, str):
-        return users_text(value)
-    return recorder.arg(value) if _is_recordable(value) else str(value)
-
-
-def _is_recordable(value: object) -> bool:
-    return isinstance(value, Symbolic | bool | int | float | complex | str | None)
-
-
-def class_names(cls: type) -> tuple[str, tuple[str, ...]]:
-    """The builtin class that `cls` is, and the names of the classes before it that users wrote."""
-    written: list[str] = []
-    for base in cls.__mro__:
-        if getattr(builtins, base.__name__, None) is base:
-            return base.__name__, tuple(written)
-        written.append(f"{base.__module__}.{base.__qualname__}")
-    return "Exception", tuple(written)

@@ -28,6 +28,7 @@ from stator.capture.errors.eager_errors import eager_error
 from stator.capture.exceptions import ExceptionTable
 from stator.capture.fake_rules import FAKE_RULES
 from stator.capture.journal import Journal
+from stator.capture.leaves import Leaves
 from stator.capture.literals import literal_arg
 from stator.capture.loop_memory import LoopMemory
 from stator.capture.numbers import NUMBER_FUNCTIONS, NumberBuilder, in_words
@@ -93,7 +94,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
         self.exceptions = ExceptionTable()  # that the program may raise
         self.carried: dict[Value, Location | None] = {}  # by loops: where these stand
-        self.provenance = Provenance()
+        self.provenance, self.leaves = Provenance(), Leaves()
         self._learned: list[tuple[int, sympy.Basic]] = []  # by the number of ops at the time
         self.signals = DeferredSignals()
         self.loops = LoopMemory()  # of the loop that is recorded now, or of the program
@@ -266,14 +267,14 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         """The program's form of a tensor; a real one that is new is stored."""
         value = self.find(tensor)
         if value is not None:
+            self.leaves.follow(self, tensor, value)
             return value
         if isinstance(tensor, FakeTensor):
             raise UntrackedTensor(
                 "a tensor was made in a block that has ended, or by code the recorder cannot see",
                 at=current_place(),
-                fix="return it from the branch or loop that makes it; "
-                "avoid `.data` and raw storage",
-            )
+                fix="return it from the branch or loop that makes it; avoid `.data` and raw storage"
+            )  # fmt: skip
         return self.lift(tensor)
 
     # ---- what torch calls
@@ -443,9 +444,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         return self.new_value(NumberType(kind_of_number(output)))
 
     def _bind_result(self, output: object, value: Value) -> None:
-        if isinstance(output, torch.Tensor):
-            if self.find(output) is None:  # else it is one of its own inputs
-                self.bind(output, value)
+        if isinstance(output, torch.Tensor) and self.find(output) is None:
+            self.bind(output, value)  # else it is one of its own inputs
         elif isinstance(output, Number):
             expression = output.node.expr
             if expression.free_symbols and not self.sees(expression):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import types
@@ -18,15 +19,21 @@ from stator.capture.dereference import (
     pools_in,
 )
 from stator.capture.flatten import instantiate
-from stator.capture.leaving import departure_of, departure_of_class, refuse_bound_function
+from stator.capture.leaving import (
+    as_parameter,
+    departure_of,
+    departure_of_class,
+    refuse_bound_function,
+)
 from stator.capture.recorder import Recorder
 from stator.english import with_article
-from stator.errors import CaptureError, UnsupportedCall
+from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.frames import current_place
 from stator.program import structure as shape
 from stator.program.ir import Arg
 from stator.program.layout import parts
 from stator.program.structure import Structure
+from stator.torch_private.fake import FakeTensor
 from stator.values.arrays import CapturedArray
 from stator.values.containers import (
     DATACLASS,
@@ -139,7 +146,9 @@ class Results:
 
     def _structure_of(self, value: object) -> Structure:
         if isinstance(value, torch.Tensor | Number | CapturedComplex):
-            return self._leaf(self.recorder.arg(value))
+            leaf = self._leaf(self.recorder.arg(value))
+            is_new = isinstance(value, FakeTensor) and isinstance(value, torch.nn.Parameter)
+            return shape.Conversion("Parameter", as_parameter, (leaf,)) if is_new else leaf
         if isinstance(value, CapturedText | HostObject):
             return self._leaf(value.value)
         if isinstance(value, Union):
@@ -231,9 +240,19 @@ class Results:
         if isinstance(error, CaughtCause):
             return shape.ConstantValue(error)
         parts = self.recorder.exceptions.parts_of(error)
+        if isinstance(error, AttributeError) and self._can_leave(error.obj):
+            parts = parts._replace(members={**parts.members, "obj": error.obj})
         inner = self._structure_of(tuple(parts))
         make = functools.partial(exception_of, type(error))
         return shape.Conversion(type(error).__name__, make, (inner,))
+
+    def _can_leave(self, value: object) -> bool:
+        """Is there a structure for `value`, which may be anything, without values of a run?"""
+        trial = Results(self.recorder, self.is_outside, self.plain)
+        with contextlib.suppress(StatorError):
+            trial.structure_of(value)
+            return value is not None and not trial.leaves
+        return False
 
     def _check_keys(self, keys: tuple[object, ...] | None) -> None:
         """An object that the call makes is another one in each run, and a key is a constant."""

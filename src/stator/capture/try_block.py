@@ -23,12 +23,12 @@ from stator.capture.blocks import (
 from stator.capture.branches import join_sides
 from stator.capture.flatten import flatten, instantiate, new_leaves
 from stator.capture.loops import Variables
-from stator.capture.raising import class_names
+from stator.capture.raised_parts import class_names
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.program.ir import Arg, Block, Value
+from stator.program.ir import Arg, Block, Value, ops_in
 from stator.program.types import NumberType, TextType
 from stator.values.contents import same_state, state_of
 from stator.values.describe import describe, generalise
@@ -103,6 +103,7 @@ def _capture_try(
     attempt.keep = None
     mark = recorder.mark()
     tried = _record_body(recorder, attempt, run_body)
+    _refuse_overflow(tried.scope.block, handlers)
     kept = _kept(recorder, before, attempt)
     if any(kept.names) or kept.objects:
         recorder.rewind(mark)
@@ -124,6 +125,17 @@ def _capture_try(
     went_through, *values = join_sides(recorder, sides, emit)
     variables.write(tuple(values))
     return went_through
+
+
+def _refuse_overflow(body: Block, handlers: Sequence[Handler]) -> None:
+    """A run that overflows the stack does not say how far it came, as eager code does."""
+    catches = any(RecursionError.__name__ in names for names, _ in handlers)
+    if catches and any(op.name == "stator::call" for op in ops_in(body)):
+        raise UnsupportedCall(
+            "a RecursionError is caught of a function whose depth only a run knows: what it had "
+            "changed by then would be lost",
+            at=current_place(), fix="count the depth, and stop at a limit of your own",
+        )  # fmt: skip
 
 
 def _keep(recorder: Recorder, kept: KeptState, attempt: Attempt, number: int) -> None:

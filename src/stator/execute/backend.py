@@ -15,8 +15,6 @@ what it knows; it never has to touch a Python exception. What is not an `Excepti
 
 from __future__ import annotations
 
-import builtins
-import contextlib
 import enum
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -27,12 +25,13 @@ import torch
 
 from stator.errors import DemandViolated
 from stator.execute.observing import Observer
+from stator.execute.raised_parts import builtin_exception, complete
 from stator.execute.structure import unflatten
 from stator.location import Location
 from stator.program.ir import ops_in
 from stator.program.opset.queries import NOTES, kind_of
 from stator.program.program import Program
-from stator.program.raise_fields import FORM, LEAF, is_of_process
+from stator.program.raise_fields import FORM, LEAF, is_attribute
 from stator.values.exceptions import (
     NO_EXCEPTIONS,
     ExceptionParts,
@@ -103,13 +102,14 @@ class RaisedError:
             leaves = [value for name, value in self.fields.items() if name.startswith(LEAF)]
             own = unflatten(known.forms[number], leaves, classes=known.records)
             return _completed(own, error)
-        fields = {name: value for name, value in self.fields.items() if not is_of_process(name)}
+        fields = {name: value for name, value in self.fields.items() if is_attribute(name)}
         if self.classes and self.classes[0] in known.classes:
             cls: Any = known.classes[self.classes[0]]
             parts = ExceptionParts(error.args, fields)
             return _completed(exception_of(cls, parts), error)
         if not self.classes:
             vars(error).update(fields)
+        complete(error, self.fields)
         return error
 
 
@@ -141,15 +141,6 @@ def values_of(outcome: Outcome) -> tuple[object, ...]:
         finally:
             del outcome  # it holds the exception, whose traceback holds this frame
     return outcome
-
-
-def builtin_exception(class_name: str, args: tuple[object, ...]) -> Exception:
-    """An instance of the builtin class; a RuntimeError that names the class where there is none."""
-    found = getattr(builtins, class_name, None)
-    if isinstance(found, type) and issubclass(found, Exception):
-        with contextlib.suppress(TypeError, ValueError):  # some need more than a message
-            return found(*args)
-    return RuntimeError(": ".join([class_name, *map(str, args)]))
 
 
 HostCallback = Callable[[Sequence[Any], Mapping[str, Any]], Sequence[Any]]  # args, attributes

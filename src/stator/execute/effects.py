@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import torch
 
-from stator.execute.backend import builtin_exception
+from stator.execute.raised_parts import builtin_exception
 from stator.program.raise_fields import TEXT
 
 Error = TypeVar("Error", bound=BaseException)

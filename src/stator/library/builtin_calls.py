@@ -281,8 +281,9 @@ class BuiltinCalls:
             return CaughtType(value)
         if isinstance(value, PooledObject):
             return value.__class__
-        if isinstance(value, torch.Tensor) and not isinstance(value, torch.nn.Parameter):
-            return torch.Tensor
+        if isinstance(value, torch.Tensor) and type(value) is not torch.nn.Parameter:
+            is_parameter = isinstance(value, torch.nn.Parameter)
+            return torch.nn.Parameter if is_parameter else torch.Tensor
         if lists.is_captured(value) and value.is_tuple:
             return tuple
         return next((p for c, p in PYTHON_TYPES.items() if isinstance(value, c)), type(value))

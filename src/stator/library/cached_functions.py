@@ -4,14 +4,18 @@ With arguments that Python knows, outside every branch and loop of the program, 
 called as it is: what it gives is what every later call gets, as long as the cache keeps it. The
 same holds in a branch, where the cache has the answer already. Else its body is converted. Then it
 must change nothing outside: a later call, which eager code answers from the cache, would change it
-again.
+again. And what it reads outside must stay what it was: the cache would still have the answer that
+the old value gave.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import types
+import weakref
+from collections.abc import Iterator
 from typing import Any
 
 import torch
@@ -21,6 +25,7 @@ from stator.capture.scope import Scope
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.captured_values import SYMBOLIC, is_captured
+from stator.state.read_results import ANY, Heard, unchanged
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.contents import state_of
@@ -31,6 +36,8 @@ KNOWN = (
     types.FunctionType,
 )  # fmt: skip
 NOTHING = object()
+# what the bodies have read outside, by function, when they were converted first
+_heard: weakref.WeakKeyDictionary[Any, Heard] = weakref.WeakKeyDictionary()
 
 
 def call_cached(
@@ -44,7 +51,8 @@ def call_cached(
     is_first = not (session.recorder.depth or before or session.state_inputs.is_used)
     if known and (is_first or _has(function, args, kwargs)):
         return _from_the_cache(session, function, args, kwargs, is_first=is_first)
-    result = session.interpreter.call(function.__wrapped__, *args, **kwargs)
+    with _hearing(session) as heard:
+        result = session.interpreter.call(function.__wrapped__, *args, **kwargs)
     changed = [obj for obj, _ in session.journal.changed_so_far() if not session.is_local(obj)]
     if len(changed) > len([obj for obj, _ in before if not session.is_local(obj)]):
         raise UnsupportedCall(
@@ -52,7 +60,33 @@ def call_cached(
             "first call with these arguments does",
             at=current_place(), fix="change it outside the cached function",
         )  # fmt: skip
+    _refuse_changing(function, heard)
     return result
+
+
+@contextlib.contextmanager
+def _hearing(session: Session) -> Iterator[Heard]:
+    """What is read outside, inside the `with`."""
+    outer, heard = session.reads.heard, Heard()
+    session.reads.heard = heard
+    try:
+        yield heard
+    finally:
+        session.reads.heard = outer
+        if outer is not None:
+            outer |= heard
+
+
+def _refuse_changing(function: functools._lru_cache_wrapper[Any], heard: Heard) -> None:
+    """An error if the body of `function` has read what is not what an earlier call read."""
+    before = _heard.setdefault(function, {})
+    for key, (what, value) in heard.items():
+        if value is ANY or not unchanged(before.setdefault(key, (what, value))[1], value):
+            raise UnsupportedCall(
+                f"the cached function `{function.__name__}` reads {what}, which changes: its cache "
+                "may have the answer that an earlier value gave",
+                at=current_place(), fix="pass it as an argument, or call the function before",
+            )  # fmt: skip
 
 
 def _is_of_the_capture(function: object) -> bool:

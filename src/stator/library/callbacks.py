@@ -37,6 +37,7 @@ CALL_BACK = frozenset(
 # Functions of torch whose Python cannot be converted as it is, rewritten.
 WRITTEN_OUT: dict[Any, Any] = {
     torch.utils.checkpoint.checkpoint: torch_definitions.checkpoint,
+    torch.nn.Module.requires_grad_: torch_definitions.requires_grad_of_module,
     torch.nn.utils.rnn.pad_packed_sequence: torch_definitions.pad_packed_sequence,
     torch.distributions.Distribution.__init__: torch_definitions.distribution_init,
     validate_sample: torch_definitions.validate_sample,

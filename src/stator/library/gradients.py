@@ -294,10 +294,10 @@ def requires_grad(
 ) -> torch.Tensor:
     """`tensor.requires_grad_()`: torch does not dispatch it, so it is recorded by hand."""
     recorder = session.recorder
-    given = (recorder.arg(tensor), requires_grad)
+    value = recorder.tensor_arg(tensor)
     with recorder.quiet():
         tensor.requires_grad_(requires_grad)
-    recorder.emit("aten::requires_grad_", given, [recorder.new_value(recorder.tensor_type(tensor))])
+    recorder.leaves.record(recorder, tensor, value)
     return tensor
 
 

@@ -56,6 +56,13 @@ def checkpoint(
     return function(*args, **given)
 
 
+def requires_grad_of_module(self: Staged, requires_grad: Staged = True) -> Staged:
+    """`Module.requires_grad_`: whatever sets it, a run does so at its place."""
+    for parameter in self.parameters():
+        parameter.requires_grad_(requires_grad)
+    return self
+
+
 def pad_packed_sequence(
     sequence: Staged,
     batch_first: Staged = False,

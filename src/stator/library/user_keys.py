@@ -1,4 +1,4 @@
-"""check_keys(): `__hash__` and `__eq__` that users wrote must change nothing.
+"""check_keys(): `__hash__` and `__eq__` that users wrote must change nothing, and print nothing.
 
 Dicts, sets and lists call them as they are, and a capture does so more often than eager code: when
 it undoes a branch, or checks a guard. So each class is tried once, and refused if that changes
@@ -8,7 +8,10 @@ anything.
 from __future__ import annotations
 
 import contextlib
+import io
 
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.state.unconverted import UserCodeWatch
@@ -33,6 +36,18 @@ def _check(session: Session, key: object, method: str, name: str) -> None:
     watch.add(key)
     watch.add(type(key))
     given = () if method == "__hash__" else (key,)
-    with watch, contextlib.suppress(Exception):  # whatever it raises, the lookup raises as well
+    said = io.StringIO()
+    with (
+        watch,
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(said),
+        contextlib.suppress(Exception),  # whatever it raises, the lookup raises as well
+    ):
         written(key, *given)
     watch.check(name)
+    if said.getvalue():
+        raise UnsupportedCall(
+            f"`{type(key).__name__}.{method}` prints, and a capture calls it more often than "
+            "eager code",
+            at=current_place(), fix="print elsewhere",
+        )  # fmt: skip

@@ -92,7 +92,8 @@ class RuntimeList(Repetition):
 class Conversion(Node):
     """What `convert` makes of a list, a tuple or a dict: a set, a deque, a Counter, ...
 
-    A file has no such objects: a dict of another class is a dict there, anything else is refused.
+    A file has no such objects: a dict of another class is a dict there, a Parameter is a tensor,
+    and anything else is refused.
     """
 
     name: str

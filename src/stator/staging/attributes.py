@@ -114,7 +114,8 @@ def _of_plain_class(error: AttributeError, obj: object, name: str) -> AttributeE
     """The error of eager code, where a container of converted code is a plain list, dict or set."""
     if not isinstance(obj, StagedContainer):
         return error
-    return AttributeError(f"'{obj.plain.__name__}' object has no attribute '{name}'")
+    text = f"'{obj.plain.__name__}' object has no attribute '{name}'"
+    return AttributeError(text, name=name, obj=obj)
 
 
 @over_unions("obj")
@@ -177,7 +178,7 @@ def _or_class_attribute(session: Session, obj: object, name: str, value: Union) 
             value, lambda one: found if isinstance(one, Undefined) else one
         )
     text = f"'{type(obj).__name__}' object has no attribute '{name}'"
-    return defined(session.recorder, value, AttributeError(text))
+    return defined(session.recorder, value, AttributeError(text, name=name, obj=obj))
 
 
 def _read(session: Session, obj: Staged, name: str, value: Staged) -> Staged:
@@ -244,6 +245,9 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
     if setter is not None:
         _read_descriptor(session, setter, obj, name)
         session.interpreter.call_method(setter, obj, value)
+        return
+    if name == "requires_grad" and isinstance(obj, torch.Tensor):
+        session.interpreter.call(session.interpreter.get(obj, "requires_grad_"), value)
         return
     if name == "__dict__":
         raise UnsupportedCall("the `__dict__` of an object is replaced", at=current_place(),

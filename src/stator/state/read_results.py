@@ -16,6 +16,7 @@ SCALARS = (bool, int, float, complex, str, bytes, type(None))
 FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 TENSOR_FACTS = operator.attrgetter("__class__", "dtype", "device", "requires_grad", "layout")
 ANY = object()  # in place of what the program reads again on every run
+Heard = dict[tuple[Any, ...], tuple[str, Any]]  # key -> what it is in words, and what it gave
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import contextvars
 import functools
 import operator
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +24,7 @@ from stator.state.read_results import (
     ANY,
     SCALARS,
     Contents,
+    Heard,
     contents,
     function_parts,
     hooks_of,
@@ -95,6 +96,7 @@ class ReadLog:
     ) -> None:
         self.provenance, self._first_state = provenance, first_state
         self._reads: dict[tuple[Any, ...], Read] = {}
+        self.heard: Heard | None = None  # every read, while someone listens
         self._live: dict[int, Any] = {}  # what represents places that every run reads again
         self._live_contents: dict[int, Any] = {}
 
@@ -370,6 +372,8 @@ class ReadLog:
         keys: int = 0,
     ) -> None:
         """Keep a first read, unless it gave what this very capture has put there."""
+        if self.heard is not None:
+            self.heard[key] = (what, ANY if self._is_of_the_capture(value) else value)
         if key not in self._reads and not self._is_of_the_capture(value):
             at = place or current_place()
             self._reads[key] = Read(
@@ -379,6 +383,12 @@ class ReadLog:
 
     def _is_new(self, obj: object, key: object, value: object) -> bool:
         """Has this capture put `value` into `obj`, under `key` or, as with None, anywhere?"""
+        is_new = self._was_put(obj, key, value)
+        if is_new and self.heard is not None and not isinstance(obj, types.CellType):
+            self.heard[id(obj), "new", key] = (f"what a {type(obj).__name__} holds", ANY)
+        return is_new
+
+    def _was_put(self, obj: object, key: object, value: object) -> bool:
         tables = modules.tables(obj) if isinstance(obj, torch.nn.Module) else ()
         classes = obj.__mro__ if isinstance(obj, type) else type(obj).__mro__
         for holder in (obj, *tables, *(classes if key is not None else ())):
@@ -478,18 +488,8 @@ def _attribute_dicts(obj: object, name: str) -> tuple[dict[object, object], ...]
     if isinstance(found, types.MemberDescriptorType):
         return None
     if isinstance(obj, torch.nn.Module) and name not in own and found is _MISSING:
-        return (own, *_tables(obj, name), *class_dicts(type(obj)))
+        return (own, *modules.tables_up_to(obj, name), *class_dicts(type(obj)))
     return (own, *class_dicts(type(obj)))
-
-
-def _tables(module: torch.nn.Module, name: str) -> Sequence[dict[object, object]]:
-    """The tables that are searched for `name`, up to the one that has it."""
-    tables: list[dict[Any, Any]] = []
-    for table in modules.tables(module):
-        tables.append(table)
-        if name in table:
-            break
-    return tables
 
 
 def _holder(obj: object, name: str) -> Any:

@@ -35,6 +35,16 @@ def tables(module: torch.nn.Module) -> Tables:
     return Tables(module._parameters, module._buffers, module._modules)
 
 
+def tables_up_to(module: torch.nn.Module, name: str) -> list[dict[Any, Any]]:
+    """The tables that are searched for `name`, up to the one that has it."""
+    found: list[dict[Any, Any]] = []
+    for table in tables(module):
+        found.append(table)
+        if name in table:
+            break
+    return found
+
+
 def hook_tables(module: torch.nn.Module) -> tuple[dict[int, Any], ...]:
     """The hooks of `module`."""
     return tuple(getattr(module, name) for name in HOOK_TABLES)

@@ -18,7 +18,7 @@ from stator.program.structure import Structure
 
 NOTES = "__notes__"
 NOTHING: Mapping[str, Any] = types.MappingProxyType({})
-# of the object that lacks the attribute: it may be anything, and only a debugger reads it
+# `AttributeError.obj` may be anything: what leaves a program has it where there is a form for it
 LEFT_OUT = frozenset({"__suppress_context__", "obj"})
 
 
@@ -117,6 +117,8 @@ def adopt(error: BaseException, made: BaseException) -> None:
     error.args = made.args
     vars(error).update(vars(made))
     _set_members(error, members_of(made))
+    if isinstance(error, AttributeError) and isinstance(made, AttributeError):
+        error.obj = made.obj  # not what represents it during a capture
     chain = [(error.__cause__, made.__cause__), (error.__context__, made.__context__)]
     for old, new in chain:
         if old is not None and type(old) is type(new):

@@ -77,7 +77,8 @@ outer pad pad_sequence pairwise_distance pdist permute permute_copy pinverse pix
 pixel_unshuffle poisson poisson_nll_loss polar polygamma positive pow prelu prod put qr quantile
 rad2deg rand rand_like randint randint_like randn randn_like random randperm ravel real reciprocal
 reflection_pad1d reflection_pad2d reflection_pad3d relu relu6 remainder renorm repeat
-repeat_interleave replication_pad1d replication_pad2d replication_pad3d reshape reshape_as resize
+repeat_interleave replication_pad1d replication_pad2d replication_pad3d requires_grad reshape
+reshape_as resize
 resize_as resolve_conj resolve_neg result_type rms_norm rnn_relu rnn_relu_cell rnn_tanh
 rnn_tanh_cell roll rot90 round row_stack rrelu rrelu_with_noise rsqrt rsub scalar_tensor
 scaled_dot_product_attention scatter scatter_add scatter_reduce searchsorted segment_reduce select
