@@ -26,6 +26,7 @@ from rich.text import Text
 
 from stator.cli.failures import FOUND, OK
 from stator.cli.screen import CommandOutcome, columns, show_table, working
+from stator.native_builds import torch_folder, torch_version
 
 OLDEST_PYTHON, OLDEST_TORCH = (3, 11), (2, 11)
 TESTED_TORCH = "2.13.0"
@@ -71,11 +72,16 @@ def _needed() -> Iterator[Finding]:
     old = sys.version_info[:2] < OLDEST_PYTHON
     fix = "install Python 3.11 or later" if old else ""
     yield Finding("needed", "Python", "wrong" if old else "ok", version, fix)
+    library = " ".join(platform.libc_ver()).strip()
     yield Finding("needed", "system", "ok", f"{platform.system()} {platform.machine()}, "
-                  f"{os.cpu_count()} processors")  # fmt: skip
+                  f"{library or 'no glibc'}, {os.cpu_count()} processors")  # fmt: skip
     yield Finding("needed", "stator", "ok", _version("stator") or "a checkout")
     for name in NEEDED:
         yield _package(name)
+    settings = {name: value for name, value in os.environ.items() if name.startswith("STATOR_")}
+    if settings:
+        shown = ", ".join(f"{name}={value}" for name, value in sorted(settings.items()))
+        yield Finding("needed", "settings", "ok", shown)
 
 
 def _package(name: str) -> Finding:
@@ -92,7 +98,8 @@ def _package(name: str) -> Finding:
         return Finding("needed", name, "wrong", version, f"pip install {_pinned(name)}")
     if name == "torch" and version.partition("+")[0] != TESTED_TORCH:
         return Finding("needed", name, "ok", f"{version} (tested with {TESTED_TORCH})")
-    return Finding("needed", name, "ok", version)
+    folder = torch_folder() if name == "torch" else None
+    return Finding("needed", name, "ok", version if folder is None else torch_version(folder))
 
 
 def _pinned(name: str) -> str:
