@@ -16,7 +16,7 @@ help:
 	@echo "make check    the quick part of it: format, lint, types, tests not marked slow"
 	@echo "make native   the native runtime and stator-run, for the torch and the Python of .venv"
 	@echo "make wheel    a wheel with the native runtime in it, for that torch and that Python, in dist/"
-	@echo "make bench    capture, calls, loading, looking inside and the native runtime, next to torch's own tools"
+	@echo "make bench    capture, calls, loading, looking inside, the native runtime and ONNX files, next to torch's own tools"
 	@echo "make corpus [ARGS='--groups if_else']   score Stator on the conformance programs of conformance/"
 	@echo "make docs     the documentation site, into build/site; warnings are errors"
 	@echo "make fuzz [SECONDS=600] [FILES=100000] [SEED=0]   random programs, mutated files, hostile calls"
@@ -54,6 +54,7 @@ bench: $(INSTALLED)
 	$(BIN)/python -m bench.looking
 	$(BIN)/python -m bench.growth
 	$(BIN)/python -m bench.native
+	$(BIN)/python -m bench.onnx
 
 corpus: $(INSTALLED)
 	$(BIN)/python scripts/corpus.py $(CORPUS) $(ARGS)

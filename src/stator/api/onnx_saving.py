@@ -21,6 +21,7 @@ from stator.export.saved_model import read_model
 from stator.export.tensor_file import keys_of, spans_in
 from stator.optimize.decompose import decompose
 from stator.optimize.functionalize import functionalize
+from stator.optimize.hoist import hoist
 from stator.optimize.inline import inline
 from stator.optimize.pipeline import optimize
 from stator.optimize.prune import drop_unused_stored, prune
@@ -61,7 +62,7 @@ def plan_onnx(
         simple = decompose(write_casts(functional.program), has_lowering, is_unfit)
         if simple is not functional.program:
             simple = functionalize(simple).program  # torch may have made parts that write
-        pure = optimize(simple, (prune, drop_unused_stored))
+        pure = optimize(simple, (hoist, prune, drop_unused_stored))
         models[name] = build(pure, functional.written, opset=opset or newest_opset())
         chosen[name], depths[name] = program, inlined.depth
     return OnnxPlan(models, chosen, depths)

@@ -75,7 +75,7 @@ def slice_scatter(to: Lowering, op: Op) -> ir.Value:
 def check_indices(to: Lowering, indices: Arg) -> None:
     """A check that no index is negative."""
     found, kind = to.value(indices), tensor_type(indices)
-    if 0 in kind.shape:
+    if 0 in kind.shape or _counts_up(found):
         return
     negative = to.scope.emit("Less", found, to.scope.constant(0, dtype_in(found)), dtype=D.BOOL)
     count = to.scope.cast(negative, D.INT64)
@@ -84,6 +84,24 @@ def check_indices(to: Lowering, indices: Arg) -> None:
                               attributes={"keepdims": 0})  # fmt: skip
     fine = to.scope.boolean("Equal", count, to.scope.int64(0))
     to.check(fine, "IndexError", "index out of range in self")
+
+
+def _counts_up(value: ir.Value | None) -> bool:
+    """Whether no element can be negative: the places of a `Range`, moved forward if at all."""
+    maker = value.producer() if value is not None else None
+    if maker is None:
+        return False
+    if maker.op_type == "Constant":
+        (attribute,) = maker.attributes.values()
+        return attribute.type is ir.AttributeType.TENSOR and bool(
+            (attribute.as_tensor().numpy() >= 0).all()
+        )
+    if maker.op_type == "Range":
+        return _counts_up(maker.inputs[0]) and _counts_up(maker.inputs[2])
+    if maker.op_type == "Add":
+        return all(map(_counts_up, maker.inputs))
+    keeps = ("Unsqueeze", "Squeeze", "Reshape", "Expand", "Slice", "Identity", "Cast", "CastLike")
+    return maker.op_type in keeps and _counts_up(maker.inputs[0])
 
 
 def indexed(to: Lowering, op: Op) -> None:
@@ -161,6 +179,9 @@ def index_add(to: Lowering, op: Op) -> ir.Value:
 def split_up(to: Lowering, op: Op) -> None:
     """`split` and `unbind`: as a list, if the number of parts is not known."""
     result = op.results[0]
+    if _has_known_parts(op):
+        _cut(to, op)
+        return
     if not isinstance(present(result.type), ListType):
         function = function_of(resolve(op.name))
         assert function is not None
@@ -186,6 +207,29 @@ def split_up(to: Lowering, op: Op) -> None:
     made = new_value("", kind, None)
     scope.node("If", [is_empty], [made], {"then_branch": empty, "else_branch": other})
     to.bind(result, made)
+
+
+def _has_known_parts(op: Op) -> bool:
+    """Whether a `split` gives a known number of tensors, each of a known length."""
+    if op.name == "aten::unbind.int" or not isinstance(argument(op, "dim", 0), int):
+        return False
+    kinds = [present(value.type) for value in op.results]
+    dim = argument(op, "dim", 0)
+    return all(
+        isinstance(kind, TensorType) and isinstance(kind.shape[dim], int)  # type: ignore[index]
+        for kind in kinds
+    )
+
+
+def _cut(to: Lowering, op: Op) -> None:
+    """`split` into parts of known lengths: one node, and no sequence."""
+    dim, dtype = dimension(to, op), dtype_in(to.value(op.args[0]))
+    lengths = [tensor_type(value).shape[dim] for value in op.results]
+    parts = [new_value("", ir.TensorType(dtype), None) for _ in lengths]
+    inputs = [to.value(op.args[0]), to.scope.int64([int(n) for n in lengths])]  # type: ignore[arg-type]
+    to.scope.node("Split", inputs, parts, {"axis": dim})
+    for value, part in zip(op.results, parts, strict=True):
+        to.bind(value, part)
 
 
 def joined(to: Lowering, op: Op) -> Any:

@@ -30,6 +30,7 @@ NUMBER_NAMES: Mapping[type, NumberType] = {
     int: NumberType("int"),
     float: NumberType("float"),
 }
+UNBOUNDED = frozenset({"aten::silu"})  # whose results have no range that Sigmoid could leave
 UNKNOWN = "…"  # in a message: text that only a run knows
 Lower = Callable[["Lowering", Op], None]
 
@@ -120,7 +121,9 @@ class Lowering:
             before, count = self.at, len(self.scope.nodes)
             self.at = op
             self.lower(op)
-            keep_ranges(self.scope, count, self._element_of(op))
+            element = self._element_of(op)
+            if op.name not in UNBOUNDED or element is not D.FLOAT:
+                keep_ranges(self.scope, count, element)
             for node in self.scope.nodes[count:]:
                 self.describe(node, op)
             self.at = before

@@ -14,6 +14,7 @@ from onnxscript import version_converter
 
 from stator.errors import ExportError
 from stator.export.onnx import lists, numbers, tensors
+from stator.export.onnx.fusion import fuse
 from stator.export.onnx.library import dtype_of, inexact_numbers, lower_torch
 from stator.export.onnx.lowering import KINDS, LOWERINGS, Lowering, kind_of_constant
 from stator.export.onnx.operands import argument
@@ -117,6 +118,7 @@ def build(
         graph_inputs, outputs, nodes=lowering.scope.nodes, initializers=initializers,
         name=program.name, opset_imports={"": LIBRARY_OPSET},
     )  # fmt: skip
+    fuse(graph, opset)
     model = ir.Model(graph, ir_version=10, producer_name="stator")
     _name_all(graph)
     pairs = tuple((state, state + NEXT) for state in states)

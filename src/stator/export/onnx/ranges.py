@@ -56,8 +56,7 @@ def _tanh(scope: GraphScope, node: ir.Node, given: ir.Value, dtype: ir.DataType)
     if dtype is not D.FLOAT:
         return
     found = scope.emit("Tanh", given, dtype=dtype)
-    above = scope.emit("Max", found, scope.constant(-1, dtype), dtype=dtype)
-    _become(node, "Min", above, scope.constant(1, dtype))
+    _become(node, "Clip", found, scope.constant(-1, dtype), scope.constant(1, dtype))
 
 
 def _become(node: ir.Node, op: str, *inputs: ir.Value) -> None:

@@ -55,20 +55,51 @@ class _Network:
                               shape=[])  # fmt: skip
         to.check(to.scope.boolean("Greater", steps, to.scope.int64(0)), "RuntimeError",
                  "Expected sequence length to be larger than 0 in RNN")  # fmt: skip
-        swap = {"perm": [1, 0, 2]}
-        found, is_swapped = to.value(op.args[0]), bool(argument(op, "batch_first"))
+        found, *last = self.guarded(to.value(op.args[0]), layers)
+        to.bind(op.results[0], found)
+        for result, state in zip(op.results[1:], last, strict=True):
+            to.bind(result, state)
+
+    def guarded(self, given: ir.Value, layers: int) -> list[ir.Value]:
+        """All layers, unless there is nothing to compute: ONNX Runtime would end the process."""
+        if self.sizes_are_known():
+            return self.network(given, layers)
+        to, dtype = self.to, dtype_in(given)
+        scope = to.scope
+        both = scope.emit("Concat", *self.sizes(), dtype=D.INT64, attributes={"axis": 0})
+        count = scope.emit("ReduceProd", both, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
+        is_empty = scope.boolean("Equal", count, scope.int64(0))
+        to.inner()
+        sizes = [size_at(to, self.op.args[0], dim) for dim in (0, 1)]
+        shape = to.scope.emit("Concat", *sizes, to.scope.int64([self.width()]), dtype=D.INT64,
+                              attributes={"axis": 0})  # fmt: skip
+        nothing = to.scope.emit("ConstantOfShape", shape, dtype=dtype,
+                                attributes={"value": ir.tensor([0], dtype=dtype)})  # fmt: skip
+        copies = [to.scope.emit("Identity", one, dtype=dtype) for one in self.states]
+        empty = to.graph("empty", [nothing, *copies])
+        to.inner()
+        some = to.graph("some", self.network(given, layers))
+        made = [new_value("", ir.TensorType(dtype), None) for _ in range(1 + len(self.states))]
+        scope.node("If", [is_empty], made, {"then_branch": empty, "else_branch": some})
+        return made
+
+    def network(self, given: ir.Value, layers: int) -> list[ir.Value]:
+        """The features of each step of the last layer, and the last states of all."""
+        scope, dtype, swap = self.to.scope, dtype_in(given), {"perm": [1, 0, 2]}
+        is_swapped = bool(argument(self.op, "batch_first"))
         if is_swapped:
-            found = to.scope.emit("Transpose", found, dtype=found.dtype, attributes=swap)
+            given = scope.emit("Transpose", given, dtype=dtype, attributes=swap)
         ends: list[list[ir.Value]] = []
         for layer in range(layers):
-            found, last = self.layer(found, layer)
+            given, last = self.layer(given, layer)
             ends.append(last)
         if is_swapped:
-            found = to.scope.emit("Transpose", found, dtype=found.dtype, attributes=swap)
-        to.bind(op.results[0], found)
-        for result, parts in zip(op.results[1:], zip(*ends, strict=True), strict=True):
-            whole = to.scope.emit("Concat", *parts, dtype=found.dtype, attributes={"axis": 0})
-            to.bind(result, whole)
+            given = scope.emit("Transpose", given, dtype=dtype, attributes=swap)
+        states = [
+            scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": 0})
+            for parts in zip(*ends, strict=True)
+        ]
+        return [given, *states]
 
     def layer(self, given: ir.Value, index: int) -> tuple[ir.Value, list[ir.Value]]:
         """What a layer gives at each step, as [steps, batch, features], and its last states."""
@@ -84,36 +115,8 @@ class _Network:
             attributes["linear_before_reset"] = 1
         if self.function:
             attributes["activations"] = [self.function] * ways
-        steps, *last = self.guarded(given, weights, starts, attributes)
+        steps, *last = self.run(given, weights, starts, attributes)
         return steps, last
-
-    def guarded(
-        self,
-        given: ir.Value,
-        weights: Sequence[ir.Value | None],
-        starts: Sequence[ir.Value],
-        attributes: dict[str, object],
-    ) -> list[ir.Value]:
-        """The node, unless there is nothing to compute: ONNX Runtime would end the process."""
-        if self.sizes_are_known():
-            return self.run(given, weights, starts, attributes)
-        to, dtype = self.to, dtype_in(given)
-        scope = to.scope
-        both = scope.emit("Concat", *self.sizes(), dtype=D.INT64, attributes={"axis": 0})
-        count = scope.emit("ReduceProd", both, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
-        is_empty = scope.boolean("Equal", count, scope.int64(0))
-        to.inner()
-        shape = to.scope.emit("Concat", *self.sizes(), to.scope.int64([self.width()]),
-                              dtype=D.INT64, attributes={"axis": 0})  # fmt: skip
-        nothing = to.scope.emit("ConstantOfShape", shape, dtype=dtype,
-                                attributes={"value": ir.tensor([0], dtype=dtype)})  # fmt: skip
-        copies = [to.scope.emit("Identity", one, dtype=dtype) for one in starts]
-        empty = to.graph("empty", [nothing, *copies])
-        to.inner()
-        some = to.graph("some", self.run(given, weights, starts, attributes))
-        made = [new_value("", ir.TensorType(dtype), None) for _ in range(1 + len(starts))]
-        scope.node("If", [is_empty], made, {"then_branch": empty, "else_branch": some})
-        return made
 
     def run(
         self,

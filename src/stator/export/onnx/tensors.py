@@ -9,6 +9,7 @@ from typing import Any
 
 import onnx_ir as ir
 
+from stator.export.onnx.activations import gelu, silu
 from stator.export.onnx.bags import embedding_bag
 from stator.export.onnx.cells import gru_cell, lstm_cell, rnn_cell
 from stator.export.onnx.divisions import compared, divide, divided, powered
@@ -366,6 +367,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         **dict.fromkeys(("aten::addmm", "aten::addmv", "aten::baddbmm"), product_and_sum),
         "aten::squeeze.dim": squeezed,
         "aten::split.Tensor": split_up,
+        "aten::split_with_sizes": split_up,
         "aten::unbind.int": split_up,
         "aten::lstm_cell": lstm_cell,
         "aten::gru_cell": gru_cell,
@@ -375,6 +377,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::gru.input": recurrent("GRU"),
         "aten::rnn_tanh.input": recurrent("RNN", "Tanh"),
         "aten::rnn_relu.input": recurrent("RNN", "Relu"),
+        "aten::gelu": gelu,
+        "aten::silu": silu,
         "aten::layer_norm": layer_norm,
         "aten::rms_norm": rms_norm,
         "aten::_native_batch_norm_legit_functional": trained_batch_norm,

@@ -1,0 +1,36 @@
+"""`gelu` and `silu`, by kernels of ONNX Runtime that compute each of them in one step."""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from stator.export.onnx.library import call
+from stator.export.onnx.lowering import Lowering
+from stator.export.onnx.operands import argument, dtype_of_result
+from stator.export.onnx.scope import D
+from stator.program.ir import Op
+from stator.program.registry import resolve
+from stator.torch_private.onnx_library import function_of
+
+FIRST_OPSET = 20  # that has Gelu
+
+
+def gelu(to: Lowering, op: Op) -> ir.Value | None:
+    """`gelu`: one node, where the opset has it and ONNX Runtime has a kernel for it."""
+    if to.opset < FIRST_OPSET or dtype_of_result(to, op) is not D.FLOAT:
+        function = function_of(resolve(op.name))
+        assert function is not None
+        call(to, op, function)
+        return None
+    approximate = argument(op, "approximate", "none")
+    assert isinstance(approximate, str)
+    return to.scope.emit(
+        "Gelu", to.value(op.args[0]), dtype=D.FLOAT, attributes={"approximate": approximate}
+    )
+
+
+def silu(to: Lowering, op: Op) -> ir.Value:
+    """`silu`: ONNX Runtime computes this product in one step for float32."""
+    dtype, found = dtype_of_result(to, op), to.value(op.args[0])
+    part = to.scope.emit("Sigmoid", found, dtype=dtype)
+    return to.scope.emit("Mul", found, part, dtype=dtype)

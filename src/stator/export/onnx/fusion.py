@@ -1,0 +1,122 @@
+"""Formulas of several nodes as one node of ONNX.
+
+    0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))   ->   Gelu(x, approximate="tanh")
+
+Many models write this formula out. ONNX Runtime would find it too, but not where `ranges` has put a
+node around Tanh.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import onnx_ir as ir
+
+from stator.export.onnx.activations import FIRST_OPSET
+from stator.export.onnx.scope import D
+
+
+def fuse(graph: ir.Graph, opset: int) -> None:
+    """Replace the formulas in `graph`, and in those inside it."""
+    if opset < FIRST_OPSET:
+        return
+    for inner in (graph, *graph.subgraphs()):
+        _fuse_one(inner)
+
+
+def _fuse_one(graph: ir.Graph) -> None:
+    for node in tuple(graph):
+        given = _input_of_gelu(node)
+        if given is None:
+            continue
+        (output,) = node.outputs
+        kind = ir.AttrString("approximate", "tanh")
+        made = ir.Node("", "Gelu", [given], [kind], num_outputs=1)
+        made.metadata_props.update(node.metadata_props)
+        made.doc_string = node.doc_string
+        (result,) = made.outputs
+        result.type, result.shape = output.type, output.shape
+        graph.insert_before(node, made)
+        output.replace_all_uses_with(result, replace_graph_outputs=True)
+        _remove(graph, node)
+
+
+def _remove(graph: ir.Graph, node: ir.Node) -> None:
+    """Remove `node`, and what only it has used."""
+    makers = [value.producer() for value in node.inputs if value is not None]
+    graph.remove(node, safe=True)
+    for maker in dict.fromkeys(maker for maker in makers if maker is not None):
+        is_used = any(value.uses() or value.is_graph_output() for value in maker.outputs)
+        if maker.graph is graph and not is_used:
+            _remove(graph, maker)
+
+
+def _input_of_gelu(node: ir.Node) -> ir.Value | None:
+    """The x of the formula, if `node` gives its value."""
+    for half, rest in _factors(node):
+        given = _of(half, "Mul", 0.5)
+        inside = _of(rest, "Add", 1.0)
+        if given is not None and inside is not None and given.dtype is D.FLOAT:
+            argument = _of(_argument_of_tanh(inside), "Mul", math.sqrt(2 / math.pi))
+            if argument is not None and _is_cubic(argument, given):
+                return given
+    return None
+
+
+def _argument_of_tanh(value: ir.Value) -> ir.Value | None:
+    """What Tanh, kept in its range, is computed of."""
+    maker = value.producer()
+    if maker is not None and maker.op_type == "Clip":
+        inner = maker.inputs[0]
+        maker = inner.producer() if inner is not None else None
+    return maker.inputs[0] if maker is not None and maker.op_type == "Tanh" else None
+
+
+def _is_cubic(value: ir.Value, given: ir.Value) -> bool:
+    """Whether `value` is x + 0.044715 * x ** 3."""
+    maker = value.producer()
+    if maker is None or maker.op_type != "Add":
+        return False
+    for one, other in _pairs(maker.inputs):
+        cube = _of(other, "Mul", 0.044715)
+        power = cube.producer() if cube is not None else None
+        if one is given and power is not None and power.op_type == "Pow":
+            base, exponent = power.inputs
+            return base is given and _number(exponent) == 3.0
+    return False
+
+
+def _factors(node: ir.Node) -> Iterator[tuple[ir.Value | None, ir.Value | None]]:
+    if node.op_type == "Mul":
+        yield from _pairs(node.inputs)
+
+
+def _pairs(
+    inputs: Sequence[ir.Value | None],
+) -> Iterator[tuple[ir.Value | None, ir.Value | None]]:
+    one, other = inputs
+    yield one, other
+    yield other, one
+
+
+def _of(value: ir.Value | None, op: str, number: float) -> ir.Value | None:
+    """The other operand, if `value` is made by the node `op` of it and the constant `number`."""
+    maker = value.producer() if value is not None else None
+    if maker is None or maker.op_type != op:
+        return None
+    for one, other in _pairs(maker.inputs):
+        found = _number(other)
+        if found is not None and np.float32(found) == np.float32(number):
+            return one
+    return None
+
+
+def _number(value: ir.Value | None) -> float | None:
+    """The number that a constant is."""
+    maker = value.producer() if value is not None else None
+    if maker is None or maker.op_type != "Constant" or "value" not in maker.attributes:
+        return None
+    found = maker.attributes["value"].as_tensor().numpy()
+    return float(found) if found.shape == () else None

@@ -1,0 +1,61 @@
+"""`gelu` is one node, as a function and as the formula that many models write out."""
+
+import math
+
+import onnx
+import pytest
+import torch
+from torch.nn import functional as F  # noqa: N812
+
+import stator
+
+MANY = torch.cat([torch.linspace(-40, 40, 20_001), torch.tensor([float("nan"), 1e30, -1e30])])
+
+
+def nodes_of(function, tmp_path, x, **options):
+    """The types of the nodes; what ONNX Runtime computes with them is what torch computes."""
+    spec = [stator.InputSpec([None], str(x.dtype).removeprefix("torch."), "x")]
+    stator.save(function, tmp_path / "f", input_spec=spec, onnx=True, **options)
+    found = stator.load(tmp_path / "f", backend="onnxruntime")(x)
+    torch.testing.assert_close(found, function(x), rtol=1e-5, atol=4e-6, equal_nan=True)
+    return [node.op_type for node in onnx.load(tmp_path / "f.onnx").graph.node]
+
+
+def written_out(x):
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * torch.pow(x, 3))))
+
+
+@pytest.mark.parametrize("function", [F.gelu, lambda x: F.gelu(x, approximate="tanh"), written_out])
+def test_gelu_is_one_node(function, tmp_path):
+    assert nodes_of(function, tmp_path, MANY) == ["Gelu"]
+    assert "Gelu" not in nodes_of(function, tmp_path, MANY, opset=18)
+
+
+def test_a_part_of_the_formula_that_is_used_elsewhere_is_kept(tmp_path):
+    def both(x):
+        half = 0.5 * x
+        cube = x + 0.044715 * torch.pow(x, 3)
+        return half * (1 + torch.tanh(math.sqrt(2 / math.pi) * cube)), half
+
+    kinds = nodes_of(both, tmp_path, MANY)
+    assert sorted(set(kinds)) == ["Constant", "Gelu", "Mul"]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: 0.4 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 3)))),
+        lambda x: 0.5 * x * (1 + torch.tanh(0.7978 * (x + 0.044715 * torch.pow(x, 3)))),
+        lambda x: 0.5 * x * (2 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 3)))),
+        lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.0447 * torch.pow(x, 3)))),
+        lambda x: 0.5 * x * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * torch.pow(x, 2)))),
+        lambda x: 0.5 * x.sin() * (1 + torch.tanh(0.7978845608 * (x + 0.044715 * x**3))),
+    ],
+)
+def test_a_formula_that_is_almost_gelu_is_not(function, tmp_path):
+    assert "Gelu" not in nodes_of(function, tmp_path, MANY)
+
+
+def test_doubles_are_written_out(tmp_path):
+    x = torch.linspace(-5, 5, 101, dtype=torch.float64)
+    assert "Gelu" not in nodes_of(written_out, tmp_path, x)
