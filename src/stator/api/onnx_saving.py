@@ -28,6 +28,7 @@ from stator.optimize.prune import drop_unused_stored, prune
 from stator.optimize.write_casts import write_casts
 from stator.program.program import Program
 
+LARGE = 2**28  # bytes of weights, of which a session that only checks makes no second copy
 INSIDE_LIMIT = 2**31 - 2**24  # bytes of weights in a file, whose format ends at 2 GiB
 
 
@@ -104,15 +105,17 @@ def write_onnx(
         file = usual if output is None else _named_after(output, name, len(plan.models))
         file.parent.mkdir(parents=True, exist_ok=True)
         inside = embed or file.resolve() != usual.resolve()
+        size = sum(stored[name].length for name in planned.model.graph.initializers)
         if inside:
-            _check_size(planned, stored, file)
+            _check_size(size, file)
         attach(planned.model, weights, stored, embed=inside)
         proto = ir.to_proto(planned.model)
         with temporary(file) as new:
             new.write_bytes(proto.SerializeToString(deterministic=True))
             _check(new)
+            session = OnnxSession(new, packs=size < LARGE)
             report = checked_runs(
-                file, OnnxSession(new), plan.programs[name], saved, planned, plan.depths[name]
+                file, session, plan.programs[name], saved, planned, plan.depths[name]
             )
             new.replace(file)
         reports.append(report)
@@ -134,8 +137,7 @@ def _named_after(output: Path, method: str, count: int) -> Path:
     return output.with_name(f"{output.stem}.{method}{output.suffix}")
 
 
-def _check_size(planned: OnnxModel, stored: Mapping[str, WeightSpan], file: Path) -> None:
-    size = sum(stored[name].length for name in planned.model.graph.initializers)
+def _check_size(size: int, file: Path) -> None:
     if size > INSIDE_LIMIT:
         raise ExportError(
             f"{size} bytes of weights do not fit into {file.name}: a file of ONNX ends at 2 GiB",

@@ -59,3 +59,33 @@ def test_a_formula_that_is_almost_gelu_is_not(function, tmp_path):
 def test_doubles_are_written_out(tmp_path):
     x = torch.linspace(-5, 5, 101, dtype=torch.float64)
     assert "Gelu" not in nodes_of(written_out, tmp_path, x)
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_a_branch_that_only_expands_is_no_branch(is_turned, tmp_path):
+    def places(x):
+        found = torch.arange(x.shape[1]).unsqueeze(0)
+        if is_turned:
+            found = found if x.shape[0] == 1 else found.expand(x.shape[0], -1)
+        elif x.shape[0] != 1:
+            found = found.expand(x.shape[0], -1)
+        return found * 2
+
+    spec = [stator.InputSpec([None, None], "float32", "x")]
+    stator.save(places, tmp_path / "f", input_spec=spec, onnx=True)
+    assert "If" not in [node.op_type for node in onnx.load(tmp_path / "f.onnx").graph.node]
+    loaded = stator.load(tmp_path / "f", backend="onnxruntime")
+    for shape in ((3, 2), (1, 2), (0, 2), (2, 0)):
+        assert torch.equal(loaded(torch.ones(shape)), places(torch.ones(shape)))
+
+
+def test_a_branch_that_expands_another_tensor_stays(tmp_path):
+    def places(x, y):
+        return (x if x.shape[0] == 1 else y.expand(x.shape[0], -1)) * 2
+
+    spec = [stator.InputSpec([None, 2], "float32", "x"), stator.InputSpec([1, 2], "float32", "y")]
+    stator.save(places, tmp_path / "f", input_spec=spec, onnx=True)
+    loaded = stator.load(tmp_path / "f", backend="onnxruntime")
+    y = torch.zeros(1, 2)
+    for rows in (3, 1, 0):
+        assert torch.equal(loaded(torch.ones(rows, 2), y), places(torch.ones(rows, 2), y))

@@ -1,9 +1,10 @@
 """Formulas of several nodes as one node of ONNX.
 
-    0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))   ->   Gelu(x, approximate="tanh")
+    0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))  ->   Gelu(x, approximate="tanh")
+    If(c) {Expand(x, sizes)} {x}                                  ->   Expand(x, Where(c, sizes, 1))
 
-Many models write this formula out. ONNX Runtime would find it too, but not where `ranges` has put a
-node around Tanh.
+Many models write the first formula out. ONNX Runtime would find it too, but not where `ranges` has
+put a node around Tanh. The second one spares an `If`, which takes as long as ten small nodes.
 """
 
 from __future__ import annotations
@@ -17,16 +18,69 @@ import onnx_ir as ir
 from stator.export.onnx.activations import FIRST_OPSET
 from stator.export.onnx.scope import D
 
+SHAPE_NODES = frozenset({"Constant", "Shape", "Squeeze", "Unsqueeze", "Reshape", "Concat"})
+
 
 def fuse(graph: ir.Graph, opset: int) -> None:
     """Replace the formulas in `graph`, and in those inside it."""
+    for inner in (graph, *graph.subgraphs()):
+        for node in tuple(inner):
+            if node.op_type == "If":
+                _fuse_expand(inner, node)
     if opset < FIRST_OPSET:
         return
     for inner in (graph, *graph.subgraphs()):
-        _fuse_one(inner)
+        _fuse_gelu(inner)
 
 
-def _fuse_one(graph: ir.Graph) -> None:
+def _fuse_expand(graph: ir.Graph, node: ir.Node) -> None:
+    """A branch that only expands a tensor: by sizes of 1, it stays as it is."""
+    sides = [node.attributes[name].as_graph() for name in ("then_branch", "else_branch")]
+    found = [_expanded(side) for side in sides]
+    if len(node.outputs) != 1 or found.count(None) != 1:
+        return
+    index = found.index(None)
+    (same,), expand = sides[index].outputs, found[1 - index]
+    copy = same.producer()
+    assert expand is not None
+    value, sizes = expand.inputs
+    (result,) = expand.outputs
+    is_kept = copy is not None and copy.op_type == "Identity" and copy.inputs[0] is value
+    if not is_kept or len(sides[index]) != 1 or value is None or value.shape is None:
+        return
+    if result.shape is None or len(result.shape) != len(value.shape) or value.producer() is expand:
+        return
+    moved = [one for one in sides[1 - index] if one is not expand]
+    sides[1 - index].remove((*moved, expand))
+    one = ir.Node("", "Constant", [], [ir.AttrTensor("value", ir.tensor([1]))], num_outputs=1)
+    choices = [sizes, one.outputs[0]] if index else [one.outputs[0], sizes]
+    choice = ir.Node("", "Where", [node.inputs[0], *choices], num_outputs=1)
+    whole = ir.Node("", "Expand", [value, choice.outputs[0]], num_outputs=1)
+    for new in (one, choice, whole):
+        new.metadata_props.update(expand.metadata_props)
+        new.doc_string = expand.doc_string
+    (output,) = node.outputs
+    for new, kind in ((one, D.INT64), (choice, D.INT64)):
+        new.outputs[0].type = ir.TensorType(kind)
+    whole.outputs[0].type, whole.outputs[0].shape = output.type, output.shape
+    graph.insert_before(node, [*moved, one, choice, whole])
+    output.replace_all_uses_with(whole.outputs[0], replace_graph_outputs=True)
+    graph.remove(node, safe=True)
+
+
+def _expanded(side: ir.Graph) -> ir.Node | None:
+    """The node that a side ends with, if it only computes sizes and expands a tensor by them."""
+    *before, last = tuple(side) or (None,)
+    if (
+        last is None
+        or last.op_type != "Expand"
+        or any(n.op_type not in SHAPE_NODES for n in before)
+    ):
+        return None
+    return last if tuple(side.outputs) == tuple(last.outputs) else None
+
+
+def _fuse_gelu(graph: ir.Graph) -> None:
     for node in tuple(graph):
         given = _input_of_gelu(node)
         if given is None:

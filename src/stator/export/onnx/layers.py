@@ -53,15 +53,33 @@ def attention(to: Lowering, op: Op) -> ir.Value:
         to.refuse(f"{op.name} draws random numbers for its dropout", "call `.eval()` first")
     keys, values = (_for_each_head(to, op, one) for one in (key, value))
     scores = _node(to, "MatMul", _scaled(to, op), swapped(to, keys, rank(key)))
-    masked = _masked(to, op, scores)
-    weights = to.scope.emit("Softmax", masked, dtype=masked.dtype, attributes={"axis": -1})
-    if masked is not scores:
-        greatest = reduced(to, "ReduceMax", masked, [-1], keep=True)
-        lowest = to.scope.constant(-math.inf, dtype_in(masked))
-        is_blind = to.scope.emit("Equal", greatest, lowest, dtype=D.BOOL)
-        zero = to.scope.constant(0, dtype_in(masked))
-        weights = to.scope.emit("Where", is_blind, zero, weights, dtype=masked.dtype)
+    bias = _bias(to, op)
+    if bias is None:
+        weights = to.scope.emit("Softmax", scores, dtype=scores.dtype, attributes={"axis": -1})
+        return _node(to, "MatMul", weights, values)
+    if not isinstance(argument(op, "attn_mask"), Value):  # each row looks at the first key at least
+        return _node(to, "MatMul", _weights(to, scores, bias), values)
+    is_blind = _blind_rows(to, op, bias)
+    zero = to.scope.constant(0, dtype_in(bias))
+    bias = to.scope.emit("Where", is_blind, zero, bias, dtype=bias.dtype)
+    sees = to.scope.cast(to.scope.emit("Not", is_blind, dtype=D.BOOL), dtype_in(bias))
+    weights = _node(to, "Mul", _weights(to, scores, bias), sees)
     return _node(to, "MatMul", weights, values)
+
+
+def _weights(to: Lowering, scores: ir.Value, bias: ir.Value) -> ir.Value:
+    masked = _node(to, "Add", scores, bias)
+    return to.scope.emit("Softmax", masked, dtype=masked.dtype, attributes={"axis": -1})
+
+
+def _blind_rows(to: Lowering, op: Op, bias: ir.Value) -> ir.Value:
+    """Where a row of the mask hides all keys; what several layers share is computed once."""
+    mask = argument(op, "attn_mask")
+    axes = [-1] if rank(mask) else []
+    greatest = reduced(to, "ReduceMax", bias, axes, keep=True)
+    return to.scope.emit(
+        "Equal", greatest, to.scope.constant(-math.inf, dtype_in(bias)), dtype=D.BOOL
+    )
 
 
 def _scaled(to: Lowering, op: Op) -> ir.Value:
@@ -100,21 +118,24 @@ def _for_each_head(to: Lowering, op: Op, arg: Arg) -> ir.Value:
     return to.scope.emit("Reshape", wide, shape, dtype=found.dtype, attributes={"allowzero": 1})
 
 
-def _masked(to: Lowering, op: Op, scores: ir.Value) -> ir.Value:
+def _bias(to: Lowering, op: Op) -> ir.Value | None:
+    """What is added to the scores: minus infinity for keys that a row may not look at."""
     mask, dtype = argument(op, "attn_mask"), dtype_in(to.value(op.args[0]))
-    lowest = to.scope.constant(-math.inf, dtype)
-    if argument(op, "is_causal", False):
+    if isinstance(mask, Value) and tensor_type(mask).dtype != "bool":
+        return to.scope.cast(to.value(mask), dtype)
+    if isinstance(mask, Value):
+        visible = to.value(mask)
+    elif argument(op, "is_causal", False):
         sizes = [size_at(to, op.args[0], -2), size_at(to, op.args[1], -2)]
         shape = to.scope.emit("Concat", *sizes, dtype=D.INT64, attributes={"axis": 0})
         filler = ir.tensor([1], dtype=dtype)
         ones = to.scope.emit("ConstantOfShape", shape, dtype=dtype, attributes={"value": filler})
         lower = to.scope.emit("Trilu", ones, dtype=dtype, attributes={"upper": 0})
-        scores = to.scope.emit("Where", to.scope.cast(lower, D.BOOL), scores, lowest, dtype=dtype)
-    if not isinstance(mask, Value):
-        return scores
-    if tensor_type(mask).dtype == "bool":
-        return to.scope.emit("Where", to.value(mask), scores, lowest, dtype=dtype)
-    return _node(to, "Add", scores, to.scope.cast(to.value(mask), dtype))
+        visible = to.scope.cast(lower, D.BOOL)
+    else:
+        return None
+    zero, lowest = (to.scope.constant(number, dtype) for number in (0, -math.inf))
+    return to.scope.emit("Where", visible, zero, lowest, dtype=dtype)
 
 
 # ---- normalization and rolls

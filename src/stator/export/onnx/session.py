@@ -27,6 +27,7 @@ ERRORS_OF_RUNTIME: tuple[type[Exception], ...] = tuple(
     for found in vars(ort.capi.onnxruntime_pybind11_state).values()
     if isinstance(found, type) and issubclass(found, Exception)
 )
+COPYING = ["ConstantFolding"]  # optimizers that may transpose weights and keep both
 REFUSALS: tuple[type[Exception], ...] = (*ERRORS_OF_RUNTIME, ExportError)
 FAILED_NODE = re.compile(r"Name:'([^']+)'")
 PLACE = re.compile(r"@(.+):(\d+)$")
@@ -43,9 +44,14 @@ class RunFailure:
     by_runtime: bool = False  # ONNX Runtime cannot run a node on these inputs
 
 
-def options(threads: int | None = None) -> ort.SessionOptions:
-    """The settings of a session: errors only, and as many threads as torch uses."""
+def options(threads: int | None = None, *, packs: bool = True) -> ort.SessionOptions:
+    """The settings of a session: errors only, and as many threads as torch uses.
+
+    Unless it `packs`, it reads weights from their file, and makes no copy in an order of its own.
+    """
     made = ort.SessionOptions()
+    if not packs:
+        made.add_session_config_entry("session.disable_prepacking", "1")
     made.log_severity_level = 4
     made.intra_op_num_threads = threads or torch.get_num_threads()
     made.inter_op_num_threads = 1
@@ -75,10 +81,13 @@ def newest_opset() -> int:
 class OnnxSession:
     """A model in ONNX Runtime."""
 
-    def __init__(self, model: Path | bytes) -> None:
+    def __init__(self, model: Path | bytes, *, packs: bool = True) -> None:
         file = str(model) if isinstance(model, Path) else model
+        settings = options(packs=packs)
         try:
-            self._session = ort.InferenceSession(file, options(), providers=PROVIDERS)
+            self._session = ort.InferenceSession(
+                file, settings, providers=PROVIDERS, disabled_optimizers=[] if packs else COPYING
+            )
         except ERRORS_OF_RUNTIME as error:
             raise ExportError(f"ONNX Runtime refuses the model: {_first(str(error))}") from None
         stored = self._session.get_modelmeta().custom_metadata_map
