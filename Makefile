@@ -8,7 +8,7 @@ SECONDS ?= 600
 FILES ?= 100000
 SEED ?= 0
 
-.PHONY: help native wheel demo test check bench corpus docs fuzz sanitize sweep compiled clean
+.PHONY: help native wheel demo test check bench corpus docs fuzz sanitize sweep compiled test-gpu bench-gpu clean
 
 help:
 	@echo "make demo     the story of Stator in under a minute"
@@ -23,6 +23,8 @@ help:
 	@echo "make sanitize [SECONDS=600]   the native runtime under ASan and UBSan: tests, mutated models, threads"
 	@echo "make sweep    every op of torch in the native runtime, next to the interpreter"
 	@echo "make compiled [ARGS=--traced]   the zoo with every region compiled by Inductor, next to eager code"
+	@echo "make test-gpu    on a machine with a GPU, with its own python3: CUDA graphs, and the zoo on the GPU"
+	@echo "make bench-gpu   there too: CUDA graphs next to eager, torch.compile and torch.jit.script"
 	@echo "make clean    remove .venv and the caches"
 
 $(INSTALLED): pyproject.toml constraints.txt
@@ -81,6 +83,19 @@ sweep: $(INSTALLED)
 
 compiled: $(INSTALLED)
 	$(BIN)/python -m tests.inductor.zoo $(ARGS)
+
+# a GPU machine has a CUDA build of torch, which .venv would replace by the one for a CPU
+GPU_PYTHON ?= python3
+ON_GPU := PYTHONPATH=src:. $(GPU_PYTHON) -m
+
+test-gpu:
+	$(ON_GPU) stator.native.building --jobs 8
+	$(ON_GPU) pytest -q -p no:cacheprovider -n 0 tests/cudagraph tests/gpu
+	$(ON_GPU) tests.gpu.zoo
+
+bench-gpu:
+	$(ON_GPU) stator.native.building --jobs 8
+	$(ON_GPU) bench.gpu $(ARGS)
 
 clean:
 	rm -rf .venv viewer/node_modules .mypy_cache .pytest_cache .ruff_cache .hypothesis

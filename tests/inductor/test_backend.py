@@ -8,8 +8,8 @@ import torch
 
 import stator
 from stator.inductor import region as regions
-from stator.inductor.operators import REGIONS
 from stator.inductor.queue import QUEUE
+from stator.regions.operators import REGIONS
 
 LONG = torch.linspace(-1, 1, 512)
 OPEN = [stator.InputSpec([None, 16])]

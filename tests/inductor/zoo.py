@@ -18,9 +18,9 @@ from collections.abc import Iterator
 from unittest import mock
 
 import stator
-from stator.inductor.operators import REGIONS
 from stator.inductor.queue import QUEUE
 from stator.optimize import region_rules
+from stator.regions.operators import REGIONS
 from tests.inductor.traced import run_traced
 from tests.zoo.harness import differs, outcomes
 from tests.zoo.programs import Program

@@ -13,7 +13,9 @@ from stator.debug.report_contents import CaptureReport, Fact, Line
 from stator.english import with_article
 from stator.execute.selection import Selection
 from stator.location import Location
-from stator.optimize.regions import outline
+from stator.optimize.graph_rules import GraphRules
+from stator.optimize.region_rules import CompiledRules
+from stator.optimize.regions import RulesOf, outline
 from stator.program.ir import Op, ops_in
 from stator.program.opset.stator_ops import STATOR_ROWS
 from stator.program.program import Program
@@ -26,7 +28,11 @@ from stator.state.guards import NUMBERS
 from stator.state.live_trees import HeldContainer
 from stator.state.reads import Read
 
-COMPILES = "inductor"  # the backend that compiles regions
+# the backends that run regions in their own way: their rules, and what becomes of a region
+REGIONS: dict[str, tuple[RulesOf, str]] = {
+    "inductor": (CompiledRules, "compiled as one"),
+    "cudagraph": (GraphRules, "recorded as a CUDA graph"),
+}
 WORDS = {
     ("if", "recorded"): "a branch of the program: {}",
     ("while", "recorded"): "a loop of the program: {}",
@@ -68,22 +74,29 @@ def capture_report(
         tuple(Fact(str(op.args[1]), _short(op.place)) for op in ops if op.name == "stator::demand"),
         _counted((*map(_effect, captured.effects), *_visible_effects(ops))),
         str(selection) if selection is not None else "",
-        _regions(program) if selection is not None and selection.backend.name == COMPILES else (),
+        () if selection is None else _regions(program, selection.backend.name),
     )
 
 
-def _regions(program: Program) -> tuple[Fact, ...]:
-    """What is compiled, and for how many ops each reason holds that they are not."""
-    outlined = outline(program)
+def _regions(program: Program, backend: str) -> tuple[Fact, ...]:
+    """The regions of a program, and for how many ops each reason holds that they are in none."""
+    if backend not in REGIONS:
+        return ()
+    rules, words = REGIONS[backend]
+    outlined = outline(program, rules)
     regions = [
-        Fact(f"a region of {len(op.blocks[0].ops)} ops, compiled as one", _short(op.place))
-        for op in outlined.regions
+        Fact(f"a region of {_count(op)} ops, {words}", _short(op.place)) for op in outlined.regions
     ]
     left_out = [
         Fact(f"{count} {'op is' if count == 1 else 'ops are'} in none: each {reason}")
         for reason, count in outlined.left_out.items()
     ]
     return (*regions, *left_out)
+
+
+def _count(region: Op) -> int:
+    """How many ops a region has, those of branches and loops included."""
+    return sum(1 for _ in ops_in(region.blocks[0]))
 
 
 def _lines(decisions: Iterable[Decision], ops: Sequence[Op]) -> tuple[Line, ...]:

@@ -49,10 +49,18 @@ def _inductor() -> Backend | None:
     return backend
 
 
+def _cudagraph() -> Backend | None:
+    """The backend that records CUDA graphs; None where torch or the driver has none."""
+    module = importlib.import_module("stator.cudagraph.backend")
+    backend: Backend | None = module.cudagraph()
+    return backend
+
+
 PROVIDERS: dict[str, Provider] = {  # by the name that `backend=` takes: add one here
     INTERPRETER.name: Provider(lambda: INTERPRETER),
     "native": Provider(_native, build="run `stator build-native`"),
     "inductor": Provider(_inductor),
+    "cudagraph": Provider(_cudagraph, build="use a CUDA build of torch on a machine with a GPU"),
 }
 
 

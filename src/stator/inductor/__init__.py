@@ -5,9 +5,7 @@ checking   whether results agree with those of the ops, within stated tolerances
 compiling  a region for one layout -> compiled code, forward and backward
 autograd   a run of compiled code as one step of torch's autograd
 region     a region with its compiled code: what a call of it does
-operators  the op of torch by which programs call regions
 queue      compiles in the background, one region at a time
-calls      programs that call regions, and regions as programs
 backend    regions outlined and called; everything else in another backend
 status     `stator.compiled()`
 """

@@ -1,8 +1,5 @@
 """The backend `inductor`: regions compiled, and everything else run by another backend.
 
-    program -> outline -> each region becomes a call of `stator_regions::run`
-                       -> native, or the interpreter, runs the program
-
 The first call goes through the regions, which ask for code for the layouts that they meet. While
 that is compiled, calls run the program without regions. Then they go through the regions again; a
 region that cannot be compiled is left out, after a warning that has its line.
@@ -10,147 +7,28 @@ region that cannot be compiled is left out, after a warning that has its line.
 
 from __future__ import annotations
 
-import threading
-import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
-import torch
-
-from stator.execute.backend import (
-    DEFAULT_OPTIONS,
-    Capability,
-    Executable,
-    Outcome,
-    Run,
-    RunOptions,
-    values_of,
-)
-from stator.execute.interpreter import INTERPRETER
-from stator.execute.selection import select
-from stator.inductor.calls import region_program, with_calls
+from stator.execute.backend import DEFAULT_OPTIONS, Capability, Executable, RunOptions
 from stator.inductor.layouts import RegionLayout
 from stator.inductor.queue import QUEUE
 from stator.inductor.region import CompiledRegion
-from stator.native.backend import native
-from stator.optimize.regions import Outline, outline
+from stator.optimize.regions import outline
 from stator.program.ir import Op
 from stator.program.program import Program
-from stator.program.regions import without_regions
+from stator.regions.region import Ops
+from stator.regions.running import Later, RegionExecutable, RegionProgram, prepared_elsewhere
 
 NAME = "inductor"
 
 
-def prepared_elsewhere(program: Program, options: RunOptions) -> Executable:
-    """`program` in the backend that runs what is not compiled."""
-    name = INTERPRETER.name if native() is None else "native"
-    return select(name, program, options).prepare(program, options)
+def _region(op: Op, ops: Ops, later: Later) -> CompiledRegion:
+    """A region whose code is compiled when `later` gets to it."""
 
+    def request(region: CompiledRegion, layout: RegionLayout) -> None:
+        later(lambda: region.compile_for(layout))
 
-class RegionProgram:
-    """A program with regions: all that its bound runs share."""
-
-    def __init__(self, outlined: Outline, options: RunOptions) -> None:
-        self.name = outlined.program.name
-        self.options = options
-        self.pending = 0  # compilations that are asked for and not done
-        self.generation = 0  # changes when a region is left out
-        self.plain = prepared_elsewhere(without_regions(outlined.program), options)
-        self.regions = tuple(self._region(op) for op in outlined.regions)
-        self._outlined = outlined.program
-        self._said: set[int] = set()
-        self._lock = threading.Lock()
-        self.mixed = self._mixed()
-
-    def _region(self, op: Op) -> CompiledRegion:
-        """A region, which asks this program for its code."""
-        alone = prepared_elsewhere(region_program(op, self.name), self.options).bind({})
-
-        def run(given: Sequence[Any]) -> Sequence[Any]:
-            return values_of(alone(given))
-
-        return CompiledRegion(op, run, self._request)
-
-    def _request(self, region: CompiledRegion, layout: RegionLayout) -> None:
-        with self._lock:
-            self.pending += 1
-
-        def job() -> None:
-            try:
-                region.compile_for(layout)
-            finally:
-                with self._lock:
-                    self.pending -= 1
-
-        QUEUE.add(job)
-
-    def leave_out_failures(self) -> None:
-        """Warn of regions that cannot be compiled, and run the program without them."""
-        with self._lock:
-            failed = [
-                n for n, one in enumerate(self.regions) if one.failure and n not in self._said
-            ]
-            if not failed:
-                return
-            self._said.update(failed)
-            self.mixed = self._mixed()
-            self.generation += 1
-        for number in failed:
-            _warn(self.regions[number], self.name)
-
-    @property
-    def has_news(self) -> bool:
-        """Whether a region has failed that no one was told of."""
-        return any(one.failure and n not in self._said for n, one in enumerate(self.regions))
-
-    def _mixed(self) -> Executable:
-        """The program with calls of its regions, but for those that have failed."""
-        called = {one.op: one for n, one in enumerate(self.regions) if n not in self._said}
-        return prepared_elsewhere(with_calls(self._outlined, called), self.options)
-
-
-def _warn(region: CompiledRegion, name: str) -> None:
-    """A warning at the user's line."""
-    place, text = region.place, f"a region of `{name}` runs uncompiled: {region.failure}"
-    if place is None:
-        warnings.warn(text, stacklevel=4)
-    else:
-        warnings.warn_explicit(text, UserWarning, place.file, place.line)
-
-
-@dataclass(frozen=True)
-class RegionExecutable:
-    """A program with regions, ready to be bound."""
-
-    program: RegionProgram
-
-    def bind(self, stored: Mapping[str, torch.Tensor]) -> Run:
-        """The program over these tensors."""
-        return RegionRun(self.program, stored, self.program.plain.bind(stored))
-
-
-@dataclass(eq=False)
-class RegionRun:
-    """A program with regions over its tensors."""
-
-    program: RegionProgram
-    stored: Mapping[str, torch.Tensor]
-    plain: Run
-    _mixed: tuple[int, Run] | None = field(default=None)
-
-    def __call__(self, inputs: Sequence[object]) -> Outcome:
-        """Run it."""
-        program = self.program
-        if program.pending:
-            return self.plain(inputs)
-        if program.has_news:
-            program.leave_out_failures()
-        mixed = self._mixed
-        if mixed is None or mixed[0] != program.generation:
-            mixed = (program.generation, program.mixed.bind(self.stored))
-            self._mixed = mixed
-        return mixed[1](inputs)
+    return CompiledRegion(op, ops, request)
 
 
 @dataclass(frozen=True)
@@ -171,7 +49,9 @@ class InductorBackend:
         outlined = outline(program)
         if not outlined.regions:
             return prepared_elsewhere(program, options)
-        return RegionExecutable(RegionProgram(outlined, options))
+        return RegionExecutable(
+            RegionProgram(outlined, options, _region, QUEUE.add, how="uncompiled")
+        )
 
 
 INDUCTOR = InductorBackend()

@@ -14,7 +14,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -27,13 +27,12 @@ from stator.logs import LOGGER
 from stator.program.ir import Block, Op, Value
 from stator.program.regions import tensors_first
 from stator.program.types import TensorType
+from stator.regions.region import Ops, State
 from stator.torch_private.dispatch import is_plain_call
 
 MOST_LAYOUTS = 8
 MOST_CALLS_KNOWN = 256  # combinations of sizes whose code is looked up at once
 
-State = Literal["not called", "compiling", "ready", "failed"]
-Ops = Callable[[Sequence[Any]], Sequence[torch.Tensor]]
 Compile = Callable[[Block, Sequence[Value], RegionLayout], CompiledCode]
 
 

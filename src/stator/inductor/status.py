@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stator.inductor.operators import REGIONS
 from stator.inductor.queue import QUEUE
-from stator.inductor.region import CompiledRegion, State
+from stator.regions.operators import REGIONS
+from stator.regions.region import ProgramRegion, State
 
 
 @dataclass(frozen=True)
@@ -25,10 +25,11 @@ class RegionStatus:
 
 
 def compiled(*, wait: bool = False, timeout: float | None = None) -> tuple[RegionStatus, ...]:
-    """The regions of all programs that run with `backend="inductor"`, and how far they are.
+    """The regions of all programs that run compiled or as CUDA graphs, and how far they are.
 
-    Regions are compiled in the background, after the first call that reaches them. With `wait`,
-    what has been asked for is compiled first, for at most `timeout` seconds.
+    With `backend="inductor"`, regions are compiled in the background, after the first call that
+    reaches them. With `wait`, what has been asked for is compiled first, for at most `timeout`
+    seconds. With `backend="cudagraph"`, the second call that reaches a region records it.
     """
     if wait:
         QUEUE.wait(timeout)
@@ -36,7 +37,7 @@ def compiled(*, wait: bool = False, timeout: float | None = None) -> tuple[Regio
     return tuple(map(_status, live))
 
 
-def _status(region: CompiledRegion) -> RegionStatus:
+def _status(region: ProgramRegion) -> RegionStatus:
     place = region.place.short if region.place is not None else ""
     count = len(region.op.blocks[0].ops)
     return RegionStatus(place, count, region.state, region.layouts, region.failure)

@@ -55,6 +55,17 @@ class Aliases:
         roots = {self._root(value) for value in values if _has_memory(value)}
         return lambda value: self._root(value) in roots
 
+    def root(self, value: Value) -> Value:
+        """The value that represents all those that may be in the memory of `value`."""
+        return self._root(value)
+
+    def groups(self, program: Program) -> dict[Value, list[Value]]:
+        """The values of `program` by the value that represents their memory."""
+        found: dict[Value, list[Value]] = {}
+        for value in _values(program):
+            found.setdefault(self._root(value), []).append(value)
+        return found
+
     def now_one(self, first: Value, other: Value) -> None:
         """`first` represents `other` as well from now on."""
         mine, its = self._root(first), self._root(other)

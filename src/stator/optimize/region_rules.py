@@ -30,9 +30,10 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from stator.optimize.alias import Aliases
-from stator.program.ir import Op, Value, values_in
+from stator.program.ir import Block, Op, Value, ops_in, values_in
 from stator.program.opset.in_files import stem_of
 from stator.program.opset.queries import kind_of, may_raise, row_of, written_by
+from stator.program.program import Program
 from stator.program.registry import argument_names, schema_of
 from stator.program.sizes import is_static
 from stator.program.types import NumberType, TensorType
@@ -174,12 +175,29 @@ def touched(ops: Sequence[Op], aliases: Aliases) -> Callable[[Value], bool]:
     return aliases.in_groups_of(changed)
 
 
-def is_worth(ops: Sequence[Op]) -> bool:
-    """The cost rule."""
-    families = [family_of(op) for op in ops]
-    fused, matrix = families.count("fused"), families.count("matrix")
-    largest = max((_elements(value) for op in ops for value in op.results), default=0)
-    return fused >= max(LEAST_FUSED, matrix) and largest >= LEAST_ELEMENTS
+class CompiledRules:
+    """The rules of compiled code, for one program."""
+
+    is_observing = True
+
+    def __init__(self, program: Program, aliases: Aliases) -> None:
+        blocks = (program.body, *program.functions.values())
+        self._is_touched = touched([op for block in blocks for op in ops_in(block)], aliases)
+
+    def reasons(self, block: Block) -> list[str]:
+        """For each op of `block`: why it cannot be in a region."""
+        return [why_not(op, self._is_touched) for op in block.ops]
+
+    def is_cheap(self, op: Op) -> bool:
+        """Whether `op` costs nothing."""
+        return family_of(op) == "cheap"
+
+    def is_worth(self, ops: Sequence[Op]) -> bool:
+        """The cost rule."""
+        families = [family_of(op) for op in ops]
+        fused, matrix = families.count("fused"), families.count("matrix")
+        largest = max((_elements(value) for op in ops for value in op.results), default=0)
+        return fused >= max(LEAST_FUSED, matrix) and largest >= LEAST_ELEMENTS
 
 
 def _elements(value: Value) -> float:

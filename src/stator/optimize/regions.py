@@ -6,8 +6,9 @@
                                           yield %6
                                         }
 
-`region_rules` says which ops may be in a region, and when one is worth it. The ops of a run have no
-effects and raise nothing, so any op between them that uses none of their results goes before them;
+Rules say which ops may be in a region, and when one is worth it: `region_rules` has those of
+compiled code, `graph_rules` those of CUDA graphs. The ops of a run have no effects and raise
+nothing, so any op between them that uses none of their results goes before them;
 so does one that uses a few of them that are not worth compiling, with those. Any other op that uses
 a result ends the run, and so does a change of mode. Blocks of branches, loops and functions are
 outlined too; those of a `try` and of gradients are not.
@@ -24,12 +25,13 @@ from __future__ import annotations
 
 import collections
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 from stator.optimize.alias import Aliases
-from stator.optimize.region_rules import FLOATS, family_of, is_worth, touched, why_not
-from stator.optimize.substitution import substituted, substituted_all
+from stator.optimize.region_rules import FLOATS, CompiledRules
+from stator.optimize.substitution import substituted_all, substituted_op
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.opset.queries import is_stators, kind_of
 from stator.program.opset.row import Kind
@@ -56,9 +58,27 @@ class Outline:
         return regions_in(self.program)
 
 
-def outline(program: Program) -> Outline:
-    """`program` with regions for what is worth compiling."""
-    outlining = _Outlining(without_regions(program))
+class RegionRules(Protocol):
+    """What regions are made of, in one program."""
+
+    is_observing: bool  # whether a run ends where its own observed results are used
+
+    def reasons(self, block: Block) -> Sequence[str]:
+        """For each op of `block`: why it cannot be in a region; empty if it can."""
+
+    def is_cheap(self, op: Op) -> bool:
+        """Whether `op` is repeated outside a region if something outside needs its results."""
+
+    def is_worth(self, ops: Sequence[Op]) -> bool:
+        """Whether a region of these ops is worth it."""
+
+
+RulesOf = Callable[[Program, Aliases], RegionRules]
+
+
+def outline(program: Program, rules_of: RulesOf = CompiledRules) -> Outline:
+    """`program` with regions for what the rules have in them."""
+    outlining = _Outlining(without_regions(program), rules_of)
     functions = {
         name: outlining.block(block) for name, block in outlining.program.functions.items()
     }
@@ -68,33 +88,40 @@ def outline(program: Program) -> Outline:
     return Outline(outlined, left_out)
 
 
+def observed_in(program: Program) -> list[Value]:
+    """What the caller, a hook or `torch.autograd.grad` can see of a program."""
+    blocks = (program.body, *program.functions.values())
+    ops = [op for block in blocks for op in ops_in(block)]
+    seen = [*values_in(program.body.outputs)]
+    return seen + [v for op in ops if kind_of(op) in OBSERVERS for v in used_by(op)]
+
+
 class _Outlining:
     """The walk over one program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, rules_of: RulesOf) -> None:
         self.program = program
         blocks = (program.body, *program.functions.values())
         ops = [op for block in blocks for op in ops_in(block)]
         aliases = Aliases(program)
-        self.is_touched = touched(ops, aliases)
-        seen = [*values_in(program.body.outputs)]
-        seen += [v for op in ops if kind_of(op) in OBSERVERS for v in used_by(op)]
-        self.is_observed = aliases.in_groups_of(seen)
+        self.rules = rules_of(program, aliases)
+        self.is_observed = aliases.in_groups_of(observed_in(program))
         self.names = _fresh_names(program, ops)
         self.left_out: collections.Counter[str] = collections.Counter()
 
     def block(self, block: Block) -> Block:
         """`block` with regions."""
         run, ops = _Run(_users(block)), list[Op]()
-        for index, old in enumerate(block.ops):
-            op = self._with_blocks(old)
-            reason = self._why_not(op, run)
-            if not reason and self._uses_observed(op, run):
+        reasons = self.rules.reasons(block)
+        for index, (old, why_not) in enumerate(zip(block.ops, reasons, strict=True)):
+            reason = why_not or run.other_device(old)
+            if not reason and self._uses_observed(old, run):
                 ops += self._closed(run)
                 run = _Run(run.users)
             if not reason:
-                run.add(index, op)
+                run.add(index, old)
                 continue
+            op = self._with_blocks(old)
             if not is_stators(op.name):
                 self.left_out[reason] += 1
             if kind_of(op) == "mode" or not self._goes_before(op, run):
@@ -107,14 +134,10 @@ class _Outlining:
             return op
         return replace(op, blocks=tuple(map(self.block, op.blocks)))
 
-    def _why_not(self, op: Op, run: _Run) -> str:
-        reason = why_not(op, self.is_touched)
-        return reason or run.other_device(op)
-
     def _goes_before(self, op: Op, run: _Run) -> bool:
         """Lets `op` go before the run, if the ops of the run that it needs are not worth it."""
         needed = run.needed_by(op)
-        if is_worth([*needed.values()]):
+        if self.rules.is_worth([*needed.values()]):
             return False
         self.left_out[TOO_FEW] += sum(not is_stators(one.name) for one in needed.values())
         run.pass_by(op, needed)
@@ -122,17 +145,20 @@ class _Outlining:
 
     def _uses_observed(self, op: Op, run: _Run) -> bool:
         """Whether `op` computes with a result of the run whose gradient can be seen."""
-        if family_of(op) == "cheap":
+        if not self.rules.is_observing or self.rules.is_cheap(op):
             return False
         given = (*values_in(op.args), *values_in(op.attributes))
         return any(run.made(v) and _is_float(v) and self.is_observed(v) for v in given)
 
     def _closed(self, run: _Run) -> list[Op]:
         """The run at its end: a region and what goes around it, or its ops as they were."""
-        if not is_worth(run.ops):
+        if not self.rules.is_worth(run.ops):
             self.left_out[TOO_FEW] += sum(not is_stators(op.name) for op in run.ops)
             return run.in_order
-        return [*run.passed, *_region(run, self.names)]
+        return [*run.passed, *_region(run, self.names, self.rules.is_cheap)]
+
+
+IsCheap = Callable[[Op], bool]
 
 
 class _Run:
@@ -192,12 +218,12 @@ class _Run:
         return not self.users.get(value, frozenset()) <= self._ops.keys()
 
 
-def _region(run: _Run, names: Iterator[str]) -> list[Op]:
+def _region(run: _Run, names: Iterator[str], is_cheap: IsCheap) -> list[Op]:
     """The region of a run, and after it the cheap ops whose results are needed outside."""
-    after = _needed_after(run)
-    inside = _needed_inside(run)
+    after = _needed_after(run, is_cheap)
+    inside = _needed_inside(run, is_cheap)
     wanted = {value for op in after for value in used_by(op)}
-    computed = [op for op in run.ops if family_of(op) != "cheap"]
+    computed = [op for op in run.ops if not is_cheap(op)]
     results = tuple(
         value
         for op in computed
@@ -210,24 +236,24 @@ def _region(run: _Run, names: Iterator[str]) -> list[Op]:
     return [Op(REGION, (), {}, results, (block,), computed[0].place), *after]
 
 
-def _needed_after(run: _Run) -> list[Op]:
+def _needed_after(run: _Run, is_cheap: IsCheap) -> list[Op]:
     """The cheap ops that something outside needs, in order."""
     needed: set[Value] = set()
     found = []
     for op in reversed(run.ops):
         is_needed = any(v in needed or run.is_needed_outside(v) for v in op.results)
-        if is_needed and family_of(op) == "cheap":
+        if is_needed and is_cheap(op):
             found.append(op)
             needed.update(used_by(op))
     return found[::-1]
 
 
-def _needed_inside(run: _Run) -> list[Op]:
+def _needed_inside(run: _Run, is_cheap: IsCheap) -> list[Op]:
     """The ops that compute, and the cheap ones that they need, in order."""
     needed: set[Value] = set()
     found = []
     for op in reversed(run.ops):
-        if family_of(op) != "cheap" or any(value in needed for value in op.results):
+        if not is_cheap(op) or any(value in needed for value in op.results):
             found.append(op)
             needed.update(used_by(op))
     return found[::-1]
@@ -235,11 +261,18 @@ def _needed_inside(run: _Run) -> list[Op]:
 
 def _copied(op: Op, known: dict[Value, Arg], names: Iterator[str]) -> Op:
     """`op` with results of its own, for which `known` is told."""
-    args = substituted_all(op.args, known)
-    attributes = {name: substituted(arg, known) for name, arg in op.attributes.items()}
+    made = substituted_op(op, known)
+    blocks = tuple(_block_copied(block, known, names) for block in op.blocks)
     results = tuple(Value(next(names), value.type) for value in op.results)
     known.update(zip(op.results, results, strict=True))
-    return replace(op, args=args, attributes=attributes, results=results)
+    return replace(made, results=results, blocks=blocks)
+
+
+def _block_copied(block: Block, known: dict[Value, Arg], names: Iterator[str]) -> Block:
+    inputs = tuple(Value(next(names), value.type) for value in block.inputs)
+    known.update(zip(block.inputs, inputs, strict=True))
+    ops = [_copied(op, known, names) for op in block.ops]
+    return Block(inputs, ops, substituted_all(block.outputs, known))
 
 
 def _users(block: Block) -> dict[Value, frozenset[int]]:

@@ -32,6 +32,7 @@ def region_inputs(region: Op) -> tuple[Value, ...]:
     """What a region uses of the values around it, in the order of the first use."""
     (block,) = region.blocks
     made = {value for op in ops_in(block) for value in op.results}
+    made.update(v for op in ops_in(block) for inner in op.blocks for v in inner.inputs)
     return tuple(dict.fromkeys(value for value in used_by(region) if value not in made))
 
 

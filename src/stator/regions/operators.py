@@ -14,18 +14,18 @@ from typing import Any
 
 import torch
 
-from stator.inductor.region import CompiledRegion
+from stator.regions.region import ProgramRegion
 
 SPACE = "stator_regions"
 RUN = f"{SPACE}::run"
-REGIONS: weakref.WeakValueDictionary[int, CompiledRegion] = weakref.WeakValueDictionary()
+REGIONS: weakref.WeakValueDictionary[int, ProgramRegion] = weakref.WeakValueDictionary()
 
 _numbers = itertools.count()
 _library: Any = torch.library.Library(SPACE, "DEF")  # type: ignore[no-untyped-call]  # torch's own
 _library.define("run(Tensor[] tensors, int[] numbers, *, int region) -> Tensor[]")
 
 
-def add_region(region: CompiledRegion) -> int:
+def add_region(region: ProgramRegion) -> int:
     """The number by which programs call `region`, as long as someone holds it."""
     number = next(_numbers)
     REGIONS[number] = region

@@ -1,0 +1,78 @@
+"""The backend `cudagraph`: regions recorded as CUDA graphs, everything else run by another backend.
+
+The first call of a layout runs as without graphs; the second records, and from then on the graphs
+are replayed. A region that cannot be recorded is left out, after a warning that has its line.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+
+from stator.cudagraph.cuda import CudaTarget, why_not_here
+from stator.cudagraph.region import GraphRegion
+from stator.cudagraph.target import GraphTarget
+from stator.execute.backend import DEFAULT_OPTIONS, Capability, Executable, RunOptions
+from stator.optimize.alias import Aliases
+from stator.optimize.graph_rules import GraphRules
+from stator.optimize.regions import RulesOf, observed_in, outline
+from stator.program.ir import Op
+from stator.program.program import Program
+from stator.regions.calls import region_program
+from stator.regions.region import Ops
+from stator.regions.running import Later, RegionExecutable, RegionProgram, prepared_elsewhere
+
+NAME = "cudagraph"
+
+
+@functools.cache
+def _cuda_target(device: torch.device) -> GraphTarget:
+    index = device.index if device.index is not None else torch.cuda.current_device()
+    return CudaTarget(index)
+
+
+@dataclass(frozen=True)
+class GraphBackend:
+    """Runs programs with graphs in them."""
+
+    rules: RulesOf = GraphRules
+    target_of: Callable[[torch.device], GraphTarget] = _cuda_target
+    name: str = NAME
+    capabilities: frozenset[Capability] = frozenset(
+        {Capability.PENDING_EFFECTS, Capability.GRADIENTS, Capability.HOST_CALLBACKS}
+    )
+
+    def refusal(self, _program: Program) -> str:
+        """Nothing is refused: what is in no graph runs elsewhere."""
+        return ""
+
+    def prepare(self, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> Executable:
+        """`program` with its graphs; as it is, if it has none."""
+        outlined = outline(program, self.rules)
+        if not outlined.regions:
+            return prepared_elsewhere(program, options)
+        stored = frozenset(item.value for item in program.stored)
+        aliases = Aliases(outlined.program)
+        is_observed = aliases.in_groups_of(observed_in(outlined.program))
+
+        def make(op: Op, ops: Ops, _later: Later) -> GraphRegion:
+            alone = region_program(op, program.name)
+            visible = [
+                is_observed(value)
+                and any(aliases.share(value, o) for o in (*alone.inputs, *op.results) if o != value)
+                for value in op.results
+            ]
+            return GraphRegion(op, ops, alone, stored, visible, self.target_of)
+
+        return RegionExecutable(
+            RegionProgram(outlined, options, make, lambda job: job(), how="without a graph")
+        )
+
+
+@functools.cache
+def cudagraph() -> GraphBackend | None:
+    """The backend; None where CUDA has no graphs with conditions."""
+    return None if why_not_here() else GraphBackend()

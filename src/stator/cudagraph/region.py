@@ -1,0 +1,218 @@
+"""GraphRegion: a region of a program with its recordings; what a call of it does.
+
+    call -> recorded for its layout     copy the inputs into place, replay, copy the results out
+            the first of its layout     run the ops: torch and its libraries set themselves up
+            the second of its layout    record the ops, then replay
+
+What a program stores (parameters, buffers) is read where it is; a stored tensor in another place is
+another layout. Where gradients are recorded, under autocast, dispatch modes, `torch.func` and
+forward-mode gradients, and for subclasses of tensors, the ops run.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import torch
+
+from stator.cudagraph.origins import NEW, tag_tensor
+from stator.cudagraph.recorder import GraphRecorder, NotRecorded, RecordedResults
+from stator.cudagraph.target import GraphRecording, GraphTarget
+from stator.location import Location
+from stator.logs import LOGGER
+from stator.program.ir import Op, Value
+from stator.program.program import Program
+from stator.program.regions import tensors_first
+from stator.program.types import TensorType
+from stator.regions.region import Ops, State
+from stator.torch_private.cuda import copy_all
+from stator.torch_private.dispatch import is_plain_call
+
+MOST_RECORDINGS = 8  # of one region; the one that was not used for longest makes room
+MOST_TRIALS = 64  # recordings in all, after which new layouts are not recorded
+
+Key = tuple[Any, ...]
+
+
+@dataclass(eq=False)
+class RecordedRegion:
+    """A recording: where it takes its inputs from, and where it leaves its results."""
+
+    recording: GraphRecording
+    places: Sequence[tuple[int, torch.Tensor]]  # of each input that is copied: its number
+    results: RecordedResults
+    tags: torch.Tensor | None  # of all results, where one differs between runs
+
+    def run(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The results for these inputs: in memory of their own, or inputs themselves."""
+        results = self.results
+        with torch.no_grad():
+            if self.places:
+                copy_all([tensors[n] for n, _ in self.places], [p for _, p in self.places])
+            self.recording.replay()
+            tags: list[Any] = [*results.tags] if self.tags is None else self.tags.tolist()
+            return [
+                made.clone() if tag == NEW else results.alternatives[tag].of(tensors)
+                for made, tag in zip(results.tensors, tags, strict=True)
+            ]
+
+
+@dataclass(eq=False)
+class GraphRegion:
+    """A region; any number of threads may call it."""
+
+    op: Op
+    ops: Ops  # runs it as it is, on tensors, then integers
+    program: Program  # the region as a program
+    stored: frozenset[Value]  # what the program stores
+    visible: Sequence[bool]  # of each result: whether a caller can tell what memory it is in
+    target_of: Callable[[torch.device], GraphTarget]
+    failure: str = ""
+    _recorded: OrderedDict[Key, RecordedRegion] = field(default_factory=OrderedDict)
+    _seen: set[Key] = field(default_factory=set)
+    _trials: int = 0
+    _stream: Any = None  # the one that the last call was on
+    _lock: threading.RLock = field(default_factory=threading.RLock)
+
+    def __post_init__(self) -> None:
+        self.inputs = tensors_first(self.op)
+        tensors = [value for value in self.inputs if isinstance(value.type, TensorType)]
+        self._is_stored = [value in self.stored for value in tensors]
+
+    @property
+    def place(self) -> Location | None:
+        """The user's line that it begins at."""
+        return self.op.place
+
+    @property
+    def state(self) -> State:
+        """How far it is."""
+        if self.failure:
+            return "failed"
+        return "ready" if self._recorded else "not called"
+
+    @property
+    def layouts(self) -> int:
+        """For how many layouts of its inputs it is recorded."""
+        return len(self._recorded)
+
+    def __call__(
+        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+    ) -> Sequence[torch.Tensor]:
+        """The results for these inputs."""
+        if not self.failure and self._may_be_recorded(tensors):
+            with self._lock:
+                recorded = self._recorded_for(tensors, numbers)
+                if recorded is not None:
+                    self._join_stream(tensors)
+                    return recorded.run(tensors)
+        found = self.ops([*tensors, *numbers])
+        return [one if isinstance(one, torch.Tensor) else torch.tensor(one) for one in found]
+
+    def _may_be_recorded(self, tensors: Sequence[torch.Tensor]) -> bool:
+        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+            return False
+        return is_plain_call(tensors)
+
+    def _recorded_for(
+        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+    ) -> RecordedRegion | None:
+        layouts = tuple(
+            (tensor.shape, tensor.stride(), tensor.data_ptr() if is_stored else 0)
+            for tensor, is_stored in zip(tensors, self._is_stored, strict=True)
+        )
+        key = (layouts, tuple(numbers), _settings())
+        found = self._recorded.get(key)
+        if found is not None:
+            self._recorded.move_to_end(key)
+            return found
+        if key not in self._seen:
+            self._seen.add(key)
+            return None
+        return self._record(key, tensors, numbers)
+
+    def _record(
+        self, key: Key, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+    ) -> RecordedRegion | None:
+        if self._trials >= MOST_TRIALS:
+            return None
+        self._trials += 1
+        while len(self._recorded) >= MOST_RECORDINGS:
+            self._recorded.popitem(last=False)
+        try:
+            with torch.inference_mode(False), torch.no_grad():
+                self._recorded[key] = self._new_recording(tensors, numbers)
+        except Exception as error:  # noqa: BLE001  # a library may refuse in its own way
+            problem = (
+                str(error) if isinstance(error, NotRecorded) else f"{type(error).__name__}: {error}"
+            )
+            self.failure = problem.splitlines()[0][:300]
+            LOGGER.info("the region at %s runs without a graph: %s", self.place, problem)
+            return None
+        return self._recorded[key]
+
+    def _new_recording(
+        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+    ) -> RecordedRegion:
+        given, places = list[torch.Tensor](), list[tuple[int, torch.Tensor]]()
+        for number, (tensor, is_stored) in enumerate(zip(tensors, self._is_stored, strict=True)):
+            place = tensor.detach() if is_stored else _place_for(tensor)
+            given.append(place)
+            if not is_stored:
+                places.append((number, place))
+        device = tensors[0].device if tensors else torch.device("cuda")
+        target = self.target_of(device)
+
+        def ops() -> tuple[RecordedResults, torch.Tensor | None]:
+            recorder = GraphRecorder(self.program, target, device, self.visible)
+            made = recorder.results([*given, *numbers])
+            if all(isinstance(tag, int) for tag in made.tags):
+                return made, None
+            return made, torch.stack([tag_tensor(tag, device) for tag in made.tags])
+
+        recording, (results, tags) = target.record(ops)
+        for result in results.tensors:
+            if result.clone().stride() != result.stride():
+                raise NotRecorded("a result is not dense in memory")
+        return RecordedRegion(recording, places, results, tags)
+
+    def _join_stream(self, tensors: Sequence[torch.Tensor]) -> None:
+        """A call on another stream than the last one waits for it: both use the same memory."""
+        if not tensors or not tensors[0].is_cuda:
+            return
+        stream = torch.cuda.current_stream(tensors[0].device)
+        if self._stream is not None and self._stream != stream:
+            stream.wait_stream(self._stream)
+        self._stream = stream
+
+
+def _first_of(error: BaseException) -> BaseException:
+    """What went wrong first: ending a recording that has failed is an error as well."""
+    while error.__context__ is not None:
+        error = error.__context__
+    return error
+
+
+def _place_for(tensor: torch.Tensor) -> torch.Tensor:
+    """Memory for a tensor of that layout, with what it holds now."""
+    place = torch.empty_strided(
+        tensor.shape, tensor.stride(), dtype=tensor.dtype, device=tensor.device
+    )
+    if any(
+        size > 1 and stride == 0 for size, stride in zip(place.shape, place.stride(), strict=True)
+    ):
+        raise NotRecorded("an input is expanded: several of its elements are one in memory")
+    return place.copy_(tensor)
+
+
+def _settings() -> tuple[object, ...]:
+    """What chooses between kernels of torch, beside the inputs."""
+    cudnn = torch.backends.cudnn
+    return (
+        torch.get_float32_matmul_precision(), cudnn.allow_tf32, cudnn.benchmark,
+        cudnn.deterministic, torch.are_deterministic_algorithms_enabled(),
+    )  # fmt: skip

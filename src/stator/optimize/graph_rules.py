@@ -1,0 +1,295 @@
+"""The rules of CUDA graphs: which ops may be in one, and when one is worth it.
+
+A graph runs without the host, so an op may be in one if it needs nothing of the host and leaves
+nothing to it:
+
+- it is an op of ATen on tensors of one device, draws no random numbers, and the sizes of its
+  results do not depend on values;
+- it is a branch or a loop whose condition is computed from tensors, of ops that may be in a graph;
+  what a loop carries has the same sizes in every iteration, and nothing writes to it in place;
+- it computes with numbers that are read of tensors (`device_numbers`), in a way that a device can;
+- what it writes to is memory that ops of the same region make, and all writes are in the region.
+
+Ops on indices raise no error on a CUDA device, in eager code neither: the device stops. So all of
+this may be reordered as `regions` does it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from stator.optimize.alias import Aliases
+from stator.optimize.device_numbers import READS, NumberFacts, number_facts
+from stator.optimize.region_rules import DENSE, INTEGERS, SIZES, family_of, is_off, touched
+from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
+from stator.program.opset.in_files import stem_of
+from stator.program.opset.queries import is_stators, kind_of, row_of, written_by
+from stator.program.program import Program
+from stator.program.registry import schema_of
+from stator.program.sizes import AnySize, is_static
+from stator.program.types import NumberType, TensorType, Type
+
+LEAST_OPS = 4  # fewer launches cost about as much as that of a graph
+UNSIZED = frozenset({"data_dependent_output", "dynamic_output_shape", "inplace_view"})
+INDEXING = frozenset({"index", "index_put", "index_put_", "_unsafe_index", "_index_put_impl_"})
+WRITTEN = "has to do with a tensor that the program writes to"
+RUN_NUMBER = "takes a number that only a run knows"
+
+COMPARISONS = frozenset(f"aten::{name}.Scalar" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
+ARITHMETIC = frozenset(f"aten::{name}.Tensor" for name in ("add", "sub", "mul"))
+SELECT = "aten::select.int"
+FLOATS = frozenset({"float32", "float64"})  # others round a number in their own way
+NUMBERS = frozenset(
+    f"stator::{name}"
+    for name in (
+        "add", "sub", "mul", "neg", "abs", "min", "max", "mod", "floordiv", "truediv",
+        "eq", "ne", "lt", "le", "gt", "ge", "and", "or", "not", "bool", "int", "float",
+    )
+)  # fmt: skip
+ORDERED = frozenset(f"stator::{name}" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
+LOGIC = frozenset(f"stator::{name}" for name in ("and", "or", "not"))
+KINDS = {bool: NumberType("bool"), int: NumberType("int"), float: NumberType("float")}
+BY_CONSTANT = frozenset({"stator::mod", "stator::floordiv", "stator::truediv"})
+
+
+class GraphRules:
+    """The rules of CUDA graphs, for one program."""
+
+    is_observing = False
+    device = "cuda"
+
+    def __init__(self, program: Program, aliases: Aliases) -> None:
+        self._aliases = aliases
+        self._facts = number_facts(program)
+        blocks = (program.body, *program.functions.values())
+        self._is_touched = touched([op for block in blocks for op in ops_in(block)], aliases)
+        self._members = aliases.groups(program)
+
+    def reasons(self, block: Block) -> list[str]:
+        """For each op of `block`: why it cannot be in a graph."""
+        found = [self._why_not(op) for op in block.ops]
+        memory = [self._written_in(op) for op in block.ops]
+        here = {value for op in block.ops for value in _made_in(op)}
+        groups = {root for roots in memory for root in roots}
+        while True:
+            bad = {g for g in groups if not self._is_contained(g, block, found, memory, here)}
+            changed = [
+                why or (WRITTEN if roots & bad else "")
+                for why, roots in zip(found, memory, strict=True)
+            ]
+            if changed == found:
+                return found
+            found = changed
+
+    def is_cheap(self, op: Op) -> bool:
+        """Whether `op` is a view, or about sizes."""
+        return family_of(op) == "cheap" and not self._device_numbers(op)
+
+    def is_worth(self, ops: Sequence[Op]) -> bool:
+        """Whether a graph saves more launches than its own costs; its numbers can be given."""
+        inside = [inner for op in ops for inner in ops_in(Block((), [op]))]
+        made = {value for op in ops for value in _made_in(op)}
+        given = {value for op in ops for value in used_by(op)} - made
+        if any(isinstance(v.type, NumberType) and v.type.kind != "int" for v in given):
+            return False
+        launched = sum(not is_stators(op.name) and family_of(op) != "cheap" for op in inside)
+        return launched >= LEAST_OPS
+
+    def _is_contained(
+        self,
+        root: Value,
+        block: Block,
+        found: Sequence[str],
+        memory: Sequence[frozenset[Value]],
+        here: set[Value],
+    ) -> bool:
+        """Whether a region can hold a group of memory from when it is made to the last write."""
+        if not here.issuperset(self._members[root]):
+            return False
+        places = [n for n, roots in enumerate(memory) if root in roots]
+        last = max((n for n in places if self._writes(block.ops[n], root)), default=-1)
+        if last < 0:  # it is changed in a way that torch does not tell
+            return False
+        if any(found[places[0] : last + 1]):
+            return False
+        later = [value for n in places if n > last for value in used_by(block.ops[n])]
+        ops = block.ops[places[0] : last + 1]
+        held = {value for op in ops if not self.is_cheap(op) for value in op.results}
+        seen = {v for v in (*later, *values_in(block.outputs)) if v in held}
+        return sum(self._aliases.root(value) is root for value in seen) <= 1
+
+    def _writes(self, op: Op, root: Value) -> bool:
+        inside = ops_in(Block((), [op]))
+        written = (v for one in inside if not is_off(one) for v in written_by(one))
+        return any(self._aliases.root(value) is root for value in written)
+
+    def _written_in(self, op: Op) -> frozenset[Value]:
+        """The groups of memory that `op` has to do with and that the program writes to."""
+        involved = {*used_by(op), *_made_in(op)}
+        return frozenset(self._aliases.root(v) for v in involved if self._is_touched(v))
+
+    def _why_not(self, op: Op) -> str:
+        kind = kind_of(op)
+        if op.name in READS:
+            return self._why_not_read(op)
+        if kind == "number":
+            return self._why_not_number(op)
+        if kind in ("branch", "loop"):
+            return self._why_not_blocks(op)
+        if kind != "torch" or not op.name.startswith("aten::"):
+            return "is no op of torch"
+        return self._why_not_op(op) or self._why_not_types(op)
+
+    def _why_not_op(self, op: Op) -> str:
+        row, schema = row_of(op.name), schema_of(op.name)
+        if row.random and not is_off(op):
+            return "draws random numbers"
+        if row.mutates and not is_off(op) and not written_by(op):
+            return "changes something that is no tensor of the program"
+        if row.conditions or not op.results:
+            return "is checked by the host"
+        return "gives sizes that depend on values" if schema.tags & UNSIZED else ""
+
+    def _why_not_types(self, op: Op) -> str:
+        involved = (*values_in(op.args), *values_in(op.attributes), *op.results)
+        tensors = [value.type for value in involved if isinstance(value.type, TensorType)]
+        numbers = [value for value in involved if isinstance(value.type, NumberType)]
+        if len(tensors) + len(numbers) < len(involved) or any(
+            k.dtype not in DENSE for k in tensors
+        ):
+            return "has a value that is no dense tensor and no number"
+        if len({kind.device for kind in tensors}) != 1 or not self._is_there(tensors[0]):
+            return "has tensors that are not on one CUDA device"
+        stem = stem_of(op.name)
+        given = [value.type for value in values_in(op.args)]
+        if stem in INDEXING and any(
+            isinstance(kind, TensorType) and kind.dtype in ("bool", "uint8") for kind in given[1:]
+        ):
+            return "gives sizes that depend on values"
+        if any(isinstance(value.type, NumberType) for value in op.results) and stem not in SIZES:
+            return RUN_NUMBER
+        return self._why_not_numbers(op)
+
+    def _is_there(self, kind: TensorType) -> bool:
+        return kind.device.split(":")[0] == self.device
+
+    def _why_not_numbers(self, op: Op) -> str:
+        there = self._device_numbers(op)
+        here = [v for v in values_in(op.args) if isinstance(v.type, NumberType) and v not in there]
+        if any(value.type != NumberType("int") for value in here):
+            return RUN_NUMBER
+        if not there:
+            return ""
+        *others, last = op.args
+        if op.name not in COMPARISONS | ARITHMETIC | {SELECT}:
+            return RUN_NUMBER
+        if op.name in ARITHMETIC and len(op.args) == 3:
+            others, last = [op.args[0]], op.args[1]
+        is_last = not any(value in there for value in values_in(tuple(others)))
+        in_attributes = any(value in there for value in values_in(op.attributes))
+        if not is_last or in_attributes or not isinstance(last, Value):
+            return RUN_NUMBER
+        return "" if op.name == SELECT or _is_exact(op, last) else RUN_NUMBER
+
+    def _device_numbers(self, op: Op) -> set[Value]:
+        given = (*values_in(op.args), *values_in(op.attributes))
+        numbers = (value for value in given if isinstance(value.type, NumberType))
+        return {value for value in numbers if self._fact(value).on_device}
+
+    def _fact(self, value: Value) -> NumberFacts:
+        return self._facts.get(value, NumberFacts())
+
+    def _why_not_read(self, op: Op) -> str:
+        (tensor,) = values_in(op.args)
+        kind = tensor.type
+        if not isinstance(kind, TensorType) or not self._is_there(kind):
+            return "reads a number from a tensor that is not on a CUDA device"
+        if kind.dtype not in DENSE or not is_static(kind.shape) or any(n != 1 for n in kind.shape):
+            return "has a value that is no dense tensor and no number"
+        return ""
+
+    def _why_not_number(self, op: Op) -> str:
+        if not self._device_numbers(op):
+            return "" if op.name in INTEGERS and family_of(op) == "cheap" else RUN_NUMBER
+        kinds = [v.type for v in (*values_in(op.args), *op.results)]
+        if op.name not in NUMBERS or any(
+            not isinstance(kind, NumberType) or kind.tag or kind.kind == "complex" for kind in kinds
+        ):
+            return "computes with numbers as a device does not"
+        return "" if self._is_total(op) else "computes with numbers as a device does not"
+
+    def _is_total(self, op: Op) -> bool:
+        """Whether a device computes exactly what Python does."""
+        result = op.results[0].type
+        names = {
+            value.type.kind for value in values_in(op.args) if isinstance(value.type, NumberType)
+        }
+        floats = "float" in names or any(isinstance(arg, float) for arg in op.args)
+        small = all(self._fact(value).is_small for value in values_in(op.args)
+                    if value.type == NumberType("int"))  # fmt: skip
+        if op.name in LOGIC:
+            return names == {"bool"} and all(isinstance(arg, Value | bool) for arg in op.args)
+        if op.name in BY_CONSTANT:
+            by = op.args[1]
+            is_whole = isinstance(by, int) and 0 < by < 2**31
+            return is_whole and small and (not floats or op.name == "stator::truediv")
+        if op.name == "stator::int":
+            return not floats
+        if op.name in ("stator::min", "stator::max") and not _are_of_kind(op.args, result):
+            return False
+        if op.name in ORDERED or result == NumberType("float"):
+            return not floats or small
+        if result == NumberType("int"):
+            return self._fact(op.results[0]).is_small
+        return True
+
+    def _why_not_blocks(self, op: Op) -> str:
+        """A branch or a loop may be in a graph if all that is in it may."""
+        test = op.args[0]
+        if kind_of(op) == "loop":
+            (body,) = op.blocks
+            test = body.outputs[0]
+            if not self._keeps_sizes(op):
+                return "carries tensors whose sizes change from one iteration to the next"
+        if not isinstance(test, Value) or not self._fact(test).on_device:
+            return "is decided by the host"
+        values = (*op.results, *(value for block in op.blocks for value in block.inputs))
+        for value in values:
+            kind = value.type
+            if isinstance(kind, TensorType) and self._is_there(kind):
+                if self._is_touched(value):
+                    return WRITTEN
+            elif not isinstance(kind, NumberType) or kind.tag or kind.kind == "complex":
+                return "gives a value that is no tensor of a CUDA device and no number"
+        inside = (self._why_not(inner) for block in op.blocks for inner in block.ops)
+        return next((f"holds an op that {reason}" for reason in inside if reason), "")
+
+    def _keeps_sizes(self, op: Op) -> bool:
+        (body,) = op.blocks
+        for given, taken, result in zip(op.args[1:], body.inputs, body.outputs[1:], strict=True):
+            kinds = [value.type for value in values_in((given, taken, result))]
+            shapes = {kind.shape for kind in kinds if isinstance(kind, TensorType)}
+            if len(shapes) > 1 or any(isinstance(n, AnySize) for shape in shapes for n in shape):
+                return False
+        return True
+
+
+def _are_of_kind(args: Sequence[Arg], kind: Type) -> bool:
+    """Whether all these numbers are of one kind."""
+    return all((a.type if isinstance(a, Value) else KINDS.get(type(a))) == kind for a in args)
+
+
+def _is_exact(op: Op, number: Value) -> bool:
+    """Whether an op with a tensor and a number computes the same with the number in a tensor."""
+    tensor = next(v.type for v in values_in(op.args) if isinstance(v.type, TensorType))
+    if tensor.dtype in FLOATS:
+        return True
+    return tensor.dtype == "int64" and number.type in (NumberType("int"), NumberType("bool"))
+
+
+def _made_in(op: Op) -> Iterator[Value]:
+    """The values that `op` makes, those of its blocks included."""
+    for inner in ops_in(Block((), [op])):
+        yield from inner.results
+        for block in inner.blocks:
+            yield from block.inputs

@@ -1,0 +1,109 @@
+"""TapeTarget: recordings on a CPU, so that all but CUDA itself is tested without a GPU.
+
+Like a CUDA graph, a tape holds ops on fixed memory: a replay runs each op again on the tensors that
+it had, and puts what it gives where its first results are.
+"""
+
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import torch
+from torch.utils._pytree import tree_leaves
+
+from stator.cudagraph.backend import GraphBackend
+from stator.optimize.graph_rules import GraphRules
+from stator.torch_private.dispatch import TorchDispatchMode, disable_current_modes
+
+
+def storages(tree):
+    return {
+        one.untyped_storage()._cdata for one in tree_leaves(tree) if isinstance(one, torch.Tensor)
+    }
+
+
+@dataclass
+class Tape(TorchDispatchMode):
+    steps: list = field(default_factory=list)
+
+    def __post_init__(self):
+        super().__init__()
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+        kwargs = kwargs or {}
+        result = func(*args, **kwargs)
+        made = [one for one in tree_leaves(result) if isinstance(one, torch.Tensor)]
+        shared = storages((args, kwargs))
+        fresh = [one for one in made if one.untyped_storage()._cdata not in shared]
+        is_view = made and not fresh and not func._schema.is_mutable
+        if not is_view:
+            self.steps.append(lambda: self._again(func, args, kwargs, fresh))
+        return result
+
+    @staticmethod
+    def _again(func, args, kwargs, fresh):
+        result = func(*args, **kwargs)
+        made = [one for one in tree_leaves(result) if isinstance(one, torch.Tensor)]
+        for old, new in zip(fresh, made, strict=False):
+            old.copy_(new)
+
+    def replay(self):
+        for step in self.steps:
+            step()
+
+
+class TapeTarget:
+    def __init__(self):
+        self.tapes = []
+        self.nodes = []  # which conditional nodes were recorded
+
+    def record(self, ops):
+        self.tapes, self.nodes = [], []
+        with self._tape() as tape:
+            result = ops()
+        return tape, result
+
+    @contextmanager
+    def _tape(self):
+        tape = Tape()
+        self.tapes.append(tape)
+        try:
+            with tape:
+                yield tape
+        finally:
+            self.tapes.pop()
+
+    def branch(self, condition, then, orelse):
+        self.nodes.append("if")
+        around = self.tapes[-1]
+        with self._apart():
+            with self._tape() as first:
+                then()
+            with self._tape() as second:
+                orelse()
+        around.steps.append(lambda: (first if condition else second).replay())
+
+    def loop(self, condition, body):
+        self.nodes.append("while")
+        around = self.tapes[-1]
+        with self._apart(), self._tape() as inner:
+            body()
+
+        def replay():
+            while condition:
+                inner.replay()
+
+        around.steps.append(replay)
+
+    @contextmanager
+    def _apart(self):
+        """Ops are not recorded by the tapes around."""
+        with disable_current_modes():
+            yield
+
+
+class CpuRules(GraphRules):
+    device = "cpu"
+
+
+TARGET = TapeTarget()
+BACKEND = GraphBackend(CpuRules, lambda device: TARGET)

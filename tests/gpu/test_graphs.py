@@ -1,0 +1,130 @@
+"""CUDA graphs on a GPU: nodes, memory, streams, threads, and what a failure leaves behind."""
+
+import copy
+import threading
+import warnings
+
+import pytest
+import torch
+
+import stator
+from bench import gpu
+from stator.cudagraph.cuda import CudaTarget, why_not_here
+
+pytestmark = pytest.mark.skipif(bool(why_not_here()), reason=why_not_here())
+torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def no_grad():
+    with torch.no_grad():
+        yield
+
+
+def cuda(*values):
+    return tuple(torch.tensor(value, device="cuda") for value in values)
+
+
+@pytest.mark.parametrize("workload", gpu.WORKLOADS, ids=[one.name for one in gpu.WORKLOADS])
+def test_a_workload_gives_what_eager_gives(workload):
+    function = workload.make()
+    static = stator.to_static(copy.deepcopy(function), backend="cudagraph")
+    for _ in range(4):
+        inputs = workload.inputs()
+        assert gpu.same(static(*inputs), function(*inputs))
+
+
+def nested(x, limit):
+    total, i = torch.zeros_like(x), 0
+    while i < 10:
+        if x > 0:
+            j = torch.zeros_like(x)
+            while j < limit:
+                for _ in range(6):
+                    total = torch.sin(total) + x
+                j = j + 1
+        else:
+            for _ in range(6):
+                total = torch.cos(total) - x
+        x = -x
+        i += 1
+        if total > 100:
+            break
+    return total, i
+
+
+def test_nodes_inside_nodes():
+    static = stator.to_static(nested, backend="cudagraph")
+    for value, limit in ((1.0, 3.0), (1.0, 3.0), (-2.0, 0.0), (0.5, 7.0), (1.0, 3.0)):
+        assert gpu.same(static(*cuda(value, limit)), nested(*cuda(value, limit)))
+    assert any(region.state == "ready" for region in stator.compiled())
+
+
+def test_a_failed_recording_leaves_nothing_behind():
+    target, x = CudaTarget(0), torch.ones(3, device="cuda")
+    with pytest.raises(RuntimeError):
+        target.record(lambda: x.sum().item())
+    torch.cuda.synchronize()
+    assert torch.rand(3, device="cuda").sum() > 0  # the generator does not think that it records
+    y = torch.zeros(3, device="cuda")
+    recording, _ = target.record(lambda: y.copy_(x * 2))
+    recording.replay()
+    assert y.tolist() == [2.0, 2.0, 2.0]
+
+
+def test_a_failure_inside_a_body_is_found_by_the_trial():
+    target, x = CudaTarget(0), torch.ones((), device="cuda")
+    with pytest.raises(RuntimeError):
+        target.record(lambda: target.loop(x > 0, lambda: x.item()))
+    torch.cuda.synchronize()
+
+
+def test_streams_and_threads():
+    static = stator.to_static(gpu.twenty_ifs, backend="cudagraph")
+    inputs = [torch.randn(4, device="cuda") for _ in range(8)]
+    expected = [gpu.twenty_ifs(x) for x in inputs]
+    static(inputs[0]), static(inputs[0])
+    wrong = []
+
+    def work(number):
+        with torch.cuda.stream(torch.cuda.Stream()), torch.no_grad():
+            for _ in range(50):
+                found = static(inputs[number])
+                torch.cuda.current_stream().synchronize()
+                if not torch.equal(found, expected[number]):
+                    wrong.append(number)
+
+    torch.cuda.synchronize()
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
+
+
+def test_memory_does_not_grow_with_the_calls():
+    static = stator.to_static(gpu.scalar_loop, backend="cudagraph")
+    for _ in range(3):
+        static(*cuda(0.5, 20.0))
+    torch.cuda.synchronize()
+    before = torch.cuda.memory_allocated()
+    for n in range(200):
+        static(*cuda(0.5, float(n % 7)))
+    torch.cuda.synchronize()
+    assert torch.cuda.memory_allocated() <= before + 4096
+
+
+def test_what_cannot_be_recorded_is_a_warning_and_runs():
+    def solved(a, b):
+        for _ in range(4):
+            b = torch.tanh(torch.linalg.lstsq(a, b).solution)
+        return b
+
+    static = stator.to_static(solved, backend="cudagraph")
+    a, b = torch.randn(4, 4, device="cuda"), torch.randn(4, 2, device="cuda")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for _ in range(4):
+            torch.testing.assert_close(static(a, b), solved(a, b))
+    assert torch.rand(2, device="cuda").sum() >= 0
