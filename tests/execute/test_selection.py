@@ -65,7 +65,7 @@ def test_an_unknown_name_is_refused_by_its_text():
         check_backend("xla")
     assert (
         said(caught.value)
-        == "[ST303] there is no backend 'xla'\n  fix: use one of interpreter, native, inductor"
+        == "[ST303] there is no backend 'xla'\n  fix: use one of interpreter, native, inductor, cudagraph"
     )
 
 
@@ -81,7 +81,7 @@ def test_an_unknown_name_in_the_variable_is_refused_by_its_text(monkeypatch):
         stator.to_static(plain)
     assert said(caught.value) == (
         "[ST303] there is no backend 'xla' (from STATOR_BACKEND)\n"
-        "  fix: use one of interpreter, native, inductor"
+        "  fix: use one of interpreter, native, inductor, cudagraph"
     )
 
 

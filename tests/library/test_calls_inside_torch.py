@@ -5,7 +5,7 @@ import types
 import pytest
 import torch
 
-from stator.errors import DataDependent
+from stator.errors import DataDependent, UnsupportedCall
 from stator.library import calls_inside_torch as module
 from stator.library.calls_inside_torch import calls_inside_torch
 from stator.torch_private import control_flow
@@ -30,3 +30,17 @@ def test_einsum_of_open_sizes_does_not_ask_for_a_cheaper_order(monkeypatch):
         assert package.contract_path("", known, known, optimize="auto") == ([(1, 2)], "auto")
         path, _ = package.contract_path("", known, opened, known, known, optimize="auto")
     assert path == [(0, 1), (0, 2), (0, 1)]
+
+
+def test_the_random_state_of_a_gpu_is_refused_by_its_text(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_initialized", lambda: True)
+    before = torch.cuda.get_rng_state
+    with calls_inside_torch(None), pytest.raises(UnsupportedCall) as caught:  # as fork_rng does
+        torch.cuda.get_rng_state(0)
+    assert caught.value.problem == (
+        "the random state of a CUDA device is read or set inside a program"
+    )
+    assert caught.value.fix == (
+        "seed all devices with `torch.manual_seed`; give `fork_rng` the argument `devices=[]`"
+    )
+    assert torch.cuda.get_rng_state is before

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
@@ -18,11 +19,20 @@ from torch.backends import opt_einsum
 from stator.errors import DataDependent
 from stator.frames import current_place
 from stator.library.gradients import apply_function
-from stator.library.random_state import random_state, seed, set_random_state
+from stator.library.random_state import (
+    random_state,
+    refuse_cuda_state,
+    seed,
+    set_random_state,
+)
 from stator.state.replaced import replaced
 from stator.state.session import Session
 from stator.torch_private import control_flow
 
+CUDA_STATE = (
+    "get_rng_state", "get_rng_state_all", "set_rng_state", "set_rng_state_all", "manual_seed",
+    "manual_seed_all", "seed", "seed_all",
+)  # fmt: skip
 APPLY = vars(torch.autograd.Function)["apply"].__func__  # as it is before a capture replaces it
 
 
@@ -47,6 +57,9 @@ def calls_inside_torch(session: Session) -> Iterator[None]:
             ):
                 call = _given(session, handler)
                 stack.enter_context(replaced(owner, name, call))
+        if torch.cuda.is_initialized():
+            for owner, name in itertools.product((torch.cuda, torch.cuda.random), CUDA_STATE):
+                stack.enter_context(replaced(owner, name, refuse_cuda_state))
         package = opt_einsum.get_opt_einsum()
         if package is not None:
             find = functools.partial(_path, package.contract_path)

@@ -8,6 +8,8 @@ with torch.random.fork_rng():      %1 = stator::random_state()
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 import torch
 
 from stator.errors import UnsupportedCall
@@ -42,3 +44,12 @@ def set_random_state(session: Session, new_state: Staged) -> None:
         raise UnsupportedCall("the state of the random generator is chosen by the path taken",
                               at=current_place(), fix="set it on each path")  # fmt: skip
     session.recorder.emit("stator::set_random_state", (session.recorder.tensor_arg(new_state),))
+
+
+def refuse_cuda_state(*_args: object, **_kwargs: object) -> NoReturn:
+    """The generators of CUDA devices: only a whole seed is an op."""
+    raise UnsupportedCall(
+        "the random state of a CUDA device is read or set inside a program",
+        at=current_place(),
+        fix="seed all devices with `torch.manual_seed`; give `fork_rng` the argument `devices=[]`",
+    )
