@@ -205,7 +205,8 @@ def test_an_unknown_backend_is_refused_by_its_text():
     with pytest.raises(UnknownOption) as caught:
         stator.to_static(doubled_while_small, backend="xla")
     assert said(caught.value) == (
-        "[ST303] there is no backend 'xla'\n  fix: use one of interpreter, native, inductor, cudagraph"
+        "[ST303] there is no backend 'xla'\n"
+        "  fix: use one of interpreter, native, inductor, cudagraph"
     )
 
 

@@ -63,9 +63,9 @@ def test_the_variable_is_the_default_of_the_keyword(foreign, monkeypatch):
 def test_an_unknown_name_is_refused_by_its_text():
     with pytest.raises(UnknownOption) as caught:
         check_backend("xla")
-    assert (
-        said(caught.value)
-        == "[ST303] there is no backend 'xla'\n  fix: use one of interpreter, native, inductor, cudagraph"
+    assert said(caught.value) == (
+        "[ST303] there is no backend 'xla'\n"
+        "  fix: use one of interpreter, native, inductor, cudagraph"
     )
 
 
