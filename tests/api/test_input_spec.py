@@ -4,8 +4,9 @@ import numpy
 import pytest
 import torch
 
+import stator
 from stator import InputSpec
-from stator.errors import SpecMismatch
+from stator.errors import DemandViolated, SpecMismatch
 from tests.said import said
 
 
@@ -107,3 +108,49 @@ def test_python_values_have_specs():
     assert [spec.kind for spec in specs] == ["int", "float", "bool", "str"]
     assert repr(specs[:2]) == "[InputSpec.int('n'), InputSpec.float()]"
     assert InputSpec.int("n") == InputSpec.int("n") != InputSpec.int()
+
+
+@pytest.mark.parametrize("backend", ["interpreter", None])  # None: the default
+@pytest.mark.parametrize(
+    ("rows", "problem"),
+    [
+        (1, "this needs x.shape[0] >= 2: the range of `batch`"),
+        (2, None),
+        (4, None),
+        (5, "this needs x.shape[0] <= 4: the range of `batch`"),
+    ],
+)
+def test_a_size_with_a_range_is_checked_by_each_run(tmp_path, backend, rows, problem):
+    spec = [InputSpec(["batch"], name="x", ranges={"batch": (2, 4)}), InputSpec(["batch"])]
+    stator.save(lambda x, y: x + y, tmp_path / "m", spec)
+    model, x = stator.load(tmp_path / "m", backend=backend), torch.ones(rows)
+    if problem is None:
+        assert torch.equal(model(x, x), x + x)
+        return
+    with pytest.raises(DemandViolated) as caught:
+        model(x, x)
+    assert caught.value.problem == problem
+
+
+def test_ranges_belong_to_the_spec_and_its_names():
+    spec = InputSpec(["batch", 3], ranges={"batch": (1, None)})
+    assert spec != InputSpec(["batch", 3])
+    assert spec.batch(2).ranges == spec.ranges
+    assert spec.unbatch().ranges == {}
+    assert repr(spec) == "InputSpec(['batch', 3], 'float32', ranges={'batch': (1, None)})"
+
+
+@pytest.mark.parametrize(
+    ("ranges", "problem", "fix"),
+    [
+        ({"b": (1, 2)}, "no size of the spec has the name 'b'",
+         "give it to a size: InputSpec(['b', ...])"),
+        ({"batch": (3, 1)}, "the range (3, 1) of 'batch' is empty", "give the least size first"),
+        ({"batch": (0.5, 1)}, "(0.5, 1) is not a range of sizes",
+         "give the least and the greatest size, or None for no bound"),
+    ],
+)  # fmt: skip
+def test_a_wrong_range_is_refused(ranges, problem, fix):
+    with pytest.raises(SpecMismatch) as caught:
+        InputSpec(["batch"], ranges=ranges)
+    assert (caught.value.problem, caught.value.fix) == (problem, fix)

@@ -3,26 +3,31 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy
 import torch
 
-from stator.capture.inputs import ScalarSpec, TensorSpec
+from stator.capture.inputs import ScalarSpec, SizeRange, TensorSpec
 from stator.errors import SpecMismatch
 from stator.frames import user_facing
 
 Size = int | str | None
+Range = tuple[int | None, int | None]
+NO_RANGES: Mapping[str, Range] = MappingProxyType({})
 
 
 class InputSpec:
     """The shape, dtype and name of a tensor argument; a size of None (or -1) may be anything.
 
     So may a size that is a name, but sizes of one name are equal in all arguments of a call.
+    `ranges` has the least and the greatest value of such sizes, None for no bound; each run checks
+    them.
 
-    >>> InputSpec(["batch", 784], "float32", "image")
-    InputSpec(['batch', 784], 'float32', name='image')
+    >>> InputSpec(["batch", 784], "float32", "image", ranges={"batch": (1, 64)})
+    InputSpec(['batch', 784], 'float32', name='image', ranges={'batch': (1, 64)})
 
     `InputSpec.int()`, `.float()`, `.bool()` and `.str()` are specs of Python's own values.
     """
@@ -34,8 +39,11 @@ class InputSpec:
         dtype: builtins.str | torch.dtype = "float32",
         name: builtins.str | None = None,
         stop_gradient: builtins.bool = True,
+        *,
+        ranges: Mapping[builtins.str, Range] = NO_RANGES,
     ) -> None:
         self.shape = tuple(_size(size) for size in shape)
+        self.ranges = {name: _range(name, given, self.shape) for name, given in ranges.items()}
         self.dtype = _dtype(dtype)
         self.name = name
         self.stop_gradient = stop_gradient
@@ -78,7 +86,7 @@ class InputSpec:
 
     def batch(self, size: Size) -> InputSpec:
         """This spec with one more dimension in front."""
-        return InputSpec((size, *self.shape), self.dtype, self.name, self.stop_gradient)
+        return self._with_shape((size, *self.shape))
 
     @user_facing
     def unbatch(self) -> InputSpec:
@@ -86,7 +94,11 @@ class InputSpec:
         if not self.shape:
             raise SpecMismatch(f"{self!r} has no dimension to take away",
                                fix="unbatch a spec with at least one dimension")  # fmt: skip
-        return InputSpec(self.shape[1:], self.dtype, self.name, self.stop_gradient)
+        return self._with_shape(self.shape[1:])
+
+    def _with_shape(self, shape: Sequence[Size]) -> InputSpec:
+        ranges = {name: given for name, given in self.ranges.items() if name in shape}
+        return InputSpec(shape, self.dtype, self.name, self.stop_gradient, ranges=ranges)
 
     def tensor_spec(self, device: torch.device | None = None) -> TensorSpec:
         """The spec as the capture reads it."""
@@ -96,11 +108,14 @@ class InputSpec:
         return TensorSpec(
             sizes, self.dtype, where, not self.stop_gradient, self.name,
             size_names=names if any(names) else (),
+            ranges=tuple(SizeRange(name, *given) for name, given in self.ranges.items()),
         )  # fmt: skip
 
     def __repr__(self) -> builtins.str:
         name = f", name={self.name!r}" if self.name else ""
-        return f"InputSpec({list(self.shape)}, {str(self.dtype).removeprefix('torch.')!r}{name})"
+        ranges = f", ranges={self.ranges}" if self.ranges else ""
+        dtype = str(self.dtype).removeprefix("torch.")
+        return f"InputSpec({list(self.shape)}, {dtype!r}{name}{ranges})"
 
     def __eq__(self, other: object) -> builtins.bool:
         return isinstance(other, InputSpec) and self._key() == other._key()
@@ -109,7 +124,8 @@ class InputSpec:
         return hash(self._key())
 
     def _key(self) -> tuple[Any, ...]:
-        return (self.shape, self.dtype, self.name, self.stop_gradient)
+        ranges = tuple(sorted(self.ranges.items()))
+        return (self.shape, self.dtype, self.name, self.stop_gradient, ranges)
 
 
 def _size(size: Size) -> Size:
@@ -123,6 +139,21 @@ def _size(size: Size) -> Size:
             fix='give a number >= 0, a name such as "batch", or None for any size',
         )
     return size
+
+
+def _range(name: str, given: Range, shape: Sequence[Size]) -> Range:
+    if name not in shape:
+        raise SpecMismatch(f"no size of the spec has the name {name!r}",
+                           fix=f"give it to a size: InputSpec([{name!r}, ...])")  # fmt: skip
+    bounds = [bound for bound in given if bound is not None]
+    if len(given) != 2 or not all(type(one) is int and one >= 0 for one in bounds):
+        raise SpecMismatch(f"{given!r} is not a range of sizes",
+                           fix="give the least and the greatest size, or None for no bound"
+                           )  # fmt: skip
+    if sorted(bounds) != bounds:
+        raise SpecMismatch(f"the range {given!r} of {name!r} is empty",
+                           fix="give the least size first")  # fmt: skip
+    return (given[0], given[1])
 
 
 def _dtype(dtype: str | torch.dtype) -> torch.dtype:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -31,6 +31,22 @@ from stator.values.symbolic import CapturedText
 
 
 @dataclass(frozen=True)
+class SizeRange:
+    """What a size with this name may be: `low <= size <= high`, as far as they are given."""
+
+    name: str
+    low: int | None
+    high: int | None
+
+    def checks(self) -> Iterator[tuple[str, int, str]]:
+        """For each bound: the op that compares a size with it, the bound, and the op in words."""
+        if self.low is not None:
+            yield "stator::ge", self.low, ">="
+        if self.high is not None:
+            yield "stator::le", self.high, "<="
+
+
+@dataclass(frozen=True)
 class TensorSpec:
     """A tensor argument; a size that may be anything is None."""
 
@@ -43,6 +59,7 @@ class TensorSpec:
     is_parameter: bool = False
     identity: int | None = field(default=None, compare=False)  # of the tensor, where one is given
     size_names: tuple[str | None, ...] = ()  # the user's, of the sizes that may be anything
+    ranges: tuple[SizeRange, ...] = ()  # of sizes with a name
 
     def size_name(self, dimension: int) -> str | None:
         """The user's name of a size; sizes of one name are equal."""
@@ -192,6 +209,8 @@ class InputReader:
         self.values.append(value)
         for dimension in range(len(sizes)):
             self._check_named(spec.size_name(dimension), value, dimension)
+        for one in spec.ranges:
+            self._check_range(one, value, spec.size_names.index(one.name))
         return shape.Leaf(len(self.values) - 1), tensor
 
     def _size(self, spec: TensorSpec, dimension: int) -> int | torch.SymInt:
@@ -215,6 +234,15 @@ class InputReader:
         equal = self.recorder.emit_number("stator::eq", (one, two), "bool")
         text = f"{first.name}.shape[{known}] == {value.name}.shape[{dimension}]"
         self.recorder.emit("stator::demand", (equal, f"this needs {text}: both are `{name}`"))
+
+    def _check_range(self, given: SizeRange, value: Value, dimension: int) -> None:
+        """Each run checks that the size is in its range."""
+        size = self.recorder.emit_number("aten::sym_size.int", (value, dimension), "int")
+        for op, bound, words in given.checks():
+            holds = self.recorder.emit_number(op, (size, bound), "bool")
+            text = f"{value.name}.shape[{dimension}] {words} {bound}"
+            message = f"this needs {text}: the range of `{given.name}`"
+            self.recorder.emit("stator::demand", (holds, message))
 
     def _scalar(self, spec: ScalarSpec, path: tuple[Any, ...]) -> tuple[Structure, Any]:
         value = self.recorder.new_value(spec.type)
