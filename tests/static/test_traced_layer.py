@@ -446,7 +446,7 @@ def test_an_argument_that_no_program_can_have_is_refused():
     with pytest.raises(UnsupportedCall) as refusal:
         TracedLayer.trace(Calls(lambda _, x, y: x), [torch.ones(3), object()])
     assert said(refusal.value) == (
-        "[ST204] a layer cannot be traced with a object\n"
+        "[ST204] a layer cannot be traced with an object\n"
         "  fix: give tensors, numbers, strings, None, or lists, tuples and dicts of these"
     )
 
