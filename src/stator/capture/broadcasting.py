@@ -147,15 +147,16 @@ def _fitted(
 
 def _example(recorder: SizeMaker, tensor: torch.Tensor, shape: Sequence[Size]) -> torch.Tensor:
     """`tensor`, or one like it whose open sizes are those of `shape`."""
+    own = tuple(tensor.shape)  # at each access, sizes that are open are new objects
     sizes = [
         wanted
-        if _differ(recorder.sizes, size, wanted)
-        and (isinstance(size, torch.SymInt) or isinstance(wanted, torch.SymInt))
+        if (isinstance(size, torch.SymInt) or isinstance(wanted, torch.SymInt))
         and not _is_one(size)
+        and _differ(recorder.sizes, size, wanted)
         else size
-        for size, wanted in zip(tensor.shape, shape, strict=True)
+        for size, wanted in zip(own, shape, strict=True)
     ]
-    if all(a is b for a, b in zip(sizes, tensor.shape, strict=True)):
+    if all(a is b for a, b in zip(sizes, own, strict=True)):
         return tensor
     made = tensor.new_empty(sizes)
     return made + tensor.sum().to(tensor.dtype) if tensor.requires_grad else made
@@ -247,7 +248,10 @@ def _differ(env: Sizes, one: Size, two: Size) -> bool:
     """May they be different?"""
     if isinstance(one, int) and isinstance(two, int):
         return one != two
-    same = sympy.Eq(env.replace(_expression(one)), env.replace(_expression(two)))
+    first, second = _expression(one), _expression(two)
+    if first == second:
+        return False
+    same = sympy.Eq(env.replace(first), env.replace(second))
     return not (same == sympy.true or env.is_known(same) or evaluate(env, same) == sympy.true)
 
 
