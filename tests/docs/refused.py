@@ -1011,3 +1011,10 @@ def leaf_that_other_code_freezes(x, y):
         operator.methodcaller("requires_grad_", False)(weight)
         total = total + weight
     return total
+
+
+def hook_added_in_a_branch(x, y):
+    layer = torch.nn.Linear(3, 3)
+    if y > 1:
+        layer.register_forward_hook(lambda _module, _given, result: result * 2)
+    return layer(x)

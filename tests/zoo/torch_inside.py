@@ -214,3 +214,19 @@ def parameter_made_inside(x):
     else:
         y = x
     return weight, y, type(weight).__name__, isinstance(weight, nn.Parameter)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-9.0, 2.0),))
+class ModeChangedInABranch(nn.Module):
+    """`train()` and `eval()` on one path change every module of the tree, on that path only."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.Sequential(nn.Dropout(0.5), nn.Sequential(nn.Dropout(0.9)))
+
+    def forward(self, x):
+        if x.sum() > 0:
+            self.eval()
+        elif x.sum() < -3:
+            self.train()
+        return self.parts(x), self.parts[1][0].training

@@ -32,9 +32,16 @@ class Journal:
 
     def note(self, obj: object) -> None:
         """`obj` is about to be changed."""
+        if id(obj) in self._before:
+            self._notes[0] += 1
+        else:
+            self.note_change(obj, state_of(obj))
+
+    def note_change(self, obj: object, before: Any) -> None:
+        """`obj` is, or is about to be, another one than it was `before`."""
         self._notes[0] += 1
         if id(obj) not in self._before:
-            self._before[id(obj)] = (obj, state_of(obj))
+            self._before[id(obj)] = (obj, before)
             if id(obj) not in self._places:
                 self._places[id(obj)] = (obj, current_place())
 

@@ -17,7 +17,7 @@ from stator.capture.block_writer import BlockWriter
 from stator.capture.scope import Scope
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.program.ir import Value
+from stator.program.ir import Arg, Value
 from stator.torch_private.trees import WeakTensorKeyDictionary
 
 
@@ -27,10 +27,10 @@ class Leaves:
     def __init__(self) -> None:
         self._recorded: Any = WeakTensorKeyDictionary()  # tensor -> scope, place of the op, op
 
-    def record(self, recorder: BlockWriter, tensor: torch.Tensor, value: Value) -> None:
-        """`tensor.requires_grad` is from here on, in every run, what it is now."""
+    def record(self, recorder: BlockWriter, tensor: torch.Tensor, value: Value, flag: Arg) -> None:
+        """`tensor.requires_grad` is `flag` from here on; the tensor of the capture has it."""
         result = recorder.new_value(value.type)
-        op = recorder.emit("aten::requires_grad_", (value, tensor.requires_grad), [result])
+        op = recorder.emit("aten::requires_grad_", (value, flag), [result])
         self._recorded[tensor] = (recorder.scope, len(recorder.scope.block.ops) - 1, op)
 
     def follow(self, recorder: BlockWriter, tensor: torch.Tensor, value: Value) -> None:
@@ -49,7 +49,7 @@ class Leaves:
                 at=current_place(), fix="change it before, or call `requires_grad_` of the tensor",
             )  # fmt: skip
         with recorder.inside(owner):
-            self.record(recorder, tensor, value)
+            self.record(recorder, tensor, value, tensor.requires_grad)
 
     def _last(self, tensor: torch.Tensor) -> tuple[Scope | None, bool]:
         """Where `requires_grad` was last recorded, and what; an op that was undone says nothing."""

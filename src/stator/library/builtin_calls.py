@@ -18,7 +18,7 @@ from stator.containers import definitions, lists, runtime_tables
 from stator.containers.deques import new_deque
 from stator.containers.iteration import CapturedRange, Indexed
 from stator.containers.iterators import StagedIterator
-from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
+from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent, refuse_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library import number_definitions, standard_calls
@@ -33,6 +33,7 @@ from stator.state.holding import reference
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
 from stator.state.unconverted import watched
+from stator.torch_private.modules import tables
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute
@@ -198,6 +199,8 @@ class BuiltinCalls:
             return text_length(self.session, value)
         if lists.is_captured(value) or is_table(value):
             return lists.list_length(self.recorder, value)
+        if isinstance(value, torch.nn.Module):
+            refuse_partial(tables(value))
         return len(value)
 
     @over_unions("args")

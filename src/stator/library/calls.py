@@ -49,7 +49,7 @@ from stator.library.iterator_calls import is_native, staged_iterator
 from stator.library.known_arrays import NOT_KNOWN, compute_known, method_of
 from stator.library.list_samples import call_with_samples
 from stator.library.markers import is_left_alone
-from stator.library.modules import call_module, enumerates, may_call_user_code, members, watch_tree
+from stator.library.modules import call_module, enumerates, may_call_user_code, members, tree_watch
 from stator.library.new_objects import NewObjects
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
@@ -444,9 +444,8 @@ class Caller:
         self, function: Staged, owner: Staged, args: Args, kwargs: Keywords
     ) -> Staged:
         """What library code gives: a new object, or one that was there before."""
-        if isinstance(owner, torch.nn.Module):
-            watch_tree(self.session, owner)
-        result = self._run_library(function, args, kwargs)
+        with tree_watch(self.session, (owner, *args, *kwargs.values())):
+            result = self._run_library(function, args, kwargs)
         watch_the_world(self.session, function, args, result)
         if is_hashable(function) and function in MAKES_OBJECTS:
             self.session.provenance.add_created(result)
@@ -482,9 +481,7 @@ class Caller:
         for arg in (*args, *kwargs.values()):
             if isinstance(arg, MUTABLE):
                 self.session.note(arg)
-            elif isinstance(arg, torch.nn.Module):
-                watch_tree(self.session, arg)
-            else:
+            elif not isinstance(arg, torch.nn.Module):
                 watch_object(self.session, arg, set())
 
     def _own_result(self, result: object, args: Args) -> Staged:

@@ -290,14 +290,16 @@ def hook_module(
 
 
 def requires_grad(
-    session: Session, tensor: torch.Tensor, requires_grad: bool = True
+    session: Session, tensor: torch.Tensor, requires_grad: bool | torch.SymBool = True
 ) -> torch.Tensor:
     """`tensor.requires_grad_()`: torch does not dispatch it, so it is recorded by hand."""
     recorder = session.recorder
-    value = recorder.tensor_arg(tensor)
+    value, flag = recorder.tensor_arg(tensor), recorder.arg(requires_grad)
+    is_known = isinstance(requires_grad, bool)
+    recorder.grad_varies = recorder.grad_varies or not is_known
     with recorder.quiet():
-        tensor.requires_grad_(requires_grad)
-    recorder.leaves.record(recorder, tensor, value)
+        tensor.requires_grad_(requires_grad if is_known else True)
+    recorder.leaves.record(recorder, tensor, value, flag)
     return tensor
 
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Iterable, Iterator
+
 import torch
 from torch.nn.parallel import DistributedDataParallel
 
+from stator.capture.conditions import choose
 from stator.containers.lists import is_tuple
+from stator.containers.maybe_keys import refuse_partial
+from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place, is_library_file
 from stator.library import torch_definitions
@@ -20,6 +26,7 @@ from stator.torch_private.modules import (
     tables,
 )
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.contents import same_state, state_of
 from stator.values.staged import StagedList
 
 # Torch's other modules look for what they have by name, so what is added elsewhere is not seen.
@@ -102,6 +109,9 @@ def call_module(session: Session, module: torch.nn.Module, args: Args, kwargs: K
             at=current_place(), fix="convert the module inside it, and wrap or shard the result",
         )  # fmt: skip
     if is_library_module(session, module) and not _has_global_hooks():
+        varying = next((one.training for one in module.modules() if _varies(one.training)), None)
+        if varying is not None:
+            return _in_either_mode(session, module, varying, args, kwargs)
         watch_tree(session, module)
         return session.interpreter.call_library(module, args, kwargs)
     reads.read_attribute(module, "forward", module.forward)
@@ -115,6 +125,32 @@ def call_module(session: Session, module: torch.nn.Module, args: Args, kwargs: K
         return result
     made = hook_module(session, module, result if is_tuple(result) else (result,), comes_out=True)
     return made if is_tuple(result) else made[0]
+
+
+def _varies(training: object) -> bool:
+    """Has a branch called `train()` or `eval()`, so that only a run knows the mode?"""
+    return isinstance(training, torch.SymBool)
+
+
+def _in_either_mode(
+    session: Session, module: torch.nn.Module, training: Staged, args: Args, kwargs: Keywords
+) -> Staged:
+    """`module(*args, **kwargs)`, whose parts train where the number `training` is true."""
+    parts = [part for part in module.modules() if part.training is training]
+
+    def call(mode: Staged) -> Staged:
+        _set_modes(parts, mode)
+        try:
+            return call_module(session, module, args, kwargs)
+        finally:
+            _set_modes(parts, training)
+
+    return choose(session.recorder, training, lambda: call(True), lambda: call(False))
+
+
+def _set_modes(parts: Iterable[torch.nn.Module], mode: Staged) -> None:
+    for part in parts:
+        vars(part)["training"] = mode
 
 
 def _has_backward_hooks(module: torch.nn.Module) -> bool:
@@ -137,10 +173,13 @@ def _has_global_hooks() -> bool:
     return any(global_hook_tables())
 
 
+def has_tables(module: torch.nn.Module) -> bool:
+    """Has `Module.__init__` run? Else there is nothing in it."""
+    return hasattr(module, "_modules")
+
+
 def watch_tree(session: Session, module: torch.nn.Module) -> None:
     """Library code reads what a module has unseen: watch all of it, in the whole tree."""
-    if not hasattr(module, "_modules"):  # `Module.__init__` has not run: there is nothing in it
-        return
     reads = session.reads
     reads.read_global_hooks()
     for part in module.modules():
@@ -152,6 +191,44 @@ def watch_tree(session: Session, module: torch.nn.Module) -> None:
                 session.provenance.add_external(table)
                 reads.read_contents(table)
         reads.read_all_attributes(part)
+
+
+@contextlib.contextmanager
+def tree_watch(session: Session, given: Iterable[object]) -> Iterator[None]:
+    """Library code runs inside: what it changes of the modules in `given` is part of the program.
+
+    `train()` sets an attribute of each module of a tree, `append` changes a table of one. What it
+    reads is watched: see `watch_tree`.
+    """
+    modules = [one for one in given if isinstance(one, torch.nn.Module) and has_tables(one)]
+    parts = {id(part): part for module in modules for part in module.modules()}
+    refuse_partial(table for part in parts.values() for table in (vars(part), *tables(part)))
+    for module in modules:
+        watch_tree(session, module)
+    kept = [
+        (part, obj, state_of(obj))
+        for part in parts.values()
+        for obj in (part, *tables(part), *hook_tables(part))
+    ]
+    yield
+    for part, obj, before in kept:
+        if not same_state(before, state_of(obj)):
+            if any(obj is table for table in hook_tables(part)):
+                _refuse_hook(session, part)
+            if obj is not part and session.provenance.is_external(part):
+                session.provenance.add_external(obj)
+            session.note_change(obj, before)
+
+
+def _refuse_hook(session: Session, module: torch.nn.Module) -> None:
+    """What calls a module in a run looks for hooks in the capture."""
+    is_fresh = session.provenance.created_since(session.recorder.scope)
+    if session.recorder.depth and not is_fresh(module):
+        raise UnsupportedCall(
+            f"a hook of {with_article(type(module).__name__)} is added or removed inside a branch "
+            "or a loop of the program",
+            at=current_place(), fix="add it before, and let the hook itself ask",
+        )  # fmt: skip
 
 
 def _run_pre_hooks(

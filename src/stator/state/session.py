@@ -121,6 +121,11 @@ class Session:
             obj = pool_of(obj).cells
         self.journal.note(self.provenance.owner_of(obj))
 
+    def note_change(self, obj: object, before: Any) -> None:
+        """Code that is not followed has changed `obj`, which was `before`."""
+        refuse_frozen(obj)
+        self.journal.note_change(self.provenance.owner_of(obj), before)
+
     def wrote(self, obj: object, key: object) -> None:
         """User code sets `key` of `obj`, perhaps to what it was: a later call must set it, too."""
         if not isinstance(obj, Reference):  # which is no one else's
