@@ -295,10 +295,9 @@ def requires_grad(
     """`tensor.requires_grad_()`: torch does not dispatch it, so it is recorded by hand."""
     recorder = session.recorder
     value, flag = recorder.tensor_arg(tensor), recorder.arg(requires_grad)
-    is_known = isinstance(requires_grad, bool)
-    recorder.grad_varies = recorder.grad_varies or not is_known
+    recorder.grad_varies |= isinstance(requires_grad, torch.SymBool)
     with recorder.quiet():
-        tensor.requires_grad_(requires_grad if is_known else True)
+        tensor.requires_grad_(requires_grad if isinstance(requires_grad, bool) else True)
     recorder.leaves.record(recorder, tensor, value, flag)
     return tensor
 
