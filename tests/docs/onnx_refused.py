@@ -69,15 +69,6 @@ def adds_bfloat16(x):
     return x.bfloat16().sum()
 
 
-class Normalized(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.norm = nn.InstanceNorm1d(3, track_running_stats=True)
-
-    def forward(self, x):
-        return self.norm(x)
-
-
 REFUSED = (
     Refusal("`try` / `except` that must catch at run time", "ONNX has no exceptions", catches),
     Refusal(
@@ -101,8 +92,6 @@ REFUSED = (
             "only", nn.GRU(3, 4).double(), (InputSpec([None, None, 3], "float64"),)),
     Refusal("`erf`, `gelu` and `atan` of doubles", "ONNX Runtime has no kernels for them",
             torch.erf, (InputSpec([3], "float64"),)),
-    Refusal("instance norm that tracks statistics, in training mode", "not written out yet",
-            Normalized(), (InputSpec([None, 3, 4]),)),
     Refusal("sums of bfloat16, also by autocast", "ONNX Runtime has no kernels for them on "
             "processors", adds_bfloat16),
 )  # fmt: skip

@@ -220,8 +220,8 @@ class _Functionalizer:
 
     def add_write(self, op: Op) -> None:
         """An in-place op, as the op of the same name without the underscore."""
-        if op.name == "aten::batch_norm":
-            self.add_batch_norm(op)
+        if op.name in STATISTICS_OF:
+            self.add_batch_norm(op) if op.name == "aten::batch_norm" else self.add_instance_norm(op)
             return
         target = op.args[0] if op.args else None
         if not isinstance(target, Value) or written_by(op) != (target,):
@@ -249,6 +249,40 @@ class _Functionalizer:
         for value, content in zip(statistics, new, strict=True):
             self.memory.write(value, content, self, op)
         self.memory.add_root(op.results[0], normalized, self.depth)
+
+    def add_instance_norm(self, op: Op) -> None:
+        """Instance norm that writes its running statistics: the means of those of the rows."""
+        given, weight, bias, *_ = args = self.read_all(op.args, op.place)
+        statistics = written_by(op)
+        kind, (momentum, *_) = op.results[0].type, args[6:]
+        assert isinstance(given, Value)
+        assert isinstance(kind, TensorType)
+        if not isinstance(momentum, float) or any(v.type.dtype != kind.dtype for v in statistics):  # type: ignore[union-attr]
+            raise ExportError(f"{op.name} with statistics of another dtype", at=op.place)
+        if isinstance(weight, Value) and not isinstance(kind.shape[0], int):
+            self.refuse_no_rows(given, op.place)
+        normalized = self.op(op.name, (given, weight, bias, None, None, *args[5:]), kind, op.place)
+        dims = tuple(range(2, len(kind.shape)))
+        of_rows = [self.new_value(replace(kind, shape=kind.shape[:2])) for _ in range(2)]
+        self.ops.append(Op("aten::var_mean.correction", (given, dims), {"correction": 1},
+                           tuple(of_rows), place=op.place))  # fmt: skip
+        for value, new in zip(statistics, reversed(of_rows), strict=True):
+            of_all = self.op("aten::mean.dim", (new, (0,)), value.type, op.place)
+            part = self.op("aten::mul.Tensor", (of_all, momentum), value.type, op.place)
+            before = self.read(value, op.place)
+            kept = self.op("aten::mul.Tensor", (before, 1 - momentum), value.type, op.place)
+            content = self.op("aten::add.Tensor", (kept, part), value.type, op.place)
+            self.memory.write(value, content, self, op)
+        self.memory.add_root(op.results[0], normalized, self.depth)
+
+    def refuse_no_rows(self, given: Value, at: Location | None) -> None:
+        """The error that torch raises for an instance norm of no rows."""
+        count = self.op("aten::sym_size.int", (given, 0), NumberType("int"), at)
+        is_empty = self.op("stator::eq", (count, 0), NumberType("bool"), at)
+        text = "select(): index 0 out of range for tensor of size [0] at dimension 0"
+        error = Op("stator::raise", ("IndexError", text), {}, (), place=at)
+        blocks = (Block((), [error], ()), Block((), [], ()))
+        self.ops.append(Op("stator::if", (is_empty,), {}, (), blocks, at))
 
     def pure(self, op: Op, args: tuple[Arg, ...], attributes: dict[str, Arg]) -> Value:
         """What the tensor holds that `op` has written to."""

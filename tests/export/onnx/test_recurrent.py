@@ -86,13 +86,20 @@ def test_bags_of_embeddings_by_offsets(mode, last, tmp_path):
         (nn.BatchNorm2d(3, affine=False), InputSpec([None, 3, None, 2])),
         (nn.BatchNorm1d(3, track_running_stats=False), InputSpec([None, 3, None])),
         (nn.BatchNorm1d(3).double(), InputSpec([None, 3], "float64")),
+        (nn.InstanceNorm1d(3, track_running_stats=True), InputSpec([None, 3, 4])),
+        (
+            nn.InstanceNorm2d(3, momentum=0.3, affine=True, track_running_stats=True),
+            InputSpec([None, 3, None, 2]),
+        ),
     ],
     ids=str,
 )
-def test_batch_norm_in_training_mode_keeps_its_statistics(layer, spec, tmp_path, caplog):
+def test_norms_in_training_mode_keep_their_statistics(layer, spec, tmp_path, caplog):
     with torch.no_grad():
         stator.save(layer.train(), tmp_path / "m", input_spec=[spec], onnx=True)
         loaded = stator.load(tmp_path / "m", backend="onnxruntime")
         for number in (5, 2, 4):
             x = torch.randn([size or number for size in spec.shape], dtype=spec.dtype)
             torch.testing.assert_close(loaded(x), layer(x), rtol=1e-4, atol=1e-5)
+        for name in loaded.state:
+            torch.testing.assert_close(loaded.state[name], layer.state_dict()[name])
