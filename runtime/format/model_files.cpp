@@ -18,7 +18,7 @@ namespace {
 
 constexpr int kNewestVersion = 4;
 constexpr int kStateDepth = 100;  // of lists in lists
-constexpr std::int64_t kOpSet = 2;
+constexpr std::int64_t kOpSet = 3;
 constexpr std::size_t kTextLimit = std::size_t{1} << 28;
 constexpr int kTries = 100;                 // of a reader, while writers put other models in place
 constexpr std::size_t kSchemaLimit = 4000;  // characters

@@ -133,9 +133,4 @@ void run_note(const Step& step, Frame& frame) {
   frame.run->noted = std::move(noted);
 }
 
-/// stator::text_length(text)
-void run_text_length(const Step& step, Frame& frame) {
-  frame[step.results[0]] = length_of(frame.read(step.args[0]).toStringRef());
-}
-
 }  // namespace stator

@@ -26,8 +26,17 @@ void run_random_state(const Step& step, Frame& frame);
 void run_set_random_state(const Step& step, Frame& frame);
 void run_format(const Step& step, Frame& frame);
 void run_join(const Step& step, Frame& frame);
-void run_text_length(const Step& step, Frame& frame);
 void run_note(const Step& step, Frame& frame);
+
+// texts.cpp
+void run_text_length(const Step& step, Frame& frame);
+void run_text_slice(const Step& step, Frame& frame);
+void run_text_find(const Step& step, Frame& frame);
+void run_text_code(const Step& step, Frame& frame);
+void run_text_case(const Step& step, Frame& frame);
+void run_text_is(const Step& step, Frame& frame);
+void run_text_int(const Step& step, Frame& frame);
+void run_text_float(const Step& step, Frame& frame);
 
 // lists.cpp
 void run_list_make(const Step& step, Frame& frame);

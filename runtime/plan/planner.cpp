@@ -77,12 +77,12 @@ bool is_number_op(std::string_view name) {
                                                  "set_random_state",
                                                  "format",
                                                  "join",
-                                                 "text_length",
                                                  "tensor_list",
                                                  "note"};
   if (!name.starts_with("stator::")) return false;
   name.remove_prefix(8);
-  return !name.starts_with("list_") && std::ranges::find(kOthers, name) == std::end(kOthers);
+  return !name.starts_with("list_") && !name.starts_with("text_") &&
+         std::ranges::find(kOthers, name) == std::end(kOthers);
 }
 
 Planner::Planner(Plan& plan, Trust trust) : plan_(plan), trust_(trust), uses_(plan.program) {

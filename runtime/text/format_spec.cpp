@@ -10,6 +10,7 @@
 
 #include "errors.h"
 #include "text/repr.h"
+#include "text/unicode.h"
 
 namespace stator {
 namespace {

@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "errors.h"
+#include "text/unicode.h"
 
 namespace stator {
 namespace {
@@ -56,32 +57,11 @@ std::string repr_part(double number) {
   return text.ends_with(".0") ? text.substr(0, text.size() - 2) : text;
 }
 
-/// The code point at `at`, and how many bytes it takes.
-std::pair<char32_t, std::size_t> decode(const std::string& text, std::size_t at) {
-  const auto byte = [&](std::size_t k) {
-    return at + k < text.size() ? static_cast<unsigned char>(text[at + k]) : 0U;
-  };
-  const unsigned first = byte(0);
-  if (first < 0x80) return {first, 1};
-  if (first < 0xE0) return {(first & 0x1FU) << 6 | (byte(1) & 0x3FU), 2};
-  if (first < 0xF0) return {(first & 0x0FU) << 12 | (byte(1) & 0x3FU) << 6 | (byte(2) & 0x3FU), 3};
-  return {
-      (first & 0x07U) << 18 | (byte(1) & 0x3FU) << 12 | (byte(2) & 0x3FU) << 6 | (byte(3) & 0x3FU),
-      4};
-}
-
 std::string escaped(char32_t point) {
   char buffer[16];
   const char* form = point < 0x100 ? "\\x%02x" : point < 0x10000 ? "\\u%04x" : "\\U%08x";
   std::snprintf(buffer, sizeof buffer, form, static_cast<unsigned>(point));
   return buffer;
-}
-
-/// Does Python's `repr` escape this code point? Exact below U+0100; beyond it the invisible ones.
-bool is_hidden(char32_t point) {
-  if (point < 0x20 || (point >= 0x7F && point < 0xA1) || point == 0xAD) return true;
-  return (point >= 0x2000 && point <= 0x200F) || (point >= 0x2028 && point <= 0x202F) ||
-         point == 0x3000 || point == 0xFEFF || (point >= 0xD800 && point < 0xF900);
 }
 
 std::atomic<TensorPrinter> tensor_printer{repr_tensor};
@@ -120,7 +100,7 @@ std::string repr_text(const std::string& text, bool ascii) {
       made += static_cast<char>(point);
     } else if (point == '\n' || point == '\r' || point == '\t') {
       made += point == '\n' ? "\\n" : point == '\r' ? "\\r" : "\\t";
-    } else if (is_hidden(point) || (ascii && point >= 0x7F)) {
+    } else if (!is_printable(point) || (ascii && point >= 0x7F)) {
       made += escaped(point);
     } else {
       made += text.substr(at, size);
@@ -152,12 +132,6 @@ std::string str(const Value& value) {
 
 std::string ascii(const Value& value) {
   return value.isString() ? repr_text(value.toStringRef(), true) : repr(value);
-}
-
-std::int64_t length_of(const std::string& text) {
-  std::int64_t count = 0;
-  for (const char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U;
-  return count;
 }
 
 }  // namespace stator

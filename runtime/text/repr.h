@@ -28,7 +28,4 @@ std::string repr_tensor(const at::Tensor& tensor);
 using TensorPrinter = std::string (*)(const at::Tensor&);
 void set_tensor_printer(TensorPrinter printer);
 
-/// The number of code points in a UTF-8 string.
-std::int64_t length_of(const std::string& text);
-
 }  // namespace stator

@@ -274,8 +274,8 @@ def ordered_dict_text(x, y):
     return str(collections.OrderedDict(a=int(y)))
 
 
-def string_indexed(x, y):
-    return "abc".replace("a", str(int(y)))
+def title_of_a_captured_text(x, y):
+    return str(int(y)).title()
 
 
 def shape_in_place(x, y):
@@ -602,8 +602,8 @@ def private_number_function(x, y):
     return torch._sym_cos(float(x.sum()))
 
 
-def text_sliced_by_a_step(x, y):
-    return "abcdef"[:: int(y)]
+def tuple_sliced_by_a_step(x, y):
+    return (1, 2, 3)[:: int(y)]
 
 
 def iterator_of_one_of_two(x, y):
@@ -815,8 +815,8 @@ def slice_of_a_captured_range(x, y):
     return range(y)[1:]
 
 
-def method_of_a_captured_text(x, y):
-    return str(int(y)).zfill(3)
+def method_of_a_captured_range(x, y):
+    return range(int(y)).index(1)
 
 
 class Rows(list):

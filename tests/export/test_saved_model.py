@@ -454,7 +454,7 @@ def test_a_hostile_text_is_refused_before_it_takes_memory(model):
 def test_an_op_set_of_a_newer_stator_is_refused(model):
     rewrite(model, lambda data: data["op_sets"].update(stator=99))
     assert refusal(model) == (
-        f"[ST400] {model}.stator is damaged: op_sets.stator is 99, and this Stator has 2: "
+        f"[ST400] {model}.stator is damaged: op_sets.stator is 99, and this Stator has 3: "
         "a newer one is needed"
     )
 

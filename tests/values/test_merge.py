@@ -24,7 +24,7 @@ from stator.values.merge import (
     merge_all,
     merge_maps,
     signature,
-    widen_tuple_lengths,
+    widen_growing,
 )
 
 CPU = torch.device("cpu")
@@ -101,8 +101,8 @@ def test_alternatives_differ_in_their_signatures(many):
 def test_tuples_of_three_lengths_become_one_of_any_length():
     tuples = [ContainerKind(tuple, (INT,) * length) for length in range(4)]
     two = merge_all(tuples[1:3])
-    assert widen_tuple_lengths(two) == two
-    assert widen_tuple_lengths(merge_all(tuples)) == ListKind(INT, tuple)
+    assert widen_growing(two) == two
+    assert widen_growing(merge_all(tuples)) == ListKind(INT, tuple)
 
 
 def test_the_pairs_of_a_dict():

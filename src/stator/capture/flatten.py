@@ -44,7 +44,7 @@ from stator.values.kinds import (
     leaf_types,
     optional,
 )
-from stator.values.merge import signature
+from stator.values.merge import TEXT, is_string, signature
 from stator.values.pooled import Reference, entry_of, pool_of
 from stator.values.staged import Columns, StagedDict, StagedList, StagedSet, python_name
 from stator.values.staged import Staged as StagedContainer
@@ -66,7 +66,9 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
     """The args that make `value` a value of `kind`, built in the current block."""
     if value is NOTHING:
         return [None for _ in leaf_types(kind)]
-    if isinstance(value, Union) and isinstance(kind, ListKind | ContainerKind | PooledKind):
+    if isinstance(value, Union) and isinstance(
+        kind, ListKind | ContainerKind | PooledKind | TextKind
+    ):
         return _flatten_each(recorder, value.tag, list(enumerate(value.alternatives)), kind)
     match kind:
         case Exact() | Bottom():
@@ -76,7 +78,7 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
         case PooledKind():
             return [recorder.arg(entry_of(value))]
         case TextKind():
-            return [value.value]
+            return [value if isinstance(value, str) else value.value]
         case ContainerKind():
             pairs = zip(_parts_of(value, kind), kind.items, strict=True)
             return [arg for part, item in pairs for arg in flatten(recorder, part, item)]
@@ -171,6 +173,8 @@ def _slot(value: object, slots: dict[tuple[object, ...], int]) -> int:
     if found is not None:
         return found
     form = signature(describe(value, always))
+    if is_string(form) and TEXT in slots:
+        return slots[TEXT]
     if form not in slots:  # one of unknown length covers it
         cls = pool_of(value).form if isinstance(value, Reference) else form[1]
         form = ("sequence", dict if form[0] == "map" else cls, None)

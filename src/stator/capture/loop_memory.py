@@ -27,7 +27,7 @@ from stator.values.kinds import (
     UnionKind,
     is_map,
 )
-from stator.values.merge import as_pairs, merge, merge_maps, widen_tuple_lengths
+from stator.values.merge import as_pairs, merge, merge_maps, widen_growing
 from stator.values.staged import tick
 
 Sees = Callable[[sympy.Basic], bool]  # can this be computed in the current block?
@@ -108,7 +108,7 @@ def _covering(kind: Kind, settled: Kind) -> Kind:
         kind, settled = merge_maps((kind, settled))
     elif is_map(kind) or is_map(settled):
         kind, settled = as_pairs(kind), as_pairs(settled)
-    return widen_tuple_lengths(merge(kind, settled))
+    return widen_growing(merge(kind, settled))
 
 
 def _is_lasting(sees: Sees, kind: Kind) -> bool:

@@ -35,7 +35,7 @@ from stator.program.ir import Arg, Value
 from stator.values.contents import state_of
 from stator.values.describe import describe_state, generalise, name_of
 from stator.values.kinds import Fresh, Kind, is_map
-from stator.values.merge import as_pairs, class_sites, merge, merge_maps, widen_tuple_lengths
+from stator.values.merge import as_pairs, class_sites, merge, merge_maps, widen_growing
 from stator.values.sites import Shared
 
 ROUNDS = 16
@@ -221,7 +221,7 @@ def _widen(kinds: list[Kind], after: list[object], count: int, fresh: Fresh) -> 
     widened = []
     for index, (kind, value) in enumerate(zip(kinds, after, strict=True)):
         if index < count:
-            widened.append(widen_tuple_lengths(merge(kind, describe_value(value, fresh))))
+            widened.append(widen_growing(merge(kind, describe_value(value, fresh))))
         else:
             widened.append(widen_state(kind, value, fresh))
     return widened
@@ -236,7 +236,7 @@ def widen_state(kind: Kind, state: object, fresh: Fresh) -> Kind:
         kind, new = merge_maps((kind, new))
     elif is_map(kind) or is_map(new):
         kind, new = as_pairs(kind), as_pairs(new)
-    return widen_tuple_lengths(merge(kind, new))
+    return widen_growing(merge(kind, new))
 
 
 @internal

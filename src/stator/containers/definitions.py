@@ -65,15 +65,6 @@ def min_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> S
     return best
 
 
-def joined(text: Staged, separator: Staged, parts: Staged) -> Staged:
-    """`separator.join(parts)`; `text` is an empty string of the program."""
-    is_first = True
-    for part in parts:
-        text = text + ("" if is_first else separator) + part
-        is_first = False
-    return text
-
-
 def same_pairs(left: Staged, right: Staged) -> Staged:
     """`left == right` of two dicts."""
     if len(left) != len(right):
@@ -480,8 +471,8 @@ def is_at_most(left: Staged, right: Staged) -> Staged:
 
 
 def repeat_text(text: Staged, times: Staged) -> Staged:
-    """`text * times`."""
-    result = ""
+    """`text * times`; `text` is a string of the program."""
+    result = text[:0]
     for _ in range(times):
         result = result + text
     return result

@@ -12,6 +12,7 @@ import torch
 from stator.capture.flatten import list_of
 from stator.capture.numbers import both, either
 from stator.capture.recorder import Recorder
+from stator.capture.text_ops import character, text_length
 from stator.containers.lists import list_get, list_length
 from stator.containers.tensor_index import read_tensor
 from stator.errors import UnsupportedCall
@@ -19,7 +20,7 @@ from stator.frames import current_place
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.staged import Columns, StagedList, StagedSet, is_table
-from stator.values.symbolic import CannotLeave, StandIn
+from stator.values.symbolic import CannotLeave, CapturedText, StandIn
 
 UNROLLED_ROWS = 64  # a tensor with more rows than this is looped over by the program
 
@@ -96,7 +97,14 @@ def indexed(recorder: Recorder, value: object, *, recorded: bool = False) -> Ind
         return _captured_list(recorder, value)
     if is_table(value):
         return _keys(recorder, value)
+    if isinstance(value, CapturedText):
+        return _characters(recorder, value)
     return None
+
+
+def _characters(recorder: Recorder, text: CapturedText) -> Indexed:
+    length = text_length(recorder, text)
+    return Indexed(lambda k: k < length, lambda k: character(recorder, text, k), lambda: length)
 
 
 def _keys(recorder: Recorder, table: Staged) -> Indexed:

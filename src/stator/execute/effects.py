@@ -189,6 +189,46 @@ def run_join(*parts: str) -> str:
     return "".join(parts)
 
 
+def run_text_slice(
+    text: str, start: int | None = None, stop: int | None = None, step: int | None = None
+) -> str:
+    """`text[start:stop:step]`."""
+    return text[start:stop:step]
+
+
+def run_text_find(
+    text: str,
+    part: str,
+    start: int | None = None,
+    stop: int | None = None,
+    last: bool = False,
+) -> int:
+    """`text.find(part, start, stop)`, or `rfind`."""
+    return text.rfind(part, start, stop) if last else text.find(part, start, stop)
+
+
+def run_text_case(text: str, case: str) -> str:
+    """`text` in upper or lower case."""
+    if case not in ("upper", "lower"):
+        raise ValueError(f"no case of strings is called {case}")
+    return text.upper() if case == "upper" else text.lower()
+
+
+QUESTIONS = frozenset(
+    {
+        "isdigit", "isdecimal", "isnumeric", "isalpha", "isalnum", "isspace", "isupper", "islower",
+        "isascii", "isprintable",
+    }
+)  # fmt: skip
+
+
+def run_text_is(text: str, question: str) -> bool:
+    """`text.isdigit()` and its like."""
+    if question not in QUESTIONS:
+        raise ValueError(f"no question about strings is called {question}")
+    return bool(getattr(text, question)())
+
+
 EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
     {
         "stator::assert": run_assert,
@@ -203,5 +243,12 @@ EFFECT_FUNCTIONS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "stator::format": run_format,
         "stator::join": run_join,
         "stator::text_length": len,
+        "stator::text_slice": run_text_slice,
+        "stator::text_find": run_text_find,
+        "stator::text_code": ord,
+        "stator::text_case": run_text_case,
+        "stator::text_is": run_text_is,
+        "stator::text_int": int,
+        "stator::text_float": float,
     }
 )

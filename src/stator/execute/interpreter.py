@@ -380,7 +380,9 @@ HANDLERS: Mapping[str, Handler] = MappingProxyType(
 FUNCTIONS = MappingProxyType(
     {**NUMBER_FUNCTIONS, **EFFECT_FUNCTIONS, **LIST_FUNCTIONS, **LIST_CHANGES}
 )
-INTEGER_SOURCES = frozenset({*NUMBER_FUNCTIONS, "aten::item"})  # unsigned tensors hold more
+INTEGER_SOURCES = frozenset(  # unsigned tensors hold more
+    {*NUMBER_FUNCTIONS, "aten::item", "stator::text_int"}
+)
 
 
 @dataclass(frozen=True, slots=True)

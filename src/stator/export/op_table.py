@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from stator.errors import FormatError
@@ -19,8 +20,16 @@ from stator.program.program import Program
 from stator.program.registry import resolve, schema_of
 from stator.torch_private import ops
 
-STATOR_OP_SET = 2  # rises when an op of Stator is added, or changes its meaning
-SECOND_OP_SET = frozenset({"stator::note"})  # what version 2 has added
+STATOR_OP_SET = 3  # rises when an op of Stator is added, or changes its meaning
+ADDED_BY = MappingProxyType(  # what each version has added
+    {
+        2: frozenset({"stator::note"}),
+        3: frozenset(
+            f"stator::text_{name}"
+            for name in ("slice", "find", "code", "case", "is", "int", "float")
+        ),
+    }
+)
 SCHEMA = re.compile(r"[\w:.]+\([^()]*(\([^()]*\)[^()]*)*\) -> [^\n]*")  # brackets two deep
 SCHEMA_LIMIT = 4000  # characters
 
@@ -28,8 +37,8 @@ SCHEMA_LIMIT = 4000  # characters
 def op_set_of(programs: Mapping[str, Program]) -> int:
     """The first version of Stator's own ops that has all those of `programs`."""
     blocks = [b for p in programs.values() for b in (p.body, *p.functions.values())]
-    added = {op.name for block in blocks for op in ops_in(block)} & SECOND_OP_SET
-    return STATOR_OP_SET if added else 1
+    names = {op.name for block in blocks for op in ops_in(block)}
+    return max((version for version, added in ADDED_BY.items() if names & added), default=1)
 
 
 def encode_ops(programs: Mapping[str, Program]) -> Json:

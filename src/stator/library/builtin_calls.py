@@ -12,7 +12,7 @@ import torch
 
 from stator.capture.conditions import choose, raise_if, refuse_if
 from stator.capture.conversions import index, item, to_float, to_int
-from stator.capture.numbers import either
+from stator.capture.text_ops import text_length
 from stator.capture.try_block import error_names
 from stator.containers import definitions, lists, runtime_tables
 from stator.containers.deques import new_deque
@@ -21,13 +21,14 @@ from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent, refuse_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library import number_definitions, standard_calls
+from stator.library import number_definitions, standard_calls, text_calls
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, complex_of, rounded
 from stator.library.outside_iterators import iterated
-from stator.library.text import format_value, is_text_symbolic, print_values, text_length
+from stator.library.text import format_value, is_text_symbolic, print_values
+from stator.library.text_calls import text_to_float, text_to_int
 from stator.library.user_methods import user_method
 from stator.state.holding import reference
 from stator.state.library_objects import watch_object
@@ -95,13 +96,11 @@ class BuiltinCalls:
             functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity, locals: self._refuse_locals,
             issubclass: self._issubclass, pow: self._pow, set: self._set,
-            collections.deque: self._deque, chr: self._chr,
-            hex: self._in_base(hex, "#x"), oct: self._in_base(oct, "#o"),
-            bin: self._in_base(bin, "#b"),
+            collections.deque: self._deque,
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
             vars: lambda obj: self._getattr(obj, "__dict__"),
             dict.fromkeys: functools.partial(self._run, definitions.dict_of_keys),
-            **standard_calls.handlers(session),
+            **standard_calls.handlers(session), **text_calls.handlers(session),
             **self.iterators,
         }  # fmt: skip
 
@@ -150,13 +149,17 @@ class BuiltinCalls:
             value = item(self.recorder, value)
         if isinstance(value, Number):
             return number(self.recorder, value)
+        if isinstance(value, CapturedText):
+            read = text_to_int if function is int else text_to_float
+            return read(self.session, value)
         return self._as_python(function, plain_containers(value))
 
     def _int(self, *args: Staged, **kwargs: Staged) -> Staged:
         if len(args) == 1 and not kwargs:
             return self._cast(int, args[0], to_int)
-        known = (str(one) if isinstance(one, CapturedText) else one for one in args)
-        return int(*known, **kwargs)
+        if args and any(map(is_text_symbolic, (*args, *kwargs.values()))):
+            return text_to_int(self.session, *args, **kwargs)
+        return int(*args, **kwargs)
 
     def _float(self, *args: object) -> Staged:
         return self._cast(float, args[0], to_float) if args else 0.0
@@ -196,7 +199,7 @@ class BuiltinCalls:
         if isinstance(value, Indexed | CapturedRange):
             return value.length()
         if isinstance(value, CapturedText):
-            return text_length(self.session, value)
+            return text_length(self.recorder, value)
         if lists.is_captured(value) or is_table(value):
             return lists.list_length(self.recorder, value)
         if isinstance(value, torch.nn.Module):
@@ -336,27 +339,6 @@ class BuiltinCalls:
         """Only where it is called: code that may not run is converted all the same."""
         raise UnsupportedCall("a call of `locals` cannot be captured", at=current_place(),
                               fix="name the variables")  # fmt: skip
-
-    # ---- texts of numbers
-
-    def _in_base(self, python: Staged, spec: str) -> Handler:
-        """`hex`, `oct` or `bin`, which are formats of an int."""
-
-        @over_unions("number")
-        def call(number: Staged) -> Staged:
-            if not isinstance(number, torch.SymInt):
-                return python(number)
-            return format_value(self.session, number, None, spec)
-
-        return call
-
-    @over_unions("number")
-    def _chr(self, number: Staged) -> Staged:
-        if not isinstance(number, torch.SymInt):
-            return chr(number)
-        outside = either(number < 0, number >= 0x110000)
-        raise_if(self.recorder, outside, ValueError("chr() arg not in range(0x110000)"))
-        return format_value(self.session, number, None, "c")
 
     # ---- arithmetic
 

@@ -21,7 +21,7 @@ from typing import Any
 import torch
 
 from stator.capture.conversions import index
-from stator.containers import definitions, lists, standard_definitions
+from stator.containers import definitions, lists
 from stator.containers.deques import call_deque_method
 from stator.containers.dict_calls import call_dict_method
 from stator.containers.generators import StagedGenerator
@@ -31,8 +31,6 @@ from stator.containers.pools import Pools, makes_containers
 from stator.containers.runtime_tables import call_set_method
 from stator.errors import DataDependent
 from stator.frames import is_library_file
-from stator.library import control_flow_definitions as control_flow
-from stator.library import generator_definitions, number_definitions, torch_definitions
 from stator.library.autocast import FollowedAutocast
 from stator.library.bool_arguments import split_bool
 from stator.library.builtin_calls import BuiltinCalls
@@ -40,6 +38,7 @@ from stator.library.cached_functions import call_cached
 from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
 from stator.library.captured_values import is_symbolic, takes_captured_list
 from stator.library.converted_functions import ConvertedFunctions
+from stator.library.definition_modules import DEFINITIONS
 from stator.library.exit_stacks import note_stack
 from stator.library.float_arguments import is_op_with_float, record_with_floats, without_generator
 from stator.library.generator_calls import call_with_generator, new_generator, takes_generator
@@ -67,7 +66,7 @@ from stator.library.star_args import (
 )
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
 from stator.library.text import is_text_symbolic, missing_text
-from stator.library.text_methods import call_text_method
+from stator.library.text_methods import TextMethod, call_text_method, is_method_of_str
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import has_python_call
 from stator.state.host_calls import record_host_call
@@ -104,13 +103,6 @@ MAKERS = (type, functools.partial)
 READ_ONLY = frozenset({"most_common", "total", "elements", "copy"})  # of a Counter
 BUILTIN_METHODS = (types.BuiltinMethodType, types.MethodWrapperType)
 KEEPS_ARGUMENTS = frozenset({"append", "appendleft", "insert", "add", "setdefault"})
-DEFINITIONS = frozenset(  # the modules of this package that are converted like user code
-    module.__name__
-    for module in (
-        control_flow, definitions, generator_definitions, number_definitions,
-        standard_definitions, torch_definitions,
-    )
-)  # fmt: skip
 COMPARING: dict[str, Any] = {
     "index": definitions.index_of, "count": definitions.count_of,
     "remove": definitions.remove_from,
@@ -134,10 +126,14 @@ class Caller:
         self.objects = NewObjects(session, self.run, self.library, self._is_library)
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
             (lambda f: isinstance(f, Union), self._call_variant), (is_refused, refuse_callee),
-            (lambda f: isinstance(f, HostMethod), self._call_host_method),
+            (lambda f: isinstance(f, HostMethod),
+             lambda f, a, k: call_host_object(session, f, a, k)),
+            (lambda f: isinstance(f, TextMethod),
+             lambda f, a, k: call_text_method(session, f.text, f.name, *a, **k)),
             (lambda f: host_rule(session, f) is not None, self._call_host),
             (is_left_alone, self._call_left_alone),
             (is_function_apply, lambda f, a, k: apply_function(session, f, a, k)),
+            (is_method_of_str, self._call_method_of_str),
             (lambda f: isinstance(f, functools.partial), self._call_partial),
             (lambda f: isinstance(f, functools._lru_cache_wrapper),
              lambda f, a, k: call_cached(session, f, a, k)),
@@ -206,8 +202,11 @@ class Caller:
             self.session, rule.function, args, given, name=rule.name, result=rule.result
         )
 
-    def _call_host_method(self, method: HostMethod, args: Args, kwargs: Keywords) -> Staged:
-        return call_host_object(self.session, method, args, kwargs)
+    def _call_method_of_str(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
+        """`str.upper(text)`, as `map` calls it."""
+        if not args or not is_text_symbolic(args):
+            return self.library(method, args, kwargs)
+        return self(self.session.interpreter.get(args[0], method.__name__), *args[1:], **kwargs)
 
     def _call_partial(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         provenance = self.session.provenance
@@ -335,7 +334,7 @@ class Caller:
         if isinstance(owner, str):
             args = tuple(map(self._listed, args))
         if isinstance(owner, str | bytes) and any(map(is_text_symbolic, (*args, *kwargs.values()))):
-            return call_text_method(self.session, owner, name, args, kwargs)
+            return call_text_method(self.session, owner, name, *args, **kwargs)
         return self.library(method, args, kwargs)
 
     def _listed(self, value: object) -> Staged:

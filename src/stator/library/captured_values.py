@@ -19,7 +19,9 @@ from stator.values.union import Union
 SYMBOLIC = torch.Tensor | Number | Union | CapturedText
 
 
-SEQUENCES = (torch.Tensor, Indexed, CapturedRange, Union, StagedGenerator, StagedIterator)
+SEQUENCES = (
+    torch.Tensor, Indexed, CapturedRange, CapturedText, Union, StagedGenerator, StagedIterator,
+)  # fmt: skip
 
 
 def is_symbolic(value: object) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import torch
 
-from stator.capture.recorder import Recorder
+from stator.capture.text_ops import text_op
 from stator.containers.iteration import CapturedRange
 from stator.containers.lists import is_captured
 from stator.english import with_article
@@ -20,7 +20,6 @@ from stator.frames import current_place
 from stator.library.python_text import no_text, python_text
 from stator.library.user_methods import user_method
 from stator.program.ir import Arg
-from stator.program.types import TextType
 from stator.state.session import Session
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
@@ -61,36 +60,31 @@ def is_text_symbolic(value: object) -> bool:
     return isinstance(value, Symbolic | CaughtError | CapturedRange) or is_captured(value)
 
 
-def empty_text(recorder: Recorder) -> CapturedText:
-    """An empty string of the program."""
-    return _text_op(recorder, "stator::join", ())
-
-
 @over_unions("value")
 def format_value(session: Session, value: Staged, conversion: str | None, spec: Staged) -> Staged:
     """`{value!conversion:spec}` of an f-string."""
-    recorder = session.recorder
+    recorder, is_bare = session.recorder, not (isinstance(spec, CapturedText) or spec)
     if isinstance(value, CaughtError):
         if conversion in ("r", "a"):
             raise value.refused()
         value = value.text(recorder.sees_value)
     own = _users_text(value, conversion)
-    if own is not None and (conversion or not spec or own.__name__ == "__format__"):
-        given = (spec or "",) if own.__name__ == "__format__" else ()
+    if own is not None and (conversion or is_bare or own.__name__ == "__format__"):
+        given = ("" if is_bare else spec,) if own.__name__ == "__format__" else ()
         text = session.interpreter.call_method(own, value, *given)
-        return format_value(session, text, None, spec) if spec and not given else text
+        return text if is_bare or given else format_value(session, text, None, spec)
     if not is_text_symbolic(value) and not isinstance(spec, CapturedText):
         convert = CONVERSIONS[conversion] if conversion else lambda one: one
         return _python_text(session, lambda: format(convert(value), spec or ""), value)
-    if isinstance(value, CapturedText) and not conversion and not spec:
+    if isinstance(value, CapturedText) and not conversion and is_bare:
         return value
     if is_text_symbolic(value) and not isinstance(value, LEAVES):
-        _check_format(value, conversion, spec)
+        _check_format(value, conversion, is_bare=is_bare)
         value, conversion = _text_of(session, value, conversion or "s"), None
-        if not spec:
+        if is_bare:
             return value
     spec_arg = spec.value if isinstance(spec, CapturedText) else spec
-    return _text_op(recorder, "stator::format", (text_arg(session, value), conversion, spec_arg))
+    return text_op(recorder, "format", text_arg(session, value), conversion, spec_arg)
 
 
 def _users_text(value: object, conversion: str | None) -> types.FunctionType | None:
@@ -110,7 +104,7 @@ def _python_text(session: Session, make: Callable[[], str], value: object) -> st
         return python_text(make, value)
 
 
-def _check_format(container: object, conversion: str | None, spec: object) -> None:
+def _check_format(container: object, conversion: str | None, *, is_bare: bool) -> None:
     """Raise where Python, or Stator, has no text of `container` for this format."""
     if conversion == "a":
         raise UnsupportedCall(
@@ -118,7 +112,7 @@ def _check_format(container: object, conversion: str | None, spec: object) -> No
             "it", at=current_place(),
             fix="use `!r`",
         )  # fmt: skip
-    if conversion is None and spec:
+    if conversion is None and not is_bare:
         name = python_name(container)
         raise TypeError(f"unsupported format string passed to {name}.__format__")
 
@@ -132,7 +126,7 @@ def fstring(session: Session, *parts: Staged) -> Staged:
     if not any(isinstance(part, CapturedText) for part in parts):
         return "".join(parts)
     args = tuple(text_arg(session, part) for part in parts)
-    return _text_op(session.recorder, "stator::join", args)
+    return text_op(session.recorder, "join", *args)
 
 
 def missing_text(session: Session, items: Staged, name: str, wanted: Staged) -> Staged:
@@ -221,22 +215,9 @@ def compare_texts(session: Session, left: object, sign: str, right: object) -> S
     return recorder.number("bool", value)
 
 
-def text_length(session: Session, text: CapturedText) -> Staged:
-    """`len(text)`."""
-    recorder = session.recorder
-    value = recorder.emit_number("stator::text_length", (text.value,), "int")
-    return recorder.number("int", value)
-
-
 def _first_variant(values: tuple[object, ...]) -> int | None:
     """The position of the first Union; None where there is none."""
     return next((k for k, value in enumerate(values) if isinstance(value, Union)), None)
-
-
-def _text_op(recorder: Recorder, name: str, args: tuple[Arg, ...]) -> CapturedText:
-    value = recorder.new_value(TextType())
-    recorder.emit(name, args, [value])
-    return CapturedText(value)
 
 
 def text_arg(session: Session, value: object) -> Arg:
@@ -275,7 +256,7 @@ def _text_of(session: Session, value: Staged, conversion: str) -> Staged:
     if isinstance(value, VIEWS):
         inner = _sequence_text(session, list(value))
         parts = (f"{type(value).__name__}(", inner.value, ")")
-        return _text_op(session.recorder, "stator::join", parts)
+        return text_op(session.recorder, "join", *parts)
     if is_captured(value) or not isinstance(value, list | tuple):
         raise no_text(value)
     return _sequence_text(session, value)
@@ -292,7 +273,7 @@ def _named_text(session: Session, name: str, items: Mapping[str, object]) -> Cap
     parts: list[Arg] = [f"{name}("]
     for index, (field, item) in enumerate(items.items()):
         parts += [f"{', ' if index else ''}{field}=", _repr_arg(session, item)]
-    return _text_op(session.recorder, "stator::join", (*parts, ")"))
+    return text_op(session.recorder, "join", *parts, ")")
 
 
 def _error_text(session: Session, error: BaseException, conversion: str) -> Staged:
@@ -304,7 +285,7 @@ def _error_text(session: Session, error: BaseException, conversion: str) -> Stag
         for index, item in enumerate(error.args):
             parts += [", "] if index else []
             parts.append(_repr_arg(session, item))
-        return _text_op(session.recorder, "stator::join", (*parts, ")"))
+        return text_op(session.recorder, "join", *parts, ")")
     if len(error.args) > 1:
         return _sequence_text(session, error.args)
     is_key = type(error).__str__ is KeyError.__str__
@@ -325,7 +306,7 @@ def _slice_text(session: Session, value: CapturedRange | slice) -> CapturedText:
     for index, item in enumerate(items):
         parts += [", "] if index else []
         parts.append(_repr_arg(session, item))
-    return _text_op(session.recorder, "stator::join", (*parts, ")"))
+    return text_op(session.recorder, "join", *parts, ")")
 
 
 def _sequence_text(session: Session, value: Sequence[object]) -> CapturedText:
@@ -341,7 +322,7 @@ def _sequence_text(session: Session, value: Sequence[object]) -> CapturedText:
         parts += [", "] if index else []
         parts.append(_repr_arg(session, item))
     ending = ",)" if type(value) is tuple and len(value) == 1 else end
-    return _text_op(session.recorder, "stator::join", (*parts, ending))
+    return text_op(session.recorder, "join", *parts, ending)
 
 
 def _dict_text(session: Session, table: dict[object, object]) -> CapturedText:
@@ -352,7 +333,7 @@ def _dict_text(session: Session, table: dict[object, object]) -> CapturedText:
     for index, (key, item) in enumerate(table.items()):
         parts += [", "] if index else []
         parts += [f"{key!r}: ", _repr_arg(session, item)]
-    return _text_op(session.recorder, "stator::join", (*parts, "}"))
+    return text_op(session.recorder, "join", *parts, "}")
 
 
 def _repr_arg(session: Session, item: object) -> Arg:

@@ -1,39 +1,159 @@
-"""Methods of strings on symbolic values: what prints and error messages need."""
+"""Methods of strings that only a run knows, or that are given such strings.
+
+Ops of the program take a string apart; other methods are written out with these
+(`text_definitions`). What is neither is refused.
+"""
 
 from __future__ import annotations
 
 import string
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
 
-from stator.containers import definitions
+import torch
+
+from stator.capture.conversions import index
+from stator.capture.text_ops import as_captured, number_of_text, operand, text_op
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.captured_values import is_runtime_sequence
-from stator.library.text import empty_text, format_value, fstring
+from stator.library import text_definitions as written
+from stator.library.text import format_value, fstring
+from stator.program.ir import Arg
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.union import distribute, first_union
+from stator.values.symbolic import CapturedText, Number, StandIn
+from stator.values.union import Union, distribute, first_union
+
+QUESTIONS = frozenset(
+    {
+        "isdigit", "isdecimal", "isnumeric", "isalpha", "isalnum", "isspace", "isupper", "islower",
+        "isascii", "isprintable",
+    }
+)  # fmt: skip
+DEFINED: dict[str, Callable[..., Any]] = {
+    one.__name__: one
+    for one in (
+        written.zfill, written.rjust, written.ljust, written.center, written.index,
+        written.rindex, written.count, written.startswith, written.endswith, written.lstrip,
+        written.rstrip, written.strip, written.split, written.replace, written.removeprefix,
+        written.removesuffix, written.partition, written.rpartition, written.join,
+    )
+}  # fmt: skip
+NO_BOUND = "slice indices must be integers or None or have an __index__ method"
+
+
+@dataclass(frozen=True)
+class TextMethod(StandIn):
+    """A method of a string that only a run knows."""
+
+    text: CapturedText
+    name: str
+
+
+def is_method_of_str(function: object) -> bool:
+    """Is this a method of the class itself, such as `str.upper`?"""
+    return isinstance(function, types.MethodDescriptorType) and function.__objclass__ is str
 
 
 def call_text_method(
-    session: Session, owner: Staged, name: str, args: Args, kwargs: Keywords
+    session: Session, owner: Staged, name: str, /, *args: Staged, **kwargs: Staged
 ) -> Staged:
     """`owner.name(*args, **kwargs)`, such as `", ".join(captured)`."""
-    call = session.interpreter.call
-    if first_union(args) is not None:
-        return distribute(lambda *a: call(getattr(owner, name), *a, **kwargs), args, {})
+    if first_union((args, kwargs)) is not None:
+        return distribute(
+            lambda *a, **k: call_text_method(session, owner, name, *a, **k), args, kwargs
+        )
     if name == "format" and isinstance(owner, str):
         return _format_text(session, owner, args, kwargs)
-    if name == "join" and len(args) == 1 and is_runtime_sequence(session.recorder, args[0]):
-        return session.interpreter.run(
-            definitions.joined, empty_text(session.recorder), owner, args[0]
+    _check_arguments(name, args, kwargs)
+    if name in QUESTIONS:
+        return number_of_text(session.recorder, "text_is", "bool", operand(owner), name)
+    if name in ("upper", "lower"):
+        return text_op(session.recorder, "text_case", operand(owner), name)
+    if name in ("find", "rfind"):
+        return _find(session, owner, name, args)
+    if name == "join" and isinstance(args[0], list | tuple) and not _is_open(args[0]):
+        return _joined(session, owner, args[0])
+    if name not in DEFINED:
+        raise UnsupportedCall(
+            f"`str.{name}` of captured values is not supported", at=current_place(),
+            fix="use an f-string, slices, or methods such as `find` and `split`",
+        )  # fmt: skip
+    text = as_captured(session.recorder, owner)
+    return session.interpreter.run(DEFINED[name], text, *args, **kwargs)
+
+
+def _is_open(items: Staged) -> bool:
+    return bool(getattr(items, "is_open", False))
+
+
+def _check_arguments(name: str, args: Args, kwargs: Keywords) -> None:
+    """Python's TypeError for what the method does not take; values are not looked at."""
+    try:
+        getattr("", name)(
+            *map(_example, args), **{key: _example(one) for key, one in kwargs.items()}
         )
-    if name == "join" and len(args) == 1:
-        parts = [part for item in args[0] for part in (owner, item)][1:]
-        return fstring(session, *parts)
-    raise UnsupportedCall(
-        f"`str.{name}` of captured values is not supported", at=current_place(),
-        fix="use an f-string",
-    )  # fmt: skip
+    except (ValueError, LookupError):
+        return
+
+
+def _example(value: object) -> object:
+    """A value of the type that Python would be given."""
+    if isinstance(value, CapturedText):
+        return " "
+    if isinstance(value, torch.SymFloat):
+        return 0.0
+    if isinstance(value, Number | torch.Tensor):
+        return 0
+    if isinstance(value, tuple):
+        return tuple(map(_example, value))
+    return value if isinstance(value, str | int | float | bytes | None) else ()
+
+
+def _find(session: Session, owner: Staged, name: str, args: Args) -> Staged:
+    part, *bounds = args
+    given: list[Arg] = [_bound(session, one) for one in bounds]
+    if name == "rfind":
+        given += [None] * (2 - len(given)) + [True]
+    return number_of_text(
+        session.recorder, "text_find", "int", operand(owner), operand(part), *given
+    )
+
+
+def _bound(session: Session, bound: object) -> Arg:
+    found = index(session.recorder, bound, NO_BOUND)
+    return None if found is None else session.recorder.arg(found)
+
+
+def _joined(session: Session, owner: Staged, items: Staged) -> Staged:
+    """`owner.join(items)` of a known number of items."""
+    at = next((k for k, item in enumerate(items) if isinstance(item, Union)), None)
+    if at is not None:
+        before, after = items[:at], items[at + 1 :]
+        return session.recorder.apply(
+            items[at], lambda one: _joined(session, owner, [*before, one, *after])
+        )
+    for place, item in enumerate(items):
+        if not isinstance(item, str | CapturedText):
+            name = session.interpreter.call(type, item).__name__
+            raise TypeError(f"sequence item {place}: expected str instance, {name} found")
+    return fstring(session, *[part for item in items for part in (owner, item)][1:])
+
+
+def has_part(session: Session, text: Staged, part: Staged) -> Staged:
+    """`part in text`."""
+    if not isinstance(part, str | CapturedText):
+        name = session.interpreter.call(type, part).__name__
+        raise TypeError(f"'in <string>' requires string as left operand, not {name}")
+    return _find(session, text, "find", (part,)) >= 0
+
+
+def text_attribute(text: CapturedText, name: str) -> Staged:
+    """`text.name`: a method of strings, or Python's AttributeError."""
+    of_strings = getattr("", name)
+    return TextMethod(text, name) if callable(of_strings) else of_strings
 
 
 def _format_text(session: Session, text: str, args: Args, kwargs: Keywords) -> Staged:

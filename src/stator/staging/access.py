@@ -13,6 +13,7 @@ from stator.capture.branches import defined
 from stator.capture.conditions import as_union, raise_if, select
 from stator.capture.conversions import index as as_index
 from stator.capture.numbers import either
+from stator.capture.text_ops import as_captured, text_item, text_slice
 from stator.containers import definitions, lists, runtime_tables
 from stator.containers.dict_calls import (
     get_or_make,
@@ -45,7 +46,7 @@ from stator.values.staged import (
     is_table,
     python_name,
 )
-from stator.values.symbolic import Undefined
+from stator.values.symbolic import CapturedText, Undefined
 from stator.values.union import Union, distribute
 
 MAX_CHOICES = 64  # a sequence longer than this is not chosen from item by item
@@ -55,6 +56,7 @@ LIST_LIKE = (
     str,
     range,
     CapturedRange,
+    CapturedText,
     torch.nn.ModuleList,
     torch.nn.Sequential,
     torch.nn.ParameterList,
@@ -148,6 +150,8 @@ def _range_item(session: Session, obj: CapturedRange, key: Staged) -> Staged:
 
 def _list_item(session: Session, obj: Staged, key: Staged) -> Staged:
     recorder = session.recorder
+    if isinstance(obj, CapturedText):
+        return _text_item(session, obj, key)
     if isinstance(obj, CapturedRange):
         return _range_item(session, obj, key)
     if isinstance(obj, StagedDeque):
@@ -164,6 +168,8 @@ def _list_item(session: Session, obj: Staged, key: Staged) -> Staged:
     key = as_index(recorder, key, _no_position(obj))
     if lists.is_captured(obj):
         return lists.list_get(recorder, obj, key)
+    if isinstance(key, torch.SymInt) and isinstance(obj, str):
+        return text_item(recorder, as_captured(recorder, obj), key)
     if isinstance(key, torch.SymInt):
         return _choose_item(session, list(obj), key, lists.sequence_name(obj))
     value = obj[key]
@@ -171,9 +177,19 @@ def _list_item(session: Session, obj: Staged, key: Staged) -> Staged:
     return shadowed(session, value)
 
 
+def _text_item(session: Session, obj: CapturedText, key: Staged) -> Staged:
+    """`text[key]` of a string that only a run knows."""
+    if isinstance(key, slice):
+        return text_slice(session.recorder, obj, _slice_of(session, key))
+    key = as_index(session.recorder, key, _no_position(obj))
+    if not isinstance(key, torch.SymInt):
+        key = operator.index(key) if hasattr(key, "__index__") else "a"[key]  # Python's error
+    return text_item(session.recorder, obj, key)
+
+
 def _no_position(obj: Staged) -> str:
     """Python's message for a position that is no integer."""
-    if isinstance(obj, str):
+    if isinstance(obj, str | CapturedText):
         return "string indices must be integers, not '{}'"
     name = "tuple" if lists.is_captured(obj) and obj.is_tuple else python_name(obj)
     return f"{name} indices must be integers or slices, not {{}}"
@@ -190,6 +206,8 @@ def _check_deque_index(session: Session, obj: StagedDeque, key: object) -> None:
 def _choose_slice(session: Session, obj: Staged, key: slice) -> Staged:
     """A slice of a sequence of known length, by captured bounds: one of those there can be."""
     if isinstance(key.step, torch.SymInt) or len(obj) > MAX_CHOICES:
+        if isinstance(obj, str):
+            return text_slice(session.recorder, obj, key)
         raise UnsupportedCall(
             f"{with_article(type(obj).__name__)} is sliced by a captured "
             "number", at=current_place(),

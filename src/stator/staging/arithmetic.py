@@ -19,6 +19,7 @@ from stator.capture.conditions import as_union, choose
 from stator.capture.conversions import index, to_int
 from stator.capture.flatten import list_of
 from stator.capture.numbers import both
+from stator.capture.text_ops import as_captured
 from stator.containers import definitions
 from stator.containers.dict_calls import refuse_open_views, union
 from stator.containers.lists import concatenated, is_captured, is_tuple, repeated
@@ -245,5 +246,6 @@ def _repeated_text(session: Session, text: Staged, times: Staged) -> Staged:
         return "" * times  # Python's error
     times = index(session.recorder, times, NO_REPETITION)
     if isinstance(text, CapturedText) or isinstance(times, Number):
+        text = as_captured(session.recorder, text)
         return session.interpreter.run(definitions.repeat_text, text, times)
     return text * times

@@ -18,6 +18,7 @@ from stator.frames import current_place
 from stator.library.host_rules import HostMethod
 from stator.library.known_arrays import has_known, known_array
 from stator.library.number_calls import number_attribute
+from stator.library.text_methods import text_attribute
 from stator.library.user_methods import user_deleter, user_method, user_property, user_setter
 from stator.staging.access import shadowed
 from stator.state.host_calls import record_host_call
@@ -150,7 +151,9 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         return session.interpreter.call(type, obj)
     if isinstance(obj, Number | CapturedComplex | HostObject):
         return _symbolic_attribute(session, obj, name)
-    if isinstance(obj, CapturedRange | CapturedText) and not hasattr(obj, name):
+    if isinstance(obj, CapturedText):
+        return text_attribute(obj, name)
+    if isinstance(obj, CapturedRange) and not hasattr(obj, name):
         raise UnsupportedCall(f"`.{name}` of a value that only a run knows", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip
     if isinstance(obj, torch.Tensor):

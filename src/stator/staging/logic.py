@@ -30,6 +30,7 @@ from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
 from stator.library.outside_iterators import iterated
 from stator.library.text import compare_texts
+from stator.library.text_methods import has_part
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import user_method
 from stator.staging.truth import truth
@@ -426,6 +427,10 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
     refuse_identity(container)
     if isinstance(container, torch.Tensor):
         return truth(session, (container == item).any())
+    if isinstance(container, CapturedText) or (
+        isinstance(container, str) and isinstance(item, Symbolic)
+    ):
+        return has_part(session, container, item)
     if is_table(container) or (
         is_captured_item(item) and isinstance(container, StagedSet) and not isinstance(item, Number)
     ):

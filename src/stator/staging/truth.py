@@ -7,10 +7,10 @@ import torch
 from stator.capture.conditions import Condition, known
 from stator.capture.conversions import check_one_element, read_number
 from stator.capture.recorder import Recorder
+from stator.capture.text_ops import text_length
 from stator.containers.iteration import CapturedRange
 from stator.containers.lists import list_length
 from stator.containers.maybe_keys import for_each_way, is_partial
-from stator.library.text import text_length
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.values.arrays import CapturedArray, KnownArray
@@ -28,7 +28,7 @@ def truth(session: Session, value: object) -> Condition:
     if is_partial(value):
         return truth(session, for_each_way(session, value, lambda whole: len(whole) > 0))
     if isinstance(value, CapturedText):
-        return truth(session, text_length(session, value))
+        return truth(session, text_length(session.recorder, value))
     method = user_method(value, "__bool__")
     if method is not None:
         value = session.interpreter.call_method(method, value)

@@ -14,6 +14,7 @@ from stator.library.tensor_calls import unbind
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedList
+from stator.values.symbolic import CapturedText
 from stator.values.union import Union
 
 
@@ -31,6 +32,8 @@ def unpack(session: Session, pools: Pools, value: Staged, before: int, after: in
             _demand_length(session, value.shape[0], before)
             return tuple(value[k] for k in range(before))
         value = unbind(session, value)
+    if isinstance(value, CapturedText):
+        value = session.interpreter.call(list, value)
     if lists.is_captured(value):
         return _unpack_list(session, pools, value, before, after)
     return value if after is None else _unpack_items(pools, value, before, after)

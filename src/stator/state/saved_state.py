@@ -47,7 +47,7 @@ from stator.values.kinds import (
     TensorKind,
     leaf_types,
 )
-from stator.values.merge import merge, signature, widen_tuple_lengths
+from stator.values.merge import TEXT, is_string, merge, signature, widen_growing
 from stator.values.staged import StagedDict, exactly
 from stator.values.symbolic import Undefined
 
@@ -232,7 +232,7 @@ def not_state(name: str, found: NotState) -> CaptureError:
 
 def merged(one: Kind, other: Kind) -> Kind:
     """The form that covers both."""
-    return portable(widen_tuple_lengths(merge(one, other)))
+    return portable(widen_growing(merge(one, other)))
 
 
 def portable(kind: Kind, fresh: Any = lambda _: False) -> Kind:
@@ -331,6 +331,8 @@ def state_leaves(kind: Kind, value: Any) -> list[Any]:
 
 def _holds(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     """Is a value of signature `other` one of `one`? A tuple of any length covers all lengths."""
+    if one == TEXT and is_string(other):
+        return True
     return one == other or (one[:2] == other[:2] and one[2:] == (None,) and one[0] == "sequence")
 
 

@@ -33,6 +33,7 @@ from stator.values.kinds import (
     NumberKind,
     PooledKind,
     TensorKind,
+    TextKind,
     UnionKind,
     is_map,
 )
@@ -51,6 +52,8 @@ from stator.values.union import Union
 
 Key = tuple[Any, ...]
 TUPLE_LENGTHS = 3  # a loop that has made tuples of so many lengths will make others
+STRINGS = 6  # so many strings are not names of modes: a loop builds a text
+TEXT: Key = ("other", TextKind)
 
 
 def signature(kind: Kind) -> Key:
@@ -101,6 +104,7 @@ def _merged(alternatives: Sequence[Kind]) -> Kind:
         found[key] = _merge_alike(found[key], alternative) if key in found else alternative
     for form in (tuple, dict):
         _absorb(found, form)
+    _absorb_strings(found)
     if len(found) == 1:
         return next(iter(found.values()))
     _share_pools(found.values())
@@ -145,22 +149,42 @@ def _absorb(found: dict[Key, Kind], form: type) -> None:
         found[whole] = _merge_lists(found[whole], as_pairs(widen(found.pop(key))))
 
 
+def _absorb_strings(found: dict[Key, Kind]) -> None:
+    """A string that only a run knows covers those that are known."""
+    strings = [key for key in found if is_string(key)]
+    if TEXT in found and strings:
+        found[TEXT] = TextKind()
+        for key in strings:
+            del found[key]
+
+
 def _is_one_of(key: Key, form: type) -> bool:
     if form is tuple:
         return key[0] == "sequence" and key[1] is tuple
     return key[0] == "map" and key[1] in (dict, StagedDict)
 
 
-def widen_tuple_lengths(kind: Kind) -> Kind:
-    """A union of three tuple lengths becomes one tuple of any length, so that loops converge."""
+def widen_growing(kind: Kind) -> Kind:
+    """A union of three tuple lengths becomes one tuple of any length, so that loops converge.
+
+    Many strings become one that only a run knows.
+    """
     if isinstance(kind, ContainerKind):
-        return map_parts(widen_tuple_lengths, kind)
+        return map_parts(widen_growing, kind)
     if not isinstance(kind, UnionKind):
         return kind
-    tuples = [one for one in kind.alternatives if _is_one_of(signature(one), tuple)]
-    if len(tuples) < TUPLE_LENGTHS:
-        return kind
-    return merge_all([ListKind(BOTTOM, tuple), *kind.alternatives])
+    keys = [signature(one) for one in kind.alternatives]
+    wide: list[Kind] = []
+    if sum(_is_one_of(key, tuple) for key in keys) >= TUPLE_LENGTHS:
+        wide.append(ListKind(BOTTOM, tuple))
+    if sum(map(is_string, keys)) >= STRINGS:
+        wide.append(TextKind())
+    return merge_all([*wide, *kind.alternatives]) if wide else kind
+
+
+def is_string(key: Key) -> bool:
+    """Is this the signature of a known string, which a text covers?"""
+    return key[0] == "constant" and key[1] is str
 
 
 def as_pairs(kind: Kind) -> Kind:

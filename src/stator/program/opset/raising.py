@@ -79,6 +79,11 @@ def slicing(op: Op) -> Raises:
     return NEVER if step is None or (isinstance(step, int) and step != 0) else VALUES
 
 
+def unless_constant(op: Op) -> Raises:
+    """An op that is named by its second argument: fine if that is a constant."""
+    return NEVER if isinstance(op.args[1], str) else VALUES
+
+
 def ordering(op: Op) -> Raises:
     """Sorting: numbers and text can be compared; tensors only if each has one element."""
     return NEVER if all(_is_comparable(type_of(column)) for column in op.args[1:]) else VALUES

@@ -26,6 +26,7 @@ from stator.program.opset.raising import (
     formatting,
     ordering,
     slicing,
+    unless_constant,
     unless_nonzero,
     unless_not_negative,
     unless_power_is_total,
@@ -237,6 +238,20 @@ TEXT_ROWS = (
           formatting),
     _text("join", "(*parts: text) -> text", "the strings joined"),
     _text("text_length", "(text: text) -> int", "how many characters a text has"),
+    _text("text_slice", "(text: text, start?: int?, stop?: int?, step?: int?) -> text",
+          "`text[start:stop:step]`, in code points as all positions are", slicing),
+    _text("text_find", "(text: text, part: text, start?: int?, stop?: int?, last?: bool) -> int",
+          "`text.find(part, start, stop)`; with `last`, Python's `rfind`"),
+    _text("text_code", "(text: text) -> int",
+          "`ord(text)`; TypeError unless it has one character", by_value),
+    _text("text_case", "(text: text, case: text) -> text",
+          "the string in `upper` or `lower` case, by the rules of Unicode", unless_constant),
+    _text("text_is", "(text: text, question: text) -> bool",
+          "Python's `text.isdigit()` and its like, by the name of the method", unless_constant),
+    _text("text_int", "(text: text, base?: int) -> int",
+          "`int(text, base)`; ValueError if the text is no such number", by_value),
+    _text("text_float", "(text: text) -> float",
+          "`float(text)`; ValueError if the text is no number", by_value),
 )  # fmt: skip
 
 LIST_ROWS = (

@@ -1,0 +1,20 @@
+"""DEFINITIONS: the modules of this package whose functions are converted like user code."""
+
+from __future__ import annotations
+
+from stator.containers import definitions, standard_definitions
+from stator.library import (
+    control_flow_definitions,
+    generator_definitions,
+    number_definitions,
+    text_definitions,
+    torch_definitions,
+)
+
+DEFINITIONS = frozenset(
+    module.__name__
+    for module in (
+        control_flow_definitions, definitions, generator_definitions, number_definitions,
+        standard_definitions, text_definitions, torch_definitions,
+    )
+)  # fmt: skip
