@@ -16,6 +16,7 @@ from stator.capture.errors.capture_artifacts import users_text
 from stator.frames import is_machinery_file
 from stator.program.structure import Structure
 from stator.values.exceptions import CaughtCause, ExceptionParts, KnownExceptions, parts_of
+from stator.values.symbolic import CaughtError
 
 
 def _itself(value: Any) -> Any:
@@ -33,6 +34,8 @@ class ExceptionTable:
     replaced: list[BaseException] = field(default_factory=list)  # by another one of the capture
     original: Callable[[Any], Any] = _itself  # a stand-in -> the caller's container
     text_of: Callable[[Any], Any] = str  # in converted code
+    arguments: tuple[Any, ...] | None = None  # of the exception whose raise is being recorded
+    caught: list[CaughtError] = field(default_factory=list)  # by the handlers that are recorded now
     # what the caller is handling: each run has its own
     outer: BaseException | None = field(default_factory=lambda: sys.exc_info()[1])
 

@@ -75,6 +75,8 @@ class Attempt:
         self.root: Scope | None = None  # the program or function that it is in
         self.scope: Scope | None = None  # its block
         self.journal: Any = None  # what is noted outside of it
+        self.tracks_arguments = False  # does a handler ask for those of what it has caught?
+        self.arguments: tuple[Any, ...] | None = None  # of what the next op raises; None: its text
 
     @property
     def waits(self) -> bool:

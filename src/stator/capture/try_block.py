@@ -35,6 +35,7 @@ from stator.values.describe import describe, generalise
 from stator.values.kinds import Fresh, Kind, same_value
 from stator.values.merge import merge
 from stator.values.symbolic import CapturedText, CaughtError
+from stator.values.union import Union
 
 Handler = tuple[tuple[str, ...], Callable[[CaughtError], Any]]  # what it catches, and its code
 
@@ -90,6 +91,34 @@ def _capture_try(
     body: Callable[[], object],
     handlers: Sequence[Handler],
 ) -> Any:
+    """Once more, keeping the arguments of what is raised, where a handler asks for them."""
+    mark, before, read = recorder.mark(), variables.read(), attempt.read
+    try:
+        return _record_try(recorder, variables, attempt, body, handlers)
+    except ArgumentsNeeded as needed:
+        if needed.attempt is not attempt:
+            raise
+    recorder.rewind(mark)
+    variables.write(before)
+    attempt.tracks_arguments = True
+    attempt.read = lambda: (*read(), attempt.arguments)
+    return _record_try(recorder, variables, attempt, body, handlers)
+
+
+class ArgumentsNeeded(BaseException):
+    """A handler asks for the arguments of what it has caught: the body has to keep them."""
+
+    def __init__(self, attempt: Attempt) -> None:
+        self.attempt = attempt
+
+
+def _record_try(
+    recorder: Recorder,
+    variables: Variables,
+    attempt: Attempt,
+    body: Callable[[], object],
+    handlers: Sequence[Handler],
+) -> Any:
     before = variables.read()
 
     def run_body() -> tuple[object, ...]:
@@ -104,12 +133,15 @@ def _capture_try(
     mark = recorder.mark()
     tried = _record_body(recorder, attempt, run_body)
     _refuse_overflow(tried.scope.block, handlers)
-    kept = _kept(recorder, before, attempt)
+    known = (*before, None) if attempt.tracks_arguments else before
+    kept = _kept(recorder, known, attempt)
     if any(kept.names) or kept.objects:
         recorder.rewind(mark)
         attempt.keep = lambda: _keep(recorder, kept, attempt, number)
         tried = _record_body(recorder, attempt, run_body)
-    caught = [_Handler(recorder, variables, before, kept, code).record() for _, code in handlers]
+    caught = [
+        _Handler(recorder, variables, known, kept, code, attempt).record() for _, code in handlers
+    ]
     variables.write(before)
 
     def emit(blocks: list[Block], results: list[Value]) -> None:
@@ -118,7 +150,7 @@ def _capture_try(
             "asks": tuple(tuple(handler.asked) for handler in caught),
             "number": number,
         }
-        start = kept.leaves(before)
+        start = kept.leaves(known)
         recorder.emit("stator::try", start, results, attributes=attributes, blocks=blocks)
 
     sides = [tried, *(handler.recorded for handler in caught)]
@@ -152,11 +184,14 @@ class _Handler:
         before: tuple[Any, ...],
         kept: KeptState,
         code: Callable[[CaughtError], Any],
+        attempt: Attempt,
     ) -> None:
         self.recorder, self.variables, self.code = recorder, variables, code
+        self.attempt = attempt
         self.before, self.kept = before, kept
         self.asked: list[tuple[str, ...]] = []
         self.inputs: list[Value] = []
+        self.arguments: Any = None
         self.recorded: Any = None
 
     def record(self) -> _Handler:
@@ -171,15 +206,39 @@ class _Handler:
         self.inputs = [name, text, *leaves]
         self.scope = self.recorder.scope
         self.scope.block.inputs = tuple(self.inputs)
-        self.kept.restore(leaves, self.before, self.variables.write)
-        self.code(CaughtError(CapturedText(name), CapturedText(text), self._ask))
+        self.kept.restore(leaves, self.before, self._write)
+        error = CaughtError(CapturedText(name), CapturedText(text), self._ask, self._give)
+        self.recorder.exceptions.caught.append(error)
+        try:
+            self.code(error)
+        finally:
+            self.recorder.exceptions.caught.pop()
         return (False, *self.variables.read())
 
-    def _ask(self, names: tuple[str, ...]) -> Any:
-        """Is the error of one of these classes? The answer is an input of the handler."""
+    def _write(self, values: tuple[Any, ...]) -> None:
+        """Give the names, and the caught exception, what was kept."""
+        if self.attempt.tracks_arguments:
+            *values, self.arguments = values  # type: ignore[assignment]
+        self.variables.write(tuple(values))
+
+    def _give(self, text: CapturedText) -> Any:
+        """The arguments of the error: what an op says by itself is its text."""
+        self._check_inside()
+        if not self.attempt.tracks_arguments:
+            raise ArgumentsNeeded(self.attempt)
+        found = self.arguments
+        if isinstance(found, Union):
+            return self.recorder.apply_all(found, lambda one: (text,) if one is None else one)
+        return (text,) if found is None else found
+
+    def _check_inside(self) -> None:
         if self.scope not in self.recorder.scope.chain():
             raise UnsupportedCall("the caught exception is asked about after its handler",
                                   at=current_place(), fix="ask in the handler")  # fmt: skip
+
+    def _ask(self, names: tuple[str, ...]) -> Any:
+        """Is the error of one of these classes? The answer is an input of the handler."""
+        self._check_inside()
         value = self.recorder.new_value(NumberType("bool"))
         self.inputs.append(value)
         self.asked.append(names)

@@ -8,6 +8,9 @@ from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt
 from stator.program.ir import Op
 from stator.values.contents import state_of
+from stator.values.symbolic import refused_arguments
+
+ELSEWHERE = frozenset({"stator::call", "host::call"})  # they raise what was made elsewhere
 
 
 class TryNames(Listener):
@@ -16,16 +19,28 @@ class TryNames(Listener):
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
 
-    def before(self, _op: Op, *, may_raise: bool) -> None:
+    def before(self, op: Op, *, may_raise: bool) -> None:
         """Notes, or records, what the names hold, should the op raise."""
         if not may_raise:
             return
         root = self._recorder.scope.root
         for attempt in self._recorder.attempts:
             if attempt.root is None or attempt.root is root:
+                if attempt.tracks_arguments:
+                    attempt.arguments = self._arguments(op)
                 attempt.seen.append((attempt.read(), self._changed_in(attempt)))
                 if attempt.keep is not None:
                     attempt.keep()
+
+    def _arguments(self, op: Op) -> tuple[object, ...] | None:
+        """The arguments of what `op` raises; None where that is its text only."""
+        exceptions = self._recorder.exceptions
+        if op.name == "stator::reraise" and exceptions.caught:
+            found: tuple[object, ...] = exceptions.caught[-1].arguments()
+            return found
+        if op.name in ELSEWHERE:
+            raise refused_arguments()
+        return exceptions.arguments
 
     def _changed_in(self, attempt: Attempt) -> dict[int, tuple[object, object]]:
         """The objects that the body of a `try` has changed so far, and their states now."""

@@ -38,6 +38,7 @@ from stator.values.staged import Staged as StagedContainer
 from stator.values.symbolic import (
     CapturedComplex,
     CapturedText,
+    CaughtError,
     HostObject,
     Number,
     StandIn,
@@ -153,6 +154,8 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         return _symbolic_attribute(session, obj, name)
     if isinstance(obj, CapturedText):
         return text_attribute(obj, name)
+    if isinstance(obj, CaughtError) and name == "args":
+        return obj.arguments()
     if isinstance(obj, CapturedRange) and not hasattr(obj, name):
         raise UnsupportedCall(f"`.{name}` of a value that only a run knows", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip

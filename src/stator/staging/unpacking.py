@@ -25,7 +25,7 @@ def unpack(session: Session, pools: Pools, value: Staged, before: int, after: in
         value = for_each_way(session, value, tuple)
     if isinstance(value, Union):
         return session.recorder.apply(
-            value, lambda one: tuple(unpack(session, pools, one, before, after))
+            value, lambda one: _counted(unpack(session, pools, one, before, after), before, after)
         )
     if isinstance(value, torch.Tensor):
         if not isinstance(value.shape[0], int) and after is None:
@@ -37,6 +37,16 @@ def unpack(session: Session, pools: Pools, value: Staged, before: int, after: in
     if lists.is_captured(value):
         return _unpack_list(session, pools, value, before, after)
     return value if after is None else _unpack_items(pools, value, before, after)
+
+
+def _counted(values: Staged, before: int, after: int | None) -> tuple[Staged, ...]:
+    """One of several values that are unpacked: another number of items than of targets raises."""
+    items = tuple(values)
+    if after is None and len(items) > before:
+        raise ValueError(f"too many values to unpack (expected {before})")
+    if after is None and len(items) < before:
+        raise ValueError(f"not enough values to unpack (expected {before}, got {len(items)})")
+    return items
 
 
 def _unpack_items(pools: Pools, value: Staged, before: int, after: int) -> Staged:

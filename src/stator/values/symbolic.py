@@ -157,8 +157,14 @@ class CapturedComplex:
 class CaughtError(StandIn):
     """The exception that a recorded handler has caught: only a run has it."""
 
-    def __init__(self, name: CapturedText, text: CapturedText, ask: Callable[[Any], Any]) -> None:
-        self.__dict__.update(_name=name, _text=text, _ask=ask)
+    def __init__(
+        self,
+        name: CapturedText,
+        text: CapturedText,
+        ask: Callable[[Any], Any],
+        arguments: Callable[[CapturedText], Any],
+    ) -> None:
+        self.__dict__.update(_name=name, _text=text, _ask=ask, _arguments=arguments)
 
     def __repr__(self) -> str:
         return "<the caught exception>"
@@ -174,6 +180,10 @@ class CaughtError(StandIn):
         """Is it of one of these classes?"""
         return self._ask(names)
 
+    def arguments(self) -> Any:
+        """`error.args`."""
+        return self._arguments(self._text)
+
     def class_name(self) -> CapturedText:
         """`type(error).__name__`."""
         found: CapturedText = self._name
@@ -188,6 +198,14 @@ class CaughtError(StandIn):
             "the caught exception is looked at, and only a run has it", at=current_place(),
             fix="use its text (`str(error)`) or its class (`isinstance`) inside the handler",
         )  # fmt: skip
+
+
+def refused_arguments() -> UnsupportedCall:
+    """The error for arguments of an exception that a called function, or Python, may raise."""
+    return UnsupportedCall(
+        "the arguments of an exception that a recursive function or a host call may raise are used",
+        at=current_place(), fix="use its text: `str(error)`",
+    )  # fmt: skip
 
 
 class CaughtType:
