@@ -541,15 +541,14 @@ def rank_of_an_item_that_grows(x, y):
     return box["state"]
 
 
-def _count_down(n):
-    if n > 9:
-        raise ValueError("large", n)
-    return 0 if n <= 0 else _count_down(n - 1)
-
-
 def arguments_of_a_recursive_error(x, y):
+    def count_down(n):
+        if n > 9:
+            raise ValueError("large", n)
+        return 0 if n <= 0 else count_down(n - 1)
+
     try:
-        return _count_down(y)
+        return count_down(y)
     except ValueError as error:
         return error.args[1]
 

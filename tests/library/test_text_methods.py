@@ -29,7 +29,7 @@ def test_wrong_arguments_raise_as_python_does(use):
     "use",
     [
         lambda text: text.split(sep="2", maxsplit=1), lambda text: text.__doc__ == str.__doc__,
-        lambda text: "{}-{}".format(text, 1), lambda text: text.startswith("", 9),
+        lambda text: str.format("{}-{}", text, 1), lambda text: text.startswith("", 9),
         lambda text: [text.find(one) for one in ("1", "2", "")], lambda text: "0120".find(text),
     ],
 )  # fmt: skip

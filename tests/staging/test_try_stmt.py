@@ -167,7 +167,7 @@ def test_the_class_and_the_text_of_a_caught_exception_are_known_to_the_run():
     check(f, (ONE,), (MANY,), (NONE,))
 
 
-def test_the_arguments_of_an_exception_that_only_a_run_has_are_refused():
+def test_a_handler_knows_the_arguments_of_an_exception_and_nothing_else_of_it():
     def f(x):
         try:
             y = halved(x)
@@ -175,8 +175,16 @@ def test_the_arguments_of_an_exception_that_only_a_run_has_are_refused():
             y = x * len(error.args)
         return y
 
+    def of_its_own(x):
+        try:
+            y = halved(x)
+        except ValueError as error:
+            y = x * error.amount
+        return y
+
+    check(f, (ONE,), (MANY,))
     with pytest.raises(UnsupportedCall, match="the caught exception is looked at"):
-        stator.to_static(f)(ONE)
+        stator.to_static(of_its_own)(ONE)
 
 
 def test_what_python_itself_raises_is_handled_by_python():
