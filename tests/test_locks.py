@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+import types
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,8 @@ def test_a_child_captures_while_a_thread_of_the_parent_does():
     finally:
         done.set()
         thread.join()
+
+
+def test_no_interrupt_can_come_between_taking_the_lock_and_knowing_it():
+    for name in ("__enter__", "__exit__"):  # Python handles signals in functions of Python alone
+        assert not isinstance(getattr(ForkSafeLock, name), types.FunctionType)

@@ -3,40 +3,42 @@
 A thread that captures in the parent does not exist in the child, so nothing would ever release
 what it held: the first capture of a DataLoader worker would wait forever. `waits_at_fork` makes a
 fork wait for the lock, so that the child does not see what its holder has changed for a while.
+
+NOTE: `with` takes and gives back the lock in C, as with Python's own locks. In a method written in
+Python an interrupt could come between, and the lock would be held for good.
 """
 
 from __future__ import annotations
 
+import _thread
 import os
 import threading
-import types
 import weakref
 from collections.abc import Callable
 
 _locks: weakref.WeakSet[ForkSafeLock] = weakref.WeakSet()
 
 
-class ForkSafeLock:
+class ForkSafeLock(_thread.RLock):  # type: ignore[misc]  # it may be a base: the stub is wrong
     """A reentrant lock, used as a context manager."""
 
     def __init__(self) -> None:
-        self._lock = threading.RLock()
         _locks.add(self)
 
     def renew(self) -> None:
         """Forget who holds it."""
-        self._lock = threading.RLock()
+        self._at_fork_reinit()  # type: ignore[attr-defined]  # what `threading` calls in a child
 
     def waits_at_fork(self, seconds: float, when_held: Callable[[], None]) -> None:
         """A fork waits for the lock, but not forever; after that, `when_held` runs in the child."""
         forking = threading.local()  # several threads may fork at a time
 
         def before() -> None:
-            forking.has_lock = self._lock.acquire(timeout=seconds)
+            forking.has_lock = self.acquire(timeout=seconds)
 
         def in_parent() -> None:
             if forking.has_lock:
-                self._lock.release()
+                self.release()
 
         def in_child() -> None:
             if not forking.has_lock:
@@ -46,17 +48,6 @@ class ForkSafeLock:
             os.register_at_fork(
                 before=before, after_in_parent=in_parent, after_in_child=in_child
             )  # fmt: skip
-
-    def __enter__(self) -> None:
-        self._lock.acquire()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: types.TracebackType | None,
-    ) -> None:
-        self._lock.release()
 
 
 def _renew_all() -> None:
