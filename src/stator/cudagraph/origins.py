@@ -52,7 +52,7 @@ class Origins:
         if storage in self._tags:
             known, tag = self._tags[storage]
             self.read.add(storage)
-            is_whole = is_new(tag) or _layout(known) == _layout(tensor)
+            is_whole = is_always_new(tag) or _layout(known) == _layout(tensor)
             return tag if is_whole else None
         for number, given in enumerate(self._inputs):
             if _storage(given) == storage and tensor.numel():
@@ -100,7 +100,7 @@ class LoopTags:
             tag, place = tags[number], self._places[number]
             if tag is place:
                 continue
-            if is_new(tag) and not self._is_read(number):
+            if is_always_new(tag) and not self._is_read(number):
                 self._simple.add(number)
             else:
                 new[number] = tag.clone() if isinstance(tag, torch.Tensor) else tag
@@ -120,7 +120,7 @@ class LoopTags:
         return _storage(self._carried[number]) in self._origins.read
 
 
-def is_new(tag: Tag) -> bool:
+def is_always_new(tag: Tag) -> bool:
     """Whether a tag says, in every run, that a tensor is new."""
     return isinstance(tag, int) and tag == NEW
 

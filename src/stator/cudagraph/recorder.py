@@ -14,8 +14,17 @@ from typing import Any, NamedTuple
 
 import torch
 
+from stator.cudagraph.destinations import destinations, out_variant
 from stator.cudagraph.numbers import DeviceNumber, chosen, compute, read, tensor_of
-from stator.cudagraph.origins import NEW, Alternative, LoopTags, Origins, Tag, chosen_tag, is_new
+from stator.cudagraph.origins import (
+    NEW,
+    Alternative,
+    LoopTags,
+    Origins,
+    Tag,
+    chosen_tag,
+    is_always_new,
+)
 from stator.cudagraph.target import GraphTarget
 from stator.cudagraph.views import DeviceView
 from stator.execute.lifetimes import last_uses, needs_in
@@ -60,6 +69,7 @@ class GraphRecorder:
     ) -> None:
         self.target, self.device = target, device
         self.kept: list[object] = []
+        self._places: dict[Value, torch.Tensor] = {}  # where loops want values
         self._region, self._visible = region, visible or [False] * len(region.body.outputs)
         self._facts = number_facts(region)
         self._needs = needs_in(region.body)
@@ -135,6 +145,10 @@ class GraphRecorder:
             args = [_plain(args[0]), args[1].tensor.to(args[0].dtype), *args[2:]]
             name = op.name.replace(".Scalar", ".Tensor")
             return (resolve(name)(*args, **attributes),)
+        place = self._places.get(op.results[0]) if op.results else None
+        if place is not None and _is_plain_layout([place, *args]):
+            resolve(out_variant(op.name) or op.name)(*map(_plain, args), **attributes, out=place)
+            return (place,)
         written = [arg for arg in args if isinstance(arg, DeviceView)]
         if written and not is_pure(op):
             raise NotRecorded(f"{op.name} writes where a number of the device says")
@@ -218,12 +232,19 @@ class GraphRecorder:
         ]
         self.kept += [test, memory]
         tracking = self._tracking(given, memory, test, body)
+        written = destinations(body)
+        places = {value: memory[n] if n >= 0 else test for value, n in written.items()}
+        self._places.update(places)
 
         def iterate() -> None:
             carried = [self._as_value(m, v) for m, v in zip(memory, body.inputs, strict=True)]
             again, *yielded = self._block(body, carried, dict(values))
-            test.copy_(tensor_of(again, "bool", self.device))
-            tracking.iterated(self._tags(yielded, body.inputs))
+            decided = tensor_of(again, "bool", self.device)
+            if not _share(decided, test):
+                test.copy_(decided)
+            is_placed = [output in written for output in body.outputs[1:]]
+            tags = self._tags(yielded, body.inputs, is_placed)
+            tracking.iterated(tags)
             made = [self._as_tensor(one, v) for one, v in zip(yielded, body.inputs, strict=True)]
             # what comes from another place is copied before that place is written to
             made = [
@@ -251,13 +272,22 @@ class GraphRecorder:
         self.kept.append(tracking)
         return tracking
 
-    def _tags(self, yielded: Sequence[Any], values: Sequence[Value]) -> tuple[Tag, ...]:
-        """The tags of what a block yields, where they are tracked."""
-        tracked = [(one, self._is_tracked(v)) for one, v in zip(yielded, values, strict=True)]
-        _check_apart([one for one, is_tracked in tracked if is_tracked and is_new(self._tag(one))])
-        tags = tuple(self._tag(one) if is_tracked else NEW for one, is_tracked in tracked)
+    def _tags(
+        self, yielded: Sequence[Any], values: Sequence[Value], is_new: Sequence[bool] = ()
+    ) -> tuple[Tag, ...]:
+        """The tags of what a block yields, where they are tracked; of some it is known."""
+        known = is_new or [False] * len(values)
+        tags: list[Tag] = []
+        for one, value, is_known in zip(yielded, values, known, strict=True):
+            tags.append(self._tag(one) if self._is_tracked(value) and not is_known else NEW)
+        new = [
+            one
+            for one, tag, value in zip(yielded, tags, values, strict=True)
+            if self._is_tracked(value) and is_always_new(tag)
+        ]
+        _check_apart(new)
         self.kept += [tag for tag in tags if isinstance(tag, torch.Tensor)]
-        return tags
+        return tuple(tags)
 
     def _as_tensor(self, given: Any, value: Value) -> torch.Tensor:
         """A value of the program as one tensor."""
@@ -290,6 +320,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, DeviceView):
         return value.read()
     return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+def _is_plain_layout(tensors: Sequence[Any]) -> bool:
+    """Whether all tensors are contiguous, so that a new result would be."""
+    return all(one.is_contiguous() for one in tensors if isinstance(one, torch.Tensor))
 
 
 def _tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:

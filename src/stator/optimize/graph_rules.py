@@ -32,6 +32,7 @@ from stator.program.types import NumberType, TensorType, Type
 LEAST_OPS = 4  # fewer launches cost about as much as that of a graph
 UNSIZED = frozenset({"data_dependent_output", "dynamic_output_shape", "inplace_view"})
 INDEXING = frozenset({"index", "index_put", "index_put_", "_unsafe_index", "_index_put_impl_"})
+AUTOGRAD = frozenset({"requires_grad_", "detach_", "set_data", "retain_grad"})
 WRITTEN = "has to do with a tensor that the program writes to"
 RUN_NUMBER = "takes a number that only a run knows"
 
@@ -142,6 +143,8 @@ class GraphRules:
 
     def _why_not_op(self, op: Op) -> str:
         row, schema = row_of(op.name), schema_of(op.name)
+        if stem_of(op.name) in AUTOGRAD:
+            return "changes what autograd knows of a tensor"
         if row.random and not is_off(op):
             return "draws random numbers"
         if row.mutates and not is_off(op) and not written_by(op):
