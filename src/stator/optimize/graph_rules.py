@@ -32,7 +32,9 @@ from stator.program.types import NumberType, TensorType, Type
 LEAST_OPS = 4  # fewer launches cost about as much as that of a graph
 UNSIZED = frozenset({"data_dependent_output", "dynamic_output_shape", "inplace_view"})
 INDEXING = frozenset({"index", "index_put", "index_put_", "_unsafe_index", "_index_put_impl_"})
-AUTOGRAD = frozenset({"requires_grad_", "detach_", "set_data", "retain_grad"})
+AUTOGRAD = frozenset(
+    f"aten::{name}" for name in ("requires_grad_", "detach_", "set_data", "retain_grad")
+)
 WRITTEN = "has to do with a tensor that the program writes to"
 RUN_NUMBER = "takes a number that only a run knows"
 
@@ -143,7 +145,7 @@ class GraphRules:
 
     def _why_not_op(self, op: Op) -> str:
         row, schema = row_of(op.name), schema_of(op.name)
-        if stem_of(op.name) in AUTOGRAD:
+        if op.name in AUTOGRAD:
             return "changes what autograd knows of a tensor"
         if row.random and not is_off(op):
             return "draws random numbers"
