@@ -33,8 +33,9 @@ class Tape(TorchDispatchMode):
         result = func(*args, **kwargs)
         made = [one for one in tree_leaves(result) if isinstance(one, torch.Tensor)]
         shared = storages((args, kwargs))
-        fresh = [one for one in made if one.untyped_storage()._cdata not in shared]
+        fresh = [one.detach() for one in made if one.untyped_storage()._cdata not in shared]
         is_view = made and not fresh and not func._schema.is_mutable
+        is_view = is_view or torch.Tag.inplace_view in func.tags  # no memory is written
         if not is_view:
             self.steps.append(lambda: self._again(func, args, kwargs, fresh))
         return result

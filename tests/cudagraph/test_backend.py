@@ -259,3 +259,27 @@ def test_integers_that_may_overflow_are_left_to_the_host():
     for _ in range(3):
         with pytest.raises(stator.errors.IntegerOverflow):
             static(torch.tensor(1))
+
+
+class Rows(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.arange(12.0).reshape(4, 3))
+
+    def forward(self, x):
+        n = 0
+        while n < 4:
+            x = x + self.weight[n]
+            n += 1
+            if x.sum() > 20:
+                break
+        return x @ self.weight.T, self.weight.T
+
+
+def test_views_of_parameters_are_in_the_graph_and_require_grad_as_in_eager_code():
+    model, static = Rows(), stator.to_static(Rows(), backend="cudagraph")
+    for value in (0.0, 0.0, 0.0, 30.0):
+        found, expected = static(torch.ones(3) * value), model(torch.ones(3) * value)
+        check_same(found, expected)
+        assert [one.requires_grad for one in found] == [one.requires_grad for one in expected]
+    assert TARGET.nodes == ["while"]
