@@ -37,7 +37,8 @@ class Leaves:
         """Record what code of torch has made of `tensor`, if anything."""
         if not (tensor.requires_grad or self._recorded) or not tensor.is_leaf:
             return
-        if tensor._is_view() and tensor._base.requires_grad:  # without grad, a view is as its base
+        base = tensor._base
+        if base is not None and base.requires_grad:  # without grad, a view is as its base
             return
         scope, is_recorded = self._last(tensor)
         if is_recorded == tensor.requires_grad:
