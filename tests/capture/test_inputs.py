@@ -6,9 +6,11 @@ import dataclasses
 import pytest
 import torch
 
+import stator
 from stator.capture.branches import apply_to_all, apply_variant
 from stator.capture.inputs import InputReader, TensorSpec
 from stator.capture.recorder import Recorder
+from stator.errors import UnsupportedCall
 from stator.program.structure import ConstantValue, Leaf, Sequence
 from stator.values.staged import StagedList
 
@@ -85,3 +87,16 @@ def test_sizes_of_one_name_are_one_symbol_and_checked(reader):
 def test_a_name_that_is_used_once_needs_no_check(reader):
     reader.read((dataclasses.replace(spec(None), size_names=("batch",)),), {})
     assert reader.recorder.scope.block.ops == []
+
+
+def test_an_attribute_that_the_caller_has_set_on_a_tensor_is_refused():
+    x = torch.ones(2)
+    x.scale = 3.0
+    for function in (lambda x: x * x.scale, lambda x: x * getattr(x, "scale", 1.0)):
+        with pytest.raises(UnsupportedCall) as caught:
+            stator.to_static(function)(x)
+        assert caught.value.problem == (
+            "`.scale` is read, which the caller has set on a tensor that is an argument"
+        )
+        assert caught.value.fix == "pass it as an argument of its own"
+    assert torch.equal(stator.to_static(lambda x: x * 2)(x), x * 2)

@@ -139,7 +139,8 @@ def specs_of(value: Any, sizes: list[tuple[Any, ...]], seen: dict[int, Any] | No
         return TensorSpec(
             sizes.pop(0), value.dtype, value.device, value.requires_grad,
             strides=None if value.is_contiguous() else value.stride(),
-            is_parameter=isinstance(value, torch.nn.Parameter), identity=id(value),
+            is_parameter=isinstance(value, torch.nn.Parameter), attributes=tuple(vars(value)),
+            identity=id(value),
         )  # fmt: skip
     entry = ARGUMENTS.of(value)
     if entry is None:

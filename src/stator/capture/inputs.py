@@ -11,10 +11,13 @@ from typing import Any, Literal
 import torch
 
 from stator.capture.recorder import Recorder
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.program import structure as shape
 from stator.program.ir import InputFacts, Value
 from stator.program.structure import Structure
 from stator.program.types import NumberType, TextType, Type
+from stator.torch_private.fake import FakeTensor
 from stator.values.containers import (
     DATACLASS,
     GIVEN_DICT,
@@ -28,6 +31,17 @@ from stator.values.containers import (
 from stator.values.staged import StagedList
 from stator.values.structures import node_of
 from stator.values.symbolic import CapturedText
+
+CALLERS = "_callers_attributes"  # on a tensor of the capture: names of what the caller has set
+
+
+def refuse_callers_attribute(obj: object, name: str) -> None:
+    """An error for an attribute that the caller has set on a tensor argument: no guard sees it."""
+    if isinstance(obj, FakeTensor) and name in vars(obj).get(CALLERS, ()):
+        raise UnsupportedCall(
+            f"`.{name}` is read, which the caller has set on a tensor that is an argument",
+            at=current_place(), fix="pass it as an argument of its own",
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -57,6 +71,7 @@ class TensorSpec:
     name: str | None = None
     strides: tuple[int, ...] | None = None  # where they are not those of a contiguous tensor
     is_parameter: bool = False
+    attributes: tuple[str, ...] = ()  # that the caller has set on the tensor itself
     identity: int | None = field(default=None, compare=False)  # of the tensor, where one is given
     size_names: tuple[str | None, ...] = ()  # the user's, of the sizes that may be anything
     ranges: tuple[SizeRange, ...] = ()  # of sizes with a name
@@ -200,6 +215,8 @@ class InputReader:
         )
         if spec.is_parameter:
             tensor._is_param = True  # what `isinstance` asks
+        if spec.attributes:
+            setattr(tensor, CALLERS, spec.attributes)
         value = recorder.new_value(recorder.tensor_type(tensor))
         value.name = self._name(spec, path)
         recorder.input_facts[value] = InputFacts(

@@ -12,6 +12,7 @@ import torch
 
 from stator.capture.conditions import choose, raise_if, refuse_if
 from stator.capture.conversions import index, item, to_float, to_int
+from stator.capture.inputs import refuse_callers_attribute
 from stator.capture.text_ops import text_length
 from stator.capture.try_block import error_names
 from stator.containers import definitions, lists, runtime_tables
@@ -310,6 +311,7 @@ class BuiltinCalls:
     def _hasattr(self, obj: object, name: str) -> Staged:
         if isinstance(obj, tuple(PYTHON_TYPES)):
             return hasattr(self._type(obj), name)
+        refuse_callers_attribute(obj, name)
         held = own_attribute(obj, name)
         if maybe_absent(held):
             of_class = class_attribute(obj, name, held) is not held

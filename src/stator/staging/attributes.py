@@ -11,6 +11,7 @@ import torch
 from torch.nn.utils import parametrize
 
 from stator.capture.branches import defined
+from stator.capture.inputs import refuse_callers_attribute
 from stator.containers.iteration import CapturedRange
 from stator.containers.maybe_keys import maybe_absent
 from stator.errors import UnsupportedCall
@@ -160,6 +161,7 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         raise UnsupportedCall(f"`.{name}` of a value that only a run knows", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip
     if isinstance(obj, torch.Tensor):
+        refuse_callers_attribute(obj, name)
         _refuse_attribute(obj, name)
         if name == "requires_grad" and obj.requires_grad:
             return _requires_grad(session, obj)
