@@ -4,6 +4,7 @@ types        types of a program -> types of ONNX
 scope        one graph that is being built: its nodes, constants and values
 status       errors as data: a status, and a message for each number
 lowering     the walk: blocks, `if`, `while`, and a table of the others
+scans        loops over rows as `Scan`
 numbers      Python numbers: int64, double and bool scalars with Python's meaning
 lists        lists of unknown length as sequences
 library      ops of torch by torch's own function library, with their promotion and checks

@@ -225,11 +225,11 @@ def lower_while(to: Lowering, op: Op) -> None:
     condition = to.value(op.args[0])
     kinds = [value.type for value in body.inputs]
     given = [
-        _typed(to, to.value(arg, kind), kind) for arg, kind in zip(op.args[1:], kinds, strict=True)
+        typed(to, to.value(arg, kind), kind) for arg, kind in zip(op.args[1:], kinds, strict=True)
     ]
     if to.scope.status is not None:
         condition = to.scope.boolean("And", condition, is_fine(to.scope))
-    _note_small(to, op)
+    note_small(to, op)
     graph = _loop_body(to, op, reports=False)
     results = to.results(op.results)
     if graph is None:
@@ -278,12 +278,13 @@ def _loop_body(to: Lowering, op: Op, *, reports: bool) -> ir.Graph | None:
     return to.graph("body", outputs)
 
 
-def _typed(to: Lowering, value: ir.Value, kind: Type) -> ir.Value:
+def typed(to: Lowering, value: ir.Value, kind: Type) -> ir.Value:
+    """`value` with the element type of `kind`."""
     wanted = onnx_type(kind, to.place)
     return to.scope.cast(value, wanted.dtype) if isinstance(wanted, ir.TensorType) else value
 
 
-def _note_small(to: Lowering, op: Op) -> None:
+def note_small(to: Lowering, op: Op) -> None:
     """Counters: integers that each iteration changes by a constant, from a small start."""
     (body,) = op.blocks
     made = {result: inner for inner in body.ops for result in inner.results}

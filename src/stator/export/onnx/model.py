@@ -18,6 +18,7 @@ from stator.export.onnx.fusion import fuse
 from stator.export.onnx.library import dtype_of, inexact_numbers, lower_torch
 from stator.export.onnx.lowering import KINDS, LOWERINGS, Lowering, kind_of_constant
 from stator.export.onnx.operands import argument
+from stator.export.onnx.scans import lower_loop
 from stator.export.onnx.status import Message
 from stator.export.onnx.types import DTYPES, onnx_shape, onnx_type
 from stator.location import file_name
@@ -38,6 +39,7 @@ MESSAGES, STATES = "stator.messages", "stator.states"
 DROPPED, ERRORS = "stator.dropped", "stator.errors"
 
 LOWERINGS.update(dict.fromkeys(tensors.RULES, tensors.lower_own))
+LOWERINGS["stator::while"] = lower_loop
 KINDS.update(
     {
         "number": numbers.lower_number,
