@@ -99,6 +99,21 @@ def test_attention_to_nothing(is_causal, tmp_path):
     same_for_all_sizes(attend, tmp_path, shapes, (None, 2, None, 4))
 
 
+@pytest.mark.parametrize("mode", ["nearest", "bilinear", "bicubic"])
+def test_interpolation_of_any_image_that_has_elements(mode, tmp_path):
+    spec = [InputSpec([None, 2, None, 3], "float32", "x")]
+    stator.save(
+        lambda x: F.interpolate(x, scale_factor=2, mode=mode), tmp_path / "m", spec, onnx=True
+    )
+    loaded = stator.load(tmp_path / "m", backend="onnxruntime")
+    for shape in ((2, 2, 5, 3), (1, 2, 1, 3)):
+        x = torch.randn(shape)
+        wanted = F.interpolate(x, scale_factor=2, mode=mode)
+        torch.testing.assert_close(loaded(x), wanted, rtol=1e-4, atol=1e-5)
+    with pytest.raises(RuntimeError, match="sizes should be greater than 0"):
+        loaded(torch.randn(1, 2, 0, 3))
+
+
 def test_a_row_that_may_look_at_nothing_is_zero(tmp_path):
     def attend(x):
         return [F.scaled_dot_product_attention(x, x, x, attn_mask=x[..., :1] > 0)]

@@ -16,7 +16,7 @@ from stator.export.onnx.operands import (
     shape_of,
     tensor_type,
 )
-from stator.export.onnx.reductions import reduced
+from stator.export.onnx.reductions import count_along, may_be_empty, reduced
 from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Arg, Op, Value
 from stator.program.registry import resolve
@@ -236,6 +236,17 @@ def _rolled(to: Lowering, found: ir.Value, shift: Arg, dim: int) -> ir.Value:
     parts = [scope.emit("Slice", found, one, other, axis, dtype=found.dtype)
              for one, other in ((start, size), (scope.int64([0]), start))]  # fmt: skip
     return scope.emit("Concat", *parts, dtype=found.dtype, attributes={"axis": dim})
+
+
+def resized(to: Lowering, op: Op) -> None:
+    """Interpolation, as the library writes it; torch has none of an image without elements."""
+    axes = [*range(2, rank(op.args[0]))]
+    if may_be_empty(op.args[0], axes):
+        some = to.scope.boolean("Greater", count_along(to, op.args[0], axes), to.scope.int64(0))
+        to.check(some, "RuntimeError", "Input and output sizes should be greater than 0")
+    function = function_of(resolve(op.name))
+    assert function is not None
+    call(to, op, function)
 
 
 def product_and_sum(to: Lowering, op: Op) -> ir.Value:

@@ -30,6 +30,7 @@ from stator.export.onnx.layers import (
     group_norm,
     layer_norm,
     product_and_sum,
+    resized,
     rms_norm,
     roll,
 )
@@ -363,6 +364,9 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::batch_norm": batch_norm,
         "aten::group_norm": group_norm,
         "aten::roll": roll,
+        **{f"aten::upsample_{name}{kind}": resized for kind in ("", ".vec")
+           for name in ("nearest1d", "nearest2d", "nearest3d", "bilinear2d", "bicubic2d",
+                        "trilinear3d")},
         "aten::scaled_dot_product_attention": attention,
         **dict.fromkeys(("aten::addmm", "aten::addmv", "aten::baddbmm"), product_and_sum),
         "aten::squeeze.dim": squeezed,
