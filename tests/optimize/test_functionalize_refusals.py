@@ -221,3 +221,14 @@ def one_of_the_inputs(x, y):
 def test_a_write_to_what_may_be_another_tensor_by_several_steps(function, tensors):
     problem = refused(function, *tensors).problem
     assert "is used after memory that it may share was written" in problem
+
+
+def test_instance_norm_with_statistics_of_another_dtype_is_refused():
+    mean, variance = torch.zeros(2).double(), torch.ones(2).double()
+
+    def normalized(x):
+        return torch.nn.functional.instance_norm(x, mean, variance, use_input_stats=True)
+
+    with pytest.raises(ExportError) as caught:
+        functionalize(capture(normalized, torch.ones(2, 2, 3)).program)
+    assert caught.value.problem == "aten::instance_norm with statistics of another dtype"
