@@ -57,6 +57,7 @@ MADE_AT_RUN_TIME = {
 
 # texts of a refused program that no example meets yet: take one off when you write its example
 WITHOUT_EXAMPLE = frozenset({
+    "`.…` is read, which the caller has set on a tensor that is an argument",
     "the random state of a CUDA device is read or set inside a program",  # needs a GPU
     "the … whose method this is does not exist any more",
     "`…` is no longer the container that other modules have, too",
