@@ -877,6 +877,13 @@ def seed_of_a_gpu(x, y):
     return x
 
 
+def loop_that_an_error_ends(x, y):
+    for k in itertools.count():
+        if k > y:
+            raise ValueError(k)
+    return x
+
+
 REFERENCE = weakref.ref(Point)
 
 

@@ -320,3 +320,16 @@ def inner_loop_always_raises(x):
             raise ValueError(f"above {n}")
         n = n - 1
     return x + n, len(seen)
+
+
+@program((i(10),), (i(0),), (i(40000),))
+def ended_by_an_error(n):
+    """A loop that nothing but an error ends, which only a run knows."""
+    k = 0
+    try:
+        while True:
+            k += 1
+            if k * k > n:
+                raise ValueError(k)
+    except ValueError:
+        return k

@@ -15,7 +15,13 @@ from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.library.outside_iterators import iterated
 from stator.library.user_methods import user_method
 from stator.staging.iterator_loops import Loop, for_iterator
-from stator.staging.recorded_loops import NO_STEPS, LoopVariables, capture_sides, for_recorded
+from stator.staging.recorded_loops import (
+    NO_STEPS,
+    LoopVariables,
+    capture_sides,
+    ends_by_raising,
+    for_recorded,
+)
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
@@ -66,10 +72,12 @@ def while_stmt(
     condition = truth(session, test())
     if isinstance(condition, bool):
         session.decisions.add("while", "python", "the condition is a Python value: unrolled")
-    while isinstance(condition, bool):
+    iterations = 0
+    while isinstance(condition, bool) and not ends_by_raising(session, iterations):
         if not condition:
             return
         body()
+        iterations += 1
         condition = truth(session, test())
     session.decisions.add("while", "recorded", "the condition is captured")
 

@@ -9,7 +9,9 @@ from stator.capture.conditions import Condition
 from stator.capture.numbers import both
 from stator.containers.iteration import Indexed
 from stator.containers.iterators import AdvancedInside, StagedIterator
-from stator.staging.recorded_loops import capture_sides, for_recorded
+from stator.errors import DataDependent
+from stator.frames import current_place
+from stator.staging.recorded_loops import capture_sides, ends_by_raising, for_recorded
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
@@ -29,13 +31,20 @@ class Loop:
 def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None:
     """Python's own loop as long as Python knows whether there is another iteration."""
     session.decisions.add("for", "python", f"unrolled over a {iterator.what}")
+    iterations = 0
     while True:
         condition = _condition(session, iterator, loop)
         if condition is False:
             return
         if condition is not True:
             break
+        if ends_by_raising(session, iterations):
+            raise DataDependent(
+                f"only an error ends this loop over a {iterator.what}, and only a run knows when",
+                at=current_place(), fix="write `while True:`, and count in it",
+            )  # fmt: skip
         loop.body(iterator.take())
+        iterations += 1
     before = loop.read()
     try:
         at = iterator.position

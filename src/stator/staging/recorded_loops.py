@@ -11,10 +11,12 @@ from stator.capture.conditions import Condition, known
 from stator.capture.loops import capture_while
 from stator.capture.numbers import both
 from stator.containers.iteration import Indexed
+from stator.program.ir import ops_in
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
 
+MANY_ITERATIONS = 100  # of a loop that runs as Python: is it one that only an error ends?
 NO_STEPS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -120,3 +122,11 @@ def one_iteration_first(session: Session, one_iteration: Code, variables: LoopVa
             return
         condition = one_iteration()
     capture_while(session.recorder, variables, condition, one_iteration)
+
+
+def ends_by_raising(session: Session, iterations: int) -> bool:
+    """Whether most iterations so far may raise, which only a run knows: it may be what ends it."""
+    if iterations != MANY_ITERATIONS:
+        return False
+    ops = ops_in(session.recorder.scope.block)
+    return 2 * sum(op.name == "stator::raise" for op in ops) > iterations
