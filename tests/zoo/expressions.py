@@ -504,16 +504,11 @@ REFUSED = {
 }
 
 PENDING = {
-    ("k = int(t)", "'ab'*k"): "refused: ST203 Python code needs the value of a captured number",
     ("k = int(t)", "(0,)*k"): "refused: ST203 Python code needs the value of a captured number",
     (
         "v = float(t)",
         "torch.arange(0,v)",
     ): "refused: ST203 Python code needs the value of a captured number",
-    (
-        "b = bool(t > 1)",
-        "'a'*b",
-    ): "crash: TypeError: can't multiply sequence by non-int of type 'SymBool'",
     (
         "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
         "d.popitem()[0]",
