@@ -81,7 +81,6 @@ def slices_by_numbers(n):
     (i(0),),
     (i(-1),),
     (i(3),),
-    pending="refused: ST203 a string indexed by a captured number",
 )
 def string_by_number(n):
     """A string indexed and repeated by a number from data."""
