@@ -1,6 +1,7 @@
 """The zoo, verified: every fifteenth program, from the inputs that it has."""
 
 import pytest
+from hypothesis.internal.conjecture import providers
 
 import stator
 from tests.zoo.whole import PROGRAMS
@@ -9,6 +10,15 @@ from tests.zoo.whole import PROGRAMS
 INFINITE = "texts_and_tables.root_that_may_be_complex"
 SOME = [one for one in PROGRAMS if one.refused is None and one.pending is None][::15]
 SOME = [one for one in SOME if one.name != INFINITE]
+
+
+@pytest.fixture(autouse=True)
+def only_constants_of_hypothesis(monkeypatch):
+    """It also draws constants of all modules that other tests have loaded."""
+    monkeypatch.setattr(providers, "CONSTANTS_CACHE", {})
+    kinds = ("integers", "floats", "bytes", "strings")
+    none = providers.Constants(**{kind: providers.SortedSet() for kind in kinds})
+    monkeypatch.setattr(providers, "_get_local_constants", lambda: none)
 
 
 @pytest.mark.slow
