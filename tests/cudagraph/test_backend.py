@@ -283,3 +283,59 @@ def test_views_of_parameters_are_in_the_graph_and_require_grad_as_in_eager_code(
         check_same(found, expected)
         assert [one.requires_grad for one in found] == [one.requires_grad for one in expected]
     assert TARGET.nodes == ["while"]
+
+
+def read_before_a_write(x):
+    t = (x.sum() * 2).to(torch.float64)
+    v = t.item()
+    t.mul_(3)
+    return x * v, t
+
+
+def read_before_the_next_value(x):
+    t, y = torch.zeros((), dtype=torch.long), x
+    while y.sum() < 50:
+        n = int(t)
+        t = t + 1
+        y = y + n + 1
+    return y, t
+
+
+def written_through_two_indices(x, i):
+    cost = torch.zeros(3, 3)
+    n = int(i)
+    cost[n][n] = x.sum()
+    return cost * 2
+
+
+def written_through_a_slice(x, i):
+    cost = torch.zeros(3, 3)
+    n = int(i)
+    cost[n, :2] = x[:2]
+    return cost * 2
+
+
+def view_by_data(x, i):
+    return x[int(i)], (x * 2).sum()
+
+
+@pytest.mark.parametrize("function", [read_before_a_write, read_before_the_next_value])
+def test_a_number_is_what_it_was_when_it_was_read(function):
+    static = recorded(function, (torch.tensor([0.1, 0.7]),), (torch.tensor([0.4, 0.3]),))
+    assert any(region.state == "ready" for region in regions())
+    del static
+
+
+@pytest.mark.filterwarnings("ignore:a region of")
+@pytest.mark.parametrize("function", [written_through_two_indices, written_through_a_slice])
+def test_no_write_to_a_part_that_only_the_device_knows_is_lost(function):
+    recorded(function, *[(torch.tensor([1.0, 2.0, 3.0]), torch.tensor(i)) for i in range(3)])
+
+
+@pytest.mark.filterwarnings("ignore:a region of")
+def test_a_view_at_an_index_from_data_is_a_view():
+    static = stator.to_static(view_by_data, backend="cudagraph")
+    for i in (0, 1, 1, 1):
+        x = torch.tensor([1.0, 2.0])
+        static(x, torch.tensor(i))[0].mul_(5)
+        assert x[i] == 5 * (i + 1)

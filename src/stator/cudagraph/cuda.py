@@ -14,6 +14,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import importlib
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -114,6 +115,7 @@ class CudaTarget:
     _streams: list[torch.cuda.Stream] = field(default_factory=list)  # one for each depth
     _recording: CudaRecording | None = None  # None while a trial is made
     _depth: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)  # several regions share a target
 
     def record(self, ops: Callable[[], Result]) -> tuple[CudaRecording, Result]:
         """A graph of the ops that `ops` calls, and what it gives.
@@ -121,27 +123,34 @@ class CudaTarget:
         They are recorded twice, at first without conditional nodes, as a trial. CUDA recovers from
         an op that cannot be recorded, but not inside the body of such a node.
         """
-        _set_condition(self.device)  # before anything is recorded: it loads code
-        self._recording = None
-        self._recorded(torch.cuda.CUDAGraph(), ops)
-        graph = torch.cuda.CUDAGraph()
-        self._recording = CudaRecording(graph, self.device)
-        try:
-            return self._recording, self._recorded(graph, ops)
-        finally:
-            self._recording = None
+        with self._lock:
+            _set_condition(self.device)  # before anything is recorded: it loads code
+            self._recorded(torch.cuda.CUDAGraph(), ops)
+            graph = torch.cuda.CUDAGraph()
+            self._recording = CudaRecording(graph, self.device)
+            try:
+                return self._recording, self._recorded(graph, ops)
+            finally:
+                self._recording = None
 
     def _recorded(self, graph: torch.cuda.CUDAGraph, ops: Callable[[], Result]) -> Result:
         generator = torch.cuda.default_generators[self.device]
         before = generator.clone_state()
+        first: list[Exception] = []  # to end a recording that has failed is an error as well
         try:
             with (
                 torch.cuda.device(self.device),
                 torch.cuda.graph(graph, stream=self._stream(0), capture_error_mode="thread_local"),
             ):
-                return ops()
+                try:
+                    return ops()
+                except Exception as error:
+                    first.append(error)
+                    raise
         except BaseException:
             generator.graphsafe_set_state(before)  # torch leaves it as if it still recorded
+            if first:
+                raise first[0] from None
             raise
 
     def branch(

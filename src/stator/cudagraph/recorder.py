@@ -34,7 +34,7 @@ from stator.optimize.graph_rules import ARITHMETIC, COMPARISONS, SELECT
 from stator.optimize.region_rules import family_of
 from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS, checked
-from stator.program.opset.queries import is_pure, kind_of, may_raise
+from stator.program.opset.queries import aliased_by, is_pure, kind_of, may_raise, written_by
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
 from stator.program.types import NumberType
@@ -74,7 +74,10 @@ class GraphRecorder:
         self._facts = number_facts(region)
         self._needs = needs_in(region.body)
         seen = [v for v, can in zip(region.body.outputs, self._visible, strict=True) if can]
-        self._is_tracked = Aliases(region).in_groups_of(values_in(tuple(seen)))
+        aliases = Aliases(region)
+        self._is_tracked = aliases.in_groups_of(values_in(tuple(seen)))
+        self._is_written = aliases.is_written
+        self._memories: list[torch.Tensor] = []  # that loops write to
 
     def results(self, given: Sequence[Any]) -> RecordedResults:
         """The results of the region, numbers as tensors without dimensions."""
@@ -85,7 +88,7 @@ class GraphRecorder:
         outputs = [arg for arg in region.body.outputs if isinstance(arg, Value)]
         made = [self._as_tensor(one, arg) for one, arg in zip(yielded, outputs, strict=True)]
         tags = [
-            self._tag(one) if can else NEW for one, can in zip(made, self._visible, strict=True)
+            self._tag(one) if can else NEW for one, can in zip(yielded, self._visible, strict=True)
         ]
         seen = [one for one, tag, can in zip(made, tags, self._visible, strict=True)
                 if can and not (isinstance(tag, int) and tag != NEW)]  # fmt: skip
@@ -110,13 +113,20 @@ class GraphRecorder:
             return self._loop(op, values)
         args = [self._read(arg, values) for arg in op.args]
         if op.name in READS:
-            (result,) = op.results
-            assert isinstance(result.type, NumberType)
-            return (read(_plain(args[0]), result.type.kind),)
+            return (self._number_of(op, _plain(args[0])),)
         if kind == "number":
             return (self._number(op, args),)
         attributes = {name: self._read(arg, values) for name, arg in op.attributes.items()}
         return self._torch(op, args, attributes)
+
+    def _number_of(self, op: Op, tensor: torch.Tensor) -> DeviceNumber:
+        """The number in a tensor; what is written to the tensor later does not change it."""
+        (result,), (source,) = op.results, values_in(op.args)
+        assert isinstance(result.type, NumberType)
+        number = read(tensor, result.type.kind)
+        if self._is_written(source) or any(_share(number.tensor, m) for m in self._memories):
+            return DeviceNumber(number.tensor.clone(), number.kind)
+        return number
 
     def _read(self, arg: Arg, values: Values) -> Any:
         if isinstance(arg, Value):
@@ -134,6 +144,7 @@ class GraphRecorder:
         return compute(op.name.removeprefix("stator::"), args, result.kind)
 
     def _torch(self, op: Op, args: list[Any], attributes: dict[str, Any]) -> Sequence[Any]:
+        self._check_views(op, args)
         if op.name == SELECT and isinstance(args[2], DeviceNumber):
             tensor, dimension, index = args
             natural = self._facts[values_in(op.args)[-1]].is_natural
@@ -142,22 +153,29 @@ class GraphRecorder:
             args[0].write(_plain(args[1]))
             return (args[0],)
         if op.name in ARITHMETIC | COMPARISONS and isinstance(args[1], DeviceNumber):
-            args = [_plain(args[0]), args[1].tensor.to(args[0].dtype), *args[2:]]
+            tensor = _plain(args[0])
+            args = [tensor, args[1].tensor.to(tensor.dtype), *args[2:]]
             name = op.name.replace(".Scalar", ".Tensor")
             return (resolve(name)(*args, **attributes),)
         place = self._places.get(op.results[0]) if op.results else None
         if place is not None and _is_plain_layout([place, *args]):
             resolve(out_variant(op.name) or op.name)(*map(_plain, args), **attributes, out=place)
             return (place,)
-        written = [arg for arg in args if isinstance(arg, DeviceView)]
-        if written and not is_pure(op):
-            raise NotRecorded(f"{op.name} writes where a number of the device says")
         result = resolve(op.name)(*map(_plain, args), **attributes)
         if not op.results:
             return ()
         return (
             (result,) if len(op.results) == 1 and not isinstance(result, list | tuple) else result
         )
+
+    def _check_views(self, op: Op, args: Sequence[Any]) -> None:
+        """A `DeviceView` is read as a copy: a write to the copy would be lost."""
+        if not any(isinstance(arg, DeviceView) for arg in args) or op.name == "aten::copy_":
+            return
+        views = [a for a, arg in zip(op.args, args, strict=True) if isinstance(arg, DeviceView)]
+        shared = {*written_by(op), *(v for v in aliased_by(op) if self._is_written(v))}
+        if shared.intersection(values_in(tuple(views))):
+            raise NotRecorded(f"{op.name} is given a part of a tensor that is written to")
 
     def _branch(self, op: Op, values: Values) -> Sequence[Any]:
         condition = self._read(op.args[0], values)
@@ -187,7 +205,9 @@ class GraphRecorder:
             self._origins.set(result, chosen_tag(condition, self._tag(first), self._tag(second)))
         return result
 
-    def _tag(self, tensor: torch.Tensor) -> Tag:
+    def _tag(self, tensor: torch.Tensor | DeviceView) -> Tag:
+        if isinstance(tensor, DeviceView):
+            raise NotRecorded("a result is a part of a tensor, and only the device knows which")
         found = self._origins.tag_of(tensor)
         if found is None:
             raise NotRecorded("a result may be a part of a tensor that a branch or a loop gives")
@@ -231,6 +251,7 @@ class GraphRecorder:
             for one, value in zip(given, body.inputs, strict=True)
         ]
         self.kept += [test, memory]
+        self._memories += memory
         tracking = self._tracking(given, memory, test, body)
         written = destinations(body)
         places = {value: memory[n] if n >= 0 else test for value, n in written.items()}

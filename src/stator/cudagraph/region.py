@@ -33,6 +33,7 @@ from stator.torch_private.cuda import copy_all
 from stator.torch_private.dispatch import is_plain_call
 
 MOST_RECORDINGS = 8  # of one region; the one that was not used for longest makes room
+MOST_SEEN = 1024  # layouts that were met once
 MOST_TRIALS = 64  # recordings in all, after which new layouts are not recorded
 
 Key = tuple[Any, ...]
@@ -131,6 +132,8 @@ class GraphRegion:
             self._recorded.move_to_end(key)
             return found
         if key not in self._seen:
+            if len(self._seen) >= MOST_SEEN:
+                self._seen.clear()
             self._seen.add(key)
             return None
         return self._record(key, tensors, numbers)
@@ -188,13 +191,6 @@ class GraphRegion:
         if self._stream is not None and self._stream != stream:
             stream.wait_stream(self._stream)
         self._stream = stream
-
-
-def _first_of(error: BaseException) -> BaseException:
-    """What went wrong first: ending a recording that has failed is an error as well."""
-    while error.__context__ is not None:
-        error = error.__context__
-    return error
 
 
 def _place_for(tensor: torch.Tensor) -> torch.Tensor:

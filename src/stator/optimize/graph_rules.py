@@ -85,8 +85,9 @@ class GraphRules:
             found = changed
 
     def is_cheap(self, op: Op) -> bool:
-        """Whether `op` is a view, or about sizes."""
-        return family_of(op) == "cheap" and not self._device_numbers(op)
+        """Whether `op` is a view, or about sizes; of what is written to, it may be a copy."""
+        is_written = any(map(self._is_touched, op.results))
+        return family_of(op) == "cheap" and not is_written and not self._device_numbers(op)
 
     def is_worth(self, ops: Sequence[Op]) -> bool:
         """Whether a graph saves more launches than its own costs; its numbers can be given."""
