@@ -165,7 +165,7 @@ Complex power_complex(Complex a, Complex b) {
 }
 
 Value power_float(double a, double b) {
-  if (a == 0.0 && b < 0.0 && !std::isnan(b))
+  if (a == 0.0 && b < 0.0 && std::isfinite(b))
     zero_division("0.0 cannot be raised to a negative power");
   if (a < 0.0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b)) {
     return power_complex({a, 0.0}, {b, 0.0});

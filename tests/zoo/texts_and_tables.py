@@ -155,6 +155,15 @@ def root_that_may_be_complex(x):
 
 
 @program(
+    (f([-8.0]), f([0.5])), (f([-math.inf]), f([0.5])), (f([-8.0]), f([math.inf])),
+    (f([0.0]), f([-math.inf])), (f([4.0]), f([0.5])),
+)  # fmt: skip
+def powers_of_infinity(x, y):
+    """A power of a negative number is complex, unless one of the two is infinite."""
+    return x.item() ** y.item(), x.item() ** 0.5, (-8.0) ** y.item()
+
+
+@program(
     (i(3, 1, 2), f(1.0, 2.0)), (i(1, 1, 2), f(2.0, 2.0)), (i(0, 0, 0), f(math.nan, 1.0)),
     (i(5, 4, 3), f(-1.0, -1.0)),
 )  # fmt: skip

@@ -8,6 +8,7 @@ text put together, by the program.
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -157,16 +158,28 @@ def _whole_power(session: Session, left: object, right: torch.SymInt) -> Staged:
 
 
 def _float_power(session: Session, left: Staged, right: object) -> Staged:
-    """A float, but for a negative number to a power that is not whole, which is complex."""
+    """A float, but for a negative number to a power that is not whole, which is complex.
+
+    Infinity, as the number or as the power, gives a float.
+    """
     if isinstance(right, int | torch.SymInt) or (isinstance(right, float) and right.is_integer()):
         return number_op(session, "pow", "float", left, right)
     whole = number_op(session, "eq", "bool", number_op(session, "mod", "float", right, 1.0), 0.0)
+    negative = both(left < 0, torch.sym_not(whole))
+    for one in (left, right):
+        negative = both(negative, _is_finite(session, one))
     return choose(
         session.recorder,
-        both(left < 0, torch.sym_not(whole)),
+        negative,
         lambda: number_op(session, "pow", "complex", left, right),
         lambda: number_op(session, "pow", "float", left, right),
     )
+
+
+def _is_finite(session: Session, number: Staged) -> Staged:
+    if isinstance(number, torch.SymFloat):
+        return number_op(session, "isfinite", "bool", number)
+    return not isinstance(number, float) or math.isfinite(number)
 
 
 def _is_bitwise(left: object, sign: str, right: object) -> bool:
