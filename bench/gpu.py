@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import stator
+from bench.workloads import append_and_stack, cnn, tiny_ops, twenty_ifs
 
 CONSOLE = Console(width=160, highlight=False)
 ROUNDS = 7
@@ -54,16 +55,6 @@ def scalar_loop(x: Tensor, limit: Tensor) -> tuple[Tensor, Tensor]:
     return x, total
 
 
-def twenty_ifs(x: Tensor) -> Tensor:
-    """Twenty decisions, each on the values of a tensor."""
-    for i in range(20):
-        if bool(x.sum() > 0.5 * i):
-            x = x * 1.1 - 0.05
-        else:
-            x = x + 0.2
-    return x
-
-
 def long_ifs(x: Tensor, weight: Tensor) -> Tensor:
     """Twenty decisions between two ways of some length."""
     for i in range(20):
@@ -73,26 +64,6 @@ def long_ifs(x: Tensor, weight: Tensor) -> Tensor:
         else:
             x = torch.sin(x @ weight) + 0.2
             x = x - torch.cos(x @ weight)
-    return x
-
-
-def append_and_stack(x: Tensor, count: Tensor) -> Tensor:
-    """A list that grows in a loop, then one tensor of it."""
-    kept = [x]
-    n, i = int(count), 0
-    while i < n:
-        x = x * 0.5 + 1.0
-        kept.append(x)
-        i += 1
-    return torch.stack(kept)
-
-
-def tiny_ops(x: Tensor, y: Tensor) -> Tensor:
-    """Sixty pointwise ops on small tensors."""
-    for _ in range(12):
-        x = x * 0.9 + y
-        x = torch.tanh(x)
-        x = x - y * 0.1
     return x
 
 
@@ -164,16 +135,6 @@ class Decoder(nn.Module):
             if bool(token[0] == EOS):
                 break
         return found[:n]
-
-
-def cnn() -> nn.Sequential:
-    """Three convolutions and a linear layer."""
-    return nn.Sequential(
-        nn.Conv2d(3, 32, 3, padding=1), nn.BatchNorm2d(32), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(32, 64, 3, padding=1), nn.BatchNorm2d(64), nn.ReLU(), nn.MaxPool2d(2),
-        nn.Conv2d(64, 64, 3, padding=1), nn.ReLU(), nn.AdaptiveAvgPool2d(1),
-        nn.Flatten(), nn.Linear(64, 10),
-    )  # fmt: skip
 
 
 def on_device(make: Callable[[], nn.Module], dtype: torch.dtype = torch.float32) -> Any:
