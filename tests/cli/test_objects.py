@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from stator.cli.failures import REFUSED, USER_CODE, CommandFailure
-from stator.cli.objects import fresh_imports, is_object, load_subject
+from stator.cli.objects import fresh_imports, load_subject
+from stator.cli.targets import is_object
 
 
 def failure(target, *init):

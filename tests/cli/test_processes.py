@@ -147,11 +147,23 @@ def test_help_and_check_import_no_torch(folder, args):
     assert (done.returncode, done.stderr) == (0, "no torch\n")
 
 
+@pytest.mark.parametrize(
+    "args",
+    [("inspect",), ("inspect", "--json"), ("program",), ("program", "--mode", "train"), ("diff",)],
+)
+def test_what_only_reads_a_saved_model_imports_no_torch(folder, saved, shell, args):
+    command, *options = args
+    models = [saved, saved] if command == "diff" else [saved]
+    done = without(("torch", "numpy"), command, *models, *options)
+    assert (done.returncode, done.stderr) == (0, "no torch\n")
+    assert done.stdout == shell(command, *models, *options).out
+
+
 def test_without_torch_the_doctor_answers_and_others_lead_to_it(folder):
     done = without(("torch",), "doctor")
     assert done.returncode == 1
     assert "cannot be imported" in done.stdout
-    done = without(("torch",), "inspect", "model")
+    done = without(("torch",), "run", "model")
     assert done.returncode == 3
     assert done.stderr == (
         "Error: torch is not installed\n  fix: run `stator doctor` to see what is\nno torch\n"

@@ -49,10 +49,10 @@ MADE_AT_RUN_TIME = {
     ("execute/backend.py", "problem"),
     ("execute/interpreter.py", "text"),
     ("execute/interpreter.py", "str(error)"),
-    ("export/saved_model.py", "problem"),
+    ("export/contents.py", "problem"),
     ("native/backend.py", "error['message']"),
     ("native/backend.py", "str(error).partition('] ')[2] or str(error)"),
-    ("program/verifier.py", "rule"),
+    ("program/boundary.py", "rule"),
 }
 
 # texts of a refused program that no example meets yet: take one off when you write its example

@@ -251,12 +251,12 @@ def test_programs_that_are_too_long(tmp_path, monkeypatch):
 
 
 def test_a_file_that_is_nested_too_deeply(tmp_path, monkeypatch):
-    def decode(*_):
+    def decode(*_, **__):
         raise RecursionError
 
     path = tmp_path / "model"
     stator.save(lambda x: x, path, input_spec=[InputSpec([2])])
-    monkeypatch.setattr(saved_model, "_decode", decode)
+    monkeypatch.setattr(saved_model, "decode_contents", decode)
     assert said(stator.load, path) == (
         f"{path}.stator is damaged: it is nested too deeply",
         errors.FormatError.otherwise,

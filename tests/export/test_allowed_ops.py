@@ -4,11 +4,14 @@ import pytest
 
 from stator.errors import FormatError
 from stator.export.checking import Damage
-from stator.export.op_calls import check_operands, known_op
+from stator.export.op_calls import TorchNames
 from stator.export.op_table import check_schema, encode_ops, schema_text
 from stator.program.ir import Literal, Op
 from tests.program.builder import Builder, tensor
 from tests.said import said
+
+NAMES_OF_TORCH = TorchNames()
+known_op, check_operands = NAMES_OF_TORCH.known_op, NAMES_OF_TORCH.check_operands
 
 
 def fault(call, *args):

@@ -8,6 +8,7 @@ import pytest
 from stator.export.checking import Damage
 from stator.export.decoding import decode_constant, decode_program, decode_size_text
 from stator.export.encoding import encode_program
+from stator.export.op_calls import TORCH_DIALECT
 from tests.program.zoo import everything, linear
 
 LINEAR = encode_program(linear())
@@ -16,7 +17,7 @@ EVERYTHING = encode_program(everything())
 
 def fault(data):
     with pytest.raises(Damage) as caught:
-        decode_program(data, "p")
+        decode_program(data, "p", TORCH_DIALECT)
     return str(caught.value)
 
 
@@ -235,5 +236,5 @@ def test_any_part_exchanged_for_another_is_read_or_refused_but_never_crashes(wro
         for key in list(holder) if isinstance(holder, dict) else range(len(holder)):
             kept, holder[key] = holder[key], wrong
             with contextlib.suppress(Damage):
-                decode_program(data, "p")
+                decode_program(data, "p", TORCH_DIALECT)
             holder[key] = kept

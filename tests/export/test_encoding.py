@@ -15,6 +15,7 @@ from stator.export.encoding import (
     encode_size,
     encode_type,
 )
+from stator.export.op_calls import TORCH_DIALECT
 from stator.program.ir import Block, InputFacts, Op
 from stator.program.sizes import AnySize, SizeExpr, Symbol
 from stator.program.structure import ConstantValue, Sequence
@@ -27,7 +28,7 @@ from tests.program.zoo import everything, linear
 
 def round_trip(program):
     text = json.dumps(encode_program(program), allow_nan=False)
-    return verify(decode_program(json.loads(text), "programs.forward"))
+    return verify(decode_program(json.loads(text), "programs.forward", TORCH_DIALECT))
 
 
 @pytest.mark.parametrize("program", [linear(), everything()])
@@ -165,4 +166,4 @@ def test_what_was_assumed_of_an_input_comes_back(layout, requires_grad):
 )  # fmt: skip
 def test_types_of_unions_have_a_form_of_their_own(kind, encoded):
     assert encode_type(kind) == encoded
-    assert decode_type(encoded, "p", decode_size) == kind
+    assert decode_type(encoded, "p", TORCH_DIALECT) == kind

@@ -7,13 +7,13 @@ from pathlib import Path
 import torch
 
 from stator.execute.interpreter import run
+from stator.export.contents import STATOR_OP_SET, TEXT_LIMIT, VERSION
 from stator.export.decoding import STRUCTURES, decode_program
 from stator.export.digests import CHUNK
 from stator.export.encoding import MAX_NESTING, encode_program
 from stator.export.json_text import COSTS, MEMORY_FLOOR
-from stator.export.op_table import STATOR_OP_SET
-from stator.export.saved_model import TEXT_LIMIT, VERSION
-from stator.export.tensor_file import HEADER_LIMIT, MAX_DIMENSIONS
+from stator.export.op_calls import TORCH_DIALECT
+from stator.export.tensor_header import HEADER_LIMIT, MAX_DIMENSIONS
 from stator.program.verifier import verify
 from tests.docs import op_table
 from tests.docs.documents import made_tables
@@ -23,7 +23,7 @@ DOCUMENT = (Path(__file__).parents[2] / "docs" / "format.md").read_text()
 
 def test_the_example_is_a_program_that_runs_and_is_written_the_same():
     data = json.loads(re.search(r"```json\n(.*?)```", DOCUMENT, re.DOTALL)[1])
-    program = verify(decode_program(data, "example"))
+    program = verify(decode_program(data, "example", TORCH_DIALECT))
     (result,) = run(program, [torch.ones(3)], {"weight": torch.ones(1)})
     assert torch.equal(result, torch.full((3,), 3.0))
     assert encode_program(program) == data

@@ -6,6 +6,7 @@ from stator.execute.interpreter import run
 from stator.export.checking import Damage
 from stator.export.decoding import decode_program
 from stator.export.encoding import encode_program
+from stator.export.op_calls import TORCH_DIALECT
 from stator.program.types import ListType
 from stator.program.verifier import verify
 from tests.program.builder import INT, Builder
@@ -39,9 +40,9 @@ def old_file(name, *args, gives=INTS, **attributes):
     ],
 )
 def test_an_op_of_an_old_file_means_what_it_meant(name, args, expected):
-    program = verify(decode_program(old_file(name, *args), "p"))
+    program = verify(decode_program(old_file(name, *args), "p", TORCH_DIALECT))
     assert run(program, [[5, 6, 7]], {}) == (expected, [5, 6, 7])
-    again = verify(decode_program(encode_program(program), "p"))
+    again = verify(decode_program(encode_program(program), "p", TORCH_DIALECT))
     assert run(again, [[5, 6, 7]], {}) == (expected, [5, 6, 7])
 
 
@@ -55,7 +56,7 @@ def test_an_op_of_an_old_file_means_what_it_meant(name, args, expected):
     ],
 )
 def test_a_pop_of_an_old_file_raises_what_it_raised(items, index, text):
-    program = verify(decode_program(old_file("list_pop", index), "p"))
+    program = verify(decode_program(old_file("list_pop", index), "p", TORCH_DIALECT))
     with pytest.raises(IndexError) as error:
         run(program, [items], {})
     assert str(error.value) == text
@@ -77,5 +78,5 @@ def test_a_pop_of_an_old_file_raises_what_it_raised(items, index, text):
 )
 def test_a_damaged_call_of_an_old_op_is_refused(data, text):
     with pytest.raises(Damage) as error:
-        decode_program(data, "p")
+        decode_program(data, "p", TORCH_DIALECT)
     assert str(error.value) == text

@@ -14,10 +14,11 @@ import torch
 
 from stator.errors import FormatError
 from stator.execute.interpreter import run
-from stator.export import files, saved_model
+from stator.export import contents, files, saved_model
+from stator.export.contents import HEAD
 from stator.export.files import Paths
 from stator.export.methods import Method
-from stator.export.saved_model import HEAD, read_model, write_model
+from stator.export.saved_model import read_model, write_model
 from tests.program.zoo import everything, linear
 from tests.said import said
 
@@ -372,7 +373,7 @@ def test_weights_that_are_no_safetensors_are_refused(model):
 
 
 def test_a_text_larger_than_the_limit_is_refused(model, monkeypatch):
-    monkeypatch.setattr(saved_model, "TEXT_LIMIT", 10)
+    monkeypatch.setattr(contents, "TEXT_LIMIT", 10)
     assert refusal(model) == f"[ST400] {model}.stator is larger than 10 bytes"
 
 

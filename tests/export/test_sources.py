@@ -11,7 +11,8 @@ import stator
 from stator import InputSpec
 from stator.debug.view.sources import sources_of
 from stator.export.checking import Damage
-from stator.export.saved_model import HEAD, read_model
+from stator.export.contents import HEAD
+from stator.export.saved_model import read_model
 from stator.export.sources import SOURCE_LIMIT, SourceRun, decode_sources, encode_sources
 from stator.location import Location
 from stator.program.ir import Block, Op, Value

@@ -1,15 +1,17 @@
 """Tensors are stored once, and read only from the file that was meant."""
 
 import json
+import os
 
 import pytest
 import safetensors.torch
 import torch
 
 from stator.errors import FormatError
-from stator.export import tensor_file
+from stator.export import tensor_header
 from stator.export.checking import Damage
 from stator.export.tensor_file import keys_of, map_tensors, restored, write_tensors
+from stator.export.tensor_header import DTYPES, read_header
 
 
 def test_names_of_one_tensor_share_the_first_of_them():
@@ -24,7 +26,8 @@ def test_empty_tensors_are_not_taken_for_one():
 
 def mapped(file):
     with file.open("rb") as stream:
-        return map_tensors(stream.fileno())
+        size = os.fstat(stream.fileno()).st_size
+        return map_tensors(stream.fileno(), read_header(stream.fileno(), size))
 
 
 def test_what_is_written_is_mapped_again(tmp_path):
@@ -130,7 +133,7 @@ def test_a_header_that_is_none_is_refused_by_its_text(tmp_path, data, problem):
 
 def test_a_header_longer_than_the_limit_is_refused_by_its_text(tmp_path, monkeypatch):
     write_tensors(tmp_path / "weights", {"a": torch.ones(2)})
-    monkeypatch.setattr(tensor_file, "HEADER_LIMIT", 100)
+    monkeypatch.setattr(tensor_header, "HEADER_LIMIT", 100)
     with pytest.raises(Damage) as caught:
         mapped(tmp_path / "weights")
     assert str(caught.value) == "the header is longer than 100 bytes"
@@ -161,3 +164,8 @@ def test_a_tensor_that_the_file_cannot_hold_is_refused(tmp_path, name, tensor, p
     with pytest.raises(FormatError) as caught:
         write_tensors(tmp_path / "weights", {name: tensor})
     assert caught.value.problem == problem
+
+
+def test_the_sizes_of_dtypes_are_those_of_torch():
+    for dtype in DTYPES.values():
+        assert getattr(torch, dtype.name).itemsize == dtype.size

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 import stator
-from stator.export.saved_model import STATELESS_VERSION, VERSION, read_model
+from stator.export.contents import VERSION
+from stator.export.saved_model import STATELESS_VERSION, read_model
 from tests.data.settle import X, results
 
 DATA = Path(__file__).parents[1] / "data"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stator.errors import SpecMismatch
 from stator.export.decoding import decode_program
 from stator.export.encoding import Json, encode_program
+from stator.export.op_calls import TORCH_DIALECT
 from stator.program.ir import ops_in
 from stator.program.program import Program
 from stator.program.types import TensorType
@@ -20,7 +21,9 @@ def moved(program: Program, device: str) -> Program:
         )
     values = [stored.value for stored in program.stored] or list(program.inputs)
     own = {value.type.device for value in values if isinstance(value.type, TensorType)}
-    return decode_program(_replaced(encode_program(program), own, device), "the program")
+    return decode_program(
+        _replaced(encode_program(program), own, device), "the program", TORCH_DIALECT
+    )
 
 
 def _replaced(data: Json, own: set[str], device: str) -> Json:

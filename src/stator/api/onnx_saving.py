@@ -18,7 +18,8 @@ from stator.export.methods import Method
 from stator.export.onnx.model import OnnxModel, WeightSpan, attach, build, has_lowering, is_unfit
 from stator.export.onnx.session import OnnxSession, newest_opset
 from stator.export.saved_model import read_model
-from stator.export.tensor_file import keys_of, spans_in
+from stator.export.tensor_file import keys_of
+from stator.export.tensor_header import spans_in
 from stator.optimize.decompose import decompose
 from stator.optimize.functionalize import functionalize
 from stator.optimize.hoist import hoist

@@ -29,7 +29,7 @@ from stator.execute.structure import unflatten
 from stator.export.methods import Method, mode_name
 from stator.export.saved_model import SavedModel
 from stator.export.sources import EmbeddedSources
-from stator.export.tensor_table import Entry
+from stator.export.tensor_entries import Entry
 from stator.frames import user_facing
 from stator.notebook import preformatted, unfolding
 from stator.optimize.alias import Aliases

@@ -171,7 +171,7 @@ def code() -> None:
     """
 
 
-@_command("looking")
+@_command("printing")
 @click.argument("target", metavar="OBJ|MODEL", type=FILES)
 @_inputs
 @_object

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import tempfile
+import importlib
 from collections.abc import Sequence
-from pathlib import Path
 
-import torch
 from rich.console import Console
 from rich.text import Text
 
-from stator.api.saving import save as save_model
-from stator.cli.failures import FOUND, OK, user_code
-from stator.cli.inputs import arguments_for
-from stator.cli.objects import fresh_imports, is_object, load_subject
+from stator.cli.failures import FOUND, OK
 from stator.cli.screen import CommandOutcome, counted, working
-from stator.debug.difference import Change
-from stator.debug.model_difference import ModelChanges, WeightChange, model_changes
-from stator.export.saved_model import SavedModel, read_model
+from stator.cli.targets import Origin, is_object
+from stator.export.contents import read_contents
+from stator.export.model_difference import (
+    ModelChanges,
+    WeightChange,
+    have_same_weights,
+    model_changes,
+)
+from stator.program.difference import Change
 
 SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yellow")}
 
@@ -31,28 +32,25 @@ def diff(
     init: Sequence[str],
     mode: str | None,
 ) -> CommandOutcome:
-    """All differences; an object is saved to a folder that is thrown away."""
-    with tempfile.TemporaryDirectory() as folder:
-
-        def model(target: str, number: int) -> SavedModel:
-            if not is_object(target):
-                return read_model(target)
-            torch.manual_seed(seed)  # so that both begin with the same random weights
-            path = Path(folder) / str(number)
-            with fresh_imports():
-                subject = load_subject(target, init, mode)
-                given = arguments_for(subject, inputs, seed, sizes)
-                with user_code(f"{target} could not be captured"):
-                    save_model(subject.object, path, input_spec=given.specs)
-            return read_model(path)
-
-        with working("comparing"):
-            changes = model_changes(model(first, 1), model(second, 2))
+    """All differences."""
+    with working("comparing"):
+        changes = _changes(first, second, Origin(inputs, sizes, seed, init, mode))
     return CommandOutcome(
         {"before": first, "after": second, **changes.to_dict()},
         lambda screen: _show(screen, changes),
         OK if changes.is_same else FOUND,
     )
+
+
+def _changes(first: str, second: str, origin: Origin) -> ModelChanges:
+    """Models whose weights are the same bytes are compared without torch."""
+    if not is_object(first) and not is_object(second):
+        before, after = read_contents(first), read_contents(second)
+        if have_same_weights(before, after):
+            return model_changes(before, after, lambda _: None)
+    objects = importlib.import_module("stator.cli.comparing_objects")
+    found: ModelChanges = objects.changes(first, second, origin)
+    return found
 
 
 def _show(screen: Console, changes: ModelChanges) -> None:

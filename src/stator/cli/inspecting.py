@@ -7,14 +7,12 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
-import torch
 from rich.console import Console
 from rich.text import Text
 
 from stator.cli.screen import CommandOutcome, columns, counted, show_table, size_text, working
+from stator.export.contents import ModelContents, read_contents
 from stator.export.files import Paths
-from stator.export.saved_model import HEAD, SavedModel, read_model
-from stator.export.tensor_table import dtype_name
 from stator.program.ir import ops_in
 from stator.program.program import Program
 from stator.program.signatures import output_text
@@ -27,16 +25,16 @@ CHUNK = 2**20
 def inspect(model: str, tensors: bool) -> CommandOutcome:
     """Everything that the files say of themselves, after they were checked."""
     with working(f"reading {model}"):
-        saved = read_model(model)
+        saved = read_contents(model)
         data = _data(model, saved)
     return CommandOutcome(data, lambda screen: _show(screen, data, tensors))
 
 
-def _data(path: str, saved: SavedModel) -> dict[str, Any]:
+def _data(path: str, saved: ModelContents) -> dict[str, Any]:
     files = Paths.of(path)
     return {
         "model": path,
-        "format": _format_version(files.text),
+        "format": saved.version,
         "producer": dict(saved.producer),
         "mode": "train" if saved.training else "eval",
         "files": [_file_data(file) for file in (files.text, files.weights)],
@@ -45,15 +43,9 @@ def _data(path: str, saved: SavedModel) -> dict[str, Any]:
             for name, method in saved.methods.items()
         },
         "programs": {name: _program_data(program) for name, program in saved.programs.items()},
-        "tensors": [_tensor_data(saved, name) for name in saved.tensors],
+        "tensors": [_tensor_data(saved, *both) for both in saved.names.first_names().items()],
         "properties": dict(saved.properties),
     }
-
-
-def _format_version(file: Path) -> int | None:
-    with file.open("rb") as stream:
-        head = HEAD.match(stream.read(200))
-    return int(head[1]) if head else None
 
 
 def _file_data(file: Path) -> dict[str, Any]:
@@ -78,23 +70,18 @@ def _program_data(program: Program) -> dict[str, Any]:
     }
 
 
-def _tensor_data(saved: SavedModel, name: str) -> dict[str, Any]:
-    tensor, entry = saved.tensors[name], saved.entries[name]
-    first = next(other for other, one in saved.tensors.items() if one is tensor)
+def _tensor_data(saved: ModelContents, name: str, first: str) -> dict[str, Any]:
+    kind, entry = saved.names.types[name], saved.entries[name]
     return {
         "name": name,
         "kind": entry.kind,
-        "dtype": dtype_name(tensor),
-        "shape": list(tensor.shape),
-        "bytes": _bytes(tensor),
+        "dtype": kind.dtype,
+        "shape": list(kind.shape),
+        "bytes": saved.names.sizes[name],
         "requires_grad": entry.requires_grad,
         "persistent": entry.persistent,
         "tied_to": None if first == name else first,
     }
-
-
-def _bytes(tensor: torch.Tensor) -> int:
-    return tensor.numel() * tensor.element_size()
 
 
 # ---- for people

@@ -23,7 +23,6 @@ from stator.api.static_function import StaticFunction
 from stator.cli.failures import CommandFailure, user_code
 from stator.cli.input_text import parse_setting
 from stator.cli.screen import working
-from stator.export.files import Paths
 from stator.frames import OWN_FOLDER, within
 
 PART = re.compile(r"(?P<name>\w+)(?P<called>\(\))?")  # `layers.0` too
@@ -49,11 +48,6 @@ class CommandSubject:
         """Training or evaluation; None leaves the module as it is."""
         if mode is not None and self.module is not None:
             self.module.train(mode == "train")
-
-
-def is_object(target: str) -> bool:
-    """Does `target` name an object, rather than a saved model?"""
-    return ":" in target and not Paths.of(target).text.exists()
 
 
 def load_subject(target: str, init: Sequence[str] = (), mode: str | None = None) -> CommandSubject:

@@ -17,8 +17,8 @@ from rich.text import Text
 from stator.api.translated import TranslatedLayer, run_method
 from stator.cli.failures import CommandFailure, user_code
 from stator.cli.inputs import CommandInput, describe, read_inputs, tensor_of
-from stator.cli.looking import saved_program
 from stator.cli.screen import CommandOutcome, columns, show_table, working
+from stator.cli.targets import saved_program
 from stator.execute.structure import unflatten
 from stator.export.saved_model import SavedModel, read_model
 from stator.program.ir import Value

@@ -18,9 +18,10 @@ from stator.api.static_function import StaticFunction
 from stator.api.translated import run_method
 from stator.cli.failures import FOUND, OK, CommandFailure, user_code
 from stator.cli.inputs import arguments_for, read_inputs
-from stator.cli.objects import CommandSubject, is_object, load_subject
+from stator.cli.objects import CommandSubject, load_subject
 from stator.cli.running import named_parts, prepared_call
 from stator.cli.screen import CommandOutcome, columns, counted, show_table, time_text, working
+from stator.cli.targets import is_object
 from stator.export.saved_model import read_model
 
 Call = Callable[[], Any]

@@ -9,8 +9,9 @@ from pathlib import Path
 from stator.api.static_function import StaticFunction
 from stator.cli.failures import REFUSED, CommandFailure, user_code
 from stator.cli.inputs import arguments_for
-from stator.cli.objects import is_object, load_subject
+from stator.cli.objects import load_subject
 from stator.cli.screen import CommandOutcome, show_plain, working
+from stator.cli.targets import is_object
 from stator.debug.view.subject import EmptyPage
 from stator.export.saved_model import read_model
 from stator.public import debug

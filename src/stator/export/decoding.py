@@ -1,16 +1,15 @@
 """Plain JSON data -> Program: the way back from `encoding`; a fault is named by its place.
 
-Nothing in the data is trusted: names of ops are only compared with what is registered, names of
-dtypes with torch's own, names of values with those defined before.
+Nothing in the data is trusted: names of values are those defined before, and names of torch are
+what the reader's vocabulary allows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import cast
-
-import torch
 
 from stator.export.checking import (
     Damage,
@@ -24,13 +23,21 @@ from stator.export.checking import (
 )
 from stator.export.encoding import COLUMNS, INT_LIMIT, LITERALS, Json
 from stator.export.old_ops import OLD_OPS, translated
-from stator.export.op_calls import check_operands, known_op
 from stator.export.size_text import parse_size
+from stator.export.vocabulary import Vocabulary
 from stator.location import Location
 from stator.program import structure as shape
-from stator.program.ir import Arg, Block, InputFacts, Literal, Op, StateUse, StoredTensor, Value
+from stator.program.ir import (
+    Arg,
+    Block,
+    InputFacts,
+    LiteralKind,
+    Op,
+    StateUse,
+    StoredTensor,
+    Value,
+)
 from stator.program.program import Program
-from stator.program.registry import constant_of
 from stator.program.sizes import OPS, AnySize, Dim, SizeArg, SizeExpr, SizeOp, Symbol
 from stator.program.types import (
     ListType,
@@ -47,22 +54,27 @@ NEW_NAMES = 10**9  # the first number for a value that a file does not have
 SizeReader = Callable[[Json, str], Dim]
 
 
-def decode_program(data: Json, at: str, size: SizeReader | None = None) -> Program:
-    """The program that `data` describes; Damage names the first fault.
+@dataclass(frozen=True)
+class Dialect:
+    """How a file is read: the names of torch that it may use, and how its version writes sizes."""
 
-    `size` reads a size, as the version of the format has it; without it, as the latest one does.
-    """
+    names: Vocabulary
+    size: SizeReader
+
+
+def decode_program(data: Json, at: str, dialect: Dialect) -> Program:
+    """The program that `data` describes; Damage names the first fault."""
     files = texts(field(data, "files", list, at), f"{at}.files")
     if any("/" in name or "\\" in name for name in files):
         raise Damage(f"{at}.files", "must hold names of files, not paths")
-    return ProgramReader(files, size or decode_size).program(data, at)
+    return ProgramReader(files, dialect).program(data, at)
 
 
 class ProgramReader:
     """Reads one program; `values` are those defined so far, by name."""
 
-    def __init__(self, files: tuple[str, ...], size: SizeReader) -> None:
-        self.files, self.size = files, size
+    def __init__(self, files: tuple[str, ...], dialect: Dialect) -> None:
+        self.files, self.dialect = files, dialect
         self.values: dict[str, Value] = {}
 
     def program(self, data: Json, at: str) -> Program:
@@ -84,7 +96,7 @@ class ProgramReader:
         }
         body = self.block(field(data, "body", dict, at), f"{at}.body")
         before, after = (
-            decode_structure(field(data, key, dict, at), f"{at}.{key}")
+            decode_structure(field(data, key, dict, at), f"{at}.{key}", self.dialect.names)
             for key in ("input_structure", "output_structure")
         )
         name = field(data, "name", str, at)
@@ -103,7 +115,7 @@ class ProgramReader:
         name, kind = field(data, "name", str, at), field(data, "type", dict, at)
         if name in self.values:
             raise Damage(at, f"defines %{name} once more")
-        self.values[name] = Value(name, decode_type(kind, f"{at}.type", self.size))
+        self.values[name] = Value(name, decode_type(kind, f"{at}.type", self.dialect))
         return self.values[name]
 
     def stored(self, data: Json, at: str) -> StoredTensor:
@@ -130,9 +142,9 @@ class ProgramReader:
         if name in OLD_OPS:
             ops = translated(self.op(data, name, at, depth), at, self.new_value)
         else:
-            ops = [self.op(data, known_op(name, at), at, depth)]
+            ops = [self.op(data, self.dialect.names.known_op(name, at), at, depth)]
         for op in ops:
-            check_operands(op, at)
+            self.dialect.names.check_operands(op, at)
         return ops
 
     def new_value(self, kind: Type) -> Value:
@@ -172,7 +184,8 @@ class ProgramReader:
             if kind == "value":
                 return self.use(checked(part, str, at), at)
             if kind in LITERALS:
-                return decode_literal(kind, checked(part, str, at), at)
+                text = checked(part, str, at)
+                return self.dialect.names.literal(cast("LiteralKind", kind), text, at)
         return decode_constant(data, at)
 
     def use(self, name: str, at: str) -> Value:
@@ -203,24 +216,6 @@ def decode_facts(data: Json, at: str) -> InputFacts:
     if layout not in (None, "contiguous"):
         raise Damage(f"{at}.layout", "must be contiguous, or strides")
     return InputFacts(requires_grad, layout)
-
-
-def decode_literal(kind: str, text: str, at: str) -> Literal:
-    """A dtype, device, layout or memory format of torch."""
-    if kind == "device":
-        decode_device(text, at)
-    elif type(vars(torch).get(text)) is not LITERALS[kind]:
-        raise Damage(at, f"names {text!r}, which is no {kind} of torch")
-    return Literal(kind, text)  # type: ignore[arg-type] # checked
-
-
-def decode_device(text: str, at: str) -> str:
-    """A device, by its name; it need not be there."""
-    try:
-        torch.device(text)
-    except RuntimeError:
-        raise Damage(at, f"names {text!r}, which is no device of torch") from None
-    return text
 
 
 def decode_constant(data: Json, at: str) -> bool | int | float | complex | str | None:
@@ -255,12 +250,12 @@ def decode_float(data: Json, at: str) -> float:
     return checked(data, float, at)
 
 
-def decode_type(data: Json, at: str, size: SizeReader, depth: int = 0) -> Type:
+def decode_type(data: Json, at: str, dialect: Dialect, depth: int = 0) -> Type:
     """A type."""
     check_depth(depth, at)
     kind, part = one_key(data, at)
     if kind == "tensor":
-        return decode_tensor_type(part, at, size)
+        return decode_tensor_type(part, at, dialect)
     if kind == "number":
         names = ("bool", "int", "float", "complex")
         return NumberType(one_of(checked(part, str, at), names, at))  # type: ignore[arg-type] # checked
@@ -269,9 +264,9 @@ def decode_type(data: Json, at: str, size: SizeReader, depth: int = 0) -> Type:
     if kind == "tag":
         return NumberType("int", _tag(part, at))
     if kind == "part":
-        return _part(part, at, size, depth)
+        return _part(part, at, dialect, depth)
     element = ListType if one_of(kind, ("list", "optional"), at) == "list" else OptionalType
-    return element(decode_type(part, at, size, depth + 1))
+    return element(decode_type(part, at, dialect, depth + 1))
 
 
 def _tag(data: Json, at: str) -> Tag:
@@ -280,18 +275,18 @@ def _tag(data: Json, at: str) -> Tag:
     return Tag(field(data, "union", str, at), count)
 
 
-def _part(data: Json, at: str, size: SizeReader, depth: int) -> OptionalType:
+def _part(data: Json, at: str, dialect: Dialect, depth: int) -> OptionalType:
     found = field(data, "alternatives", list, at)
     alternatives = tuple(checked(one, int, f"{at}.alternatives") for one in found)
-    element = decode_type(field(data, "type", dict, at), at, size, depth + 1)
+    element = decode_type(field(data, "type", dict, at), at, dialect, depth + 1)
     return OptionalType(element, Presence(field(data, "union", str, at), alternatives))
 
 
-def decode_tensor_type(data: Json, at: str, size: SizeReader) -> TensorType:
+def decode_tensor_type(data: Json, at: str, dialect: Dialect) -> TensorType:
     """A tensor's dtype, sizes and device."""
-    dtype = decode_literal("dtype", field(data, "dtype", str, at), at).text
-    device = decode_device(field(data, "device", str, at), at)
-    return TensorType(dtype, decode_shape(data, at, size), device)
+    dtype = dialect.names.literal("dtype", field(data, "dtype", str, at), at).text
+    device = dialect.names.literal("device", field(data, "device", str, at), at).text
+    return TensorType(dtype, decode_shape(data, at, dialect.size), device)
 
 
 def decode_shape(data: Json, at: str, size: SizeReader) -> tuple[Dim, ...]:
@@ -341,70 +336,71 @@ def decode_size_text(data: Json, at: str) -> Dim:
     return parse_size(data) if isinstance(data, str) else decode_size(checked(data, int, at), at)
 
 
-def decode_structure(data: Json, at: str, depth: int = 0) -> shape.Structure:
+def decode_structure(data: Json, at: str, names: Vocabulary, depth: int = 0) -> shape.Structure:
     """A structure."""
     check_depth(depth, at)
     kind, part = one_key(data, at)
-    return STRUCTURES[one_of(kind, STRUCTURES, at)](kind, part, f"{at}.{kind}", depth + 1)
+    return STRUCTURES[one_of(kind, STRUCTURES, at)](kind, part, f"{at}.{kind}", names, depth + 1)
 
 
-def _items(data: Json, at: str, depth: int) -> tuple[shape.Structure, ...]:
+def _items(data: Json, at: str, names: Vocabulary, depth: int) -> tuple[shape.Structure, ...]:
     items = checked(data, list, at)
-    return tuple(decode_structure(item, f"{at}[{i}]", depth) for i, item in enumerate(items))
+    return tuple(decode_structure(item, f"{at}[{i}]", names, depth) for i, item in enumerate(items))
 
 
-def _leaf(_: str, data: Json, at: str, __: int) -> shape.Structure:
+def _leaf(_: str, data: Json, at: str, __: Vocabulary, ___: int) -> shape.Structure:
     return shape.Leaf(checked(data, int, at))
 
 
-def _fixed(_: str, data: Json, at: str, __: int) -> shape.Structure:
+def _fixed(_: str, data: Json, at: str, names: Vocabulary, __: int) -> shape.Structure:
     if isinstance(data, dict) and len(data) == 1 and (kind := next(iter(data))) in LITERALS:
-        return shape.ConstantValue(
-            constant_of(decode_literal(kind, checked(data[kind], str, at), at))
-        )
+        literal = names.literal(cast("LiteralKind", kind), checked(data[kind], str, at), at)
+        return shape.ConstantValue(names.constant(literal))
     return shape.ConstantValue(decode_constant(data, at))
 
 
-def _sequence(kind: str, data: Json, at: str, depth: int) -> shape.Structure:
-    return shape.Sequence("list" if kind == "list" else "tuple", _items(data, at, depth))
+def _sequence(kind: str, data: Json, at: str, names: Vocabulary, depth: int) -> shape.Structure:
+    return shape.Sequence("list" if kind == "list" else "tuple", _items(data, at, names, depth))
 
 
-def _mapping(_: str, data: Json, at: str, depth: int) -> shape.Structure:
+def _mapping(_: str, data: Json, at: str, names: Vocabulary, depth: int) -> shape.Structure:
     keys = tuple(decode_constant(key, at) for key in field(data, "keys", list, at))
-    items = _items(field(data, "items", list, at), at, depth)
+    items = _items(field(data, "items", list, at), at, names, depth)
     if not len(keys) == len(set(keys)) == len(items) or complex in map(type, keys):
         raise Damage(at, "must have one key for each item")
     return shape.Mapping(cast("tuple[bool | int | float | str | None, ...]", keys), items)
 
 
-def _record(kind: str, data: Json, at: str, depth: int) -> shape.Structure:
+def _record(kind: str, data: Json, at: str, names: Vocabulary, depth: int) -> shape.Structure:
     name, fields = field(data, "type", str, at), texts(field(data, "fields", list, at), at)
-    items = _items(field(data, "items", list, at), at, depth)
+    items = _items(field(data, "items", list, at), at, names, depth)
     if not len(fields) == len(set(fields)) == len(items):
         raise Damage(at, "must have one field for each item")
     return shape.Record("namedtuple" if kind == "namedtuple" else "dataclass", name, fields, items)
 
 
-def _variant(_: str, data: Json, at: str, depth: int) -> shape.Structure:
-    alternatives = _items(field(data, "alternatives", list, at), at, depth)
+def _variant(_: str, data: Json, at: str, names: Vocabulary, depth: int) -> shape.Structure:
+    alternatives = _items(field(data, "alternatives", list, at), at, names, depth)
     return shape.Choice(field(data, "tag", int, at), alternatives)
 
 
-def _columns(kind: str, data: Json, at: str, depth: int) -> shape.Structure:
+def _columns(kind: str, data: Json, at: str, names: Vocabulary, depth: int) -> shape.Structure:
     kinds = {name: one for one, name in COLUMNS.items()}
-    return shape.RuntimeList(decode_structure(data, at, depth), kinds[kind])
+    return shape.RuntimeList(decode_structure(data, at, names, depth), kinds[kind])
 
 
-STRUCTURES: Mapping[str, Callable[[str, Json, str, int], shape.Structure]] = MappingProxyType(
-    {
-        "leaf": _leaf,
-        "fixed": _fixed,
-        "list": _sequence,
-        "tuple": _sequence,
-        "dict": _mapping,
-        "namedtuple": _record,
-        "dataclass": _record,
-        "variant": _variant,
-        **dict.fromkeys(COLUMNS.values(), _columns),
-    }
+STRUCTURES: Mapping[str, Callable[[str, Json, str, Vocabulary, int], shape.Structure]] = (
+    MappingProxyType(
+        {
+            "leaf": _leaf,
+            "fixed": _fixed,
+            "list": _sequence,
+            "tuple": _sequence,
+            "dict": _mapping,
+            "namedtuple": _record,
+            "dataclass": _record,
+            "variant": _variant,
+            **dict.fromkeys(COLUMNS.values(), _columns),
+        }
+    )
 )

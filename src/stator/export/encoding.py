@@ -11,8 +11,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
-import torch
-
 from stator.english import with_article
 from stator.errors import FormatError
 from stator.location import Location, file_name
@@ -33,14 +31,7 @@ from stator.program.types import (
 
 Json = Any  # None, bool, int, float, str, lists and dicts of these
 MAX_NESTING = 100  # blocks in blocks; also lists in lists, structures in structures
-LITERALS: Mapping[str, type] = MappingProxyType(
-    {
-        "dtype": torch.dtype,
-        "device": torch.device,
-        "layout": torch.layout,
-        "memory_format": torch.memory_format,
-    }
-)
+LITERALS = ("dtype", "device", "layout", "memory_format")  # classes of torch
 INT_LIMIT = 2**63
 COLUMNS: dict[shape.ListName, str] = {
     "list": "columns", "tuple": "tuple_columns", "dict": "dict_columns",
@@ -157,9 +148,9 @@ def encode_constant(constant: bool | int | float | complex | str | None) -> Json
 
 def _fixed(value: Any) -> Json:
     """A constant of a structure: Python's, or a dtype, a device and the like of torch."""
-    for kind, cls in LITERALS.items():
-        if isinstance(value, cls):
-            return {kind: str(value).removeprefix("torch.")}
+    cls = type(value)
+    if cls.__module__ == "torch" and cls.__name__ in LITERALS:
+        return {cls.__name__: str(value).removeprefix("torch.")}
     return encode_constant(_plain(value))
 
 

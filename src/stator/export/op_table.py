@@ -20,7 +20,6 @@ from stator.program.program import Program
 from stator.program.registry import resolve, schema_of
 from stator.torch_private import ops
 
-STATOR_OP_SET = 3  # rises when an op of Stator is added, or changes its meaning
 ADDED_BY = MappingProxyType(  # what each version has added
     {
         2: frozenset({"stator::note"}),

@@ -15,7 +15,7 @@ from typing import Any
 import torch
 
 from stator.export.checking import Damage, checked, field
-from stator.export.decoding import decode_constant, decode_size, decode_structure, decode_type
+from stator.export.decoding import Dialect, decode_constant, decode_structure, decode_type
 from stator.export.encoding import (
     Json,
     check_nesting,
@@ -87,20 +87,29 @@ def _encode_value(name: str, value: Any, depth: int = 0) -> Json:
 
 
 def decode_states(
-    data: Json, programs: Mapping[str, Program], tensors: Mapping[str, torch.Tensor]
+    data: Json,
+    programs: Mapping[str, Program],
+    tensors: Mapping[str, torch.Tensor],
+    dialect: Dialect,
 ) -> dict[str, SavedState]:
     """The states that a file describes; Damage unless every program uses them as they are."""
     table = checked(data, dict, "states")
-    states = {name: _state(item, f"states.{name}", tensors) for name, item in table.items()}
+    states = {
+        name: _state(item, f"states.{name}", tensors, dialect) for name, item in table.items()
+    }
     for name, program in programs.items():
         _check_uses(program, states, f"programs.{name}.state")
     return states
 
 
-def _state(data: Json, at: str, tensors: Mapping[str, torch.Tensor]) -> SavedState:
-    structure = decode_structure(field(data, "structure", dict, at), f"{at}.structure")
+def _state(
+    data: Json, at: str, tensors: Mapping[str, torch.Tensor], dialect: Dialect
+) -> SavedState:
+    structure = decode_structure(
+        field(data, "structure", dict, at), f"{at}.structure", dialect.names
+    )
     types = tuple(
-        decode_type(one, f"{at}.types[{k}]", decode_size)
+        decode_type(one, f"{at}.types[{k}]", dialect)
         for k, one in enumerate(field(data, "types", list, at))
     )
     given = field(data, "initial", list, at)

@@ -1,7 +1,7 @@
 """`NAME.safetensors`: every tensor once; names of one tensor share an entry.
 
 NOTE: why the file is written and read here. It is an ordinary safetensors file, but every tensor
-stands at a multiple of 64 bytes, where torch itself would put it (kernels sum in another order at
+begins at a multiple of 64 bytes, where torch itself would put it (kernels sum in another order at
 odd addresses) and where a native reader can use the mapped file as it is. That takes filling
 between tensors: entries of bytes, whose names begin with `.filling.`. And the file that is mapped
 is the open one whose digests were checked, not another that has its name by now.
@@ -17,31 +17,24 @@ import math
 import mmap
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 
 import torch
 
 from stator.errors import FormatError
-from stator.export.checking import Damage, checked, field, one_of
-from stator.export.encoding import INT_LIMIT, Json
-from stator.export.json_text import NotJson, parse
+from stator.export.tensor_entries import TensorNames
+from stator.export.tensor_header import (
+    ALIGNMENT,
+    DTYPES,
+    FILLING,
+    LENGTH,
+    Span,
+)
 
-ALIGNMENT = 64  # bytes, of memory that torch's own CPU allocator gives
-FILLING = ".filling."  # no module can give a tensor such a name
-LENGTH = 8  # bytes at the start of the file, which say how long the header is
-HEADER_LIMIT = 2**26  # bytes
-MAX_DIMENSIONS = 64
-DTYPES: Mapping[str, torch.dtype] = MappingProxyType(
-    {
-        "BOOL": torch.bool, "U8": torch.uint8, "I8": torch.int8, "I16": torch.int16,
-        "U16": torch.uint16, "F16": torch.float16, "BF16": torch.bfloat16, "I32": torch.int32,
-        "U32": torch.uint32, "F32": torch.float32, "F64": torch.float64, "I64": torch.int64,
-        "U64": torch.uint64, "F8_E4M3": torch.float8_e4m3fn, "F8_E5M2": torch.float8_e5m2,
-    }
-)  # fmt: skip
-NAMES = MappingProxyType({dtype: name for name, dtype in DTYPES.items()})
+NAMES: Mapping[torch.dtype, str] = MappingProxyType(
+    {getattr(torch, dtype.name): name for name, dtype in DTYPES.items()}
+)
 
 
 def keys_of(tensors: Mapping[str, torch.Tensor]) -> dict[str, str]:
@@ -104,94 +97,35 @@ def _plain(tensor: torch.Tensor) -> torch.Tensor:
     return (torch.view_as_real(dense) if dense.is_complex() else dense).contiguous()
 
 
-@dataclass(frozen=True)
-class Span:
-    """Where the data of a tensor is in the file, and what it is."""
+def map_tensors(descriptor: int, spans: Mapping[str, Span]) -> dict[str, torch.Tensor]:
+    """The tensors at `spans` of the open file.
 
-    dtype: torch.dtype
-    shape: tuple[int, ...]
-    start: int
-    stop: int
-
-
-def map_tensors(descriptor: int) -> dict[str, torch.Tensor]:
-    """What the open file holds; Damage says what is wrong with its header.
-
-    The tensors are maps of the file: memory is taken only where they are read or written.
+    They are maps of the file: memory is taken only where they are read or written.
     """
-    size = os.fstat(descriptor).st_size
-    spans = _read_header(descriptor, size)
     if not spans:
         return {}
-    mapped = mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY)
-    return {
-        name: _map(mapped, span) for name, span in spans.items() if not name.startswith(FILLING)
-    }
-
-
-def spans_in(file: Path) -> dict[str, Span]:
-    """Where the file has the data of each tensor; Damage says what is wrong with its header."""
-    with file.open("rb") as stream:
-        size = os.fstat(stream.fileno()).st_size
-        return _read_header(stream.fileno(), size)
+    mapped = mmap.mmap(descriptor, os.fstat(descriptor).st_size, access=mmap.ACCESS_COPY)
+    return {name: _map(mapped, span) for name, span in spans.items()}
 
 
 def _map(mapped: mmap.mmap, span: Span) -> torch.Tensor:
     if span.start == span.stop:
-        return torch.empty(span.shape, dtype=span.dtype)
+        return torch.empty(span.shape, dtype=getattr(torch, span.dtype))
     count = span.stop - span.start
     data = torch.frombuffer(mapped, dtype=torch.uint8, count=count, offset=span.start)
     if span.start % ALIGNMENT:  # a file of version 1, or of another writer
         data = data.clone()
-    return data.view(span.dtype).view(span.shape)
+    return data.view(getattr(torch, span.dtype)).view(span.shape)
 
 
-def _read_header(descriptor: int, size: int) -> dict[str, Span]:
-    """Every entry of the header, its numbers checked against the file before they are used."""
-    start = LENGTH + int.from_bytes(os.pread(descriptor, LENGTH, 0), "little")
-    if size < LENGTH or start > size:
-        raise Damage("the header", f"is said to end at byte {start}, and the file has {size}")
-    if start > HEADER_LIMIT:
-        raise Damage("the header", f"is longer than {HEADER_LIMIT} bytes")
-    try:
-        data = parse(os.pread(descriptor, start - LENGTH, LENGTH), size=size)
-    except NotJson as error:
-        raise Damage("the header:", str(error)) from None
-    items = checked(data, dict, "the header").items()
-    spans = {
-        name: _span(item, f"the header.{name}", start)
-        for name, item in items
-        if name != "__metadata__"
+def named_tensors(
+    names: TensorNames, stored: Mapping[str, torch.Tensor]
+) -> dict[str, torch.Tensor]:
+    """The tensors of a model by name; names with one key give one tensor."""
+    by_key = {
+        key: restored(stored[key], names.types[name].dtype) for name, key in names.keys.items()
     }
-    _check_cover(spans, start, size)
-    return spans
-
-
-def _span(data: Json, at: str, start: int) -> Span:
-    dtype = DTYPES[one_of(field(data, "dtype", str, at), DTYPES, f"{at}.dtype")]
-    shape = _numbers(field(data, "shape", list, at), f"{at}.shape")
-    offsets = _numbers(field(data, "data_offsets", list, at), f"{at}.data_offsets")
-    if len(shape) > MAX_DIMENSIONS or math.prod(max(n, 1) for n in shape) * 16 >= INT_LIMIT:
-        raise Damage(f"{at}.shape", "is too large")
-    if len(offsets) != 2 or offsets[1] - offsets[0] != math.prod(shape) * dtype.itemsize:
-        raise Damage(f"{at}.data_offsets", "must be two, as far apart as the shape takes bytes")
-    return Span(dtype, shape, start + offsets[0], start + offsets[1])
-
-
-def _numbers(items: list[Json], at: str) -> tuple[int, ...]:
-    if any(type(item) is not int or not 0 <= item < INT_LIMIT for item in items):
-        raise Damage(at, "must hold sizes")
-    return tuple(items)
-
-
-def _check_cover(spans: Mapping[str, Span], start: int, size: int) -> None:
-    """No byte of the data belongs to two entries, or to none."""
-    for name, span in sorted(spans.items(), key=lambda item: (item[1].start, item[1].stop)):
-        if span.start != start:
-            raise Damage(f"the header.{name}", f"starts at byte {span.start}, not at {start}")
-        start = span.stop
-    if start != size:
-        raise Damage("the header", f"has entries up to byte {start}, and the file has {size}")
+    return {name: by_key[key] for name, key in names.keys.items()}
 
 
 def restored(tensor: torch.Tensor, dtype: str) -> torch.Tensor:

@@ -26,11 +26,14 @@ class Value:
     type: Type
 
 
+LiteralKind = OneOf["dtype", "device", "layout", "memory_format"]
+
+
 @dataclass(frozen=True, slots=True)
 class Literal:
     """A constant of torch's own kinds: `Literal("dtype", "float32")`."""
 
-    kind: OneOf["dtype", "device", "layout", "memory_format"]
+    kind: LiteralKind
     text: str
 
 

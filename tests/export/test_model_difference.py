@@ -7,8 +7,9 @@ import torch
 
 import stator
 from stator import InputSpec
-from stator.debug.model_difference import model_changes
-from stator.export.saved_model import read_model
+from stator.export.model_difference import ModelChanges, have_same_weights, model_changes
+from stator.export.saved_model import SavedModel, read_model
+from stator.export.weight_difference import weight_distance
 
 
 class Net(torch.nn.Module):
@@ -49,9 +50,14 @@ def saved(tmp_path):
     return make
 
 
+def changes(before: SavedModel, after: SavedModel) -> ModelChanges:
+    return model_changes(before, after, weight_distance(before, after))
+
+
 def test_a_model_saved_twice_is_the_same(saved):
-    found = model_changes(saved(), saved())
+    found = changes(saved(), saved())
     assert found.is_same
+    assert have_same_weights(saved(), saved())
     assert found.to_dict()["same"] is True
     assert found.programs[0].runs == ("forward (train)", "forward (eval)")
 
@@ -60,7 +66,7 @@ def test_a_weight_with_other_values_has_their_largest_distance(saved):
     def move(model):
         model.one.bias[1] += 0.25
 
-    found = model_changes(saved(), saved(move))
+    found = changes(saved(), saved(move))
     (weight,) = found.weights
     assert (weight.name, weight.details) == ("one.bias", ("other values",))
     assert weight.max_difference == pytest.approx(0.25)
@@ -76,28 +82,28 @@ def test_a_nan_is_equal_to_itself_and_far_from_anything_else(saved):
         model.one.bias[1] = math.nan
         model.one.bias[0] += 1
 
-    assert model_changes(saved(spoil), saved(spoil)).is_same
-    (weight,) = model_changes(saved(spoil), saved(spoil_and_move)).weights
+    assert changes(saved(spoil), saved(spoil)).is_same
+    (weight,) = changes(saved(spoil), saved(spoil_and_move)).weights
     assert weight.max_difference == pytest.approx(1.0)
-    (weight,) = model_changes(saved(), saved(spoil)).weights
+    (weight,) = changes(saved(), saved(spoil)).weights
     assert math.isnan(weight.max_difference)
 
 
 def test_a_sign_of_zero_is_a_difference(saved):
-    (weight,) = model_changes(
+    (weight,) = changes(
         saved(lambda model: model.scale.fill_(0.0)), saved(lambda model: model.scale.fill_(-0.0))
     ).weights
     assert (weight.details, weight.max_difference) == (("other values",), 0.0)
 
 
 def test_another_shape_another_kind_and_tied_weights(saved):
-    found = {one.name: one for one in model_changes(saved(), saved(width=4)).weights}
+    found = {one.name: one for one in changes(saved(), saved(width=4)).weights}
     assert found["one.weight"].details == ("another dtype or shape",)
     assert found["one.weight"].before == "parameter float32[3, 3]"
     assert found["one.weight"].after == "parameter float32[4, 3]"
-    frozen = model_changes(saved(), saved(lambda model: model.one.bias.requires_grad_(False)))
+    frozen = changes(saved(), saved(lambda model: model.one.bias.requires_grad_(False)))
     assert [one.details for one in frozen.weights] == [("requires_grad: True -> False",)]
-    tied = {one.name: one for one in model_changes(saved(), saved(tied=True)).weights}
+    tied = {one.name: one for one in changes(saved(), saved(tied=True)).weights}
     assert tied["one.weight"].details == ("one with none -> one with two.weight",)
 
 
@@ -105,9 +111,9 @@ def test_weights_that_are_on_one_side_only(saved):
     def add(model):
         model.register_buffer("extra", torch.zeros(2, dtype=torch.int64))
 
-    (weight,) = model_changes(saved(), saved(add)).weights
+    (weight,) = changes(saved(), saved(add)).weights
     assert (weight.kind, weight.name, weight.after) == ("added", "extra", "buffer int64[2]")
-    (weight,) = model_changes(saved(add), saved()).weights
+    (weight,) = changes(saved(add), saved()).weights
     assert (weight.kind, weight.before) == ("removed", "buffer int64[2]")
 
 
@@ -118,11 +124,9 @@ def test_methods_mode_and_properties_are_the_contract(saved):
     def with_property(model):
         model.properties = {"labels": [1, 2]}
 
-    assert model_changes(saved(), saved(with_method)).contract == ("method twice: added",)
-    assert model_changes(saved(with_method), saved()).contract == ("method twice: removed",)
-    assert model_changes(saved(), saved(lambda model: model.eval())).contract == (
+    assert changes(saved(), saved(with_method)).contract == ("method twice: added",)
+    assert changes(saved(with_method), saved()).contract == ("method twice: removed",)
+    assert changes(saved(), saved(lambda model: model.eval())).contract == (
         "saved in train mode -> eval mode",
     )
-    assert model_changes(saved(), saved(with_property)).contract == (
-        "property labels: None -> [1, 2]",
-    )
+    assert changes(saved(), saved(with_property)).contract == ("property labels: None -> [1, 2]",)

@@ -8,7 +8,7 @@ import torch
 
 import stator
 from stator import InputSpec, StaticFunction
-from stator.debug.difference import program_changes
+from stator.program.difference import program_changes
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.sizes import Symbol

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 from typing import Literal as OneOf
 
-import torch
-
-from stator.debug.difference import Change, program_changes
+from stator.export.contents import ModelContents
 from stator.export.methods import MODES
-from stator.export.saved_model import SavedModel
-from stator.export.tensor_table import Entry, dtype_name
+from stator.export.tensor_entries import Entry
+from stator.program.difference import Change, program_changes
 from stator.program.program import Program
+
+# The largest distance of the values that two models hold under a name; None if they are the same.
+Distance = Callable[[str], float | None]
 
 
 @dataclass(frozen=True)
@@ -56,16 +57,21 @@ class ModelChanges:
         return {"same": self.is_same, **dataclasses.asdict(self)}
 
 
-def model_changes(before: SavedModel, after: SavedModel) -> ModelChanges:
-    """How `after` differs from `before`."""
+def model_changes(before: ModelContents, after: ModelContents, distance: Distance) -> ModelChanges:
+    """How `after` differs from `before`; `distance` compares the values of tensors."""
     return ModelChanges(
         tuple(_contract(before, after)),
         tuple(_programs(before, after)),
-        tuple(_weights(before, after)),
+        tuple(_weights(before, after, distance)),
     )
 
 
-def _contract(before: SavedModel, after: SavedModel) -> Iterator[str]:
+def have_same_weights(before: ModelContents, after: ModelContents) -> bool:
+    """Do the files of two models hold the same bytes for each tensor?"""
+    return before.digests == after.digests and before.names.keys == after.names.keys
+
+
+def _contract(before: ModelContents, after: ModelContents) -> Iterator[str]:
     for name in dict.fromkeys((*before.methods, *after.methods)):
         if name not in before.methods or name not in after.methods:
             yield f"method {name}: {'removed' if name in before.methods else 'added'}"
@@ -83,12 +89,12 @@ def _contract(before: SavedModel, after: SavedModel) -> Iterator[str]:
             yield f"property {key}: {was} -> {now}"
 
 
-def _mode(model: SavedModel) -> str:
+def _mode(model: ModelContents) -> str:
     return "train" if model.training else "eval"
 
 
-def _programs(before: SavedModel, after: SavedModel) -> Iterator[ProgramDifference]:
-    """Each pair of programs that stand for each other, once."""
+def _programs(before: ModelContents, after: ModelContents) -> Iterator[ProgramDifference]:
+    """Each pair of programs that run for the same call, once."""
     runs: dict[tuple[str, str], list[str]] = {}
     for name in before.methods:
         for mode in MODES:
@@ -105,29 +111,31 @@ def _program(before: Program, after: Program, runs: tuple[str, ...]) -> ProgramD
     return ProgramDifference(runs, tuple(found.changes), found.moved)
 
 
-def _weights(before: SavedModel, after: SavedModel) -> Iterator[WeightChange]:
-    for name in dict.fromkeys((*before.tensors, *after.tensors)):
-        if name not in after.tensors:
+def _weights(
+    before: ModelContents, after: ModelContents, distance: Distance
+) -> Iterator[WeightChange]:
+    for name in dict.fromkeys((*before.entries, *after.entries)):
+        if name not in after.entries:
             yield WeightChange("removed", name, _text(before, name), "")
-        elif name not in before.tensors:
+        elif name not in before.entries:
             yield WeightChange("added", name, "", _text(after, name))
         else:
-            change = _weight(before, after, name)
+            change = _weight(before, after, name, distance)
             if change is not None:
                 yield change
 
 
-def _weight(before: SavedModel, after: SavedModel, name: str) -> WeightChange | None:
-    mine, other = before.tensors[name], after.tensors[name]
+def _weight(
+    before: ModelContents, after: ModelContents, name: str, distance: Distance
+) -> WeightChange | None:
     details = list(_entry_details(before.entries[name], after.entries[name]))
     ties = [_tied(model, name) for model in (before, after)]
     if ties[0] != ties[1]:
         details.append(f"one with {ties[0] or 'none'} -> one with {ties[1] or 'none'}")
     largest = None
-    if (mine.dtype, mine.shape) != (other.dtype, other.shape):
+    if before.names.types[name] != after.names.types[name]:
         details.append("another dtype or shape")
-    elif not _has_same_bytes(mine, other):
-        largest = _largest_difference(mine, other)
+    elif (largest := distance(name)) is not None:
         details.append("other values")
     if not details:
         return None
@@ -142,26 +150,12 @@ def _entry_details(before: Entry, after: Entry) -> Iterator[str]:
             yield f"{field.name}: {mine} -> {other}"
 
 
-def _tied(model: SavedModel, name: str) -> str:
+def _tied(model: ModelContents, name: str) -> str:
     """The other names of the tensor."""
-    tensor = model.tensors[name]
-    return ", ".join(n for n, one in model.tensors.items() if one is tensor and n != name)
+    keys = model.names.keys
+    return ", ".join(other for other, key in keys.items() if key == keys[name] and other != name)
 
 
-def _text(model: SavedModel, name: str) -> str:
-    tensor = model.tensors[name]
-    return f"{model.entries[name].kind} {dtype_name(tensor)}{list(tensor.shape)}"
-
-
-def _has_same_bytes(mine: torch.Tensor, other: torch.Tensor) -> bool:
-    left, right = (one.contiguous().reshape(-1).view(torch.uint8) for one in (mine, other))
-    return torch.equal(left, right)
-
-
-def _largest_difference(mine: torch.Tensor, other: torch.Tensor) -> float:
-    """The largest distance of two values; nan where one of the two is no number."""
-    wide = torch.complex128 if mine.is_complex() else torch.float64
-    left, right = mine.to(wide), other.to(wide)
-    same = (left == right) | (left.isnan() & right.isnan())
-    distances = torch.where(same, torch.zeros((), dtype=torch.float64), (left - right).abs())
-    return float(distances.max())
+def _text(model: ModelContents, name: str) -> str:
+    kind = model.names.types[name]
+    return f"{model.entries[name].kind} {kind.dtype}{list(kind.shape)}"
