@@ -1,12 +1,14 @@
 """Tracebacks: the user's frames alone, unless everything is asked for."""
 
+import sys
 import traceback
+import types
 
 import pytest
 import torch
 
 import stator
-from stator.frames import _columns, is_own_file
+from stator.frames import _places, hide_library_frames, is_own_file, place_in, place_of
 
 
 @pytest.fixture
@@ -117,5 +119,22 @@ def test_equal_code_of_two_compilations_is_not_compared_by_value():
     source = "def f():\n    def g():\n        return 1\n    return g\n"
     one, other = (compile(source, "user.py", "exec").co_consts[0] for _ in range(2))
     assert one == other
-    assert _columns(one) is _columns(one)
-    assert _columns(one) is not _columns(other)
+    assert _places(one) is _places(one)
+    assert _places(one) is not _places(other)
+
+
+def test_a_place_is_where_python_says_that_the_frame_is():
+    frame = sys._getframe()
+    place, line = place_in(frame), frame.f_lineno
+    assert (place.line, place.file, place.function) == (line, __file__, frame.f_code.co_name)
+    assert place_in(frame).line == frame.f_lineno > line
+
+
+def test_an_error_may_leave_from_an_instruction_that_is_on_no_line():
+    code = halved.__code__.replace(co_linetable=b"", co_firstlineno=7)
+    with pytest.raises(AttributeError) as caught:
+        types.FunctionType(code, globals())(None)
+    assert caught.value.__traceback__.tb_next.tb_lineno is None
+    assert place_of(caught.value).line == 7
+    hide_library_frames(caught.value)
+    assert caught.value.__traceback__.tb_next.tb_lineno == 7

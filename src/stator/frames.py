@@ -10,6 +10,7 @@ import sys
 import sysconfig
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import ParamSpec, TypeVar
 
 from stator import logs
@@ -116,7 +117,7 @@ def is_same_function(frame: types.FrameType, *, within: types.FrameType) -> bool
 
 def place_in(frame: types.FrameType) -> Location:
     """Where `frame` stands now."""
-    return _location(frame.f_code, frame.f_lasti, frame.f_lineno)
+    return _places(frame.f_code).at(frame.f_lasti)
 
 
 def is_users(frame: types.FrameType) -> bool:
@@ -133,7 +134,7 @@ def place_of(error: BaseException) -> Location | None:
     for trace in traces_of(error):
         code = trace.tb_frame.f_code
         if not is_library_file(code.co_filename):
-            found = _location(code, trace.tb_lasti, trace.tb_lineno)
+            found = replace(_places(code).at(trace.tb_lasti), line=line_of(trace))
     return found
 
 
@@ -143,6 +144,15 @@ def traces_of(error: BaseException) -> Iterator[types.TracebackType]:
     while trace is not None:
         yield trace
         trace = trace.tb_next
+
+
+def line_of(trace: types.TracebackType) -> int:
+    """Its line; that of the function if it left from an instruction that is on no line.
+
+    An exception that another thread puts in may leave from any instruction.
+    """
+    line: int | None = trace.tb_lineno
+    return trace.tb_frame.f_code.co_firstlineno if line is None else line
 
 
 def hide_library_frames(error: BaseException) -> None:
@@ -199,7 +209,7 @@ def _shown(error: BaseException) -> types.TracebackType | None:
         kept += [] if hidden else [trace]
     linked = None
     for trace in reversed(kept):
-        linked = types.TracebackType(linked, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+        linked = types.TracebackType(linked, trace.tb_frame, trace.tb_lasti, line_of(trace))
     return linked
 
 
@@ -220,26 +230,50 @@ def is_between(code: types.CodeType) -> bool:
     return os.path.basename(code.co_filename) in ("contextlib.py", "functools.py")
 
 
-def _location(code: types.CodeType, instruction: int, line: int) -> Location:
-    column = _columns(code)[instruction // 2] if instruction >= 0 else 0
-    return Location(code.co_filename, line, column or 0, _visible_name(code.co_qualname))
+class _Places:
+    """Where the instructions of `code` stand.
+
+    NOTE: `frame.f_lineno` reads the table of lines from its start, which makes the cost of a long
+    function grow with the square of its length. Here the table is read once.
+    """
+
+    def __init__(self, code: types.CodeType) -> None:
+        self.code = code
+        self._lines = tuple(line for line, _, _, _ in code.co_positions())
+        self._columns = tuple(column for _, _, column, _ in code.co_positions())
+        self._name = _visible_name(code.co_qualname)
+        self._found: dict[int, Location] = {}
+
+    def at(self, instruction: int) -> Location:
+        """Where the instruction stands; before the first one, where the function does."""
+        found = self._found.get(instruction)
+        if found is None:
+            found = self._found[instruction] = self._location(instruction)
+        return found
+
+    def _location(self, instruction: int) -> Location:
+        line, column, unit = None, None, instruction // 2
+        if 0 <= unit < len(self._lines):
+            line, column = self._lines[unit], self._columns[unit]
+        code = self.code
+        line = code.co_firstlineno if line is None else line
+        return Location(code.co_filename, line, column or 0, self._name)
 
 
 # NOTE: by identity, not by `functools.cache`: code objects compare by value, and CPython compares
 # two equal ones with nested functions (the same source, compiled twice) in exponential time.
-_COLUMNS_KEPT = 4096
-_columns_by_id: dict[int, tuple[types.CodeType, tuple[int | None, ...]]] = {}
+_PLACES_KEPT = 4096
+_places_by_id: dict[int, _Places] = {}
 
 
-def _columns(code: types.CodeType) -> tuple[int | None, ...]:
-    found = _columns_by_id.get(id(code))
-    if found is not None:
-        return found[1]
-    columns = tuple(position[2] for position in code.co_positions())
-    if len(_columns_by_id) >= _COLUMNS_KEPT:
-        _columns_by_id.clear()
-    _columns_by_id[id(code)] = (code, columns)  # the code is kept, so that its id stays its own
-    return columns
+def _places(code: types.CodeType) -> _Places:
+    found = _places_by_id.get(id(code))
+    if found is None:
+        if len(_places_by_id) >= _PLACES_KEPT:
+            _places_by_id.clear()
+        # the code is kept, so that its id stays its own
+        found = _places_by_id[id(code)] = _Places(code)
+    return found
 
 
 def _visible_name(qualified: str) -> str:

@@ -222,6 +222,13 @@ def test_the_sizes_of_a_capture_override_methods_that_torch_calls():
     for name in ("evaluate_expr", "guard_or_defer_runtime_assert", "_maybe_guard_rel"):
         assert callable(getattr(symbols.ShapeEnv, name))
     assert "_constrain_range_for_size" in vars(Sizes)
+    silent = {"_get_stack_summary", "_log_create_unbacked_symbol"}
+    assert silent <= vars(symbols.ShapeEnv).keys()
+    assert silent <= vars(Sizes).keys()
+
+
+def test_a_place_of_torchs_is_text():
+    assert str(symbols.SLoc("here", None)) == "(here)"
 
 
 def test_expressions_are_interpreted_with_torchs_own_functions():

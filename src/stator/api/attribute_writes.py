@@ -7,7 +7,7 @@ needs is found once, so that each call does nothing but set the attribute.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from stator.capture.inputs import Argument
 from stator.program.structure import Leaf, Mapping
@@ -19,8 +19,7 @@ from stator.values.attributes import slots_of
 ELSEWHERE = (type, dict, Argument, HeldContainer)  # targets whose attributes do not change
 
 
-@dataclass(frozen=True, slots=True)
-class AttributeWrite:
+class AttributeWrite(NamedTuple):
     """An attribute of an object that becomes the output at `position`."""
 
     target: Getter
@@ -41,12 +40,14 @@ def writes_of(effects: Sequence[Effect]) -> tuple[AttributeWrite, ...] | None:
 
 def write_attributes(writes: Sequence[AttributeWrite], outputs: Sequence[object]) -> bool:
     """Do them; False, with nothing done, if a target is of another class by now."""
-    targets = [one.target() for one in writes]
-    for one, target in zip(writes, targets, strict=True):
-        if type(target) is not one.cls or type(vars(target)) is not dict:
+    held = []
+    for getter, cls, _, _ in writes:
+        target = getter()
+        if type(target) is not cls or type(target.__dict__) is not dict:
             return False
-    for one, target in zip(writes, targets, strict=True):
-        vars(target)[one.name] = outputs[one.position]
+        held.append(target.__dict__)
+    for attributes, (_, _, name, position) in zip(held, writes, strict=True):
+        attributes[name] = outputs[position]
     return True
 
 

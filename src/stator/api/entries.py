@@ -7,7 +7,7 @@ it does not know takes the long way, by its signature. Without the extension, ev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -123,18 +123,20 @@ def _entry(concrete: ConcreteProgram, args: tuple[torch.Tensor, ...], module: An
     result, positions = _result(concrete.program.output_structure)
     if picked is not None:
         run, result, positions = None, "argument", (picked,)
-    short = short_run(concrete)
+    short = short_run(concrete) or _long_run(concrete)
 
     def finish(outcome: Any, args: tuple[Any, ...]) -> Any:
         """The result of a run that the extension does not put together itself."""
-        if outcome is not None:
-            return concrete.finished(outcome, (args, {}))
-        return concrete(args, (args, {})) if short is None else short(args)
+        return short(args) if outcome is None else concrete.finished(outcome, (args, {}))
 
     return module.entry(
         tensors=args, sizes=concrete.sizes, watch=guards.watch, hold=guards.hold,
         run=run, result=result, positions=positions, finish=finish,
     )  # fmt: skip
+
+
+def _long_run(concrete: ConcreteProgram) -> Callable[[tuple[Any, ...]], Any]:
+    return lambda args: concrete(args, (args, {}))
 
 
 def _entry_by_form(

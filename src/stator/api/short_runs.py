@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from stator.api.attribute_writes import write_attributes
 from stator.api.concrete import ConcreteProgram
-from stator.execute.backend import RaisedError
+from stator.execute.backend import RaisedError, direct_run
 from stator.execute.structure import unflatten
 from stator.program.structure import Leaf
 from stator.staging.trace import PLAIN
@@ -32,18 +32,22 @@ class AttributePlace(NamedTuple):
 def short_run(concrete: ConcreteProgram) -> Callable[[tuple[Any, ...]], Any] | None:
     """A function of the arguments, all of them tensors, for their call; None if it needs more."""
     places = _places(concrete.captured.live)
-    writes, run = concrete.attribute_writes, concrete.run
+    writes = concrete.attribute_writes
+    run: Any = direct_run(concrete.run) or concrete.run
     if places is None or writes is None or not concrete.takes_all:
         return None
     structure, classes = concrete.program.output_structure, concrete.captured.classes
     position = structure.position if isinstance(structure, Leaf) else None
 
     def call(args: tuple[Any, ...]) -> Any:
-        held = [vars(owner()).get(name, EMPTY) for owner, name in places]
-        if not PLAIN.issuperset(map(type, held)):
-            return concrete(args, (args, {}))
-        outputs = run((*args, *held))
-        if isinstance(outputs, RaisedError):
+        inputs = [*args]
+        for owner, name in places:
+            value = owner().__dict__.get(name, EMPTY)
+            if type(value) not in PLAIN:
+                return concrete(args, (args, {}))
+            inputs.append(value)
+        outputs = run(inputs)
+        if type(outputs) is RaisedError:
             return concrete.finished(outputs, (args, {}))
         if not write_attributes(writes, outputs):
             concrete.do_effects(outputs, (args, {}))

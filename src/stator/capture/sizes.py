@@ -11,7 +11,8 @@ instead), so replacements, ranges and axioms are learned at the top block only; 
 their own list of facts.
 
 Private torch API, checked on torch 2.13 and 2.11: ShapeEnv.evaluate_expr,
-guard_or_defer_runtime_assert, _maybe_guard_rel, _maybe_evaluate_static, _set_replacement.
+guard_or_defer_runtime_assert, _maybe_guard_rel, _maybe_evaluate_static, _set_replacement,
+_get_stack_summary, _log_create_unbacked_symbol.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import torch
 from stator.torch_private.symbols import (
     GuardOnDataDependentSymNode,
     ShapeEnv,
+    SLoc,
     evaluate,
     functions,
     truth_of,
@@ -175,6 +177,16 @@ class Sizes(ShapeEnv):
         if self.recorder is None or self.recorder.depth == 0:
             super()._maybe_guard_rel(expr)
 
+    def _get_stack_summary(self, *args: object, **kwargs: object) -> tuple[SLoc, str]:
+        """Where torch learns of a size, for its own messages; those of Stator have their lines.
+
+        To find it, torch imports `torch.export` and walks the stack for each number.
+        """
+        return HERE, ""
+
+    def _log_create_unbacked_symbol(self, *args: object, **kwargs: object) -> None:
+        """Nothing: torch would describe its own stack, for which it imports the same."""
+
     def _answer(self, question: object) -> Any:
         """The answer to `question` at typical sizes, remembered as it must be."""
         recorder = self.recorder
@@ -252,6 +264,7 @@ class Sizes(ShapeEnv):
         return all(_is_zero_one_atom(atom) for atom in _relations(question))
 
 
+HERE = SLoc("a capture", None)
 QUOTIENTS = (functions.FloorDiv, functions.CleanDiv, functions.Mod, functions.PythonMod)
 
 # Ops whose result has another rank when a size is 1: there the question is not about layout alone.

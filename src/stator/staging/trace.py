@@ -67,6 +67,7 @@ from stator.torch_private.dispatch import (
     temporarily_clear_interpreter_stack,
 )
 from stator.torch_private.fake import LOGGER_NAME, FakeTensor
+from stator.torch_private.loading import load_parts
 from stator.torch_private.modules import no_parametrization_cache
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.exceptions import KnownExceptions
@@ -145,6 +146,7 @@ def attempt(
     """
     signals = DeferredSignals()
     with ONE_AT_A_TIME, signals, more_frames(), fewer_collections(), _isolated():
+        load_parts()
         context = contextvars.copy_context()  # changes to context variables stay in it
         given = (args, kwargs, name, owner, live, saved, listening)
         return context.run(_attempt, signals, function, *given)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sympy
 import torch
+from torch._guards import SLoc
 from torch.fx.experimental.sym_node import SymNode
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 from torch.utils._sympy import functions
@@ -12,6 +13,7 @@ from torch.utils._sympy.value_ranges import ValueRanges
 
 __all__ = [
     "GuardOnDataDependentSymNode",
+    "SLoc",
     "ShapeEnv",
     "evaluate",
     "functions",
