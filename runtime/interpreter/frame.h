@@ -71,6 +71,7 @@ class Frame {
   std::vector<std::vector<Value>> kept;  // for handlers, by slot
   std::vector<Error> caught;             // what the handlers that run have caught
   std::unique_ptr<FrameMemory> memory;
+  std::optional<bool> full_precision;  // of products of floats, as the caller has set it
 
  private:
   Value* registers_;

@@ -32,7 +32,8 @@ void run_assert(const Step& step, Frame& frame) {
 
 /// stator::raise(type, *args) names= fields=
 /// Raises the builtin exception of that name. `names` are the classes of it that users wrote; the
-/// last of the arguments are its attributes `fields`.
+/// last of the arguments are its attributes `fields`, of which `text__` is Python's `str` of it
+/// where the builtin class would quote its argument.
 void run_raise(const Step& step, Frame& frame) {
   const auto& detail = std::get<Raise>(step.detail);
   std::vector<Value> args;
@@ -43,7 +44,8 @@ void run_raise(const Step& step, Frame& frame) {
   Error error = raised(frame.read(step.args[0]).toStringRef(), std::move(args));
   error.names = detail.names;
   for (std::size_t k = 0; k < fields.size(); ++k) {
-    error.fields.emplace_back(detail.fields[k], fields[k]);
+    if (detail.fields[k] == "text__") error.message = str(fields[k]);
+    error.fields.emplace_back(detail.fields[k], std::move(fields[k]));
   }
   throw error;
 }

@@ -37,7 +37,7 @@ inline bool is_plain(const at::TensorImpl& impl) {
                                           c10::DispatchKey::AutogradCPU,
                                           c10::DispatchKey::AutocastCPU});
   // NOTE: a union, since the difference of two key sets keeps the bits of backends
-  return (impl.key_set() | plain) == plain && impl.has_storage();
+  return (impl.key_set() | plain) == plain && impl.unsafe_storage();
 }
 
 /// Would the call record a gradient for this tensor?

@@ -15,11 +15,16 @@ namespace {
 constexpr std::int64_t kMostWeights = std::int64_t{1} << 22;  // elements of a matrix of weights
 constexpr std::int64_t kMostGates = 4096;
 
-/// Are products of floats computed with floats? The caller may have allowed less precise ones.
-bool is_full_precision() {
-  const auto precision =
-      at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
-  return precision != at::Float32Precision::BF16 && precision != at::Float32Precision::TF32;
+/// Are products of floats computed with floats? The caller may have allowed less precise ones. A
+/// frame asks once, since torch looks it up in a table of strings.
+bool is_full_precision(Frame& frame) {
+  if (!frame.full_precision) {
+    const auto precision =
+        at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
+    frame.full_precision =
+        precision != at::Float32Precision::BF16 && precision != at::Float32Precision::TF32;
+  }
+  return *frame.full_precision;
 }
 
 /// A matrix, or a row of one: contiguous, of a dtype that BLAS knows.
@@ -54,7 +59,8 @@ bool try_linear(const Step& step, const TorchCall& call, Frame& frame) {
   const at::Tensor* x = plain_tensor(argument(call, 0, frame), call, frame);
   const at::Tensor* weight = matrix(argument(call, 1, frame), 2, call, frame);
   const at::Tensor* bias = matrix(argument(call, 2, frame), 1, call, frame);
-  if (x == nullptr || weight == nullptr || bias == nullptr || !is_full_precision()) return false;
+  if (x == nullptr || weight == nullptr || bias == nullptr || !is_full_precision(frame))
+    return false;
   const at::ScalarType dtype = weight->scalar_type();
   const std::int64_t n = weight->size(0);
   const std::int64_t k = weight->size(1);
@@ -79,7 +85,7 @@ bool try_mm(const Step& step, const TorchCall& call, Frame& frame) {
   const std::int64_t m = a->size(0);
   const std::int64_t k = a->size(1);
   const std::int64_t n = b->size(1);
-  if (b->size(0) != k || n < 2 || k < 2 || m * n > 4 * kMostElements || !is_full_precision())
+  if (b->size(0) != k || n < 2 || k < 2 || m * n > 4 * kMostElements || !is_full_precision(frame))
     return false;
   at::Tensor out = result_of({m, n}, a->scalar_type(), call, frame);
   if (a->scalar_type() == at::kFloat) {
@@ -106,7 +112,7 @@ struct Cell {
 
 /// The cell, if its tensors are small float matrices that fit each other. `h` is at `state`, the
 /// weights begin at `weights`.
-std::optional<Cell> read_cell(const TorchCall& call, const Frame& frame, const Value& state,
+std::optional<Cell> read_cell(const TorchCall& call, Frame& frame, const Value& state,
                               std::size_t weights, std::int64_t gates) {
   const auto at = [&](std::size_t k, std::int64_t rank) {
     return matrix(argument(call, k, frame), rank, call, frame);
@@ -124,7 +130,7 @@ std::optional<Cell> read_cell(const TorchCall& call, const Frame& frame, const V
                     cell.of_h->size(0) == cell.width && cell.of_x->size(1) == cell.x->size(1) &&
                     cell.of_h->size(1) == cell.hidden && cell.bias_x->size(0) == cell.width &&
                     cell.bias_h->size(0) == cell.width && cell.hidden > 1 && cell.x->size(1) > 1 &&
-                    cell.batch * cell.width <= kMostGates && is_full_precision();
+                    cell.batch * cell.width <= kMostGates && is_full_precision(frame);
   return fits ? std::optional<Cell>(cell) : std::nullopt;
 }
 

@@ -5,6 +5,7 @@
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <torch/csrc/autograd/python_variable.h>
+#include <torch/csrc/autograd/variable.h>
 
 #include <algorithm>
 
@@ -17,6 +18,28 @@ bool is_plain(const c10::TensorImpl& impl) {
   return !impl.key_set().has_any(
              c10::DispatchKeySet({c10::DispatchKey::Python, c10::DispatchKey::NestedTensor})) &&
          !impl.has_symbolic_sizes_strides();
+}
+
+/// What autograd knows of a tensor. Read in one go: a snapshot asks for it hundreds of times.
+struct GradState {
+  bool requires_grad;
+  bool is_leaf;
+};
+
+GradState grad_state(const c10::TensorImpl& impl) {
+  const auto* meta = static_cast<const torch::autograd::AutogradMeta*>(impl.autograd_meta());
+  if (meta == nullptr) return {false, true};
+  const bool is_leaf = meta->grad_fn_ == nullptr;
+  return {meta->requires_grad_ || !is_leaf, is_leaf};
+}
+
+/// Are the two equal? NOTE: a loop, since they are so short that a call of memcmp costs more.
+bool same(at::IntArrayRef now, const c10::SmallVectorImpl<std::int64_t>& before) {
+  if (now.size() != before.size()) return false;
+  for (std::size_t k = 0; k < now.size(); ++k) {
+    if (now[k] != before[k]) return false;
+  }
+  return true;
 }
 
 c10::impl::PODLocalDispatchKeySet thread_keys() {
@@ -38,8 +61,9 @@ std::optional<TensorFacts> TensorFacts::of(PyObject* object) {
   made.keys_ = impl.key_set();
   made.dtype_ = impl.dtype();
   made.device_ = impl.device();
-  made.requires_grad_ = impl.requires_grad();
-  made.is_leaf_ = tensor.is_leaf();
+  const GradState state = grad_state(impl);
+  made.requires_grad_ = state.requires_grad;
+  made.is_leaf_ = state.is_leaf;
   made.is_strided_ = impl.layout() == at::kStrided;
   made.sizes_.append(impl.sizes().begin(), impl.sizes().end());
   if (made.is_strided_) made.strides_.append(impl.strides().begin(), impl.strides().end());
@@ -56,25 +80,32 @@ void TensorFacts::allow_sizes(const std::vector<bool>& any) {
 
 bool TensorFacts::fits_sizes(const c10::TensorImpl& impl) const {
   const at::IntArrayRef sizes = impl.sizes();
+  if (!has_any_size_)
+    return same(sizes, sizes_) && (!is_strided_ || same(impl.strides(), strides_));
   if (sizes.size() != sizes_.size()) return false;
   for (std::size_t k = 0; k < sizes.size(); ++k) {
     if (sizes_[k] != sizes[k] && sizes_[k] != -1) return false;
   }
-  if (!is_strided_) return true;
-  if (has_any_size_) return impl.is_contiguous();
-  return std::ranges::equal(impl.strides(), strides_);
+  return !is_strided_ || impl.is_contiguous();
+}
+
+bool TensorFacts::fits_storage(const c10::TensorImpl& impl) const {
+  // the same keys: the tensor is as plain as the first one was, so its sizes can be read
+  return impl.key_set() == keys_ && !impl.has_symbolic_sizes_strides() && impl.dtype() == dtype_ &&
+         impl.device() == device_ && fits_sizes(impl);
 }
 
 bool TensorFacts::fit(PyObject* object) const {
   if (Py_TYPE(object) != type_) return false;
   const c10::TensorImpl& impl = *THPVariable_Unpack(object).unsafeGetTensorImpl();
-  // the same keys: the tensor is as plain as the first one was, so its sizes can be read
-  return impl.key_set() == keys_ && !impl.has_symbolic_sizes_strides() && impl.dtype() == dtype_ &&
-         impl.device() == device_ && fits_sizes(impl) && impl.requires_grad() == requires_grad_;
+  return fits_storage(impl) && grad_state(impl).requires_grad == requires_grad_;
 }
 
 bool TensorFacts::hold(PyObject* object) const {
-  return fit(object) && THPVariable_Unpack(object).is_leaf() == is_leaf_;
+  if (Py_TYPE(object) != type_) return false;
+  const c10::TensorImpl& impl = *THPVariable_Unpack(object).unsafeGetTensorImpl();
+  const GradState state = grad_state(impl);
+  return fits_storage(impl) && state.requires_grad == requires_grad_ && state.is_leaf == is_leaf_;
 }
 
 std::array<Modes::Autocast, 4> Modes::autocast_now() {

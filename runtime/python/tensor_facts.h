@@ -31,6 +31,7 @@ class TensorFacts {
   bool hold(PyObject* object) const;
 
  private:
+  bool fits_storage(const c10::TensorImpl& impl) const;
   bool fits_sizes(const c10::TensorImpl& impl) const;
 
   PyTypeObject* type_ = nullptr;  // kept alive by whoever has the facts

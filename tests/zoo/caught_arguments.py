@@ -79,3 +79,26 @@ def arguments_of_a_nested_try(n):
     except TypeError as error:
         return error.args[-1], error.args[0]
     return n, "fine"
+
+
+class Unknown(KeyError):
+    """A `KeyError` that says what it is in words of its own."""
+
+    def __str__(self):
+        return f"no {self.args[0]}"
+
+
+@program((i(2),), (i(0),), (i(-2),), (i(-9),))
+def texts_of_key_errors(n):
+    """A `KeyError` quotes a text, and shows a tuple or a list as it is."""
+    n = int(n)
+    try:
+        if n > 0:
+            raise KeyError((n, "pair"))
+        if n == 0:
+            raise KeyError([1, 2])
+        if n > -5:
+            raise Unknown("key")
+        raise KeyError("plain")
+    except KeyError as error:
+        return str(error), len(f"<{error}>")
