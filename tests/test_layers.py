@@ -58,7 +58,7 @@ MAY_IMPORT = {
     "native": TORCH | {"execute", "export", "program"} | GROUND,
     "regions": TORCH | {"execute", "native", "optimize", "program"} | GROUND,
     "inductor": TORCH | {"execute", "optimize", "program", "regions"} | GROUND,
-    "cudagraph": TORCH | {"execute", "optimize", "program", "regions"} | GROUND,
+    "cudagraph": TORCH | {"execute", "inductor", "optimize", "program", "regions"} | GROUND,
     "testing": {"api", "debug"} | GROUND,
     "public": STAGES | {"static", "debug", "api", "testing", "native", "inductor"} | GROUND,
     "cli": TORCH | STAGES | {"static", "debug", "api", "public", "native"} | GROUND,

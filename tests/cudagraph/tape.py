@@ -11,6 +11,7 @@ import torch
 from torch.utils._pytree import tree_leaves
 
 from stator.cudagraph.backend import GraphBackend
+from stator.inductor.compiling import run_ops
 from stator.optimize.graph_rules import GraphRules
 from stator.torch_private.dispatch import TorchDispatchMode, disable_current_modes
 
@@ -73,6 +74,17 @@ class TapeTarget:
         finally:
             self.tapes.pop()
 
+    def call(self, code, given):
+        with self._apart():
+            made = list(code([*given]))
+
+        def again():
+            for old, new in zip(made, code([*given]), strict=True):
+                old.copy_(new)
+
+        self.tapes[-1].steps.append(again)
+        return made
+
     def branch(self, condition, then, orelse):
         self.nodes.append("if")
         around = self.tapes[-1]
@@ -107,4 +119,25 @@ class CpuRules(GraphRules):
 
 
 TARGET = TapeTarget()
-BACKEND = GraphBackend(CpuRules, lambda device: TARGET)
+BACKEND = GraphBackend(CpuRules, lambda device: TARGET, fuses=lambda: False)
+
+
+def uncompiled(block, inputs, layout, places):
+    """The ops in the place of compiled code, with results where they are wanted."""
+
+    def run(given):
+        tensors = given[: len(layout.tensors)]
+        values = dict(zip(inputs, [*tensors, *layout.numbers], strict=True))
+        results = run_ops(block, values)
+        for result, place in zip(results, places, strict=True):
+            if place is not None:
+                given[place].copy_(result)
+        return [one for one, place in zip(results, places, strict=True) if place is None]
+
+    return run
+
+
+FUSED = GraphBackend(  # with ops that are compiled at once, by Inductor or not at all
+    CpuRules, lambda device: TARGET, lambda: True, uncompiled, lambda job: job()
+)
+COMPILED = GraphBackend(CpuRules, lambda device: TARGET, lambda: True)

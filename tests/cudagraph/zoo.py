@@ -1,9 +1,10 @@
 """The programs of the zoo with `backend="cudagraph"`, each call three times, next to eager code.
 
 The first call of a region runs its ops, the second records them, the third is a replay. Every run
-of ops is a region, however short.
+of ops is a region, however short. With `--fused`, runs of ops inside regions are called as compiled
+code is, and a fourth call replays that.
 
-    python -m tests.cudagraph.zoo [--names TEXT] [--device cuda]
+    python -m tests.cudagraph.zoo [--names TEXT] [--fused] [--device cuda]
 
 With `--device cuda` the programs get tensors of a GPU, and the graphs are CUDA's.
 """
@@ -22,21 +23,25 @@ import torch
 from torch.utils._pytree import tree_map
 
 import stator
+from stator.cudagraph.backend import GraphBackend
 from stator.execute import selection
-from stator.optimize import graph_rules
+from stator.optimize import fused_rules, graph_rules
 from stator.regions.operators import REGIONS
-from tests.cudagraph.tape import BACKEND
+from tests.cudagraph.tape import BACKEND, FUSED
 from tests.inductor.zoo import RUN
 from tests.zoo.harness import differs, outcomes
 from tests.zoo.programs import Program
 
 
 @contextlib.contextmanager
-def everything_recorded(*, on_tapes: bool = True) -> Iterator[None]:
+def everything_recorded(
+    *, on_tapes: bool = True, backend: GraphBackend = BACKEND
+) -> Iterator[None]:
     """Inside, every run of ops is a region."""
-    provider = selection.Provider(lambda: BACKEND)
+    provider = selection.Provider(lambda: backend)
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(graph_rules, "LEAST_OPS", 1))
+        stack.enter_context(mock.patch.object(fused_rules, "LEAST_FUSED", 1))
         if on_tapes:
             stack.enter_context(mock.patch.dict(selection.PROVIDERS, cudagraph=provider))
         yield
@@ -48,7 +53,7 @@ def difference(program: Program, device: str = "cpu") -> str | None:
     def moved(value: Any) -> Any:
         return value.to(device) if isinstance(value, torch.Tensor) else value
 
-    calls = [tree_map(moved, call) for call in program.calls for _ in range(3)]
+    calls = [tree_map(moved, call) for call in program.calls for _ in range(4)]
     eager = outcomes(program, lambda target: target, calls)
     found = outcomes(program, lambda target: stator.to_static(target, backend="cudagraph"), calls)
     for call, want, got in zip(calls, eager, found, strict=True):
@@ -62,6 +67,7 @@ def main() -> int:
     parser = argparse.ArgumentParser()
     parser.add_argument("--names", default="")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--fused", action="store_true")
     parser.add_argument("--skip", type=int, default=0)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -73,11 +79,14 @@ def main() -> int:
     for program in chosen[given.skip :]:
         if given.device != "cpu":
             print(f"@{program.name}", flush=True)
-        with everything_recorded(on_tapes=given.device == "cpu"):
+        backend = FUSED if given.fused else BACKEND
+        with everything_recorded(on_tapes=given.device == "cpu", backend=backend):
             text = difference(program, given.device)
         live = set(REGIONS.values())
         graphs += sum(one.layouts for one in live)
         problems = [one.failure for one in live if one.failure]
+        fusions = (getattr(one, "fusion", None) for one in live)
+        problems += [f"unfused: {one.failure}" for one in fusions if one and one.failure]
         failed += len(problems)
         for problem in problems:
             print(f"{program.name}: no graph: {problem}", flush=True)

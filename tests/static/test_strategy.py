@@ -9,7 +9,7 @@ from stator.static import BuildStrategy, ExecutionStrategy
 from tests.docs.documents import ROOT
 from tests.said import said
 
-BUILD = "constant_folding, merge_equal_ops, enable_inplace, memory_reuse"
+BUILD = "constant_folding, merge_equal_ops, enable_inplace, memory_reuse, fuse_ops"
 EXECUTION = "num_threads, inference_mode"
 
 

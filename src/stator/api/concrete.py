@@ -197,7 +197,8 @@ def concrete_program(
     """What was captured, made ready to run as `strategy` says; hooks are for the plain form."""
     program = optimize(captured.program)
     sizes, taken = sizes_in(specs), inputs_in(specs)
-    options = RunOptions(host=host_callbacks(captured))
+    fuses = strategy is None or strategy.fuse_ops
+    options = RunOptions(host=host_callbacks(captured), fuses=fuses)
     selection = select(backend, program, options)
     if strategy is None or captured.hooked:
         run: Run = selection.prepare(program, options).bind(captured.tensors)

@@ -7,23 +7,29 @@ are replayed. A region that cannot be recorded is left out, after a warning that
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
 
 from stator.cudagraph.cuda import CudaTarget, why_not_here
+from stator.cudagraph.fusing import Compile, GraphFusion
 from stator.cudagraph.region import GraphRegion
 from stator.cudagraph.target import GraphTarget
 from stator.execute.backend import DEFAULT_OPTIONS, Capability, Executable, RunOptions
+from stator.inductor.compiling import compile_fixed
+from stator.inductor.queue import QUEUE
 from stator.optimize.alias import Aliases
+from stator.optimize.fused_rules import FusedRules
 from stator.optimize.graph_rules import GraphRules
 from stator.optimize.regions import RulesOf, observed_in, outline
-from stator.program.ir import Op
+from stator.optimize.selects import selects
+from stator.program.ir import Op, values_in
 from stator.program.program import Program
 from stator.regions.calls import region_program
 from stator.regions.region import Ops
 from stator.regions.running import Later, RegionExecutable, RegionProgram, prepared_elsewhere
+from stator.torch_private.triton import has_triton
 
 NAME = "cudagraph"
 
@@ -40,6 +46,9 @@ class GraphBackend:
 
     rules: RulesOf = GraphRules
     target_of: Callable[[torch.device], GraphTarget] = _cuda_target
+    fuses: Callable[[], bool] = has_triton
+    compile: Compile = compile_fixed
+    enqueue: Later = QUEUE.add  # has code compiled
     name: str = NAME
     capabilities: frozenset[Capability] = frozenset(
         {Capability.PENDING_EFFECTS, Capability.GRADIENTS, Capability.HOST_CALLBACKS}
@@ -65,11 +74,21 @@ class GraphBackend:
                 and any(aliases.share(value, o) for o in (*alone.inputs, *op.results) if o != value)
                 for value in op.results
             ]
-            return GraphRegion(op, ops, alone, stored, visible, self.target_of)
+            fusion = self._fusion(alone, visible) if options.fuses and self.fuses() else None
+            return GraphRegion(
+                op, ops, alone, stored, visible, self.target_of, fusion, self.enqueue
+            )
 
         return RegionExecutable(
             RegionProgram(outlined, options, make, lambda job: job(), how="without a graph")
         )
+
+    def _fusion(self, region: Program, visible: Sequence[bool]) -> GraphFusion | None:
+        """What of a region is compiled; None if nothing is."""
+        seen = [v for v, can in zip(region.body.outputs, visible, strict=True) if can]
+        is_kept = Aliases(region).in_groups_of(values_in(tuple(seen)))
+        outlined = outline(selects(region, is_kept), FusedRules)
+        return GraphFusion(outlined.program, self.compile) if outlined.regions else None
 
 
 @functools.cache

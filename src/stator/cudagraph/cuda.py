@@ -15,7 +15,7 @@ import ctypes
 import functools
 import importlib
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -152,6 +152,14 @@ class CudaTarget:
             if first:
                 raise first[0] from None
             raise
+
+    def call(
+        self,
+        code: Callable[[list[torch.Tensor]], Sequence[torch.Tensor]],
+        given: Sequence[torch.Tensor],
+    ) -> list[torch.Tensor]:
+        """Its kernels are recorded as those of torch are."""
+        return list(code([*given]))
 
     def branch(
         self, condition: torch.Tensor, then: Callable[[], None], orelse: Callable[[], None]

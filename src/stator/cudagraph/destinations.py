@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from stator.optimize.device_numbers import READS
 from stator.program.ir import Block, Op, Value, used_by, values_in
 from stator.program.opset.queries import aliased_by, is_pure, kind_of
+from stator.program.regions import REGION
 from stator.program.registry import resolve, schema_of
 from stator.program.sizes import is_static
 from stator.program.types import TensorType
@@ -50,7 +51,7 @@ def destinations(body: Block) -> Mapping[Value, int]:
         if not isinstance(yielded, Value) or body.outputs.count(yielded) > 1:
             continue
         place, mine = makers.get(yielded), body.inputs[number]
-        if place is None or yielded.type != mine.type or not _writes(body.ops[place]):
+        if place is None or yielded.type != mine.type or not _writes(body.ops[place], yielded):
             continue
         if _is_read_last(body, mine, place):
             found[yielded] = number
@@ -58,10 +59,14 @@ def destinations(body: Block) -> Mapping[Value, int]:
     return found
 
 
-def _writes(op: Op) -> bool:
-    """Whether `op` computes each element by itself, and can write its result anywhere."""
-    kind = op.results[0].type if len(op.results) == 1 else None
-    if kind_of(op) != "torch" or not isinstance(kind, TensorType) or not is_static(kind.shape):
+def _writes(op: Op, result: Value) -> bool:
+    """Whether `op` computes each element by itself, or is compiled: it can write anywhere."""
+    kind = result.type
+    if not isinstance(kind, TensorType) or not is_static(kind.shape):
+        return False
+    if op.name == REGION:
+        return True
+    if kind_of(op) != "torch" or len(op.results) != 1:
         return False
     is_plain = is_pure(op) and "pointwise" in schema_of(op.name).tags
     return is_plain and out_variant(op.name) is not None
@@ -77,6 +82,8 @@ def _is_read_last(body: Block, mine: Value, place: int) -> bool:
         if number == place:
             if used - {mine}:
                 return False
+        elif op.name == REGION:  # what it gives is new
+            continue
         elif used and (op.blocks or shared.intersection(aliased_by(op))):
             shared.update(op.results)
     return not shared.intersection(values_in(body.outputs))
@@ -92,5 +99,9 @@ def _tested(body: Block, makers: Mapping[Value, int]) -> Iterator[Value]:
     kind = tensor.type
     if not isinstance(kind, TensorType) or (kind.dtype, kind.shape) != FLAG:
         return
-    if tensor in makers and tensor not in body.outputs and _writes(body.ops[makers[tensor]]):
+    if (
+        tensor in makers
+        and tensor not in body.outputs
+        and _writes(body.ops[makers[tensor]], tensor)
+    ):
         yield tensor

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import torch
 
 from stator.cudagraph.destinations import destinations, out_variant
+from stator.cudagraph.fusing import GraphFusion, results_of
 from stator.cudagraph.numbers import DeviceNumber, chosen, compute, read, tensor_of
 from stator.cudagraph.origins import (
     NEW,
@@ -36,6 +37,7 @@ from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS, checked
 from stator.program.opset.queries import aliased_by, is_pure, kind_of, may_raise, written_by
 from stator.program.program import Program
+from stator.program.regions import REGION, tensors_first
 from stator.program.registry import constant_of, resolve
 from stator.program.types import NumberType
 
@@ -66,8 +68,9 @@ class GraphRecorder:
         target: GraphTarget,
         device: torch.device,
         visible: Sequence[bool] = (),  # of each result: whether a caller can tell its origin
+        fusion: GraphFusion | None = None,  # compiled code for regions inside this one
     ) -> None:
-        self.target, self.device = target, device
+        self.target, self.device, self.fusion = target, device, fusion
         self.kept: list[object] = []
         self._places: dict[Value, torch.Tensor] = {}  # where loops want values
         self._region, self._visible = region, visible or [False] * len(region.body.outputs)
@@ -107,6 +110,8 @@ class GraphRecorder:
 
     def _op(self, op: Op, values: Values) -> Sequence[Any]:
         kind = kind_of(op)
+        if op.name == REGION:
+            return self._fused(op, values)
         if kind == "branch":
             return self._branch(op, values)
         if kind == "loop":
@@ -167,6 +172,27 @@ class GraphRecorder:
         return (
             (result,) if len(op.results) == 1 and not isinstance(result, list | tuple) else result
         )
+
+    def _fused(self, op: Op, values: Values) -> Sequence[Any]:
+        """A run of ops by compiled code, if there is some for this layout."""
+        assert self.fusion is not None
+        given = [_plain(values[value]) for value in tensors_first(op)]
+        tensors = [one for one in given if isinstance(one, torch.Tensor)]
+        numbers = given[len(tensors) :]
+        code = self.fusion.code_for(op, tensors, numbers)
+        wanted = [self._places.get(value) for value in op.results]
+        if code is None:
+            made = self._block(op.blocks[0], (), dict(values))
+            if all(one.numel() for one in (*tensors, *made)):
+                self.fusion.note(op, tensors, numbers, made, wanted)
+            return made
+        added = [
+            place
+            for place, number in zip(wanted, code.places, strict=True)
+            if place is not None and number is not None and number >= len(tensors)
+        ]
+        made = self.target.call(code.run, [*tensors, *added])
+        return results_of(code, tensors, added, made)
 
     def _check_views(self, op: Op, args: Sequence[Any]) -> None:
         """A `DeviceView` is read as a copy: a write to the copy would be lost."""

@@ -2,7 +2,8 @@
 
     call -> recorded for its layout     copy the inputs into place, replay, copy the results out
             the first of its layout     run the ops: torch and its libraries set themselves up
-            the second of its layout    record the ops, then replay
+            the second of its layout    record the ops, then replay; ask for fused code
+            fused code has come         record once more with it, and compare the two recordings
 
 What a program stores (parameters, buffers) is read where it is; a stored tensor in another place is
 another layout. Where gradients are recorded, under autocast, dispatch modes, `torch.func` and
@@ -11,17 +12,20 @@ forward-mode gradients, and for subclasses of tensors, the ops run.
 
 from __future__ import annotations
 
+import functools
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import torch
 
+from stator.cudagraph.fusing import FusedLayout, GraphFusion
 from stator.cudagraph.origins import NEW, tag_tensor
 from stator.cudagraph.recorder import GraphRecorder, NotRecorded, RecordedResults
 from stator.cudagraph.target import GraphRecording, GraphTarget
+from stator.inductor.checking import agree
 from stator.location import Location
 from stator.logs import LOGGER
 from stator.program.ir import Op, Value
@@ -29,7 +33,8 @@ from stator.program.program import Program
 from stator.program.regions import tensors_first
 from stator.program.types import TensorType
 from stator.regions.region import Ops, State
-from stator.torch_private.cuda import copy_all
+from stator.regions.running import warn_of
+from stator.torch_private.cuda import copy_all, kernel_settings
 from stator.torch_private.dispatch import is_plain_call
 
 MOST_RECORDINGS = 8  # of one region; the one that was not used for longest makes room
@@ -37,6 +42,7 @@ MOST_SEEN = 1024  # layouts that were met once
 MOST_TRIALS = 64  # recordings in all, after which new layouts are not recorded
 
 Key = tuple[Any, ...]
+FusingState = Literal["none", "compiling", "compiled"]  # of the code that would replace its ops
 
 
 @dataclass(eq=False)
@@ -47,19 +53,22 @@ class RecordedRegion:
     places: Sequence[tuple[int, torch.Tensor]]  # of each input that is copied: its number
     results: RecordedResults
     tags: torch.Tensor | None  # of all results, where one differs between runs
+    fusing: FusingState = "none"
 
     def run(self, tensors: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The results for these inputs: in memory of their own, or inputs themselves."""
+        """The results for these inputs, none of which requires gradients where they are recorded.
+
+        They are in memory of their own, or are inputs themselves.
+        """
         results = self.results
-        with torch.no_grad():
-            if self.places:
-                copy_all([tensors[n] for n, _ in self.places], [p for _, p in self.places])
-            self.recording.replay()
-            tags: list[Any] = [*results.tags] if self.tags is None else self.tags.tolist()
-            return [
-                made.clone() if tag == NEW else results.alternatives[tag].of(tensors)
-                for made, tag in zip(results.tensors, tags, strict=True)
-            ]
+        if self.places:
+            copy_all([tensors[n] for n, _ in self.places], [p for _, p in self.places])
+        self.recording.replay()
+        tags: list[Any] = [*results.tags] if self.tags is None else self.tags.tolist()
+        return [
+            made.clone() if tag == NEW else results.alternatives[tag].of(tensors)
+            for made, tag in zip(results.tensors, tags, strict=True)
+        ]
 
 
 @dataclass(eq=False)
@@ -72,6 +81,8 @@ class GraphRegion:
     stored: frozenset[Value]  # what the program stores
     visible: Sequence[bool]  # of each result: whether a caller can tell what memory it is in
     target_of: Callable[[torch.device], GraphTarget]
+    fusion: GraphFusion | None
+    enqueue: Callable[[Callable[[], None]], None]  # has code compiled, now or in the background
     failure: str = ""
     _recorded: OrderedDict[Key, RecordedRegion] = field(default_factory=OrderedDict)
     _seen: set[Key] = field(default_factory=set)
@@ -94,6 +105,8 @@ class GraphRegion:
         """How far it is."""
         if self.failure:
             return "failed"
+        if any(one.fusing == "compiling" for one in self._recorded.values()):
+            return "compiling"
         return "ready" if self._recorded else "not called"
 
     @property
@@ -126,11 +139,13 @@ class GraphRegion:
             (tensor.shape, tensor.stride(), tensor.data_ptr() if is_stored else 0)
             for tensor, is_stored in zip(tensors, self._is_stored, strict=True)
         )
-        key = (layouts, tuple(numbers), _settings())
+        key = (layouts, tuple(numbers), kernel_settings())
         found = self._recorded.get(key)
         if found is not None:
             self._recorded.move_to_end(key)
-            return found
+            if found.fusing == "compiled":
+                self._fuse(key, found, tensors, numbers)
+            return self._recorded[key]
         if key not in self._seen:
             if len(self._seen) >= MOST_SEEN:
                 self._seen.clear()
@@ -149,6 +164,7 @@ class GraphRegion:
         try:
             with torch.inference_mode(False), torch.no_grad():
                 self._recorded[key] = self._new_recording(tensors, numbers)
+                self._ask_for_code(self._recorded[key], tensors, numbers)
         except Exception as error:  # noqa: BLE001  # a library may refuse in its own way
             problem = (
                 str(error) if isinstance(error, NotRecorded) else f"{type(error).__name__}: {error}"
@@ -158,8 +174,49 @@ class GraphRegion:
             return None
         return self._recorded[key]
 
+    def _ask_for_code(
+        self, recorded: RecordedRegion, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+    ) -> None:
+        """Have the code compiled that a recording with fused code needs."""
+        fusion = self.fusion
+        if fusion is None or fusion.failure:
+            return
+        fusion.missing = []
+        self._new_recording(tensors, numbers, fusion)  # only to see the layouts
+        missing, fusion.missing = fusion.missing, []
+        recorded.fusing = "compiling"
+        self.enqueue(functools.partial(_compile, fusion, recorded, missing))
+
+    def _fuse(
+        self,
+        key: Key,
+        plain: RecordedRegion,
+        tensors: Sequence[torch.Tensor],
+        numbers: Sequence[int],
+    ) -> None:
+        """Replace a recording by one with fused code, if that gives the same."""
+        fusion = self.fusion
+        assert fusion is not None
+        plain.fusing = "none"
+        if not fusion.failure:
+            with torch.inference_mode(False), torch.no_grad():
+                fused = self._new_recording(tensors, numbers, fusion)
+            self._join_stream(tensors)
+            if agree(fused.run(tensors), plain.run(tensors)):
+                self._recorded[key] = fused
+            else:
+                fusion.failure = "its results differ from those of the ops"
+        if fusion.failure:
+            warn_of(
+                self.place,
+                f"a CUDA graph of `{self.program.name}` runs without fused code: {fusion.failure}",
+            )
+
     def _new_recording(
-        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+        self,
+        tensors: Sequence[torch.Tensor],
+        numbers: Sequence[int],
+        fusion: GraphFusion | None = None,
     ) -> RecordedRegion:
         given, places = list[torch.Tensor](), list[tuple[int, torch.Tensor]]()
         for number, (tensor, is_stored) in enumerate(zip(tensors, self._is_stored, strict=True)):
@@ -171,7 +228,8 @@ class GraphRegion:
         target = self.target_of(device)
 
         def ops() -> tuple[RecordedResults, torch.Tensor | None]:
-            recorder = GraphRecorder(self.program, target, device, self.visible)
+            program = self.program if fusion is None else fusion.program
+            recorder = GraphRecorder(program, target, device, self.visible, fusion)
             made = recorder.results([*given, *numbers])
             if all(isinstance(tag, int) for tag in made.tags):
                 return made, None
@@ -193,6 +251,12 @@ class GraphRegion:
         self._stream = stream
 
 
+def _compile(fusion: GraphFusion, recorded: RecordedRegion, missing: list[FusedLayout]) -> None:
+    """Compile in the background; the next call records with it."""
+    fusion.compile_all(missing)
+    recorded.fusing = "compiled"
+
+
 def _place_for(tensor: torch.Tensor) -> torch.Tensor:
     """Memory for a tensor of that layout, with what it holds now."""
     place = torch.empty_strided(
@@ -203,12 +267,3 @@ def _place_for(tensor: torch.Tensor) -> torch.Tensor:
     ):
         raise NotRecorded("an input is expanded: several of its elements are one in memory")
     return place.copy_(tensor)
-
-
-def _settings() -> tuple[object, ...]:
-    """What chooses between kernels of torch, beside the inputs."""
-    cudnn = torch.backends.cudnn
-    return (
-        torch.get_float32_matmul_precision(), cudnn.allow_tf32, cudnn.benchmark,
-        cudnn.deterministic, torch.are_deterministic_algorithms_enabled(),
-    )  # fmt: skip

@@ -6,7 +6,7 @@ fixed memory: a replay runs them again on the same tensors, whatever these hold 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 import torch
@@ -26,6 +26,13 @@ class GraphTarget(Protocol):
 
     def record(self, ops: Callable[[], Result]) -> tuple[GraphRecording, Result]:
         """A recording of the ops that `ops` calls, and what it gives."""
+
+    def call(
+        self,
+        code: Callable[[list[torch.Tensor]], Sequence[torch.Tensor]],
+        given: Sequence[torch.Tensor],
+    ) -> list[torch.Tensor]:
+        """Record a run of compiled code, which may write to what it is given."""
 
     def branch(
         self, condition: torch.Tensor, then: Callable[[], None], orelse: Callable[[], None]

@@ -155,6 +155,7 @@ class RunOptions:
     observer: Observer | None = None
     host: Callable[[], HostCallbacks] | None = None  # makes the callbacks for one run
     gradients: bool = True  # a run may record gradients
+    fuses: bool = True  # several ops may be compiled as one, up to rounding
 
 
 DEFAULT_OPTIONS = RunOptions()

@@ -47,7 +47,7 @@ class InductorBackend:
     def prepare(self, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> Executable:
         """`program` with its regions; as it is, if none is worth compiling."""
         outlined = outline(program)
-        if not outlined.regions:
+        if not outlined.regions or not options.fuses:
             return prepared_elsewhere(program, options)
         return RegionExecutable(
             RegionProgram(outlined, options, _region, QUEUE.add, how="uncompiled")

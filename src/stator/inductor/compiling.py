@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from stator.inductor.definitions import DEFINITIONS
 from stator.inductor.layouts import DynamicSize, RegionLayout, SizeRule, StrideAfter
 from stator.program.ir import Arg, Block, Value
 from stator.program.registry import constant_of, resolve
@@ -58,13 +59,7 @@ def compile_region(block: Block, inputs: Sequence[Value], layout: RegionLayout) 
     torchs = _inductor()
     sizes = torchs.DynamicSizes()
     given = _without_data(layout, sizes)
-    numbers = dict(zip(inputs[len(layout.tensors) :], layout.numbers, strict=True))
-    fixed = {value: rule for value, rule in numbers.items() if isinstance(rule, int)}
-    taken = [value for value in inputs if value not in fixed]
-
-    def function(*values: Any) -> list[Any]:
-        return run_ops(block, {**fixed, **dict(zip(taken, values, strict=True))})
-
+    function = _function(block, inputs, layout)
     with sizes.mode, torch.set_grad_enabled(layout.requires_grad):
         differentiable = tuple(bool(result.requires_grad) for result in function(*given))
     if not any(differentiable):
@@ -82,15 +77,50 @@ def compile_region(block: Block, inputs: Sequence[Value], layout: RegionLayout) 
     )  # fmt: skip
 
 
+def compile_fixed(
+    block: Block, inputs: Sequence[Value], layout: RegionLayout, places: Sequence[int | None]
+) -> Boxed:
+    """Compiled code for `block` and a layout in which nothing is dynamic, without gradients.
+
+    `places` has, for each result that is written to an input, the number of the input. Numbers from
+    the count of tensors on are arguments that are added for it.
+    """
+    torchs = _inductor()
+    sizes = torchs.DynamicSizes()
+    graph = torchs.trace_forward(
+        _function(block, inputs, layout), [v.detach() for v in _without_data(layout, sizes)]
+    )
+    torchs.write_results(graph, places)
+    compiled: Boxed = torchs.compile_graph(graph, is_inference=True)
+    return compiled
+
+
+def _function(
+    block: Block, inputs: Sequence[Value], layout: RegionLayout
+) -> Callable[..., list[Any]]:
+    """`block` as a function of its tensors, then its dynamic integers."""
+    numbers = dict(zip(inputs[len(layout.tensors) :], layout.numbers, strict=True))
+    fixed = {value: rule for value, rule in numbers.items() if isinstance(rule, int)}
+    taken = [value for value in inputs if value not in fixed]
+
+    def function(*values: Any) -> list[Any]:
+        given = {**fixed, **dict(zip(taken, values, strict=True))}
+        return run_ops(block, given, {**INTEGERS, **DEFINITIONS})
+
+    return function
+
+
 def _inductor() -> Any:
     """Torch's compiler; it takes a second or two to import, which only compiling needs."""
     return importlib.import_module("stator.torch_private.inductor")
 
 
-def run_ops(block: Block, values: dict[Value, Any]) -> list[Any]:
+def run_ops(
+    block: Block, values: dict[Value, Any], defined: Mapping[str, Callable[..., Any]] = INTEGERS
+) -> list[Any]:
     """What the ops of a region's block give, called one by one."""
     for op in block.ops:
-        function = INTEGERS.get(op.name) or resolve(op.name)
+        function = defined.get(op.name) or resolve(op.name)
         args = [_read(arg, values) for arg in op.args]
         found = function(*args, **{name: _read(a, values) for name, a in op.attributes.items()})
         is_one = len(op.results) == 1 and not isinstance(found, list | tuple)

@@ -61,14 +61,17 @@ FUSED = _words(
 )
 MATRIX = _words(
     "mm bmm addmm baddbmm addbmm mv matmul linear conv1d conv2d conv3d convolution "
-    "scaled_dot_product_attention"
+    "scaled_dot_product_attention gru_cell lstm_cell rnn_tanh_cell rnn_relu_cell"
 )
 VIEWS = _words(  # the views of torch are cheap anyway; these may copy instead
     "reshape flatten unflatten contiguous dropout expand_as view_as type_as chunk"
 )
 NOT_VIEWS = frozenset({"as_strided", "data", "view_as_real", "view_as_complex", "real", "imag"})
 # composite ops that give new memory, though torch does not say so
-FRESH = _words("where true_divide max min clip std var var_mean std_mean isfinite l1_loss")
+FRESH = _words(
+    "where true_divide max min clip std var var_mean std_mean isfinite l1_loss gru_cell lstm_cell "
+    "rnn_tanh_cell rnn_relu_cell"
+)
 SIZES = frozenset({"sym_size", "size", "sym_numel", "numel"})
 INTEGERS = frozenset(f"stator::{name}" for name in ("add", "sub", "mul", "neg", "min", "max"))
 INTEGER_ARGUMENTS = frozenset({"int", "Optional[int]", "List[int]", "Optional[List[int]]"})

@@ -17,6 +17,7 @@ import torch
 from stator.execute.backend import Executable, Outcome, Run, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.selection import select
+from stator.location import Location
 from stator.native.backend import native
 from stator.optimize.regions import Outline
 from stator.program.ir import Op
@@ -90,7 +91,8 @@ class RegionProgram:
             self.mixed = self._mixed()
             self.generation += 1
         for number in failed:
-            _warn(self.regions[number], self.name, self.how)
+            region = self.regions[number]
+            warn_of(region.place, f"a region of `{self.name}` runs {self.how}: {region.failure}")
 
     @property
     def has_news(self) -> bool:
@@ -103,9 +105,8 @@ class RegionProgram:
         return prepared_elsewhere(with_calls(self._outlined, called), self.options)
 
 
-def _warn(region: ProgramRegion, name: str, how: str) -> None:
+def warn_of(place: Location | None, text: str) -> None:
     """A warning at the user's line."""
-    place, text = region.place, f"a region of `{name}` runs {how}: {region.failure}"
     if place is None:
         warnings.warn(text, stacklevel=4)
     else:

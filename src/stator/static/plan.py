@@ -113,8 +113,11 @@ class Plan:
         return self._made(verify(drop_unused_stored(verify(prune(program)))), folded)
 
     def _made(self, program: Program, folded: Mapping[str, torch.Tensor]) -> PreparedProgram:
-        release = self.strategy is None or self.strategy.memory_reuse
-        options = RunOptions(release=release)
+        strategy = self.strategy
+        options = RunOptions(
+            release=strategy is None or strategy.memory_reuse,
+            fuses=strategy is None or strategy.fuse_ops,
+        )
         return PreparedProgram(program, prepare(self._backend, program, options), folded)
 
 

@@ -42,7 +42,9 @@ def _check_known(strategy: str, name: str, known: Any) -> None:
 
 @_strategy
 class BuildStrategy:
-    """What is done to a program before it runs. Results stay what they are without it.
+    """What is done to a program before it runs. Results stay what they are without it, to the bit.
+
+    Backends that fuse ops round at other places: with `fuse_ops=False` they do not.
 
     >>> BuildStrategy(enable_inplace=True).memory_reuse
     True
@@ -52,6 +54,7 @@ class BuildStrategy:
     merge_equal_ops: bool = True  # of equal ops, one is done
     enable_inplace: bool = False  # without gradients, results overwrite what is needed no more
     memory_reuse: bool = True  # a tensor is freed after its last use, not at the end of the run
+    fuse_ops: bool = True  # backends that compile may compile several ops as one, up to rounding
 
     def check(self, name: str, value: Any) -> None:
         """UnknownOption unless `value` is one that the option can have."""

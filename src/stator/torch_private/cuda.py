@@ -1,4 +1,4 @@
-"""torch's memory pools on CUDA devices, and many copies at once, which have no public names."""
+"""torch's memory pools on CUDA devices, many copies at once, and settings that are read quickly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-__all__ = ["allocating_from", "copy_all", "release_pool"]
+__all__ = ["allocating_from", "copy_all", "kernel_settings", "release_pool"]
 
 Pool = tuple[int, int]
 
@@ -30,3 +30,12 @@ def release_pool(device: int, pool: Pool) -> None:
 def copy_all(tensors: Sequence[torch.Tensor], places: Sequence[torch.Tensor]) -> None:
     """Copy each tensor to its place, with few launches."""
     torch._foreach_copy_(list(places), list(tensors))
+
+
+def kernel_settings() -> tuple[object, ...]:
+    """What chooses between kernels of torch, beside their inputs."""
+    c = torch._C
+    return (
+        c._get_float32_matmul_precision(), c._get_cudnn_allow_tf32(), c._get_cudnn_benchmark(),
+        c._get_cudnn_deterministic(), c._get_deterministic_algorithms(),
+    )  # fmt: skip

@@ -29,6 +29,7 @@ __all__ = [
     "compile_graph",
     "trace_forward",
     "trace_training",
+    "write_results",
 ]
 
 torch.manual_seed = manual_seed  # importing Dynamo puts another function in its place
@@ -134,6 +135,35 @@ def _order(tangent: torch.Tensor) -> tuple[int, ...]:
 def _example(size: int | torch.SymInt) -> int:
     """A typical value; nothing is assumed by asking."""
     return size if isinstance(size, int) else int(size.node.hint)
+
+
+def write_results(graph: Graph, places: Sequence[int | None]) -> None:
+    """Results are written where inputs are; `places` has the number of the input for each.
+
+    Numbers from the count of inputs on are inputs that are added for it, in their order. What is
+    written to is no result any more.
+    """
+    (end,) = (node for node in graph.graph.nodes if node.op == "output")
+    inputs, outputs = _placeholders(graph), list(end.args[0])
+    pairs = [
+        (node, place) for node, place in zip(outputs, places, strict=True) if place is not None
+    ]
+    added = sorted({place for _, place in pairs if place >= len(inputs)})
+    values = {place: node.meta["val"] for node, place in pairs}
+    last = inputs[-1]
+    for place in added:
+        with graph.graph.inserting_after(last):
+            last = graph.graph.placeholder(f"place_{place}")
+        last.meta["val"] = values[place]
+        inputs.append(last)
+    with graph.graph.inserting_before(end):
+        for node, place in pairs:
+            written = graph.graph.call_function(torch.ops.aten.copy_.default, (inputs[place], node))
+            written.meta["val"] = inputs[place].meta["val"]
+    kept = [node for node, place in zip(outputs, places, strict=True) if place is None]
+    end.args = (kept,)
+    _mark_results(graph, len(kept))
+    graph.recompile()
 
 
 def compile_graph(graph: Graph, *, is_inference: bool = False, is_backward: bool = False) -> Boxed:

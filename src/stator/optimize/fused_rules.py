@@ -1,0 +1,51 @@
+"""The rules of fused code inside a CUDA graph: which ops of a graph are compiled together.
+
+They are those of compiled code (`region_rules`), but a graph has no overhead for each call, and no
+gradients: two ops that become one kernel are worth it, however small, and so is a matrix product,
+because a compiler tries several kernels for it. Numbers that a device holds stay outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stator.optimize.alias import Aliases
+from stator.optimize.device_numbers import number_facts
+from stator.optimize.region_rules import CompiledRules, family_of
+from stator.program.ir import Block, Op, Value, values_in
+from stator.program.program import Program
+from stator.program.types import NumberType
+
+LEAST_FUSED = 2
+ON_DEVICE = "takes a number that only the device knows"
+
+
+class FusedRules(CompiledRules):
+    """The rules of fused code, for the program of one graph."""
+
+    is_observing = False
+
+    def __init__(self, program: Program, aliases: Aliases) -> None:
+        super().__init__(program, aliases)
+        self._facts = number_facts(program)
+
+    def reasons(self, block: Block) -> list[str]:
+        """For each op of `block`: why it is not compiled."""
+        found = super().reasons(block)
+        return [
+            ON_DEVICE if self._takes_number(op) else why
+            for op, why in zip(block.ops, found, strict=True)
+        ]
+
+    def is_worth(self, ops: Sequence[Op]) -> bool:
+        """Whether compiling saves a kernel, or may find a better one."""
+        families = [family_of(op) for op in ops]
+        return families.count("fused") >= LEAST_FUSED or "matrix" in families
+
+    def _takes_number(self, op: Op) -> bool:
+        given = (*values_in(op.args), *values_in(op.attributes))
+        return any(map(self._is_on_device, given))
+
+    def _is_on_device(self, value: Value) -> bool:
+        is_known = isinstance(value.type, NumberType) and value in self._facts
+        return is_known and self._facts[value].on_device
