@@ -1,7 +1,6 @@
 #include "format/json.h"
 
 #include <algorithm>
-#include <set>
 #include <vector>
 
 #include "errors.h"
@@ -9,7 +8,7 @@
 namespace stator {
 namespace {
 
-constexpr int kMaxDepth = 1000;  // of the JSON itself: several levels for a block
+constexpr std::size_t kMaxDepth = 1000;  // of the JSON itself: several levels for a block
 constexpr std::size_t kMemoryFloor = std::size_t{1} << 26;  // bytes that any file may take
 
 /// About the most memory that the data of `text` can take; counting takes none.
@@ -24,26 +23,65 @@ std::size_t memory_needed(std::span<const char> text) {
   return needed;
 }
 
-/// Refuses what nlohmann::json accepts: deep nesting, and a key that an object has twice.
-class Watcher {
+/// Builds the data that nlohmann::json reads, and refuses what it accepts: deep nesting, and a key
+/// that an object has twice.
+/// NOTE: its own builder, asked to call back, looks through a container after each part of it.
+class Builder final : public Json::json_sax_t {
  public:
-  bool operator()(int depth, Json::parse_event_t event, Json& parsed) {
-    if (depth > kMaxDepth) throw format_error("it is nested too deeply");
-    if (event == Json::parse_event_t::object_start) {
-      keys_.emplace_back();
-    } else if (event == Json::parse_event_t::object_end) {
-      keys_.pop_back();
-    } else if (event == Json::parse_event_t::key) {
-      const auto& key = parsed.get_ref<const std::string&>();
-      if (!keys_.back().insert(key).second) {
-        throw format_error("an object has the key '" + key.substr(0, 100) + "' twice");
-      }
-    }
+  Json take() { return std::move(root_); }
+
+  bool null() override { return add(Json()); }
+  bool boolean(bool value) override { return add(Json(value)); }
+  bool number_integer(number_integer_t value) override { return add(Json(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(Json(value)); }
+  bool number_float(number_float_t value, const string_t& /*text*/) override {
+    return add(Json(value));
+  }
+  bool string(string_t& value) override { return add(Json(std::move(value))); }
+  bool binary(binary_t& value) override { return add(Json(std::move(value))); }  // not in a text
+
+  bool start_object(std::size_t /*size*/) override { return open(Json::object()); }
+  bool key(string_t& name) override {
+    const auto [place, is_new] =
+        open_.back()->get_ref<Json::object_t&>().try_emplace(std::move(name));
+    if (!is_new)
+      throw format_error("an object has the key '" + place->first.substr(0, 100) + "' twice");
+    keyed_ = &place->second;
     return true;
+  }
+  bool end_object() override { return close(); }
+  bool start_array(std::size_t /*size*/) override { return open(Json::array()); }
+  bool end_array() override { return close(); }
+
+  bool parse_error(std::size_t /*position*/, const std::string& /*token*/,
+                   const Json::exception& error) override {
+    throw format_error(error.what());
   }
 
  private:
-  std::vector<std::set<std::string>> keys_;
+  /// Where the next value goes: the root, the last key of an object, or the end of a list.
+  Json& put(Json value) {
+    if (open_.empty()) return root_ = std::move(value);
+    if (open_.back()->is_object()) return *keyed_ = std::move(value);
+    return open_.back()->get_ref<Json::array_t&>().emplace_back(std::move(value));
+  }
+  bool add(Json value) {
+    put(std::move(value));
+    return true;
+  }
+  bool open(Json container) {
+    if (open_.size() >= kMaxDepth) throw format_error("it is nested too deeply");
+    open_.push_back(&put(std::move(container)));
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
+
+  Json root_;
+  std::vector<Json*> open_;  // the containers that the next value is in
+  Json* keyed_ = nullptr;
 };
 
 [[noreturn]] void wrong_kind(const Json& data, const char* wanted, const std::string& at) {
@@ -66,15 +104,9 @@ Json parse_json(std::span<const char> text, std::size_t size) {
     throw format_error("its data would take " + std::to_string(needed) +
                        " bytes of memory, more than " + std::to_string(allowed));
   }
-  Watcher watcher;
-  const auto watch = [&watcher](int depth, Json::parse_event_t event, Json& parsed) {
-    return watcher(depth, event, parsed);
-  };
-  try {
-    return Json::parse(text.begin(), text.end(), watch);
-  } catch (const Json::exception& error) {
-    throw format_error(error.what());
-  }
+  Builder builder;
+  Json::sax_parse(text.begin(), text.end(), &builder);
+  return builder.take();
 }
 
 void damaged(const std::string& at, const std::string& problem) {

@@ -294,3 +294,21 @@ def test_a_saved_model_is_run_by_it(tmp_path):
     x = torch.randn(2, 3)
     loaded = stator.load(tmp_path / "model", backend="native")
     assert torch.equal(loaded(x), model(x))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ('{"a": [1, {"b": 1, "c": 2, "b": 3}]}', "an object has the key 'b' twice"),
+        ("[" * 1001 + "]" * 1001, "it is nested too deeply"),
+        ("[" * 1000 + "]" * 1000, "the program must be an object, not a list"),
+        ('{"a": }', "parse error at line 1, column 7"),
+        ("[1e999]", "number overflow parsing '1e999'"),
+        ('{"a": 1} {}', "parse error at line 1, column 10"),
+        ("", "attempting to parse an empty input"),
+    ],
+)
+def test_a_text_that_is_no_program_is_refused(text, problem):
+    with pytest.raises(ValueError, match=r"\[ST400\]") as caught:
+        extension().prepare(text, print)
+    assert problem in str(caught.value)
