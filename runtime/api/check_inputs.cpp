@@ -60,6 +60,38 @@ void check_input(const Value& given, const Type& type, const std::string& name,
   }
 }
 
+/// The leaves of an alternative are there if it is the one that the tag names, and else are not.
+void check_presence(const Structure& part, bool chosen, const std::string& tag,
+                    const Program& program, const std::vector<Value>& inputs) {
+  if (part.kind == "leaf") {
+    const auto position = static_cast<std::size_t>(part.position);
+    if (inputs[position].isNone() == chosen)
+      throw mismatch_error(program.values[program.inputs[position]].name + " must be " +
+                           (chosen ? "given" : "None") + ": " + tag);
+  }
+  for (const Structure& item : part.items) check_presence(item, chosen, tag, program, inputs);
+}
+
+/// An input that may be None is two values: a tag, and a value that is there where the tag says so.
+void check_tags(const Structure& structure, const Program& program,
+                const std::vector<Value>& inputs) {
+  if (structure.kind != "variant") {
+    for (const Structure& item : structure.items) check_tags(item, program, inputs);
+    return;
+  }
+  const auto position = static_cast<std::size_t>(structure.position);
+  const std::string& name = program.values[program.inputs[position]].name;
+  const std::int64_t tag = inputs[position].isInt() ? inputs[position].toInt() : -1;
+  const auto count = static_cast<std::int64_t>(structure.items.size());
+  if (tag < 0 || tag >= count)
+    throw mismatch_error(name + " must be a number from 0 to " + std::to_string(count - 1) +
+                         ", not " + describe(inputs[position]));
+  for (std::int64_t k = 0; k < count; ++k) {
+    check_presence(structure.items[static_cast<std::size_t>(k)], k == tag,
+                   name + " is " + std::to_string(tag), program, inputs);
+  }
+}
+
 }  // namespace
 
 void check_inputs(const Program& program, const std::vector<Value>& inputs) {
@@ -73,6 +105,7 @@ void check_inputs(const Program& program, const std::vector<Value>& inputs) {
     const Definition& expected = program.values[program.inputs[k]];
     check_input(inputs[k], expected.type, expected.name, sizes);
   }
+  check_tags(program.input_structure, program, inputs);
 }
 
 void check_state(const Program& program, const std::vector<Value>& values) {

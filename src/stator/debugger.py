@@ -50,7 +50,7 @@ class Pdb(pdb.Pdb):
         return super().stop_here(frame) or (self._is_next() and self._is_in_stopframe(frame))
 
     def _msg_val_func(self, arg: str, func: Any) -> None:
-        """`p` and `pp`: a captured number is told as such, not by torch's name for it."""
+        """`p` and `pp`: a captured number is shown as such, not by torch's name for it."""
 
         def shown(value: object) -> str:
             kind = NUMBERS.get(type(value))

@@ -1,4 +1,4 @@
-"""Which frames are the user's; where user code stands now; tracebacks without library frames."""
+"""Which frames are the user's; where user code is now; tracebacks without library frames."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def is_same_function(frame: types.FrameType, *, within: types.FrameType) -> bool
 
 
 def place_in(frame: types.FrameType) -> Location:
-    """Where `frame` stands now."""
+    """Where `frame` is now."""
     return _places(frame.f_code).at(frame.f_lasti)
 
 
@@ -177,7 +177,7 @@ def hide_library_frames(error: BaseException) -> None:
 
 
 def without_frames(error: BaseException) -> None:
-    """An error that no one is told of lets go of what the functions that it left hold."""
+    """An error that is not reported lets go of what the functions that it left hold."""
     chain: BaseException | None = error
     seen: set[int] = set()
     while chain is not None and id(chain) not in seen:

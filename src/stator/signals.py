@@ -3,7 +3,7 @@
 Ctrl-C raises KeyboardInterrupt wherever Python is. Between two steps with which torch enters or
 leaves a mode that would leave the mode on, for the rest of the process. So during a capture a
 handler is called at once only if the user's own code runs; otherwise at the next `check`, which
-stands where an error of the user's could be raised as well. A second signal is not deferred.
+is where an error of the user's could be raised as well. A second signal is not deferred.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ CALLBACKS = frozenset((weakref.__file__, _weakrefset.__file__))
 
 
 class DeferredSignals:
-    """A context manager that stands between signals and the handlers of the process."""
+    """A context manager that comes between signals and the handlers of the process."""
 
     def __init__(self) -> None:
         self._handlers: dict[int, Callable[[int, types.FrameType | None], Any]] = {}

@@ -57,7 +57,7 @@ def _check_names(given: dict[Any, Any]) -> None:
 
 @dataclass(frozen=True)
 class ExampleLeaf:
-    """A value among the arguments that is no container, and where it stands."""
+    """A value among the arguments that is no container, and where it is."""
 
     path: Path
     value: Any

@@ -38,7 +38,7 @@ def _key(text: str) -> object:
 
 
 def _position(structure: shape.Structure, keys: list[object]) -> int | None:
-    """Where the part stands among the flat outputs; of a choice, what chooses."""
+    """Where the part is among the flat outputs; of a choice, what chooses."""
     if isinstance(structure, shape.Leaf):
         return structure.position
     if isinstance(structure, shape.Choice):

@@ -26,7 +26,7 @@ PATHS = {
 
 @dataclass(frozen=True)
 class Site:
-    """A place where a program chooses: `kind` is the word that stands there."""
+    """A place where a program chooses: `kind` is the word that is there."""
 
     file: str
     line: int

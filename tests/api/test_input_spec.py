@@ -108,6 +108,9 @@ def test_python_values_have_specs():
     assert [spec.kind for spec in specs] == ["int", "float", "bool", "str"]
     assert repr(specs[:2]) == "[InputSpec.int('n'), InputSpec.float()]"
     assert InputSpec.int("n") == InputSpec.int("n") != InputSpec.int()
+    optional = [InputSpec.int("n", optional=True), InputSpec.str(optional=True)]
+    assert repr(optional) == "[InputSpec.int('n', optional=True), InputSpec.str(optional=True)]"
+    assert [str(spec) for spec in optional] == ["int or None", "str or None"]
 
 
 @pytest.mark.parametrize("backend", ["interpreter", None])  # None: the default

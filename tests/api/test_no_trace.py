@@ -112,7 +112,7 @@ def used(module, tmp_path):
 
 
 def named(*owners):
-    """The names of `owners`, with what they stand for."""
+    """The names of `owners`, with what they represent."""
     return [{name: id(value) for name, value in vars(owner).items()} for owner in owners]
 
 

@@ -1,6 +1,7 @@
 """SourceFunction: the user's callable, as it is now."""
 
 import functools
+import itertools
 
 import pytest
 import torch
@@ -126,3 +127,69 @@ class Annotated(torch.nn.Module):
 def test_so_is_one_of_a_module(tmp_path):
     stator.save(Annotated(), tmp_path / "model", [InputSpec([None])])
     assert torch.equal(stator.load(tmp_path / "model")(X, 4), X * 4)
+
+
+def chosen(x, mode: str | None, times: int | None, *, scale: float | None, flag=None):
+    if mode is None:
+        y = x
+    else:
+        y = -x if mode == "negated" else x * len(mode)
+    for _ in range(1 if times is None else times):
+        y = y if scale is None else y * scale
+    return y + 1 if flag else y, mode, times
+
+
+OPTIONAL = {"x": InputSpec([None]), "flag": InputSpec.bool(optional=True)}
+CHOICES = tuple(itertools.product((None, "negated", ""), (None, 2), (None, 0.5), (None, True)))
+
+
+@pytest.mark.parametrize("backend", ["interpreter", None])  # None: the default
+def test_a_saved_program_takes_none_or_a_value(backend, tmp_path):
+    stator.save(chosen, tmp_path / "model", OPTIONAL)
+    loaded = stator.load(tmp_path / "model", backend=backend)
+    assert repr(loaded) == (
+        "TranslatedLayer(forward(x: f32[s0], mode: text | None, times: int | None, "
+        "flag: bool | None, scale: float | None) -> (f32[s0], None | text, None | int))"
+    )
+    for mode, times, scale, flag in CHOICES:
+        given = loaded(X, mode, times, scale=scale, flag=flag)
+        wanted = chosen(X, mode, times, scale=scale, flag=flag)
+        assert torch.equal(given[0], wanted[0])
+        assert given[1:] == wanted[1:]
+
+
+@pytest.mark.parametrize(
+    ("mode", "times", "problem"),
+    [
+        (3, None, "mode must be a str or None, not 3"),
+        (None, 1.0, "times must be an int or None, not 1.0"),
+        (None, True, "times must be an int or None, not True"),
+        (None, 2**63, "times must be an int of 64 bits or None, not 9223372036854775808"),
+        ([], None, "mode must be a str or None, not []"),
+    ],
+)
+def test_what_is_neither_none_nor_of_the_type_is_refused(mode, times, problem, tmp_path):
+    stator.save(chosen, tmp_path / "model", OPTIONAL)
+    with pytest.raises(SpecMismatch) as caught:
+        stator.load(tmp_path / "model")(X, mode, times, scale=None)
+    assert caught.value.problem == problem
+
+
+def test_a_live_function_has_a_program_for_none_and_one_for_all_values():
+    static = stator.to_static(chosen, input_spec={"mode": str | None, "times": int | None})
+    for mode, times, *_ in CHOICES:
+        given, wanted = (one(X, mode, times, scale=0.5) for one in (static, chosen))
+        assert torch.equal(given[0], wanted[0])
+        assert given[1:] == wanted[1:]
+    assert len(static.concrete_programs) == 4
+    with pytest.raises(SpecMismatch) as caught:
+        static(X, 3, None, scale=0.5)
+    assert caught.value.problem == "mode is 3, its spec says str or None"
+
+
+def test_a_union_of_other_types_is_no_input_by_annotation(tmp_path):
+    def either(x, n: int | str):
+        return x * n
+
+    with pytest.raises(TypeError):
+        stator.save(either, tmp_path / "model", [InputSpec([None])])

@@ -53,7 +53,7 @@ def either(*uses: Uses) -> Uses:
 
 
 def holds(*kinds: type[ast.AST]) -> Callable[[ast.AST], bool]:
-    """Whether one of `kinds` stands inside a node."""
+    """Whether one of `kinds` is inside a node."""
     return lambda one: any(isinstance(n, kinds) for n in ast.walk(one) if n is not one)
 
 

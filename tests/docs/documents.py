@@ -6,7 +6,7 @@ what the maker of NAME gave
 ```
 <!-- end -->
 
-A table is Markdown itself, so it stands without a fence:
+A table is Markdown itself, so it is without a fence:
 
 <!-- table: NAME -->
 what the maker of NAME gave
@@ -33,7 +33,7 @@ def made_blocks(document: str) -> dict[str, str]:
     """The texts between the markers of `document`, by name."""
     found = [(match["name"], match["text"]) for match in MADE.finditer(document)]
     names = [name for name, _ in found]
-    assert len(names) == len(set(names)), f"a block stands twice: {names}"
+    assert len(names) == len(set(names)), f"a block is twice: {names}"
     return dict(found)
 
 

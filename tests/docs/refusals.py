@@ -103,7 +103,7 @@ WITHOUT_EXAMPLE = frozenset({
     "Python code needs …",
     "an op is given …, which a program cannot hold",
     "the higher-order op `…` cannot be recorded",
-    "a set is asked about, or given, a captured value",
+    "a set is searched for, or given, a captured value",
     "`…` needs the value of a captured number",
     "… has backward hooks, which are Python: a saved model has none",
     "… has backward hooks, and is given or gives a value that depends on the path taken",
@@ -250,7 +250,7 @@ def _pairs_in_calls() -> Iterator[tuple[str, str]]:
 
 
 def examples() -> list[Example]:
-    """The functions of `refused`, and those of the README's limits that stand for themselves."""
+    """The functions of `refused`, and those of the README's limits that represent themselves."""
     functions = [one for one in vars(refused).values() if isinstance(one, types.FunctionType)]
     found = [Example(one, _call(one)) for one in functions if one.__module__ == refused.__name__]
     attempts = [attempt for _, attempt in limits.LIMITS.values()]

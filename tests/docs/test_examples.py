@@ -1,4 +1,4 @@
-"""The Python in these pages is run, and prints what stands after it."""
+"""The Python in these pages is run, and prints what is after it."""
 
 import itertools
 import runpy

@@ -1,4 +1,4 @@
-"""What docs/static.md says is so: its Python is run, and prints what stands there."""
+"""What docs/static.md says is so: its Python is run, and prints what is there."""
 
 import re
 

@@ -50,7 +50,7 @@ def said(attempt, *args, **kwargs):
     return caught.value.problem, caught.value.fix
 
 
-# ---- what no example meets: what stands inside something that is refused first, and the like
+# ---- what no example meets: what is inside something that is refused first, and the like
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_a_set_of_the_callers_that_is_given_a_captured_number():
     session = Session(Staging)
     number = session.recorder.fresh_size()
     assert said(runtime_tables.call_set_method, session, {1}, {1}.issubset, (number,), {}) == (
-        "a set is asked about, or given, a captured value",
+        "a set is searched for, or given, a captured value",
         "use a list",
     )
 

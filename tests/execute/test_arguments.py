@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 import torch
 
-from stator.errors import ProgramError, SpecMismatch
+from stator.errors import SpecMismatch
 from stator.execute.arguments import describe, flatten_inputs
 from stator.program.ir import InputFacts
 from stator.program.structure import (
@@ -176,10 +176,26 @@ def test_keywords_may_come_in_any_order():
     assert flat(structure, types=[INT, INT], b=2, a=1) == (1, 2)
 
 
-def test_an_input_cannot_be_a_choice():
-    with pytest.raises(ProgramError) as caught:
-        flat(call(Choice(0, ())), 1, types=[])
-    assert caught.value.problem == "args[0] is a choice, which an input cannot be"
+CHOICE = call(Choice(0, (ConstantValue(None), Leaf(1), Sequence("tuple", (Leaf(2), Leaf(3))))))
+PARTS = [INT, OptionalType(TextType()), OptionalType(tensor("n")), OptionalType(tensor("n"))]
+
+
+def test_a_choice_takes_the_alternative_that_fits():
+    assert flat(CHOICE, None, types=PARTS) == (0, None, None, None)
+    assert flat(CHOICE, "a", types=PARTS) == (1, "a", None, None)
+    one, two = torch.ones(2), torch.zeros(2)
+    tag, text, *tensors = flat(CHOICE, (one, two), types=PARTS)
+    assert (tag, text) == (2, None)
+    assert tensors[0] is one
+    assert tensors[1] is two
+
+
+@pytest.mark.parametrize("given", [1, (torch.ones(2),), (torch.ones(2), torch.ones(3))])
+def test_what_fits_no_alternative_is_refused(given):
+    with pytest.raises(SpecMismatch) as caught:
+        flat(CHOICE, given, types=PARTS)
+    wanted = "args[0] must be (f32[n], f32[n]) or a str or None, not "
+    assert caught.value.problem == wanted + describe(given)
 
 
 def test_a_tensor_is_described_by_its_type():

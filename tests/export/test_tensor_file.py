@@ -115,9 +115,9 @@ def test_a_header_that_lies_is_refused_by_its_text(tmp_path, header, problem):
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
-        (b"", "the header is said to end at byte 8, and the file has 0"),
-        (b"\x10" + bytes(7), "the header is said to end at byte 24, and the file has 8"),
-        (b"\xff" * 64, "the header is said to end at byte 18446744073709551623, "
+        (b"", "the header ends at byte 8, and the file has 0"),
+        (b"\x10" + bytes(7), "the header ends at byte 24, and the file has 8"),
+        (b"\xff" * 64, "the header ends at byte 18446744073709551623, "
                        "and the file has 64"),
         (b"\x02" + bytes(7) + b"{,", "the header: Expecting property name enclosed in double "
                                     "quotes: line 1 column 2 (char 1)"),

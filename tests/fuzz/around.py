@@ -1,4 +1,4 @@
-"""AROUND: the module text that stands before each random program, what it may call."""
+"""AROUND: the module text that is before each random program, what it may call."""
 
 from __future__ import annotations
 

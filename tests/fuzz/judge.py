@@ -69,7 +69,7 @@ class Case:
 
     @property
     def around(self) -> str:
-        """What stands before the program."""
+        """What is before the program."""
         return STATEFUL_AROUND if self.stateful else AROUND
 
     def program(self) -> Program:

@@ -26,7 +26,7 @@ pytestmark = [
 
 
 def failure_of(seed, draw=draw_case):
-    """What is to be said of the program that `seed` stands for, or None."""
+    """What is to be said of the program that `seed` represents, or None."""
     case = draw(random.Random(seed))
     for verdict in judge(case):
         if verdict.failed:

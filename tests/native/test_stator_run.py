@@ -171,6 +171,32 @@ def test_named_sizes_are_checked_and_python_values_are_inputs(tmp_path, rows, st
         assert torch.equal(load_file(outputs)["output"], wanted)
 
 
+def moved(x, by: int | None):
+    return x * 2 if by is None else x + by
+
+
+@pytest.mark.parametrize(
+    ("tag", "by", "said"),
+    [
+        (0, None, ""),
+        (1, 3, ""),
+        (1, None, "by must be given: by.tag is 1"),
+        (0, 3, "by must be None: by.tag is 0"),
+        (2, 3, "by.tag must be a number from 0 to 1, not 2"),
+    ],
+)
+def test_an_input_that_may_be_none_is_a_tag_and_a_value(tmp_path, tag, by, said):
+    stator.save(moved, tmp_path / "moved", [InputSpec([None])])
+    given = {"by.tag": json.dumps(tag), "by": json.dumps(by)}
+    save_file({"x": torch.ones(2)}, tmp_path / "in.safetensors", metadata=given)
+    outputs = tmp_path / "out.safetensors"
+    done = run(tmp_path / "moved", "--inputs", tmp_path / "in.safetensors", "--outputs", outputs)
+    assert said in done.stderr
+    assert done.returncode == (1 if said else 0), done.stderr
+    if not said:
+        assert torch.equal(load_file(outputs)["output"], moved(torch.ones(2), by))
+
+
 @pytest.mark.parametrize(
     ("op", "args", "problem"),
     [

@@ -32,5 +32,5 @@ def _expression(args):
 
 
 def bindings():
-    """What each symbol stands for."""
+    """What each symbol represents."""
     return some.fixed_dictionaries({name: some.integers(0, 1000) for name in NAMES})

@@ -131,6 +131,6 @@ def function_from(text: str, name: str, **names: object) -> types.FunctionType:
 
 
 def random_function(seed: int, *, effects: bool, **names: object) -> tuple[types.FunctionType, str]:
-    """The function that `seed` stands for, and its text."""
+    """The function that `seed` represents, and its text."""
     text = Writer(random.Random(seed), effects=effects).function("f")
     return function_from(text, "f", **names), text

@@ -19,7 +19,7 @@ def line_of(function, text):
 
 
 def rebuilt(failure, function):
-    """What the snippet of a failure gives, run as it stands."""
+    """What the snippet of a failure gives, run as it is."""
     names = {function.__name__: function}
     *lines, call = failure.snippet.splitlines()
     exec("\n".join([*lines, f"result = {call}"]), names)

@@ -43,7 +43,7 @@ class Program:
 
     @property
     def kind(self) -> str:
-        """The file that it stands in."""
+        """The file that it is in."""
         return self.target.__module__.rpartition(".")[2]
 
     @property

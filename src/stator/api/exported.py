@@ -142,7 +142,7 @@ def _example(value: Value, sizes: dict[str, int]) -> tuple[Any, Any]:
 
 
 def _without_constants(args: Any, shapes: Any) -> Any:
-    """Where an argument is a constant, torch.export is told of no size."""
+    """Where an argument is a constant, torch.export gets no size."""
     if isinstance(args, dict):
         return {key: _without_constants(args[key], shapes[key]) for key in args}
     if isinstance(args, torch.Tensor):

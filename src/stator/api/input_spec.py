@@ -61,28 +61,28 @@ class InputSpec:
         return cls(array.shape, str(array.dtype), name)
 
     @staticmethod
-    def int(name: builtins.str | None = None) -> ScalarSpec:
-        """A Python int (of 64 bits) that each call gives.
+    def int(name: builtins.str | None = None, *, optional: builtins.bool = False) -> ScalarSpec:
+        """A Python int (of 64 bits) that each call gives; or None, if it is optional.
 
         >>> InputSpec.int("n")
         InputSpec.int('n')
         """
-        return ScalarSpec("int", name)
+        return ScalarSpec("int", name, optional)
 
     @staticmethod
-    def float(name: builtins.str | None = None) -> ScalarSpec:
-        """A Python float that each call gives."""
-        return ScalarSpec("float", name)
+    def float(name: builtins.str | None = None, *, optional: builtins.bool = False) -> ScalarSpec:
+        """A Python float that each call gives; or None, if it is optional."""
+        return ScalarSpec("float", name, optional)
 
     @staticmethod
-    def bool(name: builtins.str | None = None) -> ScalarSpec:
-        """True or False, which each call gives."""
-        return ScalarSpec("bool", name)
+    def bool(name: builtins.str | None = None, *, optional: builtins.bool = False) -> ScalarSpec:
+        """True or False, which each call gives; or None, if it is optional."""
+        return ScalarSpec("bool", name, optional)
 
     @staticmethod
-    def str(name: builtins.str | None = None) -> ScalarSpec:
-        """A Python string that each call gives."""
-        return ScalarSpec("str", name)
+    def str(name: builtins.str | None = None, *, optional: builtins.bool = False) -> ScalarSpec:
+        """A Python string that each call gives; or None, if it is optional."""
+        return ScalarSpec("str", name, optional)
 
     def batch(self, size: Size) -> InputSpec:
         """This spec with one more dimension in front."""

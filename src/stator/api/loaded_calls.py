@@ -17,6 +17,7 @@ from stator.errors import SpecMismatch
 from stator.execute.arguments import call_structure, describe, flatten_inputs
 from stator.export.signatures import UNSAVED_DEFAULT
 from stator.program.program import Program
+from stator.program.signatures import inputs_in_words
 from stator.program.structure import Leaf, Structure
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
@@ -24,7 +25,7 @@ Call = tuple[Sequence[Any], Mapping[str, Any]]
 
 def describe_method(name: str, program: Program) -> str:
     """`forward(feats: f32[s0, 4]) -> (f32[s0, 4], int)`."""
-    inputs = ", ".join(f"{value.name}: {value.type}" for value in program.call_inputs)
+    inputs = ", ".join(f"{name}: {kind}" for name, kind in inputs_in_words(program))
     return f"{name}({inputs}) -> {result_text(program.output_structure, program.call_outputs)}"
 
 

@@ -24,6 +24,8 @@ from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.sizes import evaluate
 from stator.program.types import ListType, NumberType, TensorType, TextType, Type
+from stator.program.typing_rules import present as present_part
+from stator.program.unions import presence_of, tag_of
 
 MOST_OPS = 3000  # of a run, before it counts as endless
 DRAWS = 10
@@ -258,11 +260,20 @@ def _draws(program: Program) -> Iterator[list[Any]]:
     for number in range(DRAWS):
         draw = random.Random(number)
         sizes: dict[str, int] = {}
-        yield [_leaf(value, draw, sizes, number) for value in program.inputs]
+        tags: dict[str, int] = {}  # by the name of the union
+        yield [_leaf(value, draw, sizes, tags, number) for value in program.inputs]
 
 
-def _leaf(value: Value, draw: random.Random, sizes: dict[str, int], number: int) -> Any:
-    return _drawn(value.type, draw, sizes, number)
+def _leaf(
+    value: Value, draw: random.Random, sizes: dict[str, int], tags: dict[str, int], number: int
+) -> Any:
+    """An input; a part of a union is there where the tag before it says so."""
+    tag, present = tag_of(value.type), presence_of(value.type)
+    if present is not None and tags.get(present.union) not in present.alternatives:
+        return None
+    if tag is None:
+        return _drawn(present_part(value.type), draw, sizes, number)
+    return tags.setdefault(tag.union, draw.randrange(tag.count))
 
 
 def _drawn(kind: Type, draw: random.Random, sizes: dict[str, int], number: int) -> Any:

@@ -69,7 +69,7 @@ def _static_names(model: torch.nn.Module) -> list[str]:
 
 
 def _plain_attribute(model: torch.nn.Module, name: str) -> Any:
-    """What stands under a name, without running a property."""
+    """What is under a name, without running a property."""
     if name in vars(model):
         return vars(model)[name]
     return next((vars(cls)[name] for cls in type(model).__mro__ if name in vars(cls)), None)

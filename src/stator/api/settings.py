@@ -16,7 +16,7 @@ ALSO = {"loops": "control", "branches": "control"}  # what one pass does togethe
 
 @user_facing
 def set_verbosity(level: int = 0, also_to_stdout: bool = False) -> None:
-    """How much is said, under the logger `stator`; `STATOR_VERBOSITY` sets it from outside.
+    """How much is logged, under the logger `stator`; `STATOR_VERBOSITY` sets it from outside.
 
     0 nothing; 1 each capture and its reason; 2 what became of each construct and callee; 3 the
     same, and tracebacks show the frames of Stator and torch.

@@ -256,11 +256,13 @@ def _check_name(name: str | None, size: int, path: str, named: NamedSizes) -> No
 
 
 def _fit_scalar(spec: ScalarSpec, value: Any, path: str) -> Any:
-    """A flag is fixed in a program: there is one for each of its two values."""
+    """None and a flag are fixed in a program: there is one for each value."""
+    if value is None and spec.optional:
+        return None
     if type(value).__name__ != spec.kind:
         raise SpecMismatch(f"{path} is {describe(value)}, its spec says {spec}",
                            fix=f"pass a Python {spec}, or change the spec")  # fmt: skip
     if spec.kind == "int" and value not in INT64:
         raise SpecMismatch(f"{path} is {value}, which is no int of 64 bits",
                            fix="pass a smaller number, or leave it out of the spec")  # fmt: skip
-    return value if spec.kind == "bool" else spec
+    return value if spec.kind == "bool" else replace(spec, optional=False)

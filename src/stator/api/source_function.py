@@ -6,6 +6,7 @@ import dataclasses
 import inspect
 import itertools
 import types
+import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -121,11 +122,12 @@ class SourceFunction:
             parameters = inspect.signature(target, eval_str=True).parameters.values()
         except (ValueError, NameError):  # it has no signature, or names that are not there any more
             return {}
-        return {
-            one.name: ScalarSpec(SCALARS[one.annotation], one.name)
+        annotated = {
+            one.name: _scalar_spec(one.annotation, one.name)
             for one in parameters
-            if one.default is one.empty and one.kind in BY_NAME and _is_scalar(one.annotation)
+            if one.default is one.empty and one.kind in BY_NAME
         }
+        return {name: spec for name, spec in annotated.items() if spec is not None}
 
     def _by_parameter(self, input_spec: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
         """The specs by the names of parameters; those of `*args` by their number."""
@@ -142,13 +144,20 @@ class SourceFunction:
         return {name: _as_spec(spec) for name, spec in input_spec.items()}
 
 
-def _is_scalar(annotation: object) -> bool:
-    return isinstance(annotation, type) and annotation in SCALARS
+def _scalar_spec(annotation: object, name: str | None = None) -> ScalarSpec | None:
+    """`int` is `InputSpec.int()`, `int | None` is `InputSpec.int(optional=True)`, and so on."""
+    if isinstance(annotation, type):
+        return ScalarSpec(SCALARS[annotation], name) if annotation in SCALARS else None
+    if typing.get_origin(annotation) not in (types.UnionType, typing.Union):
+        return None
+    rest = [one for one in typing.get_args(annotation) if one is not types.NoneType]
+    found = _scalar_spec(rest[0], name) if len(rest) == 1 else None
+    return None if found is None else dataclasses.replace(found, optional=True)
 
 
 def _as_spec(spec: object) -> object:
-    """`int` as a spec is `InputSpec.int()`, and so on."""
-    return ScalarSpec(SCALARS[spec]) if isinstance(spec, type) and spec in SCALARS else spec
+    """A class as the spec that it is short for; any other spec as it is."""
+    return _scalar_spec(spec) or spec
 
 
 def is_found_on_class(function: object) -> bool:

@@ -62,7 +62,7 @@ Owner = TypeVar("Owner")
 
 @dataclass(frozen=True)
 class Fallback:
-    """A call that runs eagerly as a whole: what could not be captured, and where it stands."""
+    """A call that runs eagerly as a whole: what could not be captured, and where it is."""
 
     function: str
     place: Location | None
@@ -360,7 +360,7 @@ class StaticFunction(Generic[Parameters, Result]):
             return None
 
     def _run_eagerly(self, signature: Signature, fallback: Fallback, why: str) -> None:
-        """Calls like this one run eagerly from now on; each cause is told once."""
+        """Calls like this one run eagerly from now on; each cause is reported once."""
         if fallback not in self._eager.values():
             warn_caller(f"{self.__name__} runs eagerly, as full_graph=False allows: {why}")
         self._eager[signature.key] = fallback

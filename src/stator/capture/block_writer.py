@@ -120,7 +120,7 @@ class BlockWriter:
             self._leave_modes(scope)
 
     def mark(self) -> Mark:
-        """Where the current block stands, to come back to with `rewind`."""
+        """Where the current block is, to come back to with `rewind`."""
         scope = self.scope
         return Mark(
             scope, len(scope.block.ops), len(scope.numbers), len(scope.symbols), scope.modes,

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import torch
 
+from stator.capture.flatten import ValueBuilder, new_leaves
 from stator.capture.recorder import Recorder
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -28,6 +29,7 @@ from stator.values.containers import (
     ContainerType,
     Path,
 )
+from stator.values.kinds import Exact, NumberKind, TextKind, UnionKind
 from stator.values.staged import StagedList
 from stator.values.structures import node_of
 from stator.values.symbolic import CapturedText
@@ -93,10 +95,11 @@ ScalarKind = Literal["int", "float", "bool", "str"]
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A Python number or string among the arguments that may be any of its type."""
+    """A Python number or string among the arguments that may be any of its type, or None."""
 
     kind: ScalarKind
     name: str | None = None
+    optional: bool = False  # a call may give None
 
     @property
     def type(self) -> Type:
@@ -104,10 +107,12 @@ class ScalarSpec:
         return TextType() if self.kind == "str" else NumberType(self.kind)
 
     def __str__(self) -> str:
-        return self.kind
+        return f"{self.kind} or None" if self.optional else self.kind
 
     def __repr__(self) -> str:
-        return f"InputSpec.{self.kind}({self.name!r})" if self.name else f"InputSpec.{self.kind}()"
+        name = [repr(self.name)] if self.name else []
+        optional = ["optional=True"] if self.optional else []
+        return f"InputSpec.{self.kind}({', '.join([*name, *optional])})"
 
 
 SPEC_TYPES = (TensorSpec, ScalarSpec)
@@ -262,6 +267,8 @@ class InputReader:
             self.recorder.emit("stator::demand", (holds, message))
 
     def _scalar(self, spec: ScalarSpec, path: tuple[Any, ...]) -> tuple[Structure, Any]:
+        if spec.optional:
+            return self._optional(spec, path)
         value = self.recorder.new_value(spec.type)
         value.name = self._name(spec, path)
         self.values.append(value)
@@ -269,6 +276,18 @@ class InputReader:
         if spec.kind == "str":
             return structure, CapturedText(value)
         return structure, self.recorder.number(spec.kind, value)
+
+    def _optional(self, spec: ScalarSpec, path: tuple[Any, ...]) -> tuple[Structure, Any]:
+        """None or a value: a tag says which, and the value is absent where it is None."""
+        given = TextKind() if spec.kind == "str" else NumberKind(spec.kind)
+        kind = UnionKind((Exact(None), given))
+        tag, value = leaves = new_leaves(self.recorder, kind)
+        value.name = self._name(spec, path)
+        tag.name = f"{value.name}.tag"
+        place = len(self.values)
+        self.values += leaves
+        symbolic = ValueBuilder(self.recorder, iter(leaves)).build(kind)
+        return shape.Choice(place, (shape.ConstantValue(None), shape.Leaf(place + 1))), symbolic
 
     def _name(self, spec: TensorSpec | ScalarSpec, path: tuple[Any, ...]) -> str:
         taken = {value.name for value in self.values}

@@ -8,7 +8,7 @@
 
 `recorder.listeners` are called in their order. `TryNames` keeps what the names of a `try` hold
 where its body may raise, `EffectRecorder` records the effects that precede an op that may raise,
-and stepping finds out what the user's names stand for.
+and stepping finds out what the user's names represent.
 """
 
 from __future__ import annotations

@@ -93,7 +93,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.tries = 0  # how many `try` statements the program has
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
         self.exceptions = ExceptionTable()  # that the program may raise
-        self.carried: dict[Value, Location | None] = {}  # by loops: where these stand
+        self.carried: dict[Value, Location | None] = {}  # by loops: where these are
         self.provenance, self.leaves = Provenance(), Leaves()
         self._learned: list[tuple[int, sympy.Basic]] = []  # by the number of ops at the time
         self.signals = DeferredSignals()
@@ -256,7 +256,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         return whole if whole is not None else tuple(self.arg(item) for item in items)
 
     def scope_list(self, items: Sequence[object]) -> Value | None:
-        """The list value that `items`, the sample elements of a captured list, stand for."""
+        """The list value that `items`, the sample elements of a captured list, represent."""
         if items and isinstance(items[0], torch.Tensor):
             found: Value | None = self.sampled.get(items[0])
             return found

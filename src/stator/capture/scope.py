@@ -16,7 +16,7 @@ from stator.values.staged import tick
 
 
 class Scope:
-    """A block while it is recorded: what its values stand for."""
+    """A block while it is recorded: what its values represent."""
 
     def __init__(self, parent: Scope | None, modes: Modes, *, is_function: bool = False) -> None:
         self.parent, self.modes, self.entry_modes = parent, modes, modes

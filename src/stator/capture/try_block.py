@@ -57,7 +57,7 @@ class KeptState:
         )
 
     def new_leaves(self) -> list[Value]:
-        """The inputs of a handler that stand for what was kept."""
+        """The inputs of a handler that represent what was kept."""
         kinds = [*(kind for kind in self.names if kind), *(kind for _, kind in self.objects)]
         return [leaf for kind in kinds for leaf in new_leaves(self.recorder, kind)]
 
@@ -233,7 +233,7 @@ class _Handler:
 
     def _check_inside(self) -> None:
         if self.scope not in self.recorder.scope.chain():
-            raise UnsupportedCall("the caught exception is asked about after its handler",
+            raise UnsupportedCall("the caught exception is queried after its handler",
                                   at=current_place(), fix="ask in the handler")  # fmt: skip
 
     def _ask(self, names: tuple[str, ...]) -> Any:

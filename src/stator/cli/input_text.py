@@ -5,7 +5,7 @@
     [NAME=]LITERAL                            a constant  n=3  flag=True  mode='fast'  k=[1,2]
 
 A size is a number; `None`, `*` or `?`, which may be anything; or a name, which may be anything too
-but is the same wherever it stands. Nothing here needs torch.
+but is the same wherever it is. Nothing here needs torch.
 """
 
 from __future__ import annotations

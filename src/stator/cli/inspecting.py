@@ -15,7 +15,7 @@ from stator.export.contents import ModelContents, read_contents
 from stator.export.files import Paths
 from stator.program.ir import ops_in
 from stator.program.program import Program
-from stator.program.signatures import output_text
+from stator.program.signatures import inputs_in_words, output_text
 
 LARGEST = 8  # tensors that are listed unless all are wanted
 MOST_OPS = 12  # kinds of ops that are listed for people
@@ -61,7 +61,7 @@ def _program_data(program: Program) -> dict[str, Any]:
     ops = collections.Counter(op.name for block in blocks for op in ops_in(block))
     ordered = sorted(ops.items(), key=lambda item: (-item[1], item[0]))
     return {
-        "inputs": [{"name": value.name, "type": str(value.type)} for value in program.call_inputs],
+        "inputs": [{"name": name, "type": kind} for name, kind in inputs_in_words(program)],
         "outputs": output_text(program),
         "ops": sum(ops.values()),
         "ops_by_count": dict(ordered),

@@ -142,7 +142,7 @@ def _names_in(folder: Path) -> list[str]:
 def _follow(
     module: types.ModuleType, path: str, target: str, settings: dict[str, Any]
 ) -> tuple[Any, dict[str, Any]]:
-    """What stands at `path`; and the settings, if nothing has used them."""
+    """What is at `path`; and the settings, if nothing has used them."""
     found: Any = module
     unused = settings
     for text in path.split("."):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,9 @@ from stator.execute.structure import unflatten
 from stator.export.saved_model import SavedModel, read_model
 from stator.program.ir import Value
 from stator.program.program import Program
+from stator.program.signatures import inputs_in_words
 from stator.program.types import TensorType
+from stator.program.unions import presence_of, tag_of
 from stator.values.containers import (
     DATACLASS,
     DICT,
@@ -99,7 +101,8 @@ def _leaves(program: Program, given: Sequence[CommandInput]) -> list[Any]:
     """The value of each input of the program, by its name or in order."""
     named = {one.name: one.value for one in given if one.name is not None}
     unnamed = [one.value for one in given if one.name is None]
-    names = [value.name for value in program.call_inputs]
+    inputs = inputs_in_words(program)
+    names = [name for name, _ in inputs]
     for name in named:
         if name not in names:
             raise CommandFailure(f"--input: the program has no input `{name}`",
@@ -108,17 +111,32 @@ def _leaves(program: Program, given: Sequence[CommandInput]) -> list[Any]:
     rest = [name for name in names if name not in named]
     if len(unnamed) > len(rest):
         raise CommandFailure(f"--input: {len(given)} inputs for a program that takes {len(names)}",
-                      fix=f"give {_wanted(program.call_inputs)}")  # fmt: skip
+                      fix=f"give {_wanted(inputs)}")  # fmt: skip
     named |= dict(zip(rest, unnamed, strict=False))
-    for value in program.call_inputs:
-        if value.name not in named:
-            raise CommandFailure(f"--input: there is none for `{value.name}`",
-                          fix=f"give {_wanted(program.call_inputs)}")  # fmt: skip
-    return [_fitting(named[value.name], value) for value in program.call_inputs]
+    for name in names:
+        if name not in named:
+            raise CommandFailure(f"--input: there is none for `{name}`",
+                          fix=f"give {_wanted(inputs)}")  # fmt: skip
+    tags = _tags(program, named)
+    return [_fitting((named | tags)[value.name], value) for value in program.call_inputs]
 
 
-def _wanted(inputs: Sequence[Value]) -> str:
-    return ", ".join(f"--input {value.name}=... ({value.type})" for value in inputs) or "none"
+def _tags(program: Program, given: Mapping[str, Any]) -> dict[str, int]:
+    """The tags of inputs that may be None: each says whether its input is given."""
+    chosen = {
+        present.union: 0 if given[value.name] is None else present.alternatives[0]
+        for value in program.call_inputs
+        if (present := presence_of(value.type)) is not None
+    }
+    return {
+        value.name: chosen[tag.union]
+        for value in program.call_inputs
+        if (tag := tag_of(value.type)) is not None
+    }
+
+
+def _wanted(inputs: Sequence[tuple[str, str]]) -> str:
+    return ", ".join(f"--input {name}=... ({kind})" for name, kind in inputs) or "none"
 
 
 def _fitting(found: Any, value: Value) -> Any:

@@ -275,7 +275,7 @@ def remove_from(items: Staged, wanted: object) -> None:
 
 
 def place_in(pairs: Staged, key: object) -> Staged:
-    """Where `key` stands among `pairs`; -1 where it does not."""
+    """The index of `key` among `pairs`; -1 if it is not there."""
     for place, pair in enumerate(pairs):
         if same(pair[0], key):
             return place

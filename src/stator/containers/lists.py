@@ -323,7 +323,7 @@ def call_list_method(recorder: Recorder, items: StagedList, name: str, args: Arg
 
 
 def sample(recorder: Recorder, items: StagedList, count: int) -> list[torch.Tensor]:
-    """`count` tensors that stand for the items of a list of the program, for an op of lists."""
+    """`count` tensors that represent the items of a list of the program, for an op of lists."""
     columns = columns_of(recorder, items)
     if not isinstance(columns.item, TensorKind):
         raise UnsupportedCall(

@@ -69,7 +69,9 @@ class Pool:
     def __init__(self, recorder: Recorder, sites: Sites, maker: HandleMaker) -> None:
         self.recorder, self.sites, self.maker = recorder, sites, maker
         self.cells = StagedList()
-        self.cells.created_at = recorder.program_start  # every block sees it, whoever is the first
+        self.cells.created_at = (
+            recorder.program_start
+        )  # every block sees it, whichever is the first
         self._loaded: dict[object, Loaded] = {}
 
     @property

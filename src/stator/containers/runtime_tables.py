@@ -283,7 +283,7 @@ def call_set_method(
         session.note(owner)
         return getattr(owner, name)(*args, **kwargs)
     if not isinstance(owner, StagedSet):
-        raise UnsupportedCall("a set is asked about, or given, a captured value",
+        raise UnsupportedCall("a set is searched for, or given, a captured value",
                               at=current_place(), fix="use a list")  # fmt: skip
     return call_table_method(session, owner, name, args, kwargs)
 

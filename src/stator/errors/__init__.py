@@ -24,7 +24,7 @@ An error raised by user code passes through unchanged. Every class also is the b
 exception that a caller would expect, so `except ValueError` keeps working.
 
 The docstring of a class is its page: `explain("ST204")` prints it, and docs/errors/ is made from
-it. Its examples are run by a test: what stands under `Fails` ends with that error, what stands
+it. Its examples are run by a test: what is under `Fails` ends with that error, what is
 under `Instead` does not.
 """
 

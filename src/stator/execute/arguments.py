@@ -14,6 +14,7 @@ import torch
 
 from stator.errors import ProgramError, SpecMismatch
 from stator.program.ir import InputFacts
+from stator.program.signatures import structure_text
 from stator.program.sizes import Symbol, evaluate
 from stator.program.structure import (
     Choice,
@@ -34,6 +35,7 @@ from stator.program.types import (
     TextType,
     Type,
 )
+from stator.program.typing_rules import present
 from stator.values.containers import DATACLASS, NAMED_TUPLE, Containers
 
 INT64 = range(-(2**63), 2**63)
@@ -174,8 +176,34 @@ def _element(kind: Type) -> Type:
     return kind.element
 
 
-def _take_choice(_: Choice, __: Any, path: str, ___: InputMatch) -> None:
-    raise ProgramError(f"{path} is a choice, which an input cannot be")
+def _take_choice(structure: Choice, given: Any, path: str, taken: InputMatch) -> None:
+    """The alternative that `given` fits; the leaves of the others are absent."""
+    types = [present(kind) for kind in taken.types]
+    for number, alternative in enumerate(structure.alternatives):
+        attempt = InputMatch(types, taken.facts, sizes=dict(taken.sizes))
+        try:
+            _take(alternative, given, path, attempt)
+        except SpecMismatch:
+            continue
+        absent = dict.fromkeys(positions_in(structure))
+        taken.leaves |= absent | attempt.leaves | {structure.tag: number}
+        taken.sizes |= attempt.sizes
+        return
+    _refuse(path, f"must be {_in_words(structure, types, given)}", given)
+
+
+def _in_words(structure: Structure, types: SequenceOf[Type], given: object) -> str:
+    """`a str or None`."""
+    if isinstance(structure, Choice):
+        words = [_in_words(one, types, given) for one in reversed(structure.alternatives)]
+        return " or ".join(words)
+    if not isinstance(structure, Leaf):
+        return structure_text(structure, [str(kind) for kind in types])
+    kind = types[structure.position]
+    if isinstance(kind, NumberType):
+        named = "an int" if kind.kind == "int" else f"a {kind.kind}"
+        return f"{named} of 64 bits" if type(given) is int and kind.kind == "int" else named
+    return "a str" if isinstance(kind, TextType) else f"a tensor {kind}"
 
 
 TAKERS: MappingOf[type, Callable[[Any, Any, str, InputMatch], None]] = MappingProxyType(

@@ -25,8 +25,8 @@ def run_assert(condition: object, message: object = None) -> None:
 class UserException(Exception):
     """An exception with attributes, or of a class that the user wrote, inside the program.
 
-    The program knows the class by its name only; `builtin` is the builtin exception that stands
-    for it, `classes` has the names of the user's classes that it is an instance of.
+    The program knows the class by its name only; `builtin` is the builtin exception in
+    its place, `classes` has the names of the user's classes that it is an instance of.
     """
 
     def __init__(

@@ -92,7 +92,7 @@ def _picked(
     places: Sequence[int],
     count: int,
 ) -> list[Any]:
-    """What `hook` makes of `tensors`, which stand at `places` among `count` values."""
+    """What `hook` makes of `tensors`, which are at `places` among `count` values."""
     given = dict(zip(places, tensors, strict=True))
     answer = hook(tuple(given.get(place) for place in range(count)))
     return [answer[place] for place in places]

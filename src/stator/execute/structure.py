@@ -124,7 +124,7 @@ def find_record_class(structure: Record, classes: Classes = MappingProxyType({})
 
 
 def _imported(type_name: str) -> object:
-    """What stands at `module:qualname`; nothing is imported, no `__getattr__` of a module runs."""
+    """What is at `module:qualname`; nothing is imported, no `__getattr__` of a module runs."""
     module, _, qualname = type_name.partition(":")
     found: object = sys.modules.get(module)
     for part in qualname.split("."):

@@ -75,12 +75,12 @@ def encode_program(program: Program, *, whole_paths: bool = False) -> Json:
 
 
 def encode_stored(stored: StoredTensor) -> Json:
-    """A tensor that stands beside the program."""
+    """A tensor stored beside the program."""
     return {"value": encode_value(stored.value), "name": stored.name, "kind": stored.kind}
 
 
 def encode_value(value: Value) -> Json:
-    """The definition of a value; where it is used, only its name stands."""
+    """The definition of a value; a use of it is only its name."""
     return {"name": value.name, "type": encode_type(value.type)}
 
 

@@ -73,7 +73,7 @@ def read_header(descriptor: int, size: int) -> dict[str, Span]:
     """The tensors of the open file; Damage says what is wrong with its header."""
     start = LENGTH + int.from_bytes(os.pread(descriptor, LENGTH, 0), "little")
     if size < LENGTH or start > size:
-        raise Damage("the header", f"is said to end at byte {start}, and the file has {size}")
+        raise Damage("the header", f"ends at byte {start}, and the file has {size}")
     if start > HEADER_LIMIT:
         raise Damage("the header", f"is longer than {HEADER_LIMIT} bytes")
     try:

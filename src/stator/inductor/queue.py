@@ -27,7 +27,7 @@ class CompileQueue:
         self.renew()
 
     def renew(self) -> None:
-        """Forget everything: after a fork the thread is gone."""
+        """Forget everything: after a fork the thread does not exist."""
         self._changed = threading.Condition()
         self._jobs: deque[Job] = deque()
         self._is_working = False

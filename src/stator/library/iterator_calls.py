@@ -58,7 +58,7 @@ def is_native(value: object) -> TypeGuard[Iterator[Any]]:
 def staged_iterator(
     session: Session, native: Iterator[Any], args: Args = (), *, is_new: bool = False
 ) -> StagedIterator:
-    """The iterator of the program that stands for one of Python's own, always the same one."""
+    """The iterator of the program that represents one of Python's own, always the same one."""
     if id(native) not in session.native_iterators:
         if session.recorder.depth and not is_new:
             raise UnsupportedCall(

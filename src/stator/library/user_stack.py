@@ -64,7 +64,7 @@ def _outer_frames() -> Iterator[types.FrameType]:
 
 def _sites(frames: Iterator[types.FrameType]) -> Iterator[CallSite]:
     """A place for each function; the rewrite makes several of one, which are as many frames."""
-    inner: types.FrameType | None = None  # where the function stands
+    inner: types.FrameType | None = None  # where the function is
     last: types.FrameType | None = None
     for frame in frames:
         if last is not None and inner is not None and not is_same_function(last, within=frame):

@@ -2,8 +2,8 @@
 
     %y = stator::call(%x, function='f')    ->   the ops of f, with %x for its input
 
-Each call inside gets a copy of its function, down to `depth` calls inside each other. Beyond that
-stands a `raise` of RecursionError. The depth is less where the copies would be too many. Regions
+Each call inside gets a copy of its function, down to `depth` calls inside each other. Beyond that,
+it is a `raise` of RecursionError. The depth is less where the copies would be too many. Regions
 are taken out too.
 """
 

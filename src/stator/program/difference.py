@@ -38,7 +38,7 @@ class Change:
 
 @dataclass
 class ProgramChanges:
-    """All changes from one program to the other, and how many ops only stand on other lines."""
+    """All changes from one program to the other, and how many ops are only on other lines."""
 
     changes: list[Change] = field(default_factory=list)
     moved: int = 0

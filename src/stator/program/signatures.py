@@ -16,12 +16,15 @@ from stator.program.structure import (
     RuntimeList,
     Structure,
 )
+from stator.program.types import OptionalType, Type
+from stator.program.typing_rules import present
+from stator.program.unions import tag_of
 
 
 def output_text(program: Program) -> str:
     """What a call gives."""
     outputs = program.call_outputs
-    types = [str(one.type) if isinstance(one, Value) else repr(one) for one in outputs]
+    types = [str(present(one.type)) if isinstance(one, Value) else repr(one) for one in outputs]
     return structure_text(program.output_structure, types)
 
 
@@ -29,6 +32,19 @@ def input_text(program: Program) -> str:
     """What a call takes: its positional arguments, then those by name."""
     types = [str(value.type) for value in program.call_inputs]
     return structure_text(program.input_structure, types)
+
+
+def inputs_in_words(program: Program) -> list[tuple[str, str]]:
+    """What a call takes by name, with the type of each; `text | None` for one that may be None."""
+    return [
+        (value.name, _in_words(value.type))
+        for value in program.call_inputs
+        if tag_of(value.type) is None
+    ]
+
+
+def _in_words(kind: Type) -> str:
+    return f"{kind.element} | None" if isinstance(kind, OptionalType) else str(kind)
 
 
 def structure_text(structure: Structure, types: Sequence[str]) -> str:

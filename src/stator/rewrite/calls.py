@@ -10,7 +10,7 @@
 
 A bare `super()` looks at the frame it is called from, which need not be the method's own any
 more, so it receives what it would find. A debugger stops in the frame that calls it, so that call
-stays where it stands. What defines a class (its body, a metaclass, `__init_subclass__`) runs as it
+stays where it is. What defines a class (its body, a metaclass, `__init_subclass__`) runs as it
 is: staging sees it begin, where the decorators are evaluated, and end, where they are applied.
 """
 

@@ -46,7 +46,7 @@ LOOPS = (ast.While, ast.For)
 
 @dataclass(frozen=True)
 class _Place:
-    """Where a block stands: its loop, and the jumps that falling off its end amounts to."""
+    """Where a block is: its loop, and the jumps that falling off its end amounts to."""
 
     loop: int | None = None
     ends_function: bool = False
@@ -213,7 +213,7 @@ class _Lowering:
 
 
 def _otherwise(node: ast.While | ast.For, breaks: bool, broke: str) -> Block:
-    """The `else` of a loop, to stand after it."""
+    """The `else` of a loop, to come after it."""
     if not (node.orelse and breaks):
         return node.orelse
     at = node.orelse[0]

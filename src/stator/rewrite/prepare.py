@@ -1,7 +1,7 @@
 """A definition -> the plain function that the passes work on.
 
 Decorators go (they are not applied again), a lambda becomes a `def`, and `global` and
-`nonlocal` move to the top, since they speak for the whole function wherever they stand.
+`nonlocal` move to the top, since they hold for the whole function wherever they are.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ def quote(template: str, *, at: ast.AST, **holes: Filling) -> list[ast.stmt]:
     """Parse `template`, filling each UPPER_CASE name.
 
     A hole takes a name, an expression, or a list of statements. What the template itself
-    adds stands on the header line of `at`; what fills a hole keeps its own place.
+    adds is on the header line of `at`; what fills a hole keeps its own place.
 
     >>> loop = ast.parse("while x: x -= 1").body[0]
     >>> print(ast.unparse(quote("if TEST: BODY", at=loop, TEST=loop.test, BODY=loop.body)))
@@ -91,7 +91,7 @@ class _Filler:
         self.place = header_place(at)
 
     def block(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """A hole standing alone as a statement takes a list of statements."""
+        """A hole that is a whole statement takes a list of statements."""
         new: list[ast.stmt] = []
         for node in body:
             hole = node.value if isinstance(node, ast.Expr) else None

@@ -1,6 +1,6 @@
 """What the user wrote: source text and tree, a fence, scopes, liveness. No torch.
 
-text        a function -> its tree, standing on the user's own lines
+text        a function -> its tree, on the user's own lines
 private     `__name` inside a class -> `_Class__name`
 fence       a decision for every kind of node
 scopes      which names a tree binds, reads, captures

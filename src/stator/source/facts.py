@@ -132,7 +132,7 @@ def unsure_names(enclosing: Iterable[Function]) -> frozenset[str]:
 
 
 def _with_dropped(scope: NameScope, original: NameScope) -> NameScope:
-    """`scope` with the locals whose assignments were dead code and are gone."""
+    """`scope` with the locals whose assignments were dead code and were removed."""
     outer = {*scope.globals, *scope.nonlocals}
     dropped = (name for name in original.locals if name not in outer)
     every = tuple(dict.fromkeys((*scope.locals, *dropped)))

@@ -23,7 +23,7 @@ class FoundFunction:
 
     @property
     def place(self) -> Location:
-        """Where its `def` or `lambda` stands."""
+        """Where its `def` or `lambda` is."""
         return Location(self.source.file, self.node.lineno, self.node.col_offset, self.name)
 
     @property

@@ -1,4 +1,4 @@
-"""A function -> its tree, standing on the user's own lines and columns.
+"""A function -> its tree, on the user's own lines and columns.
 
 The whole file is parsed, once, and the function is found in it by its code object. So nothing
 is dedented or shifted, and a function that was compiled from a rewritten tree is found in the
@@ -27,7 +27,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True)
 class Source:
-    """The text of one function, and where it stands."""
+    """The text of one function, and where it is."""
 
     tree: Definition  # a copy of its own: free to change
     text: str
@@ -80,12 +80,12 @@ def _find(code: types.CodeType, index: _Index) -> _FoundDefinition:
 
 
 def _holds(node: Definition, code: types.CodeType) -> bool:
-    """True when every instruction of `code` stands inside the value of the lambda `node`."""
+    """True when every instruction of `code` is inside the value of the lambda `node`."""
     return all(_span(node)[0] <= start and end <= _span(node)[1] for start, end in _places(code))
 
 
 def _innermost(found: tuple[_FoundDefinition, ...]) -> tuple[_FoundDefinition, ...]:
-    """The entries that hold no other: a lambda in a lambda stands inside both."""
+    """The entries that hold no other: a lambda in a lambda is inside both."""
     starts = [_span(entry.node)[0] for entry in found]
     nested = all(_span(a.node)[1] >= _span(b.node)[1] for a, b in itertools.pairwise(found))
     return found[-1:] if nested and starts == sorted(starts) else found
@@ -98,7 +98,7 @@ def _span(node: Definition) -> tuple[_Point, _Point]:
 
 
 def _places(code: types.CodeType) -> Iterator[tuple[_Point, _Point]]:
-    """Where the instructions of `code` stand, without those that stand nowhere."""
+    """The places of the instructions of `code`, as far as they have any."""
     for line, end_line, column, end_column in code.co_positions():
         if line is None or end_line is None or column is None or end_column is None:
             continue

@@ -2,7 +2,7 @@
 
 A captured truth value counts as 0 or 1; `//`, `%` and `**` of captured numbers are recorded as what
 they are (torch would make `a // b` of floats into a division and a floor, which rounds otherwise,
-and a division by a captured zero must raise where it stands, used or not); a list is repeated, and
+and a division by a captured zero must raise where it is, used or not); a list is repeated, and
 text put together, by the program.
 """
 

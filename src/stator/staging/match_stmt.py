@@ -52,7 +52,7 @@ def has_keys(session: Session, value: object, keys: tuple[object, ...]) -> Stage
 
 
 def match_argument(session: Session, value: Staged, cls: Staged, position: int) -> Staged:
-    """The attribute that stands at `position` of a class pattern; a builtin matches itself."""
+    """The attribute that is at `position` of a class pattern; a builtin matches itself."""
     if cls in SELF_MATCHING:
         return value
     return get(session, value, cls.__match_args__[position])

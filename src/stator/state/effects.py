@@ -81,8 +81,8 @@ def effects_of(
         elif session.is_local(obj):
             continue
         else:
-            anew = [slot.key for slot in live if slot.owner is obj]
-            _watch_kept(session, obj, before, anew)
+            reread = [slot.key for slot in live if slot.owner is obj]
+            _watch_kept(session, obj, before, reread)
         place = session.journal.place_of(obj)
         if isinstance(obj, Moving):
             effects.append(Effect(obj.native, results.structure_of(obj.moved()), place=place))
@@ -135,16 +135,16 @@ def given_back(
 
 
 def _with_installed(session: Session, obj: object, before: object) -> Any:
-    """What `obj` was when user code began: with the symbolic values that stand for live state."""
+    """What `obj` was when user code began: with the symbolic values that represent live state."""
     if not isinstance(before, dict):
         return before
     return before | session.state_inputs.values_in(obj)
 
 
-def _watch_kept(session: Session, obj: object, before: Any, anew: Sequence[object]) -> None:
+def _watch_kept(session: Session, obj: object, before: Any, reread: Sequence[object]) -> None:
     """What some paths leave as it was is read: the program gives it back on those paths.
 
-    What every run reads again (`anew`) needs no watching.
+    What every run reads again (`reread`) needs no watching.
     """
     state = state_of(obj)
     if not isinstance(state, dict):
@@ -153,7 +153,7 @@ def _watch_kept(session: Session, obj: object, before: Any, anew: Sequence[objec
         if key not in before and maybe_absent(value):
             session.reads.watch_absent(obj, key)
         old = before.get(key, value)
-        changed = key not in anew and not same_state((value,), (old,))
+        changed = key not in reread and not same_state((value,), (old,))
         if changed and _is_joined(session, value):
             session.reads.read_slot(obj, key, old)
 

@@ -128,7 +128,7 @@ def _named(obj: object) -> str:
 def watch_the_world(
     session: Session, function: object, args: tuple[object, ...], result: object
 ) -> None:
-    """A function that tells how the process stands: asked again before every run."""
+    """A function that tells the state of the process: asked again before every run."""
     is_known = isinstance(function, types.FunctionType | types.BuiltinFunctionType) and (
         function in TELLS_OF_THE_PROCESS
     )

@@ -81,7 +81,7 @@ class Same:
 class Likeness:
     """What a module is, all the way down, but for the identity of its parts, as comparable `facts`.
 
-    A part that occurs a second time is told by its number.
+    A part that occurs a second time is given by its number.
     """
 
     def __init__(self, module: object) -> None:

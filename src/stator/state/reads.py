@@ -238,7 +238,7 @@ class ReadLog:
         self.watch(obj, ("absent", key), lambda: key in state_of(of()), False, f"`{key}`")
 
     def watch_call(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> None:
-        """`function(*args)`, which tells how the process stands, gave `value`."""
+        """`function(*args)`, which tells the state of the process, gave `value`."""
         owner = getattr(function, "__self__", None)
         named = getattr(owner, "name", None)  # of a context variable
         what = f"context variable {named}" if named else getattr(function, "__name__", "it") + "()"

@@ -37,7 +37,7 @@ def _staged_set(external: set[Any]) -> StagedSet:
 
 
 class StandIns:
-    """The stand-ins of one capture, and the objects that they stand for."""
+    """The stand-ins of one capture, and the objects that they represent."""
 
     def __init__(self, provenance: Provenance) -> None:
         self._provenance = provenance

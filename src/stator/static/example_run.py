@@ -1,8 +1,8 @@
 """ExampleRun: one real run of un-rewritten code, recorded as a program while it happens.
 
 The code is given symbolic tensors, whose sizes are open, and each op that it calls is recorded, as
-in any capture. Before that, the same op is run on the real tensors that the symbolic ones stand
-for. So there is one run: random numbers are drawn once, buffers are written once, Python code runs
+in any capture. Before that, the same op is run on the real tensors behind the symbolic
+ones. So there is one run: random numbers are drawn once, buffers are written once, Python code runs
 once, its results are real and carry gradients, and what was recorded is what was run.
 
 NOTE: why the code does not simply run on real tensors. Then a size is a plain number, and no one

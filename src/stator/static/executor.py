@@ -85,7 +85,7 @@ class Executor:
     ) -> list[Any]:
         """What the values of `fetch_list` are when the inputs are those of `feed`.
 
-        Feeds and fetches are names, Values, or the tensors that stood for them when the program was
+        Feeds and fetches are names, Values, or the tensors that were these when the program was
         written. The whole program runs, its effects included; with `use_prune`, only what the
         fetches need. Without a `fetch_list`, a loaded program gives what it was saved to give.
         """

@@ -69,7 +69,7 @@ class StaticProgram:
 
     @property
     def recorded(self) -> Program:
-        """The program as data, as it stands now; its outputs are those it was loaded with."""
+        """The program as data, as it is now; its outputs are those it was loaded with."""
         builder = self._builder
         if builder is None:
             assert self._recorded is not None
@@ -128,7 +128,7 @@ class StaticProgram:
         return print_program(self.recorded)
 
     def clone(self, for_test: bool = False) -> StaticProgram:
-        """A copy as the program stands now; with `for_test`, dropout and batch norm evaluate.
+        """A copy as the program is now; with `for_test`, dropout and batch norm evaluate.
 
         The copy shares the tensors, and the values can be fetched from both.
         """

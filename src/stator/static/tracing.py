@@ -162,7 +162,7 @@ def _replaced(tree: Any, same: dict[int, torch.Tensor]) -> Any:
 
 
 def repeats_in(tensors: list[torch.Tensor]) -> tuple[int, ...]:
-    """For each tensor, the position where it stands first: code may ask whether two are one."""
+    """For each tensor, the position where it is first: code may ask whether two are one."""
     first: dict[int, int] = {}
     return tuple(first.setdefault(id(tensor), index) for index, tensor in enumerate(tensors))
 

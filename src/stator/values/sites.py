@@ -2,7 +2,7 @@
 
 A runtime list holds copies. Where code changes what it has put into one, by whatever name, the
 containers in question have to be known by reference: they live in a *pool* (`values/pooled.py`).
-Which ones is told by their sites: the capture raises `Shared` and starts again with these sites.
+Their sites tell which ones: the capture raises `Shared` and starts again with these sites.
 """
 
 from __future__ import annotations

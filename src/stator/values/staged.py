@@ -31,7 +31,7 @@ def tick() -> int:
 class Columns:
     """A runtime list: one list value for each leaf of an item.
 
-    It may stand for a tuple, a set (its items, each once) or a dict (its pairs, in order).
+    It may represent a tuple, a set (its items, each once) or a dict (its pairs, in order).
     """
 
     def __init__(self, item: Kind, values: tuple[Value, ...], form: type = list) -> None:
@@ -46,7 +46,7 @@ class Staged:
     columns: Columns | None = None
     frozen: str | None = None  # why it must not be changed any more
     sites: frozenset[Any] = frozenset()  # where it was created (see `values.pooled`)
-    is_stand_in = False  # stands for a container of the caller's, and is known as that object
+    is_stand_in = False  # represents a container of the caller's, and is known as that object
     is_live = False  # such a one that every run reads again
 
     def __init__(self, items: object = ()) -> None:
@@ -81,7 +81,7 @@ class StagedList(Staged, list[Any]):
 
     @property
     def is_tuple(self) -> bool:
-        """Does it stand for a tuple of unknown length?"""
+        """Does it represent a tuple of unknown length?"""
         return self.columns is not None and self.columns.form is tuple
 
     def __bool__(self) -> bool:

@@ -60,7 +60,7 @@ class CannotLeave(StandIn):
 
 
 class Moving(CannotLeave):
-    """An iterator of converted code; it may stand for `native`, one of the caller's."""
+    """An iterator of converted code; it may represent `native`, one of the caller's."""
 
     native: Any = None
 

@@ -95,6 +95,21 @@ def test_named_sizes_are_checked_and_python_values_are_inputs(tmp_path):
     assert status == 1  # ONNX Runtime itself takes any sizes
 
 
+def test_an_input_may_be_none(tmp_path):
+    def moved(x, by: int | None, name: str | None):
+        if name == "back":
+            x = -x
+        return (x * 2 if by is None else x + by), name
+
+    x, spec = torch.randn(3), {"x": InputSpec([None])}
+    calls = [(x, None, None), (x, 3, "back"), (x, None, ""), (x, -3, None)]
+    _, loaded = saved(moved, tmp_path, spec)
+    for call in calls:
+        given, wanted = loaded(*call), moved(*call)
+        torch.testing.assert_close(given[0], wanted[0])
+        assert given[1] == wanted[1]
+
+
 def test_an_integer_that_does_not_fit_is_reported(tmp_path):
     def square(n):
         return n.item() * n.item()

@@ -25,7 +25,7 @@ class Breakpoint:
     when: Condition | None = None
 
     def is_at(self, place: Location, main: str) -> bool:
-        """Does it stand there?"""
+        """Is it there?"""
         if place.line != self.line:
             return False
         wanted = main if self.file is None else self.file
@@ -50,7 +50,7 @@ def evaluated(text: str, frame: Frame) -> Any:
 
 
 def check_line(breakpoint_: Breakpoint, places: Iterable[Location], main: str) -> None:
-    """InputError if no op of the program stands on that line."""
+    """InputError if no op of the program is on that line."""
     known = sorted({place.line for place in places if _same_file(breakpoint_, place, main)})
     if breakpoint_.line in known:
         return

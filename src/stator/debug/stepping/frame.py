@@ -21,13 +21,13 @@ class Way:
     """How a run goes on: where it is to stop next."""
 
     kind: OneOf["step", "next_line", "over", "out", "resume"]
-    depth: int = 0  # how many functions run around the one where it stands
+    depth: int = 0  # how many functions run around the one where it is
     level: int = 0  # how many ops with blocks are open
 
 
 @dataclass(frozen=True)
 class Frame:
-    """Where a run stands: a line of the user's, and the op that is about to run.
+    """Where a run is: a line of the user's, and the op that is about to run.
 
     `step`, `next_line`, `over`, `out` and `resume` say how it is to go on when the callback is
     done; the last one said counts, and without any the run goes on to the next breakpoint.
@@ -50,7 +50,7 @@ class Frame:
 
     @property
     def place(self) -> Location:
-        """Where that line stands."""
+        """Where that line is."""
         return self.line.place
 
     @property

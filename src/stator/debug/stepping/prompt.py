@@ -101,7 +101,7 @@ class Prompt(cmd.Cmd):
         self.do_p(line)
 
     def onecmd(self, line: str) -> bool:
-        """One command; what is wrong with it is said, and asked again."""
+        """One command; an error is printed, and the next one is read."""
         try:
             return bool(super().onecmd(line))
         except StatorError as error:

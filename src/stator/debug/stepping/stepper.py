@@ -152,13 +152,13 @@ class Stepper:
         return new
 
     def _check(self, breakpoints: Sequence[Breakpoint]) -> None:
-        """A breakpoint must stand on a line of some program that was seen."""
+        """A breakpoint must be on a line of some program that was seen."""
         places = [place for run in self._runs for place in run.places]
         for one in breakpoints:
             check_line(one, places, self._runs[-1].main)
 
     def stops_at(self, place: Location, main: str) -> list[Breakpoint]:
-        """The breakpoints that stand there."""
+        """The breakpoints that are there."""
         return [one for one in self._breakpoints if one.is_at(place, main)]
 
     @property

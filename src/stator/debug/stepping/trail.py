@@ -43,7 +43,7 @@ BLOCKS = {
 
 @dataclass(frozen=True)
 class TrailLine:
-    """One function of the user's that runs, and the line where it stands."""
+    """One function of the user's that runs, and the line where it is."""
 
     place: Location
     variables: Mapping[str, Any]
@@ -120,7 +120,7 @@ class Trail:
         return found + self._stand(scene, values, entered)
 
     def _stand(self, scene: Scene, values: Seen, entered: list[Level]) -> list[Standing]:
-        """The functions of `scene`; a loop belongs to the function in which its line stands."""
+        """The functions of `scene`; a loop belongs to the function in which its line is."""
         depths = [(level, len(self.scene(level.op))) for level in entered]
         return [
             Standing(activation, values, tuple(level for level, d in depths if d <= depth))
@@ -128,7 +128,7 @@ class Trail:
         ]
 
     def line(self, standing: Standing) -> TrailLine:
-        """Where a function stands, and what its names hold."""
+        """Where a function is, and what its names hold."""
         held = self.read(standing.activation, standing.values)
         blocks = tuple(level.in_words for level in standing.levels)
         return TrailLine(standing.activation.place, held, blocks, standing.iterations)

@@ -74,7 +74,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class FunctionVariables:
-    """One function of the user's that runs: where it stands, and what its names hold."""
+    """One function of the user's that runs: where it is, and what its names hold."""
 
     place: Location
     variables: Mapping[str, Variable]
@@ -308,7 +308,7 @@ class _OutOfSight(Exception):
 
 
 class _Finder:
-    """Finds the values that things stand for, and records nothing."""
+    """Finds the values that things represent, and records nothing."""
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder

@@ -51,7 +51,7 @@ class PageSubject:
 
 @functools.singledispatch
 def subject_of(source: Any) -> PageSubject:
-    """What `source` shows; `stator.api` adds the kinds that stand above this package."""
+    """What `source` shows; `stator.api` adds the types of the packages above this one."""
     raise InputError(
         f"{with_article(type(source).__name__)} cannot be viewed",
         fix="pass a static function that has been called, a program, a loaded model, or the path "

@@ -253,7 +253,7 @@ def bind_results(to: Lowering, op: Op, found: Any) -> None:
 
 
 def bind_one(to: Lowering, value: Value, found: ir.Value) -> None:
-    """`found` stands for `value`; what comes from outside gets a node of its own."""
+    """`found` represents `value`; what comes from outside gets a node of its own."""
     if not to.scope.is_own(found) or to.scope.values.get(value) is not None or _is_bound(to, found):
         found = to.scope.emit("Identity", found)
     to.bind(value, found)

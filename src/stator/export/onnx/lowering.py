@@ -56,7 +56,7 @@ class Lowering:
     # ---- values
 
     def bind(self, value: Value, given: Any) -> None:
-        """`given` stands for `value`; it gets the type and shape that the program declares."""
+        """`given` represents `value`; it gets the type and shape that the program declares."""
         if isinstance(given, ir.Value):
             given.type = onnx_type(value.type, self.place)
             shape = onnx_shape(value.type)
@@ -70,7 +70,7 @@ class Lowering:
         return self.at.place if self.at is not None else None
 
     def value(self, arg: Arg, kind: Type | None = None) -> ir.Value:
-        """What stands for `arg`; a constant or an absent part is of type `kind`."""
+        """What represents `arg`; a constant or an absent part is of type `kind`."""
         if isinstance(arg, Value):
             found = self.scope.find(arg)
             if isinstance(found, Text):

@@ -41,7 +41,7 @@ class GraphScope:
         return nodes
 
     def find(self, value: Value) -> Any:
-        """What stands for `value` here or in a graph around."""
+        """What represents `value` here or in a graph around."""
         scope: GraphScope | None = self
         while scope is not None:
             if value in scope.values:

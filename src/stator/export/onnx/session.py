@@ -135,9 +135,11 @@ def _first(text: str) -> str:
 
 
 def to_feed(value: object, kind: Type) -> Any:
-    """A leaf of a call, as ONNX Runtime takes it."""
+    """A leaf of a call, as ONNX Runtime takes it; for an absent number or string, one not read."""
     if isinstance(kind, OptionalType):
         kind = kind.element
+        if value is None and isinstance(kind, NumberType | TextType):
+            value = "" if isinstance(kind, TextType) else 0
     if isinstance(kind, ListType):
         assert isinstance(value, Sequence)
         return [to_feed(item, kind.element) for item in value]

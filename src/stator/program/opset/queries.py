@@ -68,7 +68,7 @@ def is_effect(op: Op) -> bool:
 
 
 def is_removable(op: Op) -> bool:
-    """Whether no one can tell that `op` is gone if its results are unused.
+    """Whether `op` can be removed unnoticed if its results are unused.
 
     It writes nothing, draws no random number, and cannot raise for any sizes; the error that eager
     code raises is raised by the program too. Its blocks are not looked at.

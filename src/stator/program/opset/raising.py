@@ -171,7 +171,7 @@ def joining(op: Op) -> Raises:
 
 
 def pointwise(op: Op) -> Raises:
-    """Fine if the sizes broadcast whatever the symbols stand for, and all numbers fit."""
+    """Fine if the sizes broadcast whatever the symbols represent, and all numbers fit."""
     if not all(_fits(arg, op) for arg in _scalars(op)):
         return VALUES
     return wrapping(op)
