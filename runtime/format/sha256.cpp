@@ -1,9 +1,15 @@
 #include "format/sha256.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
+
+#ifdef __x86_64__
+#include <cpuid.h>
+#include <immintrin.h>
+#endif
 
 namespace stator {
 namespace {
@@ -50,14 +56,77 @@ void add_block(State& state, const char* block) {
   for (std::size_t k = 0; k < 8; ++k) state[k] += s[k];
 }
 
+/// Adds blocks that follow each other.
+using AddBlocks = void (*)(State& state, const char* bytes, std::size_t blocks);
+
+void add_blocks(State& state, const char* bytes, std::size_t blocks) {
+  for (std::size_t k = 0; k < blocks; ++k) add_block(state, bytes + k * kBlock);
+}
+
+#ifdef __x86_64__
+
+__m128i load(const void* from) { return _mm_loadu_si128(static_cast<const __m128i*>(from)); }
+
+void store(void* to, __m128i value) { _mm_storeu_si128(static_cast<__m128i*>(to), value); }
+
+/// The same by the processor's own instructions for it, some six times as fast. They work on four
+/// words at a time, and on the state in the order (a b e f) and (c d g h).
+__attribute__((target("sha,sse4.1"))) void add_blocks_in_hardware(State& state, const char* bytes,
+                                                                  std::size_t blocks) {
+  const __m128i big_endians = _mm_set_epi64x(0x0c0d0e0f08090a0b, 0x0405060700010203);
+  const __m128i cdab = _mm_shuffle_epi32(load(state.data()), 0xB1);
+  const __m128i efgh = _mm_shuffle_epi32(load(state.data() + 4), 0x1B);
+  __m128i abef = _mm_alignr_epi8(cdab, efgh, 8);
+  __m128i cdgh = _mm_blend_epi16(efgh, cdab, 0xF0);
+  for (; blocks > 0; --blocks, bytes += kBlock) {
+    const __m128i abef_before = abef;
+    const __m128i cdgh_before = cdgh;
+    __m128i words[4];
+    for (std::size_t k = 0; k < 4; ++k)
+      words[k] = _mm_shuffle_epi8(load(bytes + 16 * k), big_endians);
+#pragma GCC unroll 16
+    for (std::size_t k = 0; k < 16; ++k) {
+      __m128i& now = words[k % 4];
+      const __m128i last = words[(k + 3) % 4];
+      const __m128i with_rounds = _mm_add_epi32(now, load(&kRounds[4 * k]));
+      cdgh = _mm_sha256rnds2_epu32(cdgh, abef, with_rounds);
+      abef = _mm_sha256rnds2_epu32(abef, cdgh, _mm_shuffle_epi32(with_rounds, 0x0E));
+      // the words of the rounds 16 later
+      const __m128i sum = _mm_add_epi32(_mm_sha256msg1_epu32(now, words[(k + 1) % 4]),
+                                        _mm_alignr_epi8(last, words[(k + 2) % 4], 4));
+      now = _mm_sha256msg2_epu32(sum, last);
+    }
+    abef = _mm_add_epi32(abef, abef_before);
+    cdgh = _mm_add_epi32(cdgh, cdgh_before);
+  }
+  const __m128i feba = _mm_shuffle_epi32(abef, 0x1B);
+  const __m128i dchg = _mm_shuffle_epi32(cdgh, 0xB1);
+  store(state.data(), _mm_blend_epi16(feba, dchg, 0xF0));
+  store(state.data() + 4, _mm_alignr_epi8(dchg, feba, 8));
+}
+
+bool has_instructions() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __builtin_cpu_supports("sse4.1") && __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 &&
+         (b & bit_SHA) != 0;
+}
+
+AddBlocks fastest() { return has_instructions() ? add_blocks_in_hardware : add_blocks; }
+
+#else
+
+AddBlocks fastest() { return add_blocks; }
+
+#endif
+
 /// The last bytes, a one bit, zeros, and the length in bits.
 void add_end(State& state, std::span<const char> rest, std::uint64_t length) {
   std::array<char, 2 * kBlock> end{};
-  std::memcpy(end.data(), rest.data(), rest.size());
+  std::ranges::copy(rest, end.begin());
   end[rest.size()] = static_cast<char>(0x80);
   const std::size_t size = rest.size() + 9 <= kBlock ? kBlock : 2 * kBlock;
   for (std::size_t k = 0; k < 8; ++k) end[size - 1 - k] = static_cast<char>(length * 8 >> 8 * k);
-  for (std::size_t at = 0; at < size; at += kBlock) add_block(state, end.data() + at);
+  add_blocks(state, end.data(), size / kBlock);
 }
 
 }  // namespace
@@ -65,9 +134,10 @@ void add_end(State& state, std::span<const char> rest, std::uint64_t length) {
 std::string sha256(std::span<const char> bytes) {
   State state = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                  0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::size_t at = 0;
-  for (; at + kBlock <= bytes.size(); at += kBlock) add_block(state, bytes.data() + at);
-  add_end(state, bytes.subspan(at), bytes.size());
+  static const AddBlocks add = fastest();
+  const std::size_t blocks = bytes.size() / kBlock;
+  add(state, bytes.data(), blocks);
+  add_end(state, bytes.subspan(blocks * kBlock), bytes.size());
   std::string digits;
   for (const std::uint32_t word : state) {
     for (int shift = 28; shift >= 0; shift -= 4) digits += "0123456789abcdef"[word >> shift & 0xFU];
