@@ -324,3 +324,13 @@ def test_a_hostile_program_can_put_nothing_into_the_page(reader):
     assert tab.locator("img, iframe, object, [onerror]").count() == 0
     assert tab.locator("script").count() == 2
     assert tab.inner_text("h1") == HOSTILE
+
+
+@pytest.mark.parametrize("width", [320, 390, 760])
+def test_no_button_is_cut_off_in_a_narrow_window(reader, model, width):
+    tab = reader.open(model, width=width, height=800)
+    buttons = tab.locator("header button, .bar-top button")
+    assert buttons.count() > 8
+    for box in (button.bounding_box() for button in buttons.all() if button.is_visible()):
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= width
