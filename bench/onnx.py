@@ -149,10 +149,18 @@ MODELS = (
 )
 
 
+def trained(model: nn.Module) -> nn.Module:
+    """`model` with weights as training leaves them: exporters drop new biases, which are zeros."""
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight.add_(torch.randn_like(weight), alpha=0.01)
+    return model.eval()
+
+
 def write_files(subject: StraightModel, folder: Path) -> tuple[Path, Path]:
     """The model as a file of Stator and as one of torch."""
     torch.manual_seed(0)
-    model, inputs = subject.make().eval(), subject.inputs()
+    model, inputs = trained(subject.make()), subject.inputs()
     spec = [
         InputSpec([None if d in subject.dynamic else n for d, n in enumerate(x.shape)],
                   str(x.dtype).removeprefix("torch."), f"x{k}")

@@ -8,6 +8,7 @@
     watching     an observer: which path each condition took, and how near it was to the other
     drawing      other inputs like an example, drawn by hypothesis
     search       inputs for paths that were not taken yet
+    program_paths  inputs for the paths of a program alone, without its function
     recording    the ops of two runs next to each other: the first that differs
     makers       the op that computes a part of the result
     paths        the lines and sides of two runs next to each other, where no op differs

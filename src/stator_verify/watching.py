@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,10 +65,14 @@ class _Loop:
 
 @dataclass
 class PathWatch:
-    """Observes one run; `limit` is the number of ops after which it is stopped."""
+    """Observes one run; `limit` is the number of ops after which it is stopped.
+
+    `site_of` says which ops choose: by default those that choose where the user's code does.
+    """
 
     limit: int
     differentiates: bool = False
+    site_of: Callable[[Op], Site | None] = site_of
     events: list[Event] = field(default_factory=list)
     ops: int = 0
     margins: Margins = field(default_factory=Margins)
@@ -88,7 +92,7 @@ class PathWatch:
             self._note_branch(op, values)
 
     def _note_branch(self, op: Op, values: Mapping[Value, Any]) -> None:
-        site = site_of(op)
+        site = self.site_of(op)
         if site is not None:
             condition = op.args[0]
             holds = bool(values[condition] if isinstance(condition, Value) else condition)
@@ -132,7 +136,7 @@ class PathWatch:
         loop = self._loops.pop()
         if loop.iterations == 1:
             loop.margins.append(self.margins.of(loop.op.blocks[0].outputs[0]))
-        site = site_of(loop.op)
+        site = self.site_of(loop.op)
         if site is not None:
             margins = tuple(loop.margins[:LEVELS])
             self.events.append(Event(site, loop_path(loop.iterations), margins, loop.iterations))

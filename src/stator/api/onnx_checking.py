@@ -1,35 +1,34 @@
-"""OnnxReport: an ONNX model, run beside the program that it was made from."""
+"""checked_runs(): an ONNX model, run beside the program that it was made from."""
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import io
-import random
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from stator.api.onnx_inputs import drawn_inputs
 from stator.api.onnx_layer import OnnxMethod
+from stator.api.onnx_report import OnnxPaths, OnnxReport
 from stator.errors import ExportError
 from stator.execute.backend import RaisedError, RunOptions
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import RunStop, Seen
 from stator.export.onnx.model import OnnxModel
 from stator.export.onnx.session import OnnxSession, RunFailure
-from stator.export.saved_model import SavedModel
-from stator.program.ir import Block, Op, Value, ops_in
+from stator.program.ir import Block, Op, ops_in
 from stator.program.program import Program
-from stator.program.sizes import evaluate
-from stator.program.types import ListType, NumberType, TensorType, TextType, Type
-from stator.program.typing_rules import present as present_part
-from stator.program.unions import presence_of, tag_of
+from stator.program.types import TensorType
 
 MOST_OPS = 3000  # of a run, before it counts as endless
-DRAWS = 10
-SIZES = (4, 1, 3, 2, 5, 0)
+CHOOSING = frozenset({"stator::if", "stator::while", "stator::assert"})
+ROUNDINGS = 4  # of an input, to see whether they change what the program gives
+ROUNDING = 4  # in units of the last place
 
 
 @dataclass(frozen=True)
@@ -43,50 +42,9 @@ class OnnxTolerance:
 
 HALF = OnnxTolerance(1e-2, 1e-3, 2e-3)  # ONNX Runtime computes more precisely between some ops
 SINGLE, DOUBLE = OnnxTolerance(1e-3, 1e-4, 1e-5), OnnxTolerance(1e-10, 1e-10, 1e-12)
-
-
-@dataclass(frozen=True)
-class OnnxReport:
-    """A model that was written: what was checked, and what a reader of it should know."""
-
-    file: Path
-    opset: int
-    runs: int  # on drawn inputs, each equal to the program
-    raised: int  # of those, runs that report an error where the program raises
-    endless: int  # drawn inputs that were left out: the program took too long
-    undefined: int  # others: torch's result means nothing, and the model reports an error
-    differences: Mapping[int, float] = field(default_factory=dict)  # greatest, by output
-    messages: tuple[str, ...] = ()  # errors that the model can report
-    states: tuple[str, ...] = ()  # buffers and inputs whose next contents are outputs
-    dropped: tuple[str, ...] = ()  # what the model leaves out
-    recursion: int = 0  # calls inside each other, beyond which the model reports an error
-    gaps: tuple[str, ...] = ()  # sizes 0 that the program takes and ONNX Runtime does not
-
-    def __str__(self) -> str:
-        return "\n".join([f"{self.file.name}  (opset {self.opset})", *self.findings()])
-
-    def findings(self) -> list[str]:
-        """A line for each check, each output, and each thing that a reader should know."""
-        lines = ["  ✓ onnx.checker"]
-        if self.runs:
-            lines.append(f"  ✓ ONNX Runtime equals the program in {self.runs} runs, "
-                         f"{self.raised} of them with an error")  # fmt: skip
-        else:
-            lines.append("  ✗ ONNX Runtime was not compared with the program: no run ended")
-        if self.endless:
-            lines.append(f"  - {self.endless} drawn inputs left out: the program took too long")
-        if self.undefined:
-            lines.append(
-                f"  - {self.undefined} drawn inputs left out: what torch gives is undefined"
-            )
-        lines += [f"  output {k}: greatest difference {d:.2g}" for k, d in self.differences.items()]
-        lines += [f"  status {n}: {text}" for n, text in enumerate(self.messages, 1)]
-        lines += [f"  state: {name} -> {name}.next" for name in self.states]
-        lines += [f"  left out: {text}" for text in self.dropped]
-        if self.recursion:
-            lines.append(f"  recursion: up to {self.recursion} calls inside each other")
-        lines += [f"  - a tensor without elements: {text}" for text in self.gaps]
-        return lines
+Leaves = Sequence[Any]
+Outcome = tuple[Any, ...] | RaisedError
+Tensors = Mapping[str, torch.Tensor]
 
 
 class _Budget:
@@ -118,54 +76,161 @@ def checked_runs(
     file: Path,
     session: OnnxSession,
     program: Program,
-    saved: SavedModel,
+    tensors: Tensors,
     model: OnnxModel,
     depth: int,
+    *,
+    examples: Sequence[Leaves] = (),
+    search: bool = True,
 ) -> OnnxReport:
-    """Runs both on drawn inputs; ExportError where they differ."""
-    runs = raised = endless = undefined = 0
-    greatest: dict[int, float] = {}
-    tolerance = _tolerance(program)
-    unchecked = {message.text for message in model.messages if message.is_undefined}
-    gaps: dict[str, None] = {}
-    stored = {item.name: saved.tensors[item.name] for item in program.stored}
-    changing = {name for name, _ in session.states if name in stored}
-    stored |= {name: stored[name].clone() for name in changing}
-    state = {name: stored[name].clone() for name in changing}
-    for inputs in _draws(program):  # the state goes on from one to the next
-        try:
-            wanted = _reference(program, [_copied(leaf) for leaf in inputs], stored)
-        except RunStop:
-            endless += 1
-            continue
-        found = OnnxMethod(session, program, state).run([_copied(leaf) for leaf in inputs])
-        is_recursion = isinstance(found, RunFailure) and found.error == "RecursionError" and depth
-        if is_recursion:
-            endless += 1
-            continue
-        if isinstance(found, RunFailure) and found.text in unchecked:
-            undefined += 1
-            continue
-        if isinstance(wanted, RaisedError) or isinstance(found, RunFailure):
-            for name, tensor in state.items():
-                tensor.copy_(stored[name])
-            if _is_gap(inputs, wanted, found):
-                gaps[f"ONNX Runtime reports {found.text}"] = None  # type: ignore[union-attr]
-                continue
-            if not (isinstance(wanted, RaisedError) and isinstance(found, RunFailure)):
-                _differ(file, f"one of them raises: {_said(wanted)}, and {_said(found)}")
-            runs, raised = runs + 1, raised + 1
-            continue
-        _compare(file, program, wanted, found, greatest, tolerance)
-        for name, tensor in state.items():
-            if not _close(stored[name], tensor, tolerance)[0]:
-                _differ(file, f"the buffer {name} differs after a run")
-        runs += 1
+    """Runs both on `examples`, on drawn inputs, and with `search` on inputs for other paths.
+
+    ExportError where they differ.
+    """
+    runs = _SideBySide(file, session, program, tensors, model, depth)
+    for leaves in examples:
+        runs.compare(leaves)
+    of_examples = runs.equal
+    drawn = list(drawn_inputs(program))
+    for leaves in drawn:  # the state goes on from one to the next
+        runs.compare(leaves)
+    paths = runs.search([*examples, *drawn]) if search else None
     messages = tuple(f"{m.error}: {m.text}" for m in model.messages)
     opset = int(model.model.graph.opset_imports[""])
-    states = tuple(name for name, _ in model.states)
-    return OnnxReport(file, opset, runs, raised, endless, undefined, greatest, messages, states,
-                      model.dropped, depth, tuple(gaps))  # fmt: skip
+    return OnnxReport(
+        file, opset, runs.equal, runs.raised, runs.endless, runs.undefined, runs.greatest,
+        messages, tuple(name for name, _ in model.states), model.dropped, depth, tuple(runs.gaps),
+        of_examples, paths,
+    )  # fmt: skip
+
+
+class _SideBySide:
+    """The model and the program, on one input after the other."""
+
+    def __init__(
+        self, file: Path, session: OnnxSession, program: Program, tensors: Tensors,
+        model: OnnxModel, depth: int,
+    ) -> None:  # fmt: skip
+        self.file, self.session, self.program, self.depth = file, session, program, depth
+        self.tolerance = _tolerance(program)
+        self.unchecked = {message.text for message in model.messages if message.is_undefined}
+        self.given = {item.name: tensors[item.name] for item in program.stored}
+        self.changing = tuple(name for name, _ in session.states if name in self.given)
+        self.equal = self.raised = self.endless = self.undefined = self.unstable = 0
+        self.greatest: dict[int, float] = {}
+        self.gaps: dict[str, None] = {}
+        self.reset()
+
+    def reset(self) -> None:
+        """The state that the model was saved with, on both sides."""
+        self.stored = self.given | {name: self.given[name].clone() for name in self.changing}
+        self.state = {name: self.given[name].clone() for name in self.changing}
+
+    def compare(self, inputs: Leaves, *, excuses: bool = False) -> None:
+        """One run of each; with `excuses`, a difference that a rounding of the inputs makes too.
+
+        The last is for inputs that are near the point where a condition turns.
+        """
+        before = {name: tensor.clone() for name, tensor in self.state.items()}
+        try:
+            wanted = self._reference(inputs, self.stored)
+        except RunStop:
+            self.endless += 1
+            return
+        found = OnnxMethod(self.session, self.program, self.state).run(_copied(inputs))
+        if isinstance(found, RunFailure):
+            if found.error == "RecursionError" and self.depth:
+                self.endless += 1
+                return
+            if found.text in self.unchecked:
+                self.undefined += 1
+                return
+            if _is_gap(inputs, wanted, found):
+                self.gaps[f"ONNX Runtime reports {found.text}"] = None
+                self._forget()
+                return
+        problem = self._difference(wanted, found)
+        if problem and excuses and self._is_unstable(inputs, before, wanted):
+            self.unstable += 1
+            return
+        if problem:
+            raise ExportError(
+                f"ONNX Runtime does not do what the program does ({self.file.name}): {problem}",
+                fix="report it as a bug in Stator, or save without onnx=True",
+            )
+        self.equal += 1
+        if isinstance(wanted, RaisedError):
+            self.raised += 1
+            self._forget()
+
+    def _forget(self) -> None:
+        """After an error, the state of the model is that of the program."""
+        for name, tensor in self.state.items():
+            tensor.copy_(self.stored[name])
+
+    def _difference(self, wanted: Outcome, found: tuple[Any, ...] | RunFailure) -> str:
+        if isinstance(wanted, RaisedError) or isinstance(found, RunFailure):
+            if isinstance(wanted, RaisedError) and isinstance(found, RunFailure):
+                return ""
+            return f"one of them raises: {_said(wanted)}, and {_said(found)}"
+        for index, one, other in self._outputs(wanted, found):
+            same, distance = _close(one, other, self.tolerance)
+            if not same:
+                return f"output {index} is {other!r}, not {one!r}"
+            self.greatest[index] = max(self.greatest.get(index, 0.0), distance)
+        for name, tensor in self.state.items():
+            if not _close(self.stored[name], tensor, self.tolerance)[0]:
+                return f"the buffer {name} differs after a run"
+        return ""
+
+    def _outputs(self, wanted: Leaves, found: Leaves) -> list[tuple[int, Any, Any]]:
+        """The results that mean something, by number: not an absent part of a union."""
+        every = zip(self.program.body.outputs, wanted, found, strict=True)
+        return [
+            (index, one, other)
+            for index, (arg, one, other) in enumerate(every)
+            if arg is not None and one is not None
+        ]
+
+    def _reference(self, inputs: Leaves, stored: Tensors) -> Outcome:
+        """What the program gives; what it prints is of no interest here."""
+        options = RunOptions(observer=_Budget(), gradients=False)
+        with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
+            return INTERPRETER.prepare(self.program, options).bind(stored)(_copied(inputs))
+
+    def _is_unstable(self, inputs: Leaves, state: Tensors, wanted: Outcome) -> bool:
+        """Whether a change of the inputs that is no more than a rounding changes the result."""
+        generator = torch.Generator().manual_seed(0)
+        for _ in range(ROUNDINGS):
+            stored = self.given | {name: tensor.clone() for name, tensor in state.items()}
+            try:
+                found = self._reference(_rounded(inputs, generator), stored)
+            except RunStop:
+                return True
+            if isinstance(found, RaisedError) or isinstance(wanted, RaisedError):
+                if isinstance(found, RaisedError) != isinstance(wanted, RaisedError):
+                    return True
+                continue
+            pairs = self._outputs(wanted, found)
+            if not all(_close(one, other, self.tolerance)[0] for _, one, other in pairs):
+                return True
+        return False
+
+    def search(self, given: Sequence[Leaves]) -> OnnxPaths | None:
+        """Compare both on inputs for the paths that no given input takes."""
+        blocks = (self.program.body, *self.program.functions.values())
+        if not any(op.name in CHOOSING for block in blocks for op in ops_in(block)):
+            return None
+        try:
+            finding = importlib.import_module("stator_verify.program_paths")
+        except ModuleNotFoundError as error:
+            return OnnxPaths(0, problem=f"{error.name} is missing, pip install 'stator[verify]'")
+        found = finding.find_paths(self.program, self.given, given, changing=self.changing)
+        before = self.equal, self.unstable
+        for leaves in found.inputs:
+            self.reset()
+            self.compare(leaves, excuses=True)
+        return OnnxPaths(found.taken, found.missing, self.equal - before[0], self.unstable)
 
 
 def _is_gap(inputs: Sequence[Any], wanted: object, found: object) -> bool:
@@ -186,43 +251,12 @@ def _tolerance(program: Program) -> OnnxTolerance:
     return SINGLE if "float32" in dtypes else DOUBLE
 
 
-def _differ(file: Path, how: str) -> None:
-    raise ExportError(f"ONNX Runtime does not do what the program does ({file.name}): {how}",
-                      fix="report it as a bug in Stator, or save without onnx=True")  # fmt: skip
-
-
 def _said(outcome: object) -> str:
     if isinstance(outcome, RaisedError):
         return f"the program raises {outcome.class_name}{outcome.args!r}"
     if isinstance(outcome, RunFailure):
         return f"ONNX Runtime reports {outcome.error}: {outcome.text}"
     return "the other gives a result"
-
-
-def _reference(
-    program: Program, inputs: Sequence[Any], stored: Mapping[str, torch.Tensor]
-) -> tuple[object, ...] | RaisedError:
-    """What the program gives; what it prints is of no interest for drawn inputs."""
-    options = RunOptions(observer=_Budget(), gradients=False)
-    with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
-        return INTERPRETER.prepare(program, options).bind(stored)(inputs)
-
-
-def _compare(
-    file: Path, program: Program, wanted: Sequence[Any], found: Sequence[Any],
-    greatest: dict[int, float], tolerance: OnnxTolerance,
-) -> None:  # fmt: skip
-    for index, (arg, one, other) in enumerate(
-        zip(program.body.outputs, wanted, found, strict=True)
-    ):
-        if one is None and not isinstance(arg, type(None)):
-            continue  # an absent part of a union
-        if arg is None:
-            continue
-        same, distance = _close(one, other, tolerance)
-        greatest[index] = max(greatest.get(index, 0.0), distance)
-        if not same:
-            _differ(file, f"output {index} is {other!r}, not {one!r}")
 
 
 def _close(one: Any, other: Any, tolerance: OnnxTolerance = SINGLE) -> tuple[bool, float]:
@@ -248,76 +282,17 @@ def _close(one: Any, other: Any, tolerance: OnnxTolerance = SINGLE) -> tuple[boo
     return close, float(distance.max()) if distance.numel() else 0.0
 
 
-def _copied(leaf: Any) -> Any:
-    return leaf.clone() if isinstance(leaf, torch.Tensor) else leaf
+def _copied(leaves: Leaves) -> list[Any]:
+    return [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in leaves]
 
 
-# ---- inputs
-
-
-def _draws(program: Program) -> Iterator[list[Any]]:
-    """Inputs of several sizes and scales; the same ones in every process."""
-    for number in range(DRAWS):
-        draw = random.Random(number)
-        sizes: dict[str, int] = {}
-        tags: dict[str, int] = {}  # by the name of the union
-        yield [_leaf(value, draw, sizes, tags, number) for value in program.inputs]
-
-
-def _leaf(
-    value: Value, draw: random.Random, sizes: dict[str, int], tags: dict[str, int], number: int
-) -> Any:
-    """An input; a part of a union is there where the tag before it says so."""
-    tag, present = tag_of(value.type), presence_of(value.type)
-    if present is not None and tags.get(present.union) not in present.alternatives:
-        return None
-    if tag is None:
-        return _drawn(present_part(value.type), draw, sizes, number)
-    return tags.setdefault(tag.union, draw.randrange(tag.count))
-
-
-def _drawn(kind: Type, draw: random.Random, sizes: dict[str, int], number: int) -> Any:
-    if isinstance(kind, TensorType):
-        return _tensor(kind, draw, sizes, number)
-    if isinstance(kind, NumberType):
-        return {"int": draw.randint(0, 4), "bool": draw.random() < 0.5}.get(
-            kind.kind, draw.uniform(-2, 2)
-        )
-    if isinstance(kind, ListType):
-        return [_drawn(kind.element, draw, sizes, number) for _ in range(draw.randint(0, 3))]
-    if isinstance(kind, TextType):
-        return draw.choice(("", "a", "text"))
-    return None
-
-
-def _tensor(
-    kind: TensorType, draw: random.Random, sizes: dict[str, int], number: int
-) -> torch.Tensor:
-    shape = []
-    for size in kind.shape:
-        name = str(size)
-        found = size if isinstance(size, int) else evaluate(size, sizes)
-        if found is None:
-            found = sizes.setdefault(name, _size(number, len(sizes)))
-        shape.append(max(0, found))
-    return _contents(kind, shape, draw, number)
-
-
-def _size(number: int, index: int) -> int:
-    """A dynamic size: in the first draws all are the same, in others each is another one."""
-    if number < len(SIZES):
-        return SIZES[number]
-    return SIZES[(number + (1, 5, 2, 3)[number % 4] * index) % len(SIZES)]
-
-
-def _contents(kind: TensorType, shape: list[int], draw: random.Random, number: int) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(draw.randrange(2**31))
-    dtype = getattr(torch, kind.dtype)
-    if dtype is torch.bool:
-        return torch.randint(0, 2, shape, generator=generator).bool()
-    if not dtype.is_floating_point:
-        return torch.randint(
-            0, (4, 2, 7, 3, 5, 6)[number % 6], shape, generator=generator, dtype=dtype
-        )
-    scale, shift = ((1, 0), (4, 3), (4, -3), (0.1, 0), (20, 0), (1, 1))[number % 6]
-    return (torch.randn(shape, generator=generator) * scale + shift).to(dtype)
+def _rounded(leaves: Leaves, generator: torch.Generator) -> list[Any]:
+    """Every float changed a little."""
+    made = []
+    for leaf in leaves:
+        if isinstance(leaf, torch.Tensor) and leaf.is_floating_point():
+            noise = torch.rand(leaf.shape, generator=generator, dtype=torch.float64) * 2 - 1
+            step = ROUNDING * torch.finfo(leaf.dtype).eps * (leaf.abs() + 1e-3)
+            leaf = leaf + (step * noise.sign()).to(leaf.dtype)
+        made.append(leaf)
+    return made

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
+from typing import Any
 
 import onnx
 import onnx_ir as ir
 
-from stator.api.onnx_checking import OnnxReport, checked_runs
+from stator.api.loaded_calls import call_leaves
+from stator.api.onnx_checking import checked_runs
 from stator.api.onnx_layer import onnx_file, program_name
+from stator.api.onnx_report import OnnxReport
 from stator.errors import ExportError
 from stator.export.files import Paths, temporary
 from stator.export.methods import Method
@@ -30,6 +34,7 @@ from stator.optimize.write_casts import write_casts
 from stator.program.program import Program
 
 LARGE = 2**28  # bytes of weights, of which a session that only checks makes no second copy
+NO_EXAMPLES: Mapping[str, Sequence[Any]] = MappingProxyType({})
 INSIDE_LIMIT = 2**31 - 2**24  # bytes of weights in a file, whose format ends at 2 GiB
 
 
@@ -76,21 +81,29 @@ def save_onnx(
     output: Path | None = None,
     opset: int | None = None,
     embed: bool = False,
+    search: bool = True,
 ) -> list[OnnxReport]:
     """Write the ONNX models of the model that was saved at `path`; its own files stay the same."""
     saved = read_model(path)
     plan = plan_onnx(saved.programs, saved.methods, training=saved.training, opset=opset)
-    return write_onnx(path, plan, embed=embed, output=output)
+    return write_onnx(path, plan, embed=embed, output=output, search=search)
 
 
 def write_onnx(
-    path: str | os.PathLike[str], plan: OnnxPlan, *, embed: bool, output: Path | None = None
+    path: str | os.PathLike[str],
+    plan: OnnxPlan,
+    *,
+    embed: bool,
+    output: Path | None = None,
+    search: bool = True,
+    examples: Mapping[str, Sequence[Any]] = NO_EXAMPLES,
 ) -> list[OnnxReport]:
     """Write the planned models beside the saved model at `path`, check and run them.
 
     `output` is a file for the only method, or for `forward`; those of other methods are named after
     it. A file of another name than `save` would give has its weights inside: the next save of the
-    model, which moves the weights, would not know of it.
+    model, which moves the weights, would not know of it. `examples` has arguments of a method; with
+    `search`, inputs are looked for that take other paths than those and the drawn ones.
     """
     saved = read_model(path, verify_weights=False)
     weights = Paths.of(path).weights
@@ -115,9 +128,15 @@ def write_onnx(
             new.write_bytes(proto.SerializeToString(deterministic=True))
             _check(new)
             session = OnnxSession(new, packs=size < LARGE)
+            program, depth = plan.programs[name], plan.depths[name]
+            given = []
+            if name in examples:
+                signature = saved.methods[name].signature
+                given.append(call_leaves(program, signature, name, (examples[name], {})))
             report = checked_runs(
-                file, session, plan.programs[name], saved, planned, plan.depths[name]
-            )
+                file, session, program, saved.tensors, planned, depth,
+                examples=given, search=search,
+            )  # fmt: skip
             new.replace(file)
         reports.append(report)
     return reports

@@ -8,8 +8,10 @@ from typing import Any
 import torch
 
 from stator.api.captures import Request
+from stator.api.input_spec import InputSpec
+from stator.api.signature import ARGUMENTS
 from stator.api.static_function import StaticFunction
-from stator.capture.inputs import SPEC_TYPES
+from stator.capture.inputs import SPEC_TYPES, ScalarSpec
 from stator.english import with_article
 from stator.errors import SpecMismatch, nearest
 
@@ -38,6 +40,20 @@ def requests_of(
         Request(name, static, *_specs(static, spec), outputs.get(name))
         for name, (static, spec) in found.items()
     ]
+
+
+def example_calls(
+    input_spec: Sequence[Any] | None, methods: Mapping[str, Sequence[Any] | None] | None
+) -> dict[str, Sequence[Any]]:
+    """The arguments of each method whose spec consists of tensors and constants."""
+    given = methods if methods is not None else {"forward": input_spec}
+    return {name: spec for name, spec in given.items() if spec is not None and _is_example(spec)}
+
+
+def _is_example(spec: Sequence[Any]) -> bool:
+    leaves = [*ARGUMENTS.leaves(tuple(spec))]
+    is_spec = any(isinstance(leaf, InputSpec | ScalarSpec) for leaf in leaves)
+    return not is_spec and any(isinstance(leaf, torch.Tensor) for leaf in leaves)
 
 
 def _found(model: Any, input_spec: Sequence[Any] | None) -> dict[str, tuple[StaticFunction, Any]]:

@@ -11,7 +11,7 @@ from typing import Any, Literal, overload
 import torch
 
 from stator.api.captures import Capture, capture_all
-from stator.api.saved_methods import requests_of
+from stator.api.saved_methods import example_calls, requests_of
 from stator.api.saving_warnings import warn_of_exported_methods, warn_of_failing_paths
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, check_tensors
@@ -45,6 +45,7 @@ def save(
     onnx: bool = False,
     embed: bool = False,
     opset: int | None = None,
+    search_paths: bool = True,
     **options: Any,
 ) -> Any:
     """Write `path`.stator and `path`.safetensors: a module, or a function, that needs no Python.
@@ -61,7 +62,10 @@ def save(
     `onnx=True` also writes `path`.onnx, for `forward`, and `path`.METHOD.onnx for other methods:
     the same program for any ONNX runtime, in the mode that the module is in. Its weights are those
     of the .safetensors file; `embed=True` puts them into the ONNX file. `opset` is by default the
-    newest that ONNX Runtime runs. The result is then a list of reports, one for each file.
+    newest that ONNX Runtime runs. The result is then a list of reports, one for each file: ONNX
+    Runtime is compared with the program on the tensors of `input_spec`, if it has no other specs,
+    on drawn inputs, and on inputs that are searched for, so that they take other paths;
+    `search_paths=False` leaves the search out.
     """
     if options:
         raise SpecMismatch(f"save has no option {next(iter(options))!r} here",
@@ -74,7 +78,9 @@ def save(
         )  # fmt: skip
         remove_onnx_files(path)
         _save_again(model, path, output_spec, properties, embed_source)
-        return None if saving is None else saving.write_onnx(path, plan, embed=embed)
+        return None if saving is None else saving.write_onnx(
+            path, plan, embed=embed, search=search_paths
+        )  # fmt: skip
     requests = requests_of(model, input_spec, methods, output_spec)
     owner = owner_of(model)
     capture = capture_all(requests, owner, refuse_host_calls=host_calls == "refuse")
@@ -89,7 +95,9 @@ def save(
     if owner is not None:
         warn_of_exported_methods(owner, capture.methods)
     warn_of_failing_paths(capture.programs.values())
-    return None if saving is None else saving.write_onnx(path, plan, embed=embed)
+    return None if saving is None else saving.write_onnx(
+        path, plan, embed=embed, search=search_paths, examples=example_calls(input_spec, methods)
+    )  # fmt: skip
 
 
 def _warn_of_train_mode(owner: torch.nn.Module, capture: Capture) -> None:

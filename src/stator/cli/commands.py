@@ -215,6 +215,8 @@ def save() -> None:
 @click.option("--opset", type=click.IntRange(1),
               help="ONNX opset; by default the newest that ONNX Runtime runs.")  # fmt: skip
 @click.option("--embed", is_flag=True, help="Put the weights inside, not only where they are.")
+@click.option("--search/--no-search", default=True, show_default=True,
+              help="Compare also on inputs that are searched for other paths.")  # fmt: skip
 def onnx() -> None:
     """Write the ONNX file of a saved MODEL, one for each method.
 

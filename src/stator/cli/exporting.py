@@ -17,19 +17,21 @@ from stator.cli.screen import CommandOutcome, show_plain, size_text, working
 from stator.export.files import Paths
 
 if TYPE_CHECKING:
-    from stator.api.onnx_checking import OnnxReport
+    from stator.api.onnx_report import OnnxReport
 
 ENDING = ".onnx"
 
 
-def onnx(model: str, output: str | None, opset: int | None, embed: bool) -> CommandOutcome:
+def onnx(
+    model: str, output: str | None, opset: int | None, embed: bool, search: bool
+) -> CommandOutcome:
     """Write the files; the report of each says what was checked."""
     file = None if output is None else _file(output, model)
     has_onnx()  # or it says what to install, before anything is imported that needs it
     with working("writing ONNX"):
         saving = importlib.import_module("stator.api.onnx_saving")
         reports: Sequence[OnnxReport] = saving.save_onnx(
-            model, output=file, opset=opset, embed=embed
+            model, output=file, opset=opset, embed=embed, search=search
         )
 
     def show(screen: Console) -> None:

@@ -1,4 +1,7 @@
-"""`gelu` is one node, as a function and as the formula that many models write out."""
+"""`gelu` is one node, as a function and as the formula that many models write out; `silu` is exact.
+
+Formulas that become others, which ONNX Runtime computes faster.
+"""
 
 import math
 
@@ -59,6 +62,51 @@ def test_a_formula_that_is_almost_gelu_is_not(function, tmp_path):
 def test_doubles_are_written_out(tmp_path):
     x = torch.linspace(-5, 5, 101, dtype=torch.float64)
     assert "Gelu" not in nodes_of(written_out, tmp_path, x)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_silu_has_its_digits_where_it_is_small(dtype, tmp_path):
+    x = torch.cat([torch.linspace(-100, 20, 5_001), torch.tensor([float("nan"), -1e30])]).to(dtype)
+    name = str(dtype).removeprefix("torch.")
+    stator.save(F.silu, tmp_path / "f", input_spec=[stator.InputSpec([None], name)], onnx=True)
+    found = stator.load(tmp_path / "f", backend="onnxruntime")(x)
+    torch.testing.assert_close(found, F.silu(x), rtol=1e-6, atol=1e-38, equal_nan=True)
+
+
+def test_a_norm_by_the_root_of_squares_is_a_quotient(tmp_path):
+    def norm(x):
+        return x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-6)
+
+    kinds = nodes_of(norm, tmp_path, MANY[:50])
+    assert "Div" in kinds
+    assert "Reciprocal" not in kinds
+
+
+def test_one_over_a_root_that_is_used_elsewhere_is_kept(tmp_path):
+    def both(x):
+        inverse = torch.rsqrt(x * x + 1)
+        return x * inverse, inverse
+
+    spec = [stator.InputSpec([None], "float32", "x")]
+    stator.save(both, tmp_path / "f", input_spec=spec, onnx=True)
+    loaded, x = stator.load(tmp_path / "f", backend="onnxruntime"), torch.randn(5)
+    torch.testing.assert_close(loaded(x), both(x))
+
+
+def test_sizes_stay_vectors_and_the_second_reshape_counts(tmp_path):
+    def shaped(x):
+        rows = x.reshape(x.shape[1], x.shape[0], 2) * 2
+        return rows.reshape(-1, 2), x.reshape(x.shape[0], 2, x.shape[1]).reshape(-1, 4).sum(1)
+
+    spec = [stator.InputSpec([None, None, 2], "float32", "x")]
+    stator.save(shaped, tmp_path / "f", input_spec=spec, onnx=True)
+    reshapes = [n for n in onnx.load(tmp_path / "f.onnx").graph.node if n.op_type == "Reshape"]
+    assert [node.input[0] for node in reshapes].count("x") == 2
+    assert len(reshapes) == 4  # the last two: of what is between, and of a constant size
+    loaded = stator.load(tmp_path / "f", backend="onnxruntime")
+    for shape in ((4, 6, 2), (1, 2, 2), (0, 2, 2)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(loaded(x), shaped(x))
 
 
 @pytest.mark.parametrize("is_turned", [False, True])

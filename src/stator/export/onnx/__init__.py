@@ -9,7 +9,7 @@ numbers      Python numbers: int64, double and bool scalars with Python's meanin
 lists        lists of unknown length as sequences
 library      ops of torch by torch's own function library, with their promotion and checks
 tensors      ops of torch that the library lacks, or that need a check
-activations  gelu and silu, which ONNX Runtime computes in one step
+activations  gelu, which ONNX Runtime computes in one step, and silu
 ranges       Sigmoid and Tanh, whose kernels in ONNX Runtime leave their ranges
 fusion       formulas of several nodes as one
 model        the model as a whole: inputs, outputs, weights, metadata

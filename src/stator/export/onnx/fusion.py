@@ -2,9 +2,15 @@
 
     0.5 * x * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x ** 3)))  ->   Gelu(x, approximate="tanh")
     If(c) {Expand(x, sizes)} {x}                                  ->   Expand(x, Where(c, sizes, 1))
+    x * (1 / sqrt(y))                                             ->   x / sqrt(y)
+    Reshape(Squeeze(Shape(x, start=1, end=2)), [1])               ->   Shape(x, start=1, end=2)
+    Reshape(Reshape(x, sizes), [-1, 128])                         ->   Reshape(x, [-1, 128])
+    CastLike(0.0, n)                                              ->   0
 
 Many models write the first formula out. ONNX Runtime would find it too, but not where `ranges` has
-put a node around Tanh. The second one spares an `If`, which takes as long as ten small nodes.
+put a node around Tanh. The second one spares an `If`, which takes as long as ten small nodes. The
+third, which `x * rsqrt(y)` is, lets ONNX Runtime see a norm by the root of the mean of squares, for
+which it has one kernel.
 """
 
 from __future__ import annotations
@@ -27,6 +33,13 @@ def fuse(graph: ir.Graph, opset: int) -> None:
         for node in tuple(inner):
             if node.op_type == "If":
                 _fuse_expand(inner, node)
+            elif node.op_type == "Mul":
+                _fuse_division(inner, node)
+            elif node.op_type == "Reshape":
+                _fuse_size(inner, node)
+                _fuse_reshapes(inner, node)
+            elif node.op_type == "CastLike":
+                _fold_cast(inner, node)
     if opset < FIRST_OPSET:
         return
     for inner in (graph, *graph.subgraphs()):
@@ -65,6 +78,73 @@ def _fuse_expand(graph: ir.Graph, node: ir.Node) -> None:
     whole.outputs[0].type, whole.outputs[0].shape = output.type, output.shape
     graph.insert_before(node, [*moved, one, choice, whole])
     output.replace_all_uses_with(whole.outputs[0], replace_graph_outputs=True)
+    graph.remove(node, safe=True)
+
+
+def _fuse_division(graph: ir.Graph, node: ir.Node) -> None:
+    """A product with one over a root: a quotient."""
+    for value, inverse in _pairs(node.inputs):
+        root = _made_by(inverse, "Reciprocal")
+        if inverse is None or _made_by(root, "Sqrt") is None or len(inverse.uses()) != 1:
+            continue
+        node.op_type = "Div"
+        node.replace_input_with(0, value)
+        node.replace_input_with(1, root)
+        maker = inverse.producer()
+        if maker is not None and maker.graph is graph and not inverse.is_graph_output():
+            graph.remove(maker, safe=True)
+        return
+
+
+def _fuse_size(graph: ir.Graph, node: ir.Node) -> None:
+    """A size that is taken out of a vector of one element, and put into one again."""
+    number, target = node.inputs
+    vector = _made_by(number, "Squeeze")
+    shape = vector.producer() if vector is not None else None
+    if vector is None or shape is None or shape.op_type != "Shape" or "end" not in shape.attributes:
+        return
+    start = shape.attributes["start"].as_int() if "start" in shape.attributes else 0
+    if shape.attributes["end"].as_int() - start != 1 or _constant(target) not in ([1], [-1]):
+        return
+    (output,) = node.outputs
+    if not output.is_graph_output():
+        output.replace_all_uses_with(vector)
+        graph.remove(node, safe=True)
+
+
+def _fuse_reshapes(graph: ir.Graph, node: ir.Node) -> None:
+    """Of two reshapes in a row, the second counts; a size of 0 would be that of its input."""
+    if node.graph is not graph:  # it is gone already
+        return
+    between, target = node.inputs
+    given, sizes = _made_by(between, "Reshape"), _constant(target)
+    if between is None or given is None or not isinstance(sizes, list) or 0 in sizes:
+        return
+    maker = between.producer()
+    if len(between.uses()) != 1 or between.is_graph_output() or maker is None:
+        return
+    if maker.graph is graph:
+        node.replace_input_with(0, given)
+        graph.remove(maker, safe=True)
+
+
+def _fold_cast(graph: ir.Graph, node: ir.Node) -> None:
+    """A number in another type, which ONNX Runtime would find too late to fold it."""
+    given, like = node.inputs
+    found = _number(given)
+    if found is None or like is None or like.dtype not in (D.INT64, D.INT32, D.FLOAT, D.DOUBLE):
+        return
+    data = np.array(found, dtype=like.dtype.numpy())
+    (output,) = node.outputs
+    if float(data) != found or output.is_graph_output():
+        return
+    tensor = ir.AttrTensor("value", ir.Tensor(data, dtype=like.dtype))
+    made = ir.Node("", "Constant", [], [tensor], num_outputs=1)
+    made.metadata_props.update(node.metadata_props)
+    made.doc_string = node.doc_string
+    made.outputs[0].type, made.outputs[0].shape = ir.TensorType(like.dtype), ir.Shape([])
+    graph.insert_before(node, made)
+    output.replace_all_uses_with(made.outputs[0])
     graph.remove(node, safe=True)
 
 
@@ -167,10 +247,22 @@ def _of(value: ir.Value | None, op: str, number: float) -> ir.Value | None:
     return None
 
 
+def _made_by(value: ir.Value | None, op: str) -> ir.Value | None:
+    """The first input of the node `op`, if it makes `value`."""
+    maker = value.producer() if value is not None else None
+    return maker.inputs[0] if maker is not None and maker.op_type == op else None
+
+
 def _number(value: ir.Value | None) -> float | None:
     """The number that a constant is."""
+    found = _constant(value)
+    return float(found) if isinstance(found, int | float) else None
+
+
+def _constant(value: ir.Value | None) -> object:
+    """The number that a constant is, or the list of its numbers; None for what is no constant."""
     maker = value.producer() if value is not None else None
     if maker is None or maker.op_type != "Constant" or "value" not in maker.attributes:
         return None
-    found = maker.attributes["value"].as_tensor().numpy()
-    return float(found) if found.shape == () else None
+    found: object = maker.attributes["value"].as_tensor().numpy().tolist()
+    return found

@@ -75,8 +75,9 @@ def slice_scatter(to: Lowering, op: Op) -> ir.Value:
 def check_indices(to: Lowering, indices: Arg) -> None:
     """A check that no index is negative."""
     found, kind = to.value(indices), tensor_type(indices)
-    if 0 in kind.shape or _counts_up(found):
+    if 0 in kind.shape or to.scope.was_checked(found) or _counts_up(found):
         return
+    to.scope.checked.add(found)
     negative = to.scope.emit("Less", found, to.scope.constant(0, dtype_in(found)), dtype=D.BOOL)
     count = to.scope.cast(negative, D.INT64)
     if kind.shape:

@@ -30,7 +30,6 @@ NUMBER_NAMES: Mapping[type, NumberType] = {
     int: NumberType("int"),
     float: NumberType("float"),
 }
-UNBOUNDED = frozenset({"aten::silu"})  # whose results have no range that Sigmoid could leave
 UNKNOWN = "…"  # in a message: text that only a run knows
 Lower = Callable[["Lowering", Op], None]
 
@@ -121,9 +120,7 @@ class Lowering:
             before, count = self.at, len(self.scope.nodes)
             self.at = op
             self.lower(op)
-            element = self._element_of(op)
-            if op.name not in UNBOUNDED or element is not D.FLOAT:
-                keep_ranges(self.scope, count, element)
+            keep_ranges(self.scope, count, self._element_of(op))
             for node in self.scope.nodes[count:]:
                 self.describe(node, op)
             self.at = before
@@ -257,8 +254,8 @@ def _loop_body(to: Lowering, op: Op, *, reports: bool) -> ir.Graph | None:
         *carried,
     ]
     if reports:
-        scope.status = new_value("", ir.TensorType(D.INT64), ir.Shape([]))
-        scope.inputs.append(scope.status)
+        scope.inputs.append(new_value("", ir.TensorType(D.INT64), ir.Shape([])))
+        scope.status = scope.inputs[-1]
     before = scope.status
     to.block(body)
     condition = to.value(body.outputs[0])

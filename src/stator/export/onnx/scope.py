@@ -31,7 +31,9 @@ class GraphScope:
         self.values: dict[Value, Any] = {}
         self.constants: dict[tuple[ir.DataType, tuple[int, ...], bytes], ir.Value] = {}
         self.inputs: list[ir.Value] = []
-        self.status: ir.Value | None = parent.status if parent is not None else None
+        self.checked: set[ir.Value] = set()  # indices that were checked
+        self.pending: list[tuple[ir.Value, int]] = []  # conditions and what they report if false
+        self._status: ir.Value | None = parent.status if parent is not None else None
         self.place: Location | None = parent.place if parent is not None else None
 
     @property
@@ -48,6 +50,39 @@ class GraphScope:
                 return scope.values[value]
             scope = scope.parent
         raise LookupError(value.name)
+
+    @property
+    def status(self) -> ir.Value | None:
+        """0, or the number of the first error so far; None if there can be none."""
+        if self.pending:
+            checks, self.pending = self.pending, []
+            new = self.int64(0)
+            for holds, number in reversed(checks):  # one node for each, and the first one counts
+                new = self.emit("Where", holds, new, self.int64(number), dtype=D.INT64, shape=[])
+            self.report(new)
+        return self._status
+
+    @status.setter
+    def status(self, value: ir.Value) -> None:
+        self._status, self.pending = value, []
+
+    def report(self, new: ir.Value) -> None:
+        """From here on the status is `new`, unless an error came before."""
+        before = self.status
+        if before is None:
+            self._status = new
+            return
+        fine = self.boolean("Equal", before, self.int64(0))
+        self._status = self.emit("Where", fine, new, before, dtype=D.INT64, shape=[])
+
+    def was_checked(self, indices: ir.Value) -> bool:
+        """Whether these indices were checked in this graph or in one around it."""
+        scope: GraphScope | None = self
+        while scope is not None:
+            if indices in scope.checked:
+                return True
+            scope = scope.parent
+        return False
 
     def is_own(self, value: ir.Value) -> bool:
         """Whether a node of this very graph makes `value`."""

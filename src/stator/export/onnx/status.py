@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import onnx_ir as ir
 
-from stator.export.onnx.scope import D, GraphScope
+from stator.export.onnx.scope import GraphScope
 from stator.location import Location
 
 
@@ -42,24 +42,12 @@ class Messages:
 
 def report(scope: GraphScope, number: int) -> None:
     """From here on the status is `number`, unless an error came before."""
-    join(scope, scope.int64(number))
+    scope.report(scope.int64(number))
 
 
 def check(scope: GraphScope, holds: ir.Value, number: int) -> None:
     """The status is `number` if the scalar `holds` is false, unless an error came before."""
-    failed = scope.emit(
-        "Where", holds, scope.int64(0), scope.int64(number), dtype=D.INT64, shape=[]
-    )
-    join(scope, failed)
-
-
-def join(scope: GraphScope, new: ir.Value) -> None:
-    """The status so far, or `new` if that is 0."""
-    if scope.status is None:
-        scope.status = new
-        return
-    fine = is_fine(scope)
-    scope.status = scope.emit("Where", fine, new, scope.status, dtype=D.INT64, shape=[])
+    scope.pending.append((holds, number))
 
 
 def is_fine(scope: GraphScope) -> ir.Value:
