@@ -73,7 +73,7 @@ std::unique_ptr<stator_model> described(Model model) {
         made->texts[{method, mode}] =
             texts_of(made->model.signature(options_of(method.c_str(), mode)));
       } catch (const Error&) {
-        // there is no program for this mode: whoever asks for it is told
+        // there is no program for this mode: a call that asks for it is told
       }
     }
   }

@@ -44,7 +44,7 @@ Given read_files(const std::vector<std::string>& files) {
   return given;
 }
 
-/// A tensor of one element stands for a number where the program takes one.
+/// A tensor of one element is a number where the program takes one.
 Value as_number(const at::Tensor& tensor, const Type& type, const std::string& name) {
   if (tensor.numel() != 1) throw mismatch_error(name + " must be one " + type.number);
   const at::Scalar scalar = tensor.item();

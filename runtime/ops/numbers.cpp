@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 
@@ -44,8 +42,8 @@ std::int64_t to_integer(double number) {
 /// a / b, rounded once: the quotient of 64-bit integers can need more digits than a double has.
 double divide_integers(std::int64_t a, std::int64_t b) {
   if (b == 0) zero_division("division by zero");
-  if (std::abs(a) <= kExactInDouble && std::abs(b) <= kExactInDouble && a != INT64_MIN &&
-      b != INT64_MIN) {
+  const auto is_exact = [](std::int64_t n) { return -kExactInDouble <= n && n <= kExactInDouble; };
+  if (is_exact(a) && is_exact(b)) {
     return static_cast<double>(a) / static_cast<double>(b);
   }
   if (a == 0) return b < 0 ? -0.0 : 0.0;
@@ -195,60 +193,6 @@ Value bitwise(const Value& a, const Value& b, const char* sign, Operation operat
   if (!is_integer(a) || !is_integer(b)) unsupported(sign, a, b);
   const std::int64_t result = operation(integer_of(a), integer_of(b));
   return a.isBool() && b.isBool() ? Value(result != 0) : Value(result);
-}
-
-std::int64_t round_int(std::int64_t number, std::int64_t digits) {
-  if (digits >= 0) return number;
-  constexpr std::int64_t kHalfOfLargestUnit = 5'000'000'000'000'000'000;  // half of 10^19
-  if (digits == -19 && number > kHalfOfLargestUnit)
-    too_large(static_cast<Wide>(kHalfOfLargestUnit) * 2);
-  if (digits == -19 && number < -kHalfOfLargestUnit)
-    too_large(static_cast<Wide>(kHalfOfLargestUnit) * -2);
-  if (digits < -18) return 0;
-  const std::int64_t unit = *power_int(10, -digits);
-  const std::int64_t rest = modulo(number, unit);
-  const std::int64_t floored = number - rest;
-  const bool up = rest > unit / 2 || (rest == unit / 2 && modulo(floored / unit, 2) != 0);
-  std::int64_t result = floored;
-  if (up && __builtin_add_overflow(floored, unit, &result))
-    too_large(static_cast<Wide>(floored) + unit);
-  return result;
-}
-
-/// `number` rounded half to even at the digit `places` before the point, by its exact digits.
-double round_to_tens(double number, std::int64_t before_point) {
-  const auto places = static_cast<std::size_t>(std::clamp<std::int64_t>(before_point, 1, 308));
-  const double whole = std::floor(std::fabs(number));
-  char buffer[400];
-  std::snprintf(buffer, sizeof buffer, "%.0f", whole);
-  std::string digits = std::string(places, '0') + buffer;  // there is a digit at every place
-  const std::string rest = digits.substr(digits.size() - places);
-  digits.erase(digits.size() - places);
-  std::string half(places, '0');
-  half[0] = '5';
-  const bool is_above = rest > half || (rest == half && whole != std::fabs(number));
-  const bool is_odd = !digits.empty() && (digits.back() - '0') % 2 != 0;
-  if (is_above || (rest == half && is_odd)) {
-    std::size_t at = digits.size();
-    while (at > 0 && digits[at - 1] == '9') digits[--at] = '0';
-    if (at > 0) {
-      ++digits[at - 1];
-    } else {
-      digits.insert(digits.begin(), '1');
-    }
-  }
-  const std::string result = digits + std::string(places, '0');
-  return std::copysign(std::strtod(result.c_str(), nullptr), number);
-}
-
-/// Correctly rounded: printf writes the exact decimal value.
-double round_float(double number, std::int64_t digits) {
-  if (!std::isfinite(number) || digits > 323) return number;
-  if (digits < -308) return std::copysign(0.0, number);
-  if (digits < 0) return round_to_tens(number, -digits);
-  char buffer[800];
-  std::snprintf(buffer, sizeof buffer, "%.*f", static_cast<int>(digits), number);
-  return std::strtod(buffer, nullptr);
 }
 
 long double exact(const Value& value) {  // 64 bits of digits: holds every int and every float
@@ -483,26 +427,5 @@ Value imaginary_part(const Value& a) {
   if (as_number(a, "imag").isComplexDouble()) return a.toComplexDouble().imag();
   return a.isDouble() ? Value(0.0) : Value(std::int64_t{0});
 }
-
-Value round_to_int(const Value& a) {
-  if (a.isDouble()) return to_integer(std::nearbyint(a.toDouble()));
-  if (is_integer(a)) return integer_of(a);
-  throw Error("TypeError",
-              std::string("type ") + class_name(a) + " doesn't define __round__ method");
-}
-
-Value round_to_digits(const Value& a, const Value& digits) {
-  if (digits.isNone()) return round_to_int(a);
-  if (a.isDouble()) return round_float(a.toDouble(), integer_of(digits));
-  return round_int(integer_of(a), integer_of(digits));
-}
-
-Value floor_of(const Value& a) {
-  return a.isDouble() ? Value(to_integer(std::floor(a.toDouble()))) : to_int(a);
-}
-Value ceil_of(const Value& a) {
-  return a.isDouble() ? Value(to_integer(std::ceil(a.toDouble()))) : to_int(a);
-}
-Value trunc_of(const Value& a) { return to_int(a); }
 
 }  // namespace stator

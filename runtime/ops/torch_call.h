@@ -18,7 +18,7 @@ Value argument_value(const TorchArgument& argument, const Frame& frame);
 /// The tensors of one list become the results of the step.
 void spread(const Value& list, const Step& step, Frame& frame);
 
-/// `value` as an argument of a torch op. One number for a list stands for `repeat` of them.
+/// `value` as an argument of a torch op. One number for a list means `repeat` of them.
 Value coerced(Value value, Coercion coercion, std::int32_t repeat);
 
 }  // namespace stator

@@ -34,7 +34,7 @@ class TensorFacts {
   bool fits_storage(const c10::TensorImpl& impl) const;
   bool fits_sizes(const c10::TensorImpl& impl) const;
 
-  PyTypeObject* type_ = nullptr;  // kept alive by whoever has the facts
+  PyTypeObject* type_ = nullptr;  // kept alive by the owner of the facts
   c10::DispatchKeySet keys_;
   caffe2::TypeMeta dtype_;
   c10::Device device_ = at::kCPU;

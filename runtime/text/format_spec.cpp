@@ -230,7 +230,7 @@ std::string float_digits(double number, const Spec& spec) {
     return c_format(number * 100.0, 'f', spec.precision.value_or(6), spec.alternate) + "%";
   if (type != 0) return c_format(number, type, spec.precision.value_or(6), spec.alternate);
   if (!spec.precision) return repr_float(number);
-  // NOTE: no type but a precision: like `g`, but at least one digit stands after the point, and the
+  // NOTE: no type but a precision: like `g`, but with at least one digit after the point, and the
   // exponent starts one digit earlier
   const int precision = std::max(*spec.precision, 1);
   const std::string scientific = c_format(number, 'e', precision - 1, false);
