@@ -105,6 +105,6 @@ LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "ST302", broadcast_what_is_taken_for_equal),
     "saving a model whose call changes Python objects that are not its own": (
         "ST200", save_a_counter),
-    'a `backend` other than `"interpreter"`, `"native"` and, for `load`, `"onnxruntime"`': (
+    'a `backend` other than those above and, for `load`, `"onnxruntime"`': (
         "ST303", another_backend),
 }  # fmt: skip
