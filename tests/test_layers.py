@@ -8,8 +8,8 @@ import pytest
 
 SRC = Path(__file__).parents[1] / "src" / "stator"
 GROUND = {
-    "debugger", "english", "errors", "frames", "garbage", "location", "locks", "logs", "notebook",
-    "recursion_limit", "signals",
+    "debugger", "english", "errors", "first_use", "frames", "garbage", "location", "locks", "logs",
+    "notebook", "recursion_limit", "signals",
 }  # fmt: skip
 TORCH = {"torch_private", "extension", "native_builds"}  # its private API; what is built for it
 ROOMS = {"state", "containers", "library", "staging"}
@@ -20,6 +20,7 @@ MAY_IMPORT = {
     "torch_private": set(),
     "english": set(),
     "extension": {"native_builds"},
+    "first_use": set(),
     "garbage": set(),
     "location": set(),
     "locks": set(),

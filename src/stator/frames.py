@@ -239,8 +239,11 @@ class _Places:
 
     def __init__(self, code: types.CodeType) -> None:
         self.code = code
-        self._lines = tuple(line for line, _, _, _ in code.co_positions())
-        self._columns = tuple(column for _, _, column, _ in code.co_positions())
+        self._lines: tuple[int | None, ...] = ()
+        self._columns: tuple[int | None, ...] = ()
+        columns = tuple(zip(*code.co_positions(), strict=True))  # for each unit, 4 numbers
+        if columns:
+            self._lines, _, self._columns, _ = columns
         self._name = _visible_name(code.co_qualname)
         self._found: dict[int, Location] = {}
 

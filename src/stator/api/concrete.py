@@ -28,6 +28,7 @@ from stator.execute.observing import RunStop
 from stator.execute.raised import caught_error
 from stator.execute.selection import Selection, select
 from stator.execute.structure import unflatten
+from stator.first_use import FirstUse
 from stator.optimize.pipeline import optimize
 from stator.program.ir import ops_in
 from stator.program.opset.queries import leaves_trace
@@ -110,7 +111,7 @@ class ConcreteProgram:
         structure = self.program.output_structure
         return unflatten(structure, outputs, classes=captured.classes, made=made)
 
-    @functools.cached_property
+    @FirstUse
     def attribute_writes(self) -> tuple[AttributeWrite, ...] | None:
         """What a call does to Python objects, if it only sets attributes to outputs."""
         return None if self.captured.given else writes_of(self.captured.effects)
@@ -165,14 +166,14 @@ class ConcreteProgram:
             error.__context__ = context  # Python has set what the caller is handling
             del raised, error, context  # the traceback of the exception holds this frame
 
-    @functools.cached_property
+    @FirstUse
     def _leaves_no_trace(self) -> bool:
         """Is a run that ends early as if it had never begun?"""
         blocks = (self.program.body, *self.program.functions.values())
         traces = (leaves_trace(op) for block in blocks for op in ops_in(block))
         return not any(self.captured.noted) and not any(traces)
 
-    @functools.cached_property
+    @FirstUse
     def picked(self) -> int | None:
         """The place of the argument that a program only hands back; None for any other program."""
         structure, body = self.program.output_structure, self.program.body

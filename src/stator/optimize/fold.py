@@ -44,6 +44,8 @@ def _fold_op(op: Op, known: Known) -> list[Op]:
 
 
 def _fold_nothing(op: Op, known: Known) -> list[Op]:
+    if not op.blocks:
+        return [op]
     return [replace(op, blocks=tuple(_fold_block(block, known) for block in op.blocks))]
 
 

@@ -126,8 +126,8 @@ def _kept_block(block: Block, needed: set[Value]) -> Block:
 
 
 def _kept_op(op: Op, needed: set[Value]) -> Op:
-    kept = [value in needed for value in op.results]
     kind = kind_of(op)
+    kept = [value in needed for value in op.results]
     if kind in ("branch", "try", "region"):
         blocks = tuple(_only(_kept_block(block, needed), kept, 0) for block in op.blocks)
         return replace(op, results=_chosen(op.results, kept), blocks=blocks)
@@ -136,8 +136,9 @@ def _kept_op(op: Op, needed: set[Value]) -> Op:
         body.inputs = _chosen(body.inputs, kept)
         args = op.args[:1] + _chosen(op.args[1:], kept)
         return replace(op, args=args, results=_chosen(op.results, kept), blocks=(body,))
-    blocks = tuple(_kept_block(block, needed) for block in op.blocks)
-    return replace(op, attributes=dict(op.attributes), blocks=blocks)
+    if not op.blocks:
+        return op
+    return replace(op, blocks=tuple(_kept_block(block, needed) for block in op.blocks))
 
 
 def _only(block: Block, kept: list[bool], skipped: int) -> Block:

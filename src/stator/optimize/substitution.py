@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from stator.program.ir import Arg, Op, Value
 
@@ -25,4 +24,5 @@ def substituted_all(args: tuple[Arg, ...], known: Known) -> tuple[Arg, ...]:
 def substituted_op(op: Op, known: Known) -> Op:
     """A copy of `op` with its arguments substituted; its blocks are the same."""
     attributes = {name: substituted(arg, known) for name, arg in op.attributes.items()}
-    return replace(op, args=substituted_all(op.args, known), attributes=attributes)
+    args = substituted_all(op.args, known)
+    return Op(op.name, args, attributes, op.results, op.blocks, op.place)

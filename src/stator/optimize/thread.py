@@ -53,8 +53,9 @@ def _thread_op(op: Op, choices: Choices) -> Op:
     if op.name == "stator::if":
         op = op if known is None else _on_condition(op, known)
         _learn_flags(op, choices)
-    blocks = tuple(_thread_block(block, choices) for block in op.blocks)
-    return replace(op, attributes=dict(op.attributes), blocks=blocks)
+    if not op.blocks:
+        return op
+    return replace(op, blocks=tuple(_thread_block(block, choices) for block in op.blocks))
 
 
 def _on_condition(op: Op, choice: _Choice) -> Op:

@@ -91,6 +91,9 @@ class InputFacts:
     layout: tuple[int, ...] | OneOf["contiguous"] | None = None  # numbers are strides
 
 
+CONTAINERS = (tuple, list, dict)
+
+
 def values_in(args: object) -> tuple[Value, ...]:
     """The values among `args`, in order, tuples and dicts opened."""
     found: list[Value] = []
@@ -101,9 +104,12 @@ def values_in(args: object) -> tuple[Value, ...]:
 def _gather(args: object, found: list[Value]) -> None:
     if isinstance(args, Value):
         found.append(args)
-    elif isinstance(args, tuple | list | dict):
+    elif isinstance(args, CONTAINERS):
         for arg in args.values() if isinstance(args, dict) else args:
-            _gather(arg, found)
+            if isinstance(arg, Value):
+                found.append(arg)
+            elif isinstance(arg, CONTAINERS):
+                _gather(arg, found)
 
 
 def ops_in(block: Block) -> Iterator[Op]:

@@ -35,7 +35,7 @@ from stator.rewrite.text import rewrite_text
 from stator.rewrite.yields import rewrite_yields
 from stator.source.facts import study, unsure_names
 from stator.source.fence import check
-from stator.source.nodes import COMPREHENSIONS, Search, locate
+from stator.source.nodes import COMPREHENSIONS, Search, locate, nodes_in
 from stator.source.private import mangle
 from stator.source.scopes import Outside, free_names, outside_of, own_nodes, scope_of
 from stator.source.text import Source, read_source
@@ -194,7 +194,7 @@ def _with_shared(tree: ast.FunctionDef, names: list[str]) -> ast.FunctionDef:
 
 def written_by_nested(tree: ast.FunctionDef) -> set[str]:
     """The names that functions inside of `tree` declare `nonlocal`."""
-    inner = (node for node in ast.walk(tree) if isinstance(node, ast.Nonlocal))
+    inner = (node for node in nodes_in(tree) if isinstance(node, ast.Nonlocal))
     return {name for node in inner for name in node.names}
 
 

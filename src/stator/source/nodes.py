@@ -68,6 +68,20 @@ _LEAVES = frozenset(
     )
 )  # fmt: skip
 _inner_fields: dict[type[ast.AST], tuple[str, ...]] = {}
+# kinds whose lists have nothing but nodes in them: most of the nodes there are
+_NODES_ONLY = frozenset(
+    (
+        ast.Module, ast.FunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try,
+        ast.ExceptHandler, ast.Assign, ast.Delete, ast.Call, ast.Compare, ast.BoolOp, ast.Tuple,
+        ast.List, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.JoinedStr,
+    )
+)  # fmt: skip
+_WITHOUT_BLOCKS = frozenset(
+    (
+        ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Assert,
+        ast.Pass, ast.Nonlocal, ast.Global, ast.Delete, ast.Import, ast.ImportFrom,
+    )
+)  # fmt: skip
 
 
 def inner_fields(cls: type[ast.AST]) -> tuple[str, ...]:
@@ -81,12 +95,15 @@ def inner_fields(cls: type[ast.AST]) -> tuple[str, ...]:
 
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right inside `node`; contexts and operators are left out."""
+    cls = node.__class__
+    fields = _inner_fields.get(cls)
+    if fields is None:
+        fields = inner_fields(cls)
     found: list[ast.AST] = []
-    for name in inner_fields(node.__class__):
+    for name in fields:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            if value:
-                found += [item for item in value if isinstance(item, ast.AST)]
+            found += value if cls in _NODES_ONLY else [v for v in value if isinstance(v, ast.AST)]
         elif isinstance(value, ast.AST):
             found.append(value)
     return found
@@ -101,11 +118,11 @@ def nodes_in(tree: ast.AST) -> Iterator[ast.AST]:
         pending += children(node)
 
 
-def inner_statements(node: ast.AST) -> Iterator[ast.AST]:
+def inner_statements(node: ast.AST) -> list[ast.AST]:
     """The statements, handlers and cases right inside `node`."""
-    if not isinstance(node, ast.expr):  # the `body` of a lambda is no block
-        for name in BLOCKS:
-            yield from getattr(node, name, ())
+    if node.__class__ in _WITHOUT_BLOCKS or isinstance(node, ast.expr):
+        return []  # the `body` of a lambda is no block
+    return [inner for name in BLOCKS for inner in getattr(node, name, ())]
 
 
 def locate(tree: NodeT) -> NodeT:
@@ -130,9 +147,10 @@ def _take_place(node: Any, around: Any) -> None:
 
 def copy_place(node: NodeT, at: ast.AST) -> NodeT:
     """`node`, new and without a place, in the place of `at`: `ast.copy_location`, but fast."""
-    place = at.__dict__
+    place, new = at.__dict__, node.__dict__
     if place.keys() >= PLACE:
-        node.__dict__.update((name, place[name]) for name in PLACE_FIELDS)
+        new["lineno"], new["col_offset"] = place["lineno"], place["col_offset"]
+        new["end_lineno"], new["end_col_offset"] = place["end_lineno"], place["end_col_offset"]
         return node
     return ast.copy_location(node, at)
 

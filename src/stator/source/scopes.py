@@ -24,14 +24,16 @@ PARTLY_EVALUATED = frozenset(
     {ast.Lambda, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.AnnAssign}
 )
 
-# expressions that bind nothing themselves: most of the nodes there are
+# what binds nothing itself, and is evaluated whole: most of the nodes there are
 BINDING_NOTHING = frozenset(
     {
         ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp,
-        ast.Tuple, ast.List, ast.IfExp, ast.keyword,
+        ast.Tuple, ast.List, ast.IfExp, ast.keyword, ast.Assign, ast.AugAssign, ast.Expr,
+        ast.Return, ast.If, ast.While, ast.For, ast.Raise, ast.Assert, ast.Starred, ast.Slice,
     }
 )  # fmt: skip
 NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+DECLARING = (ast.Global, ast.Nonlocal)
 COMPOUND = (ast.If, ast.While, ast.For, ast.Try, ast.With, ast.ExceptHandler)
 
 
@@ -93,7 +95,7 @@ def own_nodes(trees: Iterable[ast.AST]) -> Iterable[ast.AST]:
     while pending:
         node = pending.pop()
         yield node
-        pending.extend(reversed(evaluated_children(node)))
+        pending += evaluated_children(node)[::-1]
 
 
 def own_statements(body: Iterable[ast.AST]) -> list[ast.AST]:
@@ -104,7 +106,7 @@ def own_statements(body: Iterable[ast.AST]) -> list[ast.AST]:
         node = pending.pop()
         found.append(node)
         if not isinstance(node, NESTED):
-            pending.extend(reversed(list(inner_statements(node))))
+            pending += inner_statements(node)[::-1]
     return found
 
 
@@ -140,19 +142,21 @@ def bound_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     while pending:
         node = pending.pop()
         if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Load):
+            if node.ctx.__class__ is not ast.Load:
                 names[node.id] = None
+        elif node.__class__ is ast.Constant:
+            continue
         elif node.__class__ in BINDING_NOTHING:
-            pending.extend(reversed(children(node)))
+            pending += children(node)[::-1]
         elif isinstance(node, COMPREHENSIONS):
             names.update(dict.fromkeys(_bound_outside(node)))
-        elif not isinstance(node, ast.Constant):
+        else:
             if isinstance(node, NAMED) and node.name:
                 names[node.name] = None
             elif isinstance(node, ast.alias):
                 names[(node.asname or node.name).split(".")[0]] = None
             if not (isinstance(node, ast.AnnAssign) and node.value is None):
-                pending.extend(reversed(evaluated_children(node)))
+                pending += evaluated_children(node)[::-1]
     return tuple(names)
 
 
@@ -265,7 +269,10 @@ def outside_of(function: Function) -> Outside:
     """The declared effects of `function` and of all functions nested in it, sorted."""
     written: tuple[set[str], set[str]] = (set(), set())
     read: set[str] = set()
-    for inner in (node for node in nodes_in(function) if isinstance(node, FUNCTIONS)):
+    every = list(nodes_in(function))
+    if not any(node.__class__ in DECLARING for node in every):
+        return Outside((), (), ())
+    for inner in (node for node in every if isinstance(node, FUNCTIONS)):
         scope = scope_of(inner)
         if not (scope.nonlocals or scope.globals):
             continue

@@ -8,7 +8,6 @@ quiet       for runs that record none: equal ops are merged, results overwrite t
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,6 +17,7 @@ import torch
 from stator.capture.modes import Modes
 from stator.execute.backend import Executable, Outcome, RunOptions
 from stator.execute.selection import prepare
+from stator.first_use import FirstUse
 from stator.locks import ForkSafeLock
 from stator.optimize.fold import fold
 from stator.optimize.fold_tensors import fold_tensors
@@ -83,17 +83,17 @@ class Plan:
             return self.recording
         return self.quiet
 
-    @functools.cached_property
+    @FirstUse
     def plain(self) -> PreparedProgram:
         """The program as it was recorded."""
         return self._made(self.program, {})
 
-    @functools.cached_property
+    @FirstUse
     def recording(self) -> PreparedProgram:
         """The program for runs that record gradients."""
         return self._optimized(gradients=True)
 
-    @functools.cached_property
+    @FirstUse
     def quiet(self) -> PreparedProgram:
         """The program for runs that record none."""
         return self._optimized(gradients=False)
