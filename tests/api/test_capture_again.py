@@ -1,6 +1,7 @@
 """Every part of what a program holds for: another one gives eager's answer on the next call."""
 
 import array
+import builtins
 import collections
 import contextvars
 import copy
@@ -695,3 +696,61 @@ def test_a_dtype_changed_in_place_is_seen_where_only_the_weight_has_it():
     for convert in (table.float, table.double, table.float, table.double):
         convert()
         same(static(ids).detach(), look_up(ids).detach())
+
+
+@pytest.mark.parametrize("ask", [lambda x: getattr(x, "tag", 1), lambda x: hasattr(x, "tag")])
+def test_an_attribute_that_a_tensor_argument_gets_later_is_seen(ask):
+    static, plain, tagged = stator.to_static(lambda x: x * ask(x)), torch.ones(2), torch.ones(2)
+    same(static(plain), plain * ask(plain))
+    tagged.tag = 3
+    with pytest.raises(stator.StatorError, match="which the caller has set on a tensor"):
+        static(tagged)
+    same(static(plain), plain * ask(plain))
+
+
+def test_parameters_that_are_added_are_seen():
+    listed = nn.ParameterList([nn.Parameter(torch.ones(3))])
+    named = nn.ParameterDict({"a": nn.Parameter(torch.ones(3))})
+
+    def function(x):
+        for factor in (*listed, *named.values()):
+            x = x * factor
+        return x * len(listed) * ("b" in named) + len(named)
+
+    static = stator.to_static(function)
+    same(static(ONES), function(ONES))
+    listed.append(nn.Parameter(torch.full((3,), 2.0)))
+    same(static(ONES), function(ONES))
+    named["b"] = nn.Parameter(torch.full((3,), 3.0))
+    same(static(ONES), function(ONES))
+    del named["a"]
+    same(static(ONES), function(ONES))
+
+
+def test_what_a_cached_function_has_read_of_a_tensor_may_not_be_written():
+    table = torch.ones(3)
+
+    @functools.cache
+    def total(number):
+        return table.sum() * number
+
+    def function(x):
+        return x * total(2) if x.sum() > 100 else x
+
+    static = stator.to_static(function)
+    same(static(ONES), function(ONES))
+    table.add_(1)
+    with pytest.raises(stator.StatorError, match="its cache may have the answer"):
+        static(ONES)
+
+
+def test_an_attribute_of_a_module_is_set_without_the_module_being_empty(monkeypatch):
+    monkeypatch.setattr(builtins, "stator_test_value", 0, raising=False)
+
+    def function(x):
+        builtins.stator_test_value += 1
+        return x * builtins.stator_test_value
+
+    static = stator.to_static(function)
+    same(static(ONES), ONES)
+    same(static(ONES), ONES * 2)

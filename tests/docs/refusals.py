@@ -57,6 +57,9 @@ MADE_AT_RUN_TIME = {
 
 # texts of a refused program that no example meets yet: take one off when you write its example
 WITHOUT_EXAMPLE = frozenset({
+    "a function calls itself more often than Python's limit allows, and what it does before the "
+    "RecursionError depends on how many frames there were before it",  # takes long
+    "…, and what it has done by then depends on the frames before it",
     "`.…` is read, which the caller has set on a tensor that is an argument",
     "the random state of a CUDA device is read or set inside a program",  # needs a GPU
     "the … whose method this is does not exist any more",

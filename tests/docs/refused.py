@@ -998,16 +998,13 @@ def key_whose_hash_prints(x, y):
 
 
 def overflow_that_is_caught(x, y):
-    seen = []
-
     def count(n):
-        seen.append(n)
         return n if y < n < 0 else count(n + 1)
 
     try:
         return x * count(int(y))
     except RecursionError:
-        return x * len(seen)
+        return x
 
 
 RATES = {"rate": 2}
@@ -1037,3 +1034,52 @@ def hook_added_in_a_branch(x, y):
     if y > 1:
         layer.register_forward_hook(lambda _module, _given, result: result * 2)
     return layer(x)
+
+
+@functools.cache
+def _doubled(tensor):
+    return tensor * 2
+
+
+def cached_function_of_a_tensor(x, y):
+    return _doubled(x) * y
+
+
+def overflow_that_a_handler_sees(x, y):
+    seen = []
+
+    def count(n):
+        seen.append(n)
+        return n if y < n < 0 else count(n + 1)
+
+    try:
+        return x * count(int(y))
+    except Exception:  # noqa: BLE001  # it is refused
+        return x * len(seen)
+
+
+def setting_of_the_process(x, y):
+    torch.set_default_dtype(torch.float64)
+    return torch.ones(3) * x * y
+
+
+def gradients_left_off(x, y):
+    torch.set_grad_enabled(False)
+    return x * y
+
+
+def leaf_of_one_path(x, y):
+    total = x * 2
+    if y > 1:
+        total.requires_grad_()
+    return total * y
+
+
+def operator_that_knows_on_some_paths(x, y):
+    class Amount:
+        def __add__(self, other):
+            if y > 1:
+                return NotImplemented
+            return x
+
+    return Amount() + 1

@@ -149,3 +149,49 @@ def test_a_function_is_captured_once_for_calls_that_find_the_same():
 
     static = check(lambda x: total(int(x)) + total(int(x) + 1), (torch.tensor(3),))
     assert len(static.program.functions) == 1
+
+
+def test_what_an_overflow_leaves_behind_is_refused(monkeypatch):
+    monkeypatch.setattr("stator.library.recursion.users_limit", lambda: 20)
+    seen = []
+
+    def count(n):
+        seen.append(n)
+        return count(n + 1)
+
+    with pytest.raises(StatorError) as caught:
+        stator.to_static(lambda x: x * count(0))(torch.ones(1))
+    assert caught.value.problem == (
+        "a function calls itself more often than Python's limit allows, and what it does "
+        "before the RecursionError depends on how many frames there were before it"
+    )
+    assert caught.value.at is not None
+    assert seen == []
+
+
+def test_an_overflow_of_which_nothing_is_seen_is_python_s_own(monkeypatch):
+    monkeypatch.setattr("stator.library.recursion.users_limit", lambda: 20)
+
+    def count(n):
+        return count(n + 1)
+
+    with pytest.raises(RecursionError):
+        stator.to_static(lambda x: x * count(0))(torch.ones(1))
+
+
+def test_a_run_that_overflows_is_refused_where_it_has_changed_something():
+    state = {"calls": 0}
+
+    def count(x):
+        state["calls"] += 1
+        return count(x) if x > 0 else x
+
+    static = stator.to_static(lambda x: count(x))
+    assert static(torch.tensor(-1.0)) == -1.0
+    with pytest.raises(StatorError) as caught:
+        static(torch.tensor(1.0))
+    assert caught.value.problem.endswith(
+        "times deep, and what it has done by then depends on the frames before it"
+    )
+    assert caught.value.at is not None
+    assert state["calls"] == 1

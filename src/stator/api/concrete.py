@@ -71,6 +71,13 @@ class ConcreteProgram:
             for mine, given in zip(shape, other, strict=True)
         )
 
+    def is_for(self, leaves: tuple[Any, ...]) -> bool:
+        """Have tensors among the leaves of a call none of the attributes that were found absent?"""
+        return not any(
+            hasattr(leaves[k if self.taken is None else self.taken[k]], name)
+            for k, name in self.captured.untagged
+        )
+
     def inputs_of(self, leaves: tuple[Any, ...]) -> tuple[Any, ...]:
         """The inputs of a run on the leaves of a call."""
         if self.taken is not None:
@@ -156,6 +163,8 @@ class ConcreteProgram:
             number, values = raised.effects
             do_effects(captured.noted[number], values, call, captured.classes)
         error = raised.exception(captured.exceptions)
+        if isinstance(error, RecursionError):
+            self._refuse_lost(raised, str(error))
         if isinstance(error, DemandViolated):
             error.before_running = error.before_running or self._leaves_no_trace
         link(error, sys.exc_info()[1])
@@ -165,6 +174,15 @@ class ConcreteProgram:
         finally:
             error.__context__ = context  # Python has set what the caller is handling
             del raised, error, context  # the traceback of the exception holds this frame
+
+    def _refuse_lost(self, raised: RaisedError, text: str) -> None:
+        """An error if calls that went too deep may have changed what the caller sees."""
+        is_overflow = any(text.startswith(f"`{name}` calls") for name in self.program.functions)
+        if is_overflow and (self.captured.effects or not self._leaves_no_trace):
+            raise UnsupportedCall(
+                f"{text}, and what it has done by then depends on the frames before it",
+                at=raised.place, fix="count the depth, and stop at a limit of your own",
+            )  # fmt: skip
 
     @FirstUse
     def _leaves_no_trace(self) -> bool:

@@ -74,7 +74,7 @@ class EntryTable:
         kwargs: dict[str, Any],
     ) -> None:
         """The next call like this one, which has these leaves, takes the short way if it can."""
-        if self._module is None or self.made >= ENTRY_LIMIT:
+        if self._module is None or self.made >= ENTRY_LIMIT or program.captured.untagged:
             return
         if args and not kwargs and all(isinstance(arg, torch.Tensor) for arg in args):
             if _is_simple(program.sizes, args, self._module):

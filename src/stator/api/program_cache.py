@@ -67,7 +67,11 @@ class ProgramCache:
         if after_violation:
             known = tuple(sorted(known, key=lambda one: not one.is_size_fallback))
         for program in known:
-            if program.holds_for(signature.sizes) and program.captured.guards.hold():
+            if (
+                program.holds_for(signature.sizes)
+                and program.is_for(signature.leaves)
+                and program.captured.guards.hold()
+            ):
                 self._used(program)
                 return program
         return None

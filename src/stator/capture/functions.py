@@ -60,6 +60,7 @@ class CapturedFunction:
         self.is_done = False
         self._body: tuple[Scope, Journal] | None = None  # while it is recorded
         self._is_caught = False  # is there a `try` around a call of it?
+        self._overflow_is_caught = False  # is there one that catches too deep a recursion?
         self._first: tuple[Scope, Op] | None = None  # the call that it was captured for
 
     def covers(self, args: object) -> bool:
@@ -82,6 +83,7 @@ class CapturedFunction:
             raise Diverged
         recorder = self.recorder
         self._is_caught |= bool(recorder.attempts)
+        self._overflow_is_caught |= catches_overflow(recorder)
         given: list[Arg] = flatten(recorder, args, self.takes)
         for obj, kind in zip(self.objects, self.states, strict=True):
             given += flatten(recorder, with_keys(state_of(obj), kind), kind)
@@ -185,6 +187,13 @@ class CapturedFunction:
         recorder = self.recorder
         is_local = recorder.provenance.is_local
         is_seen = self._is_caught or not all(is_local(obj, recorder.scope) for obj in self.objects)
+        if self.objects and self._overflow_is_caught:
+            raise UnsupportedCall(
+                f"`{self.name}` calls itself under a condition that only a run knows, and changes "
+                "an object that is not its own: too deep a recursion would be caught, and the "
+                "changes until then would be lost",
+                at=current_place(), fix="pass the value as an argument and return the new one",
+            )  # fmt: skip
         if self.objects and is_seen and any(map(_may_end, self._ops())):
             raise UnsupportedCall(
                 f"`{self.name}` calls itself under a condition that only a run knows, changes an "
@@ -200,6 +209,11 @@ class CapturedFunction:
                 yield op
                 called = str(op.attributes["function"]) if kind_of(op) == "call" else name
                 waiting += [called] if called not in waiting else []
+
+
+def catches_overflow(recorder: Recorder) -> bool:
+    """Is there a `try`, a `finally` or a `with` around this that sees too deep a recursion?"""
+    return any(attempt.catches(RecursionError()) for attempt in recorder.attempts)
 
 
 def _may_end(op: Op) -> bool:

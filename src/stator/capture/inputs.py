@@ -34,16 +34,34 @@ from stator.values.staged import StagedList
 from stator.values.structures import node_of
 from stator.values.symbolic import CapturedText
 
-CALLERS = "_callers_attributes"  # on a tensor of the capture: names of what the caller has set
+CALLERS = "_callers_attributes"  # on a tensor of the capture that is an argument
+Untagged = tuple[int, str]  # the position of a tensor argument, and an attribute it has not
 
 
-def refuse_callers_attribute(obj: object, name: str) -> None:
-    """An error for an attribute that the caller has set on a tensor argument: no guard sees it."""
-    if isinstance(obj, FakeTensor) and name in vars(obj).get(CALLERS, ()):
+@dataclass(frozen=True)
+class CallersAttributes:
+    """What the caller has set on a tensor that is an argument, and what was found absent there."""
+
+    names: tuple[str, ...]
+    position: int  # among the inputs of the program
+    untagged: dict[Untagged, None]
+
+
+def read_callers_attribute(obj: object, name: str) -> None:
+    """`name` of a tensor is read: an error where the caller has set it on a tensor argument.
+
+    Where the caller has not, the program holds for calls with tensors without it.
+    """
+    callers = vars(obj).get(CALLERS) if isinstance(obj, FakeTensor) else None
+    if callers is None:
+        return
+    if name in callers.names:
         raise UnsupportedCall(
             f"`.{name}` is read, which the caller has set on a tensor that is an argument",
             at=current_place(), fix="pass it as an argument of its own",
         )  # fmt: skip
+    if not hasattr(obj, name):
+        callers.untagged[callers.position, name] = None
 
 
 @dataclass(frozen=True)
@@ -139,6 +157,7 @@ class Inputs:
     kwargs: dict[str, Any]
     containers: dict[int, tuple[Any, tuple[Any, ...]]]  # id -> (copy, path into the call)
     objects: list[Any]  # the caller's own, given as they are
+    untagged: dict[Untagged, None]  # attributes of tensors that were asked for, and are not there
 
 
 @dataclass(frozen=True)
@@ -159,6 +178,7 @@ class InputReader:
         self.recorder = recorder
         self.values: list[Value] = []
         self.objects: list[Any] = []
+        self.untagged: dict[Untagged, None] = {}
         self.containers: dict[int, tuple[Any, tuple[Any, ...]]] = {}
         self._seen: dict[int, Any] = {}  # by id: what is given twice is one object
         self._named: dict[str, tuple[Value, int]] = {}  # by the name of a size: where it is first
@@ -172,8 +192,9 @@ class InputReader:
             op.place = None  # checks of the arguments: no line of the function makes them
         self.containers.pop(id(symbolic[1]))  # each call has a dict of its own
         return Inputs(
-            self.values, structure, symbolic[0], symbolic[1], self.containers, self.objects
-        )
+            self.values, structure, symbolic[0], symbolic[1], self.containers, self.objects,
+            self.untagged,
+        )  # fmt: skip
 
     def _one(self, value: object, path: Path) -> tuple[Structure, Any]:
         structure, symbolic = self._new(value, path)
@@ -220,8 +241,8 @@ class InputReader:
         )
         if spec.is_parameter:
             tensor._is_param = True  # what `isinstance` asks
-        if spec.attributes:
-            setattr(tensor, CALLERS, spec.attributes)
+        callers = CallersAttributes(spec.attributes, len(self.values), self.untagged)
+        setattr(tensor, CALLERS, callers)
         value = recorder.new_value(recorder.tensor_type(tensor))
         value.name = self._name(spec, path)
         recorder.input_facts[value] = InputFacts(

@@ -12,7 +12,7 @@ import torch
 
 from stator.capture.conditions import choose, raise_if, refuse_if
 from stator.capture.conversions import index, item, to_float, to_int
-from stator.capture.inputs import refuse_callers_attribute
+from stator.capture.inputs import read_callers_attribute
 from stator.capture.text_ops import text_length
 from stator.capture.try_block import error_names
 from stator.containers import definitions, lists, runtime_tables
@@ -22,15 +22,15 @@ from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent, refuse_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library import number_definitions, standard_calls, text_calls
+from stator.library import attribute_definitions, number_definitions, standard_calls, text_calls
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, complex_of, rounded
-from stator.library.outside_iterators import iterated
+from stator.library.outside_iterators import taken
 from stator.library.text import format_value, is_text_symbolic, print_values
 from stator.library.text_calls import text_to_float, text_to_int
-from stator.library.user_methods import user_method
+from stator.library.user_methods import computes, user_method
 from stator.state.holding import reference
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
@@ -133,7 +133,7 @@ class BuiltinCalls:
                 watch_object(self.session, arg, set())
         takes = function is dict or function not in (*ABOUT_THE_OBJECT, len)
         if takes:
-            args = tuple(iterated(self.session, arg) for arg in args)
+            args = taken(self.session, function, args)
         return self.handlers[function](*args, **kwargs)
 
     # ---- casts
@@ -299,6 +299,9 @@ class BuiltinCalls:
     def _getattr(self, obj: Staged, name: Staged, *default: object) -> Staged:
         if not default:
             return self.session.interpreter.get(obj, name)
+        if computes(obj, name):
+            written = attribute_definitions.attribute_or
+            return self.session.interpreter.call(written, obj, name, default[0])
         has = self._hasattr(obj, name)
         return choose(
             self.session.recorder,
@@ -311,7 +314,9 @@ class BuiltinCalls:
     def _hasattr(self, obj: object, name: str) -> Staged:
         if isinstance(obj, tuple(PYTHON_TYPES)):
             return hasattr(self._type(obj), name)
-        refuse_callers_attribute(obj, name)
+        if computes(obj, name):
+            return self.session.interpreter.call(attribute_definitions.has_attribute, obj, name)
+        read_callers_attribute(obj, name)
         held = own_attribute(obj, name)
         if maybe_absent(held):
             of_class = class_attribute(obj, name, held) is not held

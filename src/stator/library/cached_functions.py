@@ -5,7 +5,8 @@ called as it is: what it gives is what every later call gets, as long as the cac
 same holds in a branch, where the cache has the answer already. Else its body is converted. Then it
 must change nothing outside: a later call, which eager code answers from the cache, would change it
 again. And what it reads outside must stay what it was: the cache would still have the answer that
-the old value gave.
+the old value gave. A tensor is known to a cache by its identity, whatever is written into it, so
+none can be an argument.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import functools
 import gc
 import types
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
@@ -44,7 +45,9 @@ def call_cached(
     session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords
 ) -> Staged:
     """`function(*args, **kwargs)`."""
-    if _is_of_the_capture(function.__wrapped__):
+    _refuse_tensors(function, (*args, *kwargs.values()))
+    is_outside = session.provenance.is_external(function)
+    if not is_outside and _is_of_the_capture(function.__wrapped__):
         return _remembered(session, function, args, kwargs)
     before = session.journal.changed_so_far()
     known = all(_is_known(one) or _is_outside(session, one) for one in (*args, *kwargs.values()))
@@ -60,8 +63,21 @@ def call_cached(
             "first call with these arguments does",
             at=current_place(), fix="change it outside the cached function",
         )  # fmt: skip
-    _refuse_changing(function, heard)
+    _refuse_changing(session, function, heard)
     return result
+
+
+def _refuse_tensors(function: functools._lru_cache_wrapper[Any], values: Iterable[object]) -> None:
+    """An error if a tensor is among `values`: only a run knows whether the cache has seen it."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            raise UnsupportedCall(
+                f"the cached function `{function.__name__}` is called with a tensor, which its "
+                "cache knows by identity: it gives the old answer after a write to the tensor",
+                at=current_place(), fix=f"call `{function.__name__}.__wrapped__`, without a cache",
+            )  # fmt: skip
+        if type(value) is tuple:
+            _refuse_tensors(function, value)
 
 
 @contextlib.contextmanager
@@ -77,16 +93,35 @@ def _hearing(session: Session) -> Iterator[Heard]:
             outer |= heard
 
 
-def _refuse_changing(function: functools._lru_cache_wrapper[Any], heard: Heard) -> None:
+def _refuse_changing(
+    session: Session, function: functools._lru_cache_wrapper[Any], heard: Heard
+) -> None:
     """An error if the body of `function` has read what is not what an earlier call read."""
     before = _heard.setdefault(function, {})
-    for key, (what, value) in heard.items():
+    for key, (what, value) in _with_versions(session, heard).items():
         if value is ANY or not unchanged(before.setdefault(key, (what, value))[1], value):
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` reads {what}, which changes: its cache "
                 "may have the answer that an earlier value gave",
                 at=current_place(), fix="pass it as an argument, or call the function before",
             )  # fmt: skip
+
+
+def _with_versions(session: Session, heard: Heard) -> Heard:
+    """`heard`, and of each tensor in it how often it was written: a guard of the program, too."""
+    made = dict(heard)
+    for what, value in heard.values():
+        if isinstance(value, torch.Tensor):
+            read = functools.partial(_version, weakref.ref(value))
+            session.reads.watch(value, ("version",), read, read(), f"the contents of {what}")
+            made[id(value), "version"] = (what, read())
+    return made
+
+
+def _version(of: Callable[[], torch.Tensor | None]) -> object:
+    """How often a tensor has been written; torch does not count that of an inference tensor."""
+    tensor = of()
+    return ANY if tensor is None or tensor.is_inference() else tensor._version
 
 
 def _is_of_the_capture(function: object) -> bool:

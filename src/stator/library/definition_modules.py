@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from stator.containers import definitions, standard_definitions
 from stator.library import (
+    attribute_definitions,
     control_flow_definitions,
     generator_definitions,
     number_definitions,
@@ -14,7 +15,7 @@ from stator.library import (
 DEFINITIONS = frozenset(
     module.__name__
     for module in (
-        control_flow_definitions, definitions, generator_definitions, number_definitions,
-        standard_definitions, text_definitions, torch_definitions,
+        attribute_definitions, control_flow_definitions, definitions, generator_definitions,
+        number_definitions, standard_definitions, text_definitions, torch_definitions,
     )
 )  # fmt: skip

@@ -294,12 +294,35 @@ def requires_grad(
 ) -> torch.Tensor:
     """`tensor.requires_grad_()`: torch does not dispatch it, so it is recorded by hand."""
     recorder = session.recorder
+    is_captured = _refuse_outer(session, tensor, "requires_grad_")
     value, flag = recorder.tensor_arg(tensor), recorder.arg(requires_grad)
-    recorder.grad_varies |= isinstance(requires_grad, torch.SymBool)
+    only_here = recorder.depth > 0 and not is_captured
+    recorder.grad_varies |= only_here or isinstance(requires_grad, torch.SymBool)
     with recorder.quiet():
         tensor.requires_grad_(requires_grad if isinstance(requires_grad, bool) else True)
     recorder.leaves.record(recorder, tensor, value, flag)
     return tensor
+
+
+def detach_in_place(session: Session, tensor: torch.Tensor) -> Staged:
+    """`tensor.detach_()`."""
+    _refuse_outer(session, tensor, "detach_")
+    return session.interpreter.call_library(torch.Tensor.detach_, (tensor,), {})
+
+
+def _refuse_outer(session: Session, tensor: torch.Tensor, name: str) -> bool:
+    """An error if only one path makes a tensor of the program require gradients, or not.
+
+    Gives whether it is one of the program.
+    """
+    recorder = session.recorder
+    owner = next((one for one in recorder.scope.chain() if tensor in one.tensors), None)
+    if owner is not None and owner is not recorder.scope and recorder.depth:
+        raise UnsupportedCall(
+            f"`{name}` in a branch or a loop, of a tensor that was made before it",
+            at=current_place(), fix="use `detach()` and a variable of its own",
+        )  # fmt: skip
+    return owner is not None
 
 
 def gradients_inside(

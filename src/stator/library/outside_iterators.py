@@ -10,8 +10,10 @@ is refused.
 from __future__ import annotations
 
 import copy
+import functools
 import io
 import itertools
+import math
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -34,8 +36,12 @@ from stator.values.annotations import Staged
 COPIED: tuple[type, ...] = (*(type(iter(one)) for one in EMPTY), type(reversed([])))
 SCALARS = (int, float, str, bool)
 LOOPING = frozenset(  # the modules whose functions loop over what they are given
-    {"builtins", "itertools", "collections", "functools", "_functools", "heapq", "_heapq", "math"}
+    {"itertools", "collections", "heapq", "_heapq"}
 )
+LOOPS = (  # the functions of other modules that do
+    all, any, bytearray, bytes, dict, enumerate, filter, frozenset, iter, list, map, max, min,
+    reversed, set, sorted, sum, tuple, zip, functools.reduce, math.fsum, math.prod,
+)  # fmt: skip
 
 
 def iterated(session: Session, value: Staged) -> Staged:
@@ -146,10 +152,26 @@ def iterated_arguments(
     Files are not looked at: what is read from them and written to them has rules of its own. Nor is
     what only has `__getitem__`, unless the function is one of those that loop over anything.
     """
-    loops = getattr(function, "__module__", None) in LOOPING and function is not super
     return tuple(
-        arg if _is_read_by_index(arg) and not loops else _argument(session, arg) for arg in args
+        arg if _is_read_by_index(arg) and not _loops(function, args) else _argument(session, arg)
+        for arg in args
     )
+
+
+def taken(session: Session, function: Staged, args: tuple[object, ...]) -> tuple[Any, ...]:
+    """The arguments of a builtin function; an iterator as the program knows it."""
+    return tuple(
+        arg if _is_read_by_index(arg) and not _loops(function, args) else iterated(session, arg)
+        for arg in args
+    )
+
+
+def _loops(function: Staged, args: tuple[object, ...]) -> bool:
+    """Does it loop over what it is given? `max` of several values compares these."""
+    if function in (max, min):
+        return len(args) == 1
+    is_of_looping = getattr(function, "__module__", None) in LOOPING
+    return is_of_looping or any(function is one for one in LOOPS)
 
 
 def _argument(session: Session, arg: Any) -> Any:

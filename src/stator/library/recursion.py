@@ -13,8 +13,11 @@ import types
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from stator.capture.functions import CapturedFunction
+from stator.capture.functions import CapturedFunction, catches_overflow
 from stator.capture.journal import Journal
+from stator.capture.scope import may_be_seen
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.recursion_limit import users_limit
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -71,6 +74,7 @@ class Recursion:
         self._running: dict[types.FunctionType, list[RunningCall]] = {}
         self._captured: dict[types.FunctionType, list[Captured]] = {}
         self._depth = 0  # of calls that run now
+        self._writes = 0  # to objects, when the outermost of them began
         self._count = 0  # of the functions captured so far, those that were given up included
 
     def run(
@@ -83,6 +87,7 @@ class Recursion:
         if known is not None:
             return known.call(call)
         if self._depth >= users_limit():
+            self._refuse_counting()
             raise RecursionError("maximum recursion depth exceeded")
         recorder = self.session.recorder
         running = self._running.setdefault(function, [])
@@ -90,6 +95,8 @@ class Recursion:
         again = next((one for one in nested if one.is_repeated_by(call)), None)
         if again is not None or len(nested) >= INLINE_CALLS:
             raise RecursionFound(again or nested[0])
+        if not self._depth:
+            self._writes = self.session.journal.writes
         activation, mark = RunningCall(recorder.depth, call), recorder.mark()
         outer, recorder.journal = recorder.journal, Journal(recorder.journal)
         running.append(activation)
@@ -112,6 +119,20 @@ class Recursion:
             running.remove(activation)
             recorder.journal = outer
         return self._capture(function, staged, call)
+
+    def _refuse_counting(self) -> None:
+        """An error where it can be seen how deep the calls were when the stack overflowed.
+
+        How deep that is in eager code depends on the frames around the call.
+        """
+        recorder = self.session.recorder
+        wrote = self.session.journal.writes != self._writes
+        if wrote or catches_overflow(recorder) or may_be_seen(recorder.scope.block):
+            raise UnsupportedCall(
+                "a function calls itself more often than Python's limit allows, and what it does "
+                "before the RecursionError depends on how many frames there were before it",
+                at=current_place(), fix="count the depth, and stop at a limit of your own",
+            )  # fmt: skip
 
     def _known(self, function: types.FunctionType, call: object) -> CapturedFunction | None:
         """The captured form that takes this call: one being captured takes any."""

@@ -1,4 +1,4 @@
-"""Calls that are refused: seeds, transforms, clocks and random numbers of Python."""
+"""Calls that are refused: seeds, transforms, clocks, random numbers, changes of the process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import torch
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.callbacks import is_transform
+from stator.library.process_calls import PROCESS_CALLS
 from stator.library.tensor_calls import REFUSED_CALLS
 from stator.values.annotations import Args, Keywords
 
@@ -25,6 +26,9 @@ def refuse_call(function: object) -> None:
     owner = getattr(function, "__self__", None)
     if found is None and isinstance(owner, torch.Tensor):
         found = REFUSED_CALLS.get(name)
+    if found is None and is_hashable(function) and function in PROCESS_CALLS:
+        found = (f"`{name}` changes {PROCESS_CALLS[function]}, which only the capture would do",
+                 "call it outside, before or after the call")  # fmt: skip
     is_seed = name in ("manual_seed", "seed") and function not in MANUAL_SEED
     if found is None and is_seed and is_from_torch(function):
         found = ("the random seed is set inside a program", "set it before the call")

@@ -16,7 +16,12 @@ from stator.capture.numbers import both, either
 from stator.containers import lists
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.gradients import gradients_inside, register_hook, requires_grad
+from stator.library.gradients import (
+    detach_in_place,
+    gradients_inside,
+    register_hook,
+    requires_grad,
+)
 from stator.library.numpy_calls import array_of, tensor_of
 from stator.library.random_state import random_state, seed, set_random_state
 from stator.program.ir import Literal
@@ -173,7 +178,7 @@ def _truth_op(name: str) -> Callable[..., object]:
 
 
 TENSOR_METHODS: dict[str, Callable[..., Any]] = {
-    "register_hook": register_hook, "requires_grad_": requires_grad,
+    "register_hook": register_hook, "requires_grad_": requires_grad, "detach_": detach_in_place,
     "item": tensor_item, "tolist": tolist, "numpy": array_of,
     "unbind": unbind, "split": split, "chunk": chunk,
     "squeeze": squeeze,

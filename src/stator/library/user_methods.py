@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import linecache
 import types
@@ -31,6 +32,24 @@ def user_property(obj: object, name: str) -> Staged:
     if getter is None or (name in own_dict(obj) and not _is_data(found)):
         return None
     return types.MethodType(getter, found)
+
+
+def computes(obj: object, name: str) -> bool:
+    """Does code of the user's say what `obj.name` is, or that there is none?"""
+    if isinstance(class_entry(obj, name), functools.cached_property) and name not in own_dict(obj):
+        return True
+    if user_property(obj, name) is not None or user_method(obj, "__getattribute__") is not None:
+        return True
+    return user_method(obj, "__getattr__") is not None and not has_plainly(obj, name)
+
+
+def has_plainly(obj: object, name: str) -> bool:
+    """Is there an attribute `name`, without asking `__getattr__`?"""
+    try:
+        object.__getattribute__(obj, name)
+    except AttributeError:
+        return False
+    return True
 
 
 def _is_data(descriptor: object) -> bool:

@@ -28,6 +28,7 @@ from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
 from stator.library.text import fstring, is_text_symbolic, percent_format
 from stator.library.user_methods import user_method
+from stator.staging.operator_methods import NOT_WRITTEN, written_arithmetic
 from stator.state.session import VIEWS, Session
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
@@ -62,6 +63,9 @@ def arithmetic(session: Session, left: object, sign: str, right: object) -> Stag
     """`left SIGN right`."""
     if isinstance(left, PLAIN) and isinstance(right, PLAIN):
         return PYTHON[sign](left, right)
+    written = written_arithmetic(session, left, sign, right)
+    if written is not NOT_WRITTEN:
+        return written
     if isinstance(left, VIEWS) or isinstance(right, VIEWS):
         refuse_open_views(session, left, right)
     if sign == "|" and isinstance(left, dict) and isinstance(right, dict):
@@ -95,9 +99,6 @@ def _numbers(session: Session, left: object, sign: str, right: object) -> Staged
 
 
 def _python(session: Session, left: object, sign: str, right: object) -> Staged:
-    method = user_method(left, f"__{PYTHON[sign].__name__.rstrip('_')}__")
-    if method is not None:
-        return session.interpreter.call_method(method, left, right)
     if isinstance(left, KnownArray) or isinstance(right, KnownArray):
         done = compute_known(session, PYTHON[sign], left, right)
         if done is not NOT_KNOWN:

@@ -11,16 +11,23 @@ import torch
 from torch.nn.utils import parametrize
 
 from stator.capture.branches import defined
-from stator.capture.inputs import refuse_callers_attribute
+from stator.capture.inputs import read_callers_attribute
 from stator.containers.iteration import CapturedRange
 from stator.containers.maybe_keys import maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.attribute_definitions import computed_or_fallback
 from stator.library.host_rules import HostMethod
 from stator.library.known_arrays import has_known, known_array
 from stator.library.number_calls import number_attribute
 from stator.library.text_methods import text_attribute
-from stator.library.user_methods import user_deleter, user_method, user_property, user_setter
+from stator.library.user_methods import (
+    has_plainly,
+    user_deleter,
+    user_method,
+    user_property,
+    user_setter,
+)
 from stator.staging.access import shadowed
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import note_object
@@ -53,6 +60,7 @@ _READ_REQUIRES_GRAD = operator.attrgetter("requires_grad")
 REFUSED_ATTRIBUTES = {
     "grad": "the gradient of a tensor changes from step to step",
     "grad_fn": GRAPH,
+    "_version": "how often a tensor was written differs from path to path",
 }
 
 
@@ -78,7 +86,7 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
     if is_parametrized(obj, name):
         return session.interpreter.call(obj.parametrizations[name])
     fallback = user_method(obj, "__getattr__")
-    if fallback is not None and not _has_plainly(obj, name):
+    if fallback is not None and not has_plainly(obj, name):
         return session.interpreter.call_method(fallback, obj, name)
     try:
         if user_method(obj, "__getattribute__") is None:
@@ -96,9 +104,15 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
 
 def _call_getter(session: Session, getter: Staged, obj: object, name: str) -> Staged:
     """`obj.name`, which a property or a descriptor of the user's gives."""
-    is_method = isinstance(getter, types.MethodType)
+    given = (obj, type(obj)) if isinstance(getter, types.MethodType) else (obj,)
     _read_descriptor(session, getter, obj, name)
-    return session.interpreter.call_method(getter, obj, *((type(obj),) if is_method else ()))
+    fallback = user_method(obj, "__getattr__")
+    if fallback is None:
+        return session.interpreter.call_method(getter, *given)
+    if not isinstance(getter, types.MethodType):
+        session.reads.read_method(obj, getter)
+    session.reads.read_method(obj, fallback)
+    return session.interpreter.call(computed_or_fallback, getter, given, fallback, name)
 
 
 def _read_descriptor(session: Session, method: Staged, obj: object, name: str) -> None:
@@ -161,9 +175,9 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         raise UnsupportedCall(f"`.{name}` of a value that only a run knows", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip
     if isinstance(obj, torch.Tensor):
-        refuse_callers_attribute(obj, name)
-        _refuse_attribute(obj, name)
-        if name == "requires_grad" and obj.requires_grad:
+        read_callers_attribute(obj, name)
+        _refuse_attribute(session, obj, name)
+        if name == "requires_grad" and (obj.requires_grad or session.recorder.grad_varies):
             return _requires_grad(session, obj)
         if name == "data":
             return session.interpreter.call_library(data_of, (obj,), {})
@@ -171,8 +185,9 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
     return ABSENT
 
 
-def _refuse_attribute(tensor: torch.Tensor, name: str) -> None:
-    if name in REFUSED_ATTRIBUTES or (name == "is_leaf" and tensor.requires_grad):
+def _refuse_attribute(session: Session, tensor: torch.Tensor, name: str) -> None:
+    may_require_grad = tensor.requires_grad or session.recorder.grad_varies
+    if name in REFUSED_ATTRIBUTES or (name == "is_leaf" and may_require_grad):
         why = REFUSED_ATTRIBUTES.get(name, GRAPH)
         raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
                               at=current_place(), fix="use `.detach()`")  # fmt: skip
@@ -226,15 +241,6 @@ def _symbolic_attribute(session: Session, obj: Staged, name: str) -> Staged:
     if isinstance(obj, HostObject):
         return HostMethod(obj, name)
     return number_attribute(session, obj, name)
-
-
-def _has_plainly(obj: object, name: str) -> bool:
-    """Is there an attribute `name`, without asking `__getattr__`?"""
-    try:
-        object.__getattribute__(obj, name)
-    except AttributeError:
-        return False
-    return True
 
 
 def is_parametrized(obj: object, name: str) -> bool:

@@ -7,6 +7,8 @@ symbolic one, so that the program has no union of the operands.
 from __future__ import annotations
 
 import collections
+import functools
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -33,6 +35,7 @@ from stator.library.text import compare_texts
 from stator.library.text_methods import has_part
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import user_method
+from stator.staging.operator_methods import NOT_WRITTEN, written_comparison
 from stator.staging.truth import truth
 from stator.state.library_objects import watch_object
 from stator.state.session import VIEWS, Session
@@ -149,6 +152,10 @@ def compare(session: Session, left: object, sign: str, right: object) -> Staged:
 def _compare(session: Session, left: object, sign: str, right: object) -> Staged:
     if isinstance(left, CaughtType) or isinstance(right, CaughtType):
         return _is_class(session, left, sign, right)
+    negated_truth = functools.partial(not_, session)
+    written = written_comparison(session, left, sign, right, negated_truth)
+    if written is not NOT_WRITTEN:
+        return written
     if isinstance(left, VIEWS) or isinstance(right, VIEWS):
         refuse_open_views(session, left, right)
     left, right = session.staged(left), session.staged(right)
@@ -168,7 +175,7 @@ def _compare(session: Session, left: object, sign: str, right: object) -> Staged
             watch_object(session, one, set())
         return compare(session, fields[0], sign, fields[1])
     if sign in ORDER:
-        return _ordered(session, left, sign, right)
+        return ORDER[sign](left, right)
     return _equal(session, left, right, sign)
 
 
@@ -179,17 +186,11 @@ def _compare_captured(session: Session, left: object, sign: str, right: object) 
     left, right = _as_numbers(session, left), _as_numbers(session, right)
     if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):
         return complex_arithmetic(session, left, sign, right)
+    if any(isinstance(one, float) and math.isnan(one) for one in (left, right)):
+        return sign == "!="
     if _is_int_and_float(left, right) or _is_int_and_float(right, left):
         return number_op(session, NUMBER_SIGNS[sign], "bool", left, right)
-    return _ordered(session, left, sign, right) if sign in ORDER else (
-        _equal(session, left, right, sign))  # fmt: skip
-
-
-def _ordered(session: Session, left: object, sign: str, right: object) -> Staged:
-    method = user_method(left, f"__{ORDER[sign].__name__}__")
-    return (
-        session.interpreter.call_method(method, left, right) if method else ORDER[sign](left, right)
-    )
+    return ORDER[sign](left, right) if sign in ORDER else _equal(session, left, right, sign)
 
 
 def _is_int_and_float(one: object, other: object) -> bool:
@@ -297,9 +298,6 @@ def _equal(session: Session, left: object, right: object, sign: str) -> Staged:
     if isinstance(left, dict) and isinstance(right, dict) and _has_captured_values(left, right):
         same = _dicts_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
-    method = user_method(left, "__eq__" if sign == "==" else "__ne__")
-    if method is not None:
-        return session.interpreter.call_method(method, left, right)
     for one in (left, right):
         watch_object(session, one, set())
     return left == right if sign == "==" else left != right
@@ -423,6 +421,9 @@ def same(session: Session, left: Staged, right: Staged) -> Staged:
 @over_unions("container", "item")
 def _contains(session: Session, container: Staged, item: Staged) -> Staged:
     """`item in container`."""
+    method = user_method(container, "__contains__")
+    if method is not None:
+        return truth(session, session.interpreter.call_method(method, container, item))
     container = session.staged(iterated(session, container))
     refuse_identity(container)
     if isinstance(container, torch.Tensor):
@@ -447,9 +448,6 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
         or isinstance(container, Iterator | StagedGenerator)
     ):
         return session.interpreter.run(definitions.contains, container, item)
-    method = user_method(container, "__contains__")
-    if method is not None:
-        return truth(session, session.interpreter.call_method(method, container, item))
     check_keys(session, item)
     return item in container
 

@@ -350,8 +350,8 @@ class Staging:
         if isinstance(left, StagedList):
             return self._augmented_list(sign, left, right)
         method = user_method(left, f"__i{IN_PLACE[sign].__name__[1:].rstrip('_')}__")
-        if method is not None:
-            return self.call(method, left, right)
+        if method and (made := self.call(method, left, right)) is not NotImplemented:
+            return made
         if isinstance(left, CapturedArray):
             if isinstance(left, ReversedArray):
                 left.refuse_write()

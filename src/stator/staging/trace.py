@@ -21,12 +21,12 @@ from stator.capture.errors.capture_artifacts import says_captured
 from stator.capture.errors.line_variables import attach_line_variables
 from stator.capture.errors.tensor_repr import tensors_shown
 from stator.capture.errors.torch_words import torch_error
-from stator.capture.inputs import Argument, InputReader, Inputs
+from stator.capture.inputs import Argument, InputReader, Inputs, Untagged
 from stator.capture.raising import record_raise
 from stator.capture.recorder import Recorder
 from stator.capture.scope import may_be_seen
 from stator.debugger import stepping_around
-from stator.errors import CaptureError, StatorError
+from stator.errors import CaptureError, StatorError, UnsupportedCall
 from stator.frames import place_of
 from stator.garbage import fewer_collections
 from stator.library.calls_inside_torch import calls_inside_torch
@@ -101,6 +101,7 @@ class CaptureResult:
     containers: tuple[Argument, ...] = ()  # the lists and dicts that a call is given
     outside: Mapping[int, object] = field(default_factory=dict)  # those it knows otherwise, by id
     left: LeftState | None = None  # what a program that is to be saved needs of the state
+    untagged: tuple[Untagged, ...] = ()  # attributes that tensors among the arguments have not
 
 
 @dataclass(frozen=True)
@@ -213,7 +214,7 @@ def _trace(
     with _recording(session):
         try:
             with listening(recorder) if listening is not None else nullcontext():
-                value = session.interpreter.call(function, *inputs.args, **inputs.kwargs)
+                value = _called(session, function, inputs)
             results = new_results(session)
             structure = results.structure_of(value)
             left = None if state is None else state.finish(results)
@@ -253,7 +254,22 @@ def _trace(
         recorder.exceptions.known(), live, written, given, session.hooked_modules,
         tuple(notes.effects),
         tuple(session.host_calls), *_given_and_known(session, inputs), left,
+        tuple(inputs.untagged),
     )  # fmt: skip
+
+
+def _called(session: Session, function: object, inputs: Inputs) -> Staged:
+    """The result of the call; an error if it leaves a mode that a run would put back."""
+    grad = torch.is_grad_enabled()
+    value = session.interpreter.call(function, *inputs.args, **inputs.kwargs)
+    if torch.is_grad_enabled() != grad:
+        ops = session.recorder.scope.block.ops
+        places = (op.place for op in reversed(ops) if op.place is not None)
+        raise UnsupportedCall(
+            f"the call leaves gradients {'off' if grad else 'on'} when it ends",
+            at=next(places, None), fix="use `with torch.set_grad_enabled(...)`",
+        )  # fmt: skip
+    return value
 
 
 def _guards(

@@ -24,6 +24,7 @@ from stator.state.decisions import Decisions
 from stator.state.reads import ReadLog
 from stator.state.stand_ins import StandIns, has_stand_in, staged_copy
 from stator.state.state_inputs import StateInputs
+from stator.torch_private.modules import tables
 from stator.values.freezing import refuse_frozen
 from stator.values.pooled import Reference, pool_of
 from stator.values.sites import SiteGroups
@@ -33,6 +34,7 @@ CONTAINERS = (
     list, dict, set, bytearray, array.array, collections.deque, collections.abc.Mapping,
     torch.nn.ModuleList, torch.nn.ModuleDict, torch.nn.Sequential,
 )  # fmt: skip
+PARAMETERS = (torch.nn.ParameterList, torch.nn.ParameterDict)
 VIEW_TYPES = {"keys": type({}.keys()), "values": type({}.values()), "items": type({}.items())}
 VIEWS = tuple(VIEW_TYPES.values())
 
@@ -151,7 +153,17 @@ class Session:
             raise weak_reference(type(value).__name__)
         if isinstance(value, CONTAINERS) and self.provenance.is_of_external(value):
             self.reads.read_contents(value)
+        if isinstance(value, PARAMETERS) and self.provenance.is_external(value):
+            self._read_parameters(value)
         return self.stand_in(value) if has_stand_in(value) else value
+
+    def _read_parameters(self, holder: torch.nn.Module) -> None:
+        """What a list or a dict of parameters holds: it keeps them as a module does."""
+        self.reads.read_all_attributes(holder)
+        for table in (tables(holder).parameters, vars(holder).get("_keys")):
+            if table is not None:
+                self.provenance.add_external(table)
+                self.reads.read_contents(table)
 
     def stand_in(self, external: object) -> Any:
         """The staged container that represents `external`; its changes are written back."""

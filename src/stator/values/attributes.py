@@ -80,8 +80,9 @@ def attributes_of(obj: object) -> dict[str, Any]:
 
 
 def write_attributes(obj: object, state: dict[str, Any]) -> None:
-    """Make `state` the attributes of `obj`."""
-    if type(getattr(obj, "__dict__", None)) is dict and not slots_of(type(obj)):
+    """Make `state` the attributes of `obj`; a module, which others use, is empty at no time."""
+    is_plain = not isinstance(obj, types.ModuleType) and not slots_of(type(obj))
+    if is_plain and type(getattr(obj, "__dict__", None)) is dict:
         vars(obj).clear()
         vars(obj).update(state)
         return
