@@ -218,7 +218,7 @@ def is_clear(watch: PathWatch) -> bool:
         for margin in event.margins:
             if margin is not None and margin.numel():
                 least = float(margin.detach().abs().amin())
-                is_whole = margin.dtype == torch.float64 and least == round(least)
+                is_whole = margin.dtype == torch.float64 and least == 0.0  # of integers
                 if least < CLEAR and not is_whole:
                     return False
     return True

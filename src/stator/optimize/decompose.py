@@ -213,6 +213,8 @@ class OpParts:
             for key, arg in node.kwargs.items()
             if key not in ("device", "layout", "pin_memory")
         }
+        if "val" not in node.meta:
+            raise UndecomposableError  # a check of torch's, which gives nothing
         results = self.results(node.meta["val"])
         self.ops.append(Op(name, args, attributes, results, place=self.place))
         is_one = not isinstance(node.meta["val"], tuple | list)

@@ -9,6 +9,7 @@ numbers      Python numbers: int64, double and bool scalars with Python's meanin
 lists        lists of unknown length as sequences
 library      ops of torch by torch's own function library, with their promotion and checks
 tensors      ops of torch that the library lacks, or that need a check
+searches     stable sorting, medians, places in sorted rows, choices by a mask
 activations  gelu, which ONNX Runtime computes in one step, and silu
 ranges       Sigmoid and Tanh, whose kernels in ONNX Runtime leave their ranges
 fusion       formulas of several nodes as one

@@ -41,3 +41,16 @@ def silu(to: Lowering, op: Op) -> ir.Value:
     power = to.scope.emit("Exp", to.scope.emit("Neg", found, dtype=wide), dtype=wide)
     whole = to.scope.emit("Add", power, to.scope.constant(1, wide), dtype=wide)
     return to.scope.cast(to.scope.emit("Div", found, whole, dtype=wide), dtype)
+
+
+def log_sigmoid(to: Lowering, op: Op) -> ir.Value:
+    """`logsigmoid`: min(x, 0) - log(1 + exp(-|x|)), which is finite where Sigmoid is 0."""
+    dtype, found = dtype_of_result(to, op), to.value(op.args[0])
+    wide = D.FLOAT if dtype in (D.FLOAT16, D.BFLOAT16) else dtype
+    found, scope = to.scope.cast(found, wide), to.scope
+    least = scope.emit("Min", found, scope.constant(0, wide), dtype=wide)
+    size = scope.emit("Neg", scope.emit("Abs", found, dtype=wide), dtype=wide)
+    power = scope.emit("Exp", size, dtype=wide)
+    whole = scope.emit("Add", power, scope.constant(1, wide), dtype=wide)
+    result = scope.emit("Sub", least, scope.emit("Log", whole, dtype=wide), dtype=wide)
+    return scope.cast(result, dtype)

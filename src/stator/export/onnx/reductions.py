@@ -6,6 +6,7 @@ number there is). Torch gives NaN for one, and an error for the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -253,3 +254,55 @@ def _correction(to: Lowering, op: Op) -> float:
     if not unbiased:
         return 0
     return 1 if correction is None else float(correction)  # type: ignore[arg-type]
+
+
+def distances(to: Lowering, op: Op) -> ir.Value:
+    """`cdist`: the norm of the difference of each two rows."""
+    scope, dtype, power = to.scope, dtype_of_result(to, op), argument(op, "p", 2.0)
+    if not isinstance(power, int | float):
+        to.refuse(f"{op.name} needs a constant p")
+    assert isinstance(power, int | float)
+    rows = scope.emit("Unsqueeze", to.value(op.args[0]), scope.int64([-2]), dtype=dtype)
+    columns = scope.emit("Unsqueeze", to.value(op.args[1]), scope.int64([-3]), dtype=dtype)
+    between = scope.emit("Sub", rows, columns, dtype=dtype)
+    last = [max(rank(op.args[0]), rank(op.args[1]))]  # -1 is not right for no elements
+    if power == 2:
+        squares = scope.emit("Mul", between, between, dtype=dtype)
+        return scope.emit("Sqrt", reduced(to, "ReduceSum", squares, last, keep=False), dtype=dtype)
+    between = scope.emit("Abs", between, dtype=dtype)
+    if power == math.inf:
+        if may_be_empty(op.args[0], [rank(op.args[0]) - 1]):
+            to.refuse(f"{op.name} with p=inf needs a constant number of columns, 1 at least")
+        return reduced(to, "ReduceMax", between, last, keep=False)
+    if power == 0:
+        some = scope.emit("Equal", between, scope.constant(0, dtype), dtype=D.BOOL)
+        between = scope.cast(scope.emit("Not", some, dtype=D.BOOL), dtype)
+    if power in (0, 1):
+        return reduced(to, "ReduceSum", between, last, keep=False)
+    powers = scope.emit("Pow", between, scope.constant(power, dtype), dtype=dtype)
+    total = reduced(to, "ReduceSum", powers, last, keep=False)
+    return scope.emit("Pow", total, scope.constant(1 / power, dtype), dtype=dtype)
+
+
+def cosine_similarity(to: Lowering, op: Op) -> ir.Value:
+    """`cosine_similarity`: the product over both norms, each `eps` at least."""
+    scope, dtype = to.scope, dtype_of_result(to, op)
+    dim, epsilon = argument(op, "dim", 1), argument(op, "eps", 1e-8)
+    count = max(rank(op.args[0]), rank(op.args[1]))
+    assert isinstance(dim, int)
+    one, other = (scope.cast(to.value(arg), dtype) for arg in op.args[:2])
+    least = scope.constant(epsilon, dtype)
+
+    def total(first: ir.Value, second: ir.Value) -> ir.Value:
+        product = scope.emit("Mul", first, second, dtype=dtype)
+        return reduced(to, "ReduceSum", product, [dim % count], keep=False)
+
+    def norm(value: ir.Value) -> ir.Value:
+        whole = scope.emit("Expand", value, shape, dtype=dtype)
+        root = scope.emit("Sqrt", total(whole, whole), dtype=dtype)
+        return scope.emit("Max", root, least, dtype=dtype)
+
+    product = scope.emit("Mul", one, other, dtype=dtype)
+    shape = scope.emit("Shape", product, dtype=D.INT64)
+    norms = scope.emit("Mul", norm(one), norm(other), dtype=dtype)
+    return scope.emit("Div", total(one, other), norms, dtype=dtype)

@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from stator.export.onnx.activations import gelu, silu
+from stator.export.onnx.activations import gelu, log_sigmoid, silu
 from stator.export.onnx.bags import embedding_bag
 from stator.export.onnx.cells import gru_cell, lstm_cell, rnn_cell
 from stator.export.onnx.divisions import compared, divide, divided, powered
@@ -56,7 +56,9 @@ from stator.export.onnx.operands import (
 from stator.export.onnx.recurrent import recurrent
 from stator.export.onnx.reductions import (
     any_or_all,
+    cosine_similarity,
     cumulated,
+    distances,
     extreme,
     extreme_along,
     log_of_sum,
@@ -67,6 +69,7 @@ from stator.export.onnx.reductions import (
     variance_and_mean,
 )
 from stator.export.onnx.scope import D
+from stator.export.onnx.searches import masked_select, median, searched, sort_stable
 from stator.program.ir import Op
 from stator.program.registry import resolve
 from stator.program.sizes import is_static
@@ -352,6 +355,13 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::_unique2": unique,
         "aten::index_add": index_add,
         "aten::diff": differences,
+        "aten::cdist": distances,
+        "aten::cosine_similarity": cosine_similarity,
+        "aten::sort.stable": sort_stable,
+        "aten::median": median,
+        "aten::searchsorted.Tensor": searched,
+        "aten::masked_select": masked_select,
+        "aten::log_sigmoid": log_sigmoid,
         **dict.fromkeys(
             ("aten::pow.Tensor_Scalar", "aten::pow.Tensor_Tensor", "aten::pow.Scalar"), powered),
         **{f"aten::adaptive_avg_pool{count}d": adaptive_pool for count in (1, 2, 3)},

@@ -1,0 +1,68 @@
+"""Sorting that keeps the order of equals, medians, places in sorted rows, choices by a mask."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import onnx_ir as ir
+
+from stator.export.onnx.library import rank
+from stator.export.onnx.lowering import Lowering
+from stator.export.onnx.operands import argument, dtype_of_result
+from stator.export.onnx.reductions import ordered, reduced, without_nan
+from stator.export.onnx.scope import D
+from stator.program.ir import Op
+from stator.torch_private.onnx_library import new_value
+
+
+def sort_stable(to: Lowering, op: Op) -> None:
+    """`sort(stable=True)`: TopK of ONNX puts the lower index first where values are equal."""
+    dim, descending = argument(op, "dim", -1), argument(op, "descending", False)
+    ordered(to, replace(op, name="aten::sort", args=(op.args[0], dim, descending), attributes={}))
+
+
+def median(to: Lowering, op: Op) -> ir.Value:
+    """`median` of all elements: the lower one of the two in the middle."""
+    scope, dtype = to.scope, dtype_of_result(to, op)
+    without_nan(to, op)
+    flat = scope.emit("Reshape", to.value(op.args[0]), scope.int64([-1]), dtype=dtype)
+    size = scope.emit("Shape", flat, dtype=D.INT64, shape=[1])
+    some = scope.boolean("Greater", scope.emit("Squeeze", size, dtype=D.INT64, shape=[]),
+                         scope.int64(0))  # fmt: skip
+    to.require(some, "the median of no elements is NaN")
+    half = scope.emit("Div", scope.emit("Add", size, scope.int64([1]), dtype=D.INT64),
+                      scope.int64([2]), dtype=D.INT64)  # fmt: skip
+    values, places = (new_value("", ir.TensorType(kind), None) for kind in (dtype, D.INT64))
+    attributes = {"axis": 0, "largest": 0, "sorted": 1}
+    scope.node("TopK", [flat, half], [values, places], attributes)
+    return reduced(to, "ReduceMax", values, [0], keep=False)
+
+
+def searched(to: Lowering, op: Op) -> ir.Value:
+    """`searchsorted`: how many elements of a sorted row come before a value."""
+    scope = to.scope
+    if argument(op, "sorter") is not None:
+        to.refuse(f"{op.name} with a sorter: sort the row first")
+    is_right = argument(op, "right", False) is True or argument(op, "side") == "right"
+    rows, found = to.value(op.args[0]), to.value(op.args[1])
+    count = rank(op.args[1])
+    if rank(op.args[0]) > 1:
+        rows = scope.emit("Unsqueeze", rows, scope.int64([-2]), dtype=rows.dtype)
+    found = scope.cast(found, rows.dtype or D.FLOAT)
+    found = scope.emit("Unsqueeze", found, scope.int64([-1]), dtype=found.dtype)
+    comes = "LessOrEqual" if is_right else "Less"
+    before = scope.cast(scope.emit(comes, rows, found, dtype=D.BOOL), D.INT64)
+    return scope.cast(
+        reduced(to, "ReduceSum", before, [count], keep=False), dtype_of_result(to, op)
+    )
+
+
+def masked_select(to: Lowering, op: Op) -> ir.Value:
+    """`masked_select`: the elements where the mask holds, both of one shape first."""
+    scope, dtype = to.scope, dtype_of_result(to, op)
+    found, mask = to.value(op.args[0]), to.value(op.args[1])
+    sizes = [scope.emit("Shape", one, dtype=D.INT64) for one in (found, mask)]
+    found = scope.emit("Expand", found, sizes[1], dtype=dtype)
+    mask = scope.emit("Expand", mask, sizes[0], dtype=D.BOOL)
+    flat = [scope.emit("Reshape", one, scope.int64([-1]), dtype=one.dtype) for one in (found, mask)]
+    return scope.emit("Compress", *flat, dtype=dtype, attributes={"axis": 0})

@@ -1,0 +1,63 @@
+"""Ops that torch's function library lacks: sorting, medians, places in rows, masks, distances."""
+
+import pytest
+import torch
+from torch.nn import functional as F  # noqa: N812
+
+import stator
+from stator import InputSpec
+from stator.errors import ExportError
+
+SEEDED = torch.Generator().manual_seed(0)
+X, Y, V = (torch.randn(*shape, generator=SEEDED) for shape in ((4, 6), (5, 6), (6,)))
+WHOLE = torch.tensor([3, 1, 2, 1, 3, 1, 2])
+FUNCTIONS = {
+    "stable sort": (lambda x: x.sort(stable=True), WHOLE),
+    "stable sort, descending": (
+        lambda x: torch.sort(x, stable=True, dim=0, descending=True),
+        WHOLE,
+    ),
+    "median": (lambda x: x.median(), WHOLE),
+    "median of an even number": (lambda x: x.median(), X),
+    "searchsorted": (lambda x: torch.searchsorted(torch.tensor([-1.0, 0.0, 1.0]), x), X),
+    "searchsorted by row": (
+        lambda x, y: torch.searchsorted(x.sort(1)[0], y, right=True),
+        X,
+        X[:, :3].contiguous(),
+    ),
+    "masked_select": (lambda x, y: x.masked_select(y > 0), X, V),
+    "cosine_similarity": (lambda x, y: F.cosine_similarity(x[:, None], y[None], dim=-1), X, Y),
+    "cosine_similarity of zeros": (lambda x: F.cosine_similarity(x * 0, x), X),
+    "logsigmoid": (lambda x: F.logsigmoid(x * 50), X),
+    **{
+        f"cdist, p={p}": (lambda x, y, p=p: torch.cdist(x, y, p=p), X, Y)
+        for p in (0.0, 1.0, 2.0, 3.0, float("inf"))
+    },
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_it_is_what_torch_gives(name, tmp_path):
+    function, *args = FUNCTIONS[name]
+    spec = [InputSpec([None, *x.shape[1:]], str(x.dtype).removeprefix("torch.")) for x in args]
+    if name.startswith(("searchsorted by row", "masked")):
+        spec = args
+    stator.save(function, tmp_path / "f", input_spec=spec, onnx=True)
+    found = stator.load(tmp_path / "f", backend="onnxruntime")(*args)
+    torch.testing.assert_close(found, function(*args))
+
+
+def test_a_sorter_is_refused(tmp_path):
+    def places(x):
+        return torch.searchsorted(x, x, sorter=x.argsort())
+
+    with pytest.raises(ExportError) as caught:
+        stator.save(places, tmp_path / "f", input_spec=[V], onnx=True)
+    assert caught.value.problem == "aten::searchsorted.Tensor with a sorter: sort the row first"
+
+
+def test_what_torch_takes_apart_with_checks_is_refused_by_name(tmp_path):
+    with pytest.raises(ExportError) as caught:
+        stator.save(torch.inverse, tmp_path / "f", input_spec=[torch.eye(3)], onnx=True)
+    wanted = "aten::inverse has no counterpart in torch's function library for ONNX"
+    assert caught.value.problem == wanted
