@@ -46,6 +46,11 @@ def test_a_default_that_a_file_cannot_hold_is_left_out(default):
         ([{"name": "x"}], "here[0] has no 'kind'"),
         ([{"name": "x", "kind": "some"}], "here[0] must be one of positional, any, args, keyword"),
         ([{"name": "1x", "kind": "any"}], "here[0] is no parameter: '1x' is not a valid"),
+        (
+            [{"name": "", "kind": "any"}],
+            "here[0] is no parameter: '' is not a valid parameter name",
+        ),
+        ([{"name": "if", "kind": "any"}], "here[0] is no parameter: 'if' is not a valid"),
         ([{"name": "x", "kind": "any"}] * 2, "here is no signature: duplicate parameter name"),
         ([{"name": "x", "kind": "args", "optional": True}], "here[0] is no parameter"),
         ([{"name": "x", "kind": "any", "optional": True, "default": []}], "here[0] is no constant"),

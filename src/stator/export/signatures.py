@@ -64,10 +64,12 @@ def decode_signature(data: Json, at: str) -> inspect.Signature:
 
 def _decode_parameter(data: Json, at: str) -> inspect.Parameter:
     name, kind = field(data, "name", str, at), one_of(field(data, "kind", str, at), KINDS, at)
+    if not name.isidentifier():  # of an empty one Python does not expect to be told
+        raise Damage(at, f"is no parameter: {name!r} is not a valid parameter name")
     default: object = inspect.Parameter.empty
     if data.get("optional") is not None and field(data, "optional", bool, at):
         default = decode_constant(data["default"], at) if "default" in data else UNSAVED_DEFAULT
     try:
         return inspect.Parameter(name, KINDS[kind], default=default)
-    except ValueError as error:  # no identifier, or a default where none can be
+    except ValueError as error:  # a keyword of Python, or a default where none can be
         raise Damage(at, f"is no parameter: {error}") from None
