@@ -5,6 +5,7 @@
 // First all threads run one model, then each its own, for all models of the folder in turn. The
 // exit status is 1 if an outcome differs from that of the same call made alone, or if memory grows.
 // Built with -DSTATOR_TRIALS=ON.
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <unistd.h>
@@ -34,19 +35,33 @@ struct Trial {
   std::string wanted;
 };
 
+/// Where torch's random numbers are: a call that draws one moves on.
+at::Tensor random_state() { return at::detail::getDefaultCPUGenerator().get_state(); }
+
+/// Does a model draw from a generator of its own? It borrows torch's while it draws, so its calls
+/// must not run side by side: see docs/cpp.md.
+bool borrows_generator(const fs::path& file) {
+  std::ifstream stream(file);
+  const std::string text{std::istreambuf_iterator<char>(stream), {}};
+  return text.find("\"stator::set_random_state\"") != std::string::npos;
+}
+
 /// The models that give the same outcome each time, and soon: others draw random numbers, keep
 /// state or wait for an input that ends their loop.
 std::vector<Trial> read_trials(const fs::path& folder) {
   std::vector<Trial> trials;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (entry.path().extension() != ".stator") continue;
+    if (entry.path().extension() != ".stator" || borrows_generator(entry.path())) continue;
     try {
       Model model = Model::load(entry.path().string());
       std::vector<Value> inputs = drawn_inputs(model.signature(), 1);
+      const at::Tensor before = random_state();
       std::string first = outcome_of(model, inputs, {}, kRunLimit);
       const std::string second = outcome_of(model, inputs, {}, kRunLimit);
       const std::string third = outcome_of(model, inputs, {}, kRunLimit);
-      if (first != second || first != third || first.find(kTooLong) != std::string::npos) continue;
+      if (first != second || first != third || first.find(kTooLong) != std::string::npos ||
+          !before.equal(random_state()))
+        continue;
       trials.push_back(
           {entry.path().stem(), std::move(model), std::move(inputs), std::move(first)});
     } catch (const Error&) {  // no method `forward` in this mode
