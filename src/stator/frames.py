@@ -231,7 +231,7 @@ def is_between(code: types.CodeType) -> bool:
 
 
 class _Places:
-    """Where the instructions of `code` stand.
+    """The places of the instructions of `code`.
 
     NOTE: `frame.f_lineno` reads the table of lines from its start, which makes the cost of a long
     function grow with the square of its length. Here the table is read once.
@@ -248,7 +248,7 @@ class _Places:
         self._found: dict[int, Location] = {}
 
     def at(self, instruction: int) -> Location:
-        """Where the instruction stands; before the first one, where the function does."""
+        """The place of the instruction; before the first one, that of the function."""
         found = self._found.get(instruction)
         if found is None:
             found = self._found[instruction] = self._location(instruction)

@@ -117,7 +117,7 @@ def _is_bool(arg: Arg) -> bool:
 
 
 def _may_be_computed(op: Op) -> bool:
-    """Whether nobody can tell that `op` has run."""
+    """Whether it is invisible that `op` has run."""
     if op.name in READS:
         return _is_bool(op.results[0])
     is_plain = kind_of(op) == "torch" and is_pure(op) and not may_raise(op)

@@ -136,7 +136,7 @@ def _handler(
 def _clause(name: str, handler: ast.ExceptHandler, *, at: ast.AST) -> ast.expr:
     """`(lambda: E, handler)`: the class is evaluated only when something was raised."""
     caught = handler.type or ast.copy_location(ast.Constant(None), handler)
-    nobody = ast.arguments([], [], None, [], [], None, [])
-    thunk = ast.copy_location(ast.Lambda(nobody, caught), handler)
+    no_arguments = ast.arguments([], [], None, [], [], None, [])
+    thunk = ast.copy_location(ast.Lambda(no_arguments, caught), handler)
     function = ast.copy_location(ast.Name(name, ast.Load()), at)
     return ast.copy_location(ast.Tuple([thunk, function], ast.Load()), at)

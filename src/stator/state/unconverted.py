@@ -167,7 +167,7 @@ class UserCodeWatch:
                 self.session.reads.read_global(names, name)
 
     def add(self, obj: object) -> None:
-        """Keep the state of `obj`, whoever made it."""
+        """Keep the state of `obj`, wherever it was made."""
         self._add(obj, DEEPEST)
 
     def _add(self, obj: object, depth: int) -> None:
