@@ -43,6 +43,8 @@ from stator.program.types import NumberType
 
 SHORT, FEW_ELEMENTS = 8, 16384  # a branch of so few ops on so little data is computed both ways
 
+MOST_ITERATIONS = 2048  # of a loop that is recorded iteration by iteration
+
 Values = dict[Value, Any]
 
 
@@ -121,6 +123,10 @@ class GraphRecorder:
             return (self._number_of(op, _plain(args[0])),)
         if kind == "number":
             return (self._number(op, args),)
+        if op.name == "stator::list_make":
+            return (list(map(_plain, args)),)
+        if op.name == "stator::list_append":
+            return ([*args[0], _plain(args[1])],)
         attributes = {name: self._read(arg, values) for name, arg in op.attributes.items()}
         return self._torch(op, args, attributes)
 
@@ -271,6 +277,9 @@ class GraphRecorder:
     def _loop(self, op: Op, values: Values) -> Sequence[Any]:
         condition, *given = (self._read(arg, values) for arg in op.args)
         (body,) = op.blocks
+        again = body.outputs[0]
+        if not (isinstance(again, Value) and self._facts[again].on_device):
+            return self._iterations(body, condition, given, values)
         test = tensor_of(condition, "bool", self.device).clone()
         memory = [
             self._as_tensor(one, value).clone(memory_format=torch.preserve_format)
@@ -308,6 +317,16 @@ class GraphRecorder:
         self.target.loop(test, iterate)
         tracking.ended()
         return [self._as_value(m, v) for m, v in zip(memory, op.results, strict=True)]
+
+    def _iterations(
+        self, body: Block, condition: bool, carried: list[Any], values: Values
+    ) -> list[Any]:
+        """What a loop gives whose iterations are recorded one after the other."""
+        for _ in range(MOST_ITERATIONS):
+            if not condition:
+                return carried
+            condition, *carried = self._block(body, carried, dict(values))
+        raise NotRecorded(f"a loop has more than {MOST_ITERATIONS} iterations")
 
     def _tracking(
         self, given: Sequence[Any], memory: Sequence[torch.Tensor], test: torch.Tensor, body: Block

@@ -42,17 +42,20 @@ class NumberFacts:
         )
 
 
-def number_facts(program: Program) -> Mapping[Value, NumberFacts]:
-    """What is known of each number of `program`."""
-    walk = _Walk()
+def number_facts(
+    program: Program, read_by_host: frozenset[Value] = frozenset()
+) -> Mapping[Value, NumberFacts]:
+    """What is known of each number of `program`; some of those read of tensors the host reads."""
+    walk = _Walk(read_by_host)
     for block in (program.body, *program.functions.values()):
         walk.block(block)
     return walk.known
 
 
 class _Walk:
-    def __init__(self) -> None:
+    def __init__(self, read_by_host: frozenset[Value]) -> None:
         self.known: dict[Value, NumberFacts] = {}
+        self._read_by_host = read_by_host
 
     def of(self, arg: Arg) -> NumberFacts:
         """What is known of a number, or of a constant."""
@@ -70,7 +73,8 @@ class _Walk:
     def _op(self, op: Op) -> None:
         kind = kind_of(op)
         if op.name in READS:
-            self.known[op.results[0]] = _read(op)
+            (result,) = op.results
+            self.known[result] = NumberFacts() if result in self._read_by_host else _read(op)
         elif kind == "number":
             self.known[op.results[0]] = self._computed(op)
         elif kind == "branch":

@@ -2,7 +2,8 @@
 
 They are those of compiled code (`region_rules`), but a graph has no overhead for each call, and no
 gradients: two ops that become one kernel are worth it, however small, and so is a matrix product,
-because a compiler tries several kernels for it. Numbers that a device holds stay outside.
+because a compiler may have a better kernel for it. Numbers that a device holds stay outside, and
+those that change in a loop: code is compiled for fixed ones.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stator.optimize.alias import Aliases
+from stator.optimize.counted_loops import varying_numbers
 from stator.optimize.device_numbers import number_facts
 from stator.optimize.region_rules import CompiledRules, family_of
 from stator.program.ir import Block, Op, Value, values_in
@@ -17,7 +19,7 @@ from stator.program.program import Program
 from stator.program.types import NumberType
 
 LEAST_FUSED = 2
-ON_DEVICE = "takes a number that only the device knows"
+ON_DEVICE = "takes a number that only the device knows, or that changes in a loop"
 
 
 class FusedRules(CompiledRules):
@@ -27,7 +29,7 @@ class FusedRules(CompiledRules):
 
     def __init__(self, program: Program, aliases: Aliases) -> None:
         super().__init__(program, aliases)
-        self._facts = number_facts(program)
+        self._facts, self._varying = number_facts(program), varying_numbers(program)
 
     def reasons(self, block: Block) -> list[str]:
         """For each op of `block`: why it is not compiled."""
@@ -47,5 +49,7 @@ class FusedRules(CompiledRules):
         return any(map(self._is_on_device, given))
 
     def _is_on_device(self, value: Value) -> bool:
-        is_known = isinstance(value.type, NumberType) and value in self._facts
-        return is_known and self._facts[value].on_device
+        if not isinstance(value.type, NumberType):
+            return False
+        is_known = value in self._facts
+        return value in self._varying or (is_known and self._facts[value].on_device)

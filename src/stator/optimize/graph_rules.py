@@ -7,6 +7,8 @@ nothing to it:
   results do not depend on values;
 - it is a branch or a loop whose condition is computed from tensors, of ops that may be in a graph;
   what a loop carries has the same sizes in every iteration, and nothing writes to it in place;
+- it is a loop whose iterations the host can count (`counted_loops`): a graph holds one after the
+  other, so sizes may change in it, and lists of tensors may grow, if nothing outside needs them;
 - it computes with numbers that are read of tensors (`device_numbers`), in a way that a device can;
 - what it writes to is memory that ops of the same region make, and all writes are in the region.
 
@@ -19,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stator.optimize.alias import Aliases
+from stator.optimize.counted_loops import LISTS, is_list, lists_of, read_for_lists, tests_of
 from stator.optimize.device_numbers import READS, NumberFacts, number_facts
 from stator.optimize.region_rules import DENSE, INTEGERS, SIZES, family_of, is_off, touched
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
@@ -27,14 +30,15 @@ from stator.program.opset.queries import is_stators, kind_of, row_of, written_by
 from stator.program.program import Program
 from stator.program.registry import schema_of
 from stator.program.sizes import AnySize, is_static
-from stator.program.types import NumberType, TensorType, Type
+from stator.program.types import ListType, NumberType, TensorType, Type
 
-LEAST_OPS = 4  # fewer launches cost about as much as that of a graph
+LEAST_OPS = 4  # fewer launches, without a loop, cost about as much as that of a graph
 UNSIZED = frozenset({"data_dependent_output", "dynamic_output_shape", "inplace_view"})
 INDEXING = frozenset({"index", "index_put", "index_put_", "_unsafe_index", "_index_put_impl_"})
 AUTOGRAD = frozenset(
     f"aten::{name}" for name in ("requires_grad_", "detach_", "set_data", "retain_grad")
 )
+NO_TENSOR = "gives a value that is no tensor of a CUDA device and no number"
 WRITTEN = "has to do with a tensor that the program writes to"
 RUN_NUMBER = "takes a number that only a run knows"
 
@@ -63,7 +67,8 @@ class GraphRules:
 
     def __init__(self, program: Program, aliases: Aliases) -> None:
         self._aliases = aliases
-        self._facts = number_facts(program)
+        self._read_by_host = read_for_lists(program)
+        self._facts = number_facts(program, self._read_by_host)
         blocks = (program.body, *program.functions.values())
         self._is_touched = touched([op for block in blocks for op in ops_in(block)], aliases)
         self._members = aliases.groups(program)
@@ -80,12 +85,15 @@ class GraphRules:
                 why or (WRITTEN if roots & bad else "")
                 for why, roots in zip(found, memory, strict=True)
             ]
+            changed = _with_whole_lists(block, changed, here)
             if changed == found:
                 return found
             found = changed
 
     def is_cheap(self, op: Op) -> bool:
         """Whether `op` is a view, or about sizes; of what is written to, it may be a copy."""
+        if kind_of(op) == "number":
+            return self._is_of_host(op)
         is_written = any(map(self._is_touched, op.results))
         return family_of(op) == "cheap" and not is_written and not self._device_numbers(op)
 
@@ -96,8 +104,9 @@ class GraphRules:
         given = {value for op in ops for value in used_by(op)} - made
         if any(isinstance(v.type, NumberType) and v.type.kind != "int" for v in given):
             return False
-        launched = sum(not is_stators(op.name) and family_of(op) != "cheap" for op in inside)
-        return launched >= LEAST_OPS
+        launched = sum(map(_is_launched, inside))
+        loops = (op.blocks[0] for op in inside if kind_of(op) == "loop")
+        return launched >= LEAST_OPS or any(_is_launched(op) for b in loops for op in ops_in(b))
 
     def _is_contained(
         self,
@@ -140,6 +149,8 @@ class GraphRules:
             return self._why_not_number(op)
         if kind in ("branch", "loop"):
             return self._why_not_blocks(op)
+        if op.name in LISTS:
+            return "" if all(map(self._is_in_graph, lists_of(op))) else NO_TENSOR
         if kind != "torch" or not op.name.startswith("aten::"):
             return "is no op of torch"
         return self._why_not_op(op) or self._why_not_types(op)
@@ -160,6 +171,9 @@ class GraphRules:
         involved = (*values_in(op.args), *values_in(op.attributes), *op.results)
         tensors = [value.type for value in involved if isinstance(value.type, TensorType)]
         numbers = [value for value in involved if isinstance(value.type, NumberType)]
+        lists = [value for value in involved if is_list(value)]
+        tensors += [k.type.element for k in lists if isinstance(k.type, ListType)
+                    and isinstance(k.type.element, TensorType)]  # fmt: skip
         if len(tensors) + len(numbers) < len(involved) or any(
             k.dtype not in DENSE for k in tensors
         ):
@@ -207,6 +221,8 @@ class GraphRules:
 
     def _why_not_read(self, op: Op) -> str:
         (tensor,) = values_in(op.args)
+        if op.results[0] in self._read_by_host:
+            return "reads how many iterations a loop has in which a list grows"
         kind = tensor.type
         if not isinstance(kind, TensorType) or not self._is_there(kind):
             return "reads a number from a tensor that is not on a CUDA device"
@@ -216,7 +232,7 @@ class GraphRules:
 
     def _why_not_number(self, op: Op) -> str:
         if not self._device_numbers(op):
-            return "" if op.name in INTEGERS and family_of(op) == "cheap" else RUN_NUMBER
+            return "" if self._is_of_host(op) else RUN_NUMBER
         kinds = [v.type for v in (*values_in(op.args), *op.results)]
         if op.name not in NUMBERS or any(
             not isinstance(kind, NumberType) or kind.tag or kind.kind == "complex" for kind in kinds
@@ -251,13 +267,13 @@ class GraphRules:
 
     def _why_not_blocks(self, op: Op) -> str:
         """A branch or a loop may be in a graph if all that is in it may."""
-        test = op.args[0]
-        if kind_of(op) == "loop":
+        test, is_counted = op.args[0], self._is_counted(op)
+        if kind_of(op) == "loop" and not is_counted:
             (body,) = op.blocks
             test = body.outputs[0]
             if not self._keeps_sizes(op):
                 return "carries tensors whose sizes change from one iteration to the next"
-        if not isinstance(test, Value) or not self._fact(test).on_device:
+        if not is_counted and (not isinstance(test, Value) or not self._fact(test).on_device):
             return "is decided by the host"
         values = (*op.results, *(value for block in op.blocks for value in block.inputs))
         for value in values:
@@ -265,10 +281,35 @@ class GraphRules:
             if isinstance(kind, TensorType) and self._is_there(kind):
                 if self._is_touched(value):
                     return WRITTEN
+            elif is_counted and self._is_in_graph(value):
+                continue
             elif not isinstance(kind, NumberType) or kind.tag or kind.kind == "complex":
-                return "gives a value that is no tensor of a CUDA device and no number"
+                return NO_TENSOR
         inside = (self._why_not(inner) for block in op.blocks for inner in block.ops)
         return next((f"holds an op that {reason}" for reason in inside if reason), "")
+
+    def _is_of_host(self, op: Op) -> bool:
+        """Whether `op` computes or compares integers that the host has."""
+        given = (value.type for value in values_in(op.args))
+        if self._device_numbers(op) or any(kind != NumberType("int") for kind in given):
+            return False
+        return (op.name in INTEGERS and family_of(op) == "cheap") or op.name in ORDERED
+
+    def _is_counted(self, op: Op) -> bool:
+        """Whether the host can tell how many iterations a loop has, from integers alone."""
+        if kind_of(op) != "loop":
+            return False
+        first, again = tests_of(op)
+        makers = {v: inner for inner in op.blocks[0].ops for v in inner.results}
+        if not isinstance(again, Value) or not isinstance(first, Value | bool):
+            return False
+        is_plain = again in makers and self._is_of_host(makers[again])
+        return is_plain and not (isinstance(first, Value) and self._fact(first).on_device)
+
+    def _is_in_graph(self, value: Value) -> bool:
+        """Whether a value is a list of tensors that may be in a graph."""
+        kind = value.type.element if isinstance(value.type, ListType) else None
+        return isinstance(kind, TensorType) and kind.dtype in DENSE and self._is_there(kind)
 
     def _keeps_sizes(self, op: Op) -> bool:
         (body,) = op.blocks
@@ -278,6 +319,34 @@ class GraphRules:
             if len(shapes) > 1 or any(isinstance(n, AnySize) for shape in shapes for n in shape):
                 return False
         return True
+
+
+def _with_whole_lists(block: Block, found: Sequence[str], here: set[Value]) -> list[str]:
+    """The reasons, and one for what has to do with a list that a region would not hold as a whole.
+
+    Lists that one op has to do with are taken to be one.
+    """
+    reasons, places = list(found), [set(lists_of(op)) for op in block.ops]
+    given = set(values_in(block.outputs))
+    for number, lists in enumerate(places):
+        if not lists or found[number]:
+            continue
+        together = set(lists)
+        members = {number}
+        while True:
+            more = {n for n, others in enumerate(places) if others & together}
+            together.update(*(places[n] for n in more))
+            if more == members:
+                break
+            members = more
+        is_whole = here >= together and not together & given
+        if not is_whole or any(found[min(members) : max(members) + 1]):
+            reasons[number] = "has to do with a list that is needed outside"
+    return reasons
+
+
+def _is_launched(op: Op) -> bool:
+    return not is_stators(op.name) and family_of(op) != "cheap"
 
 
 def _are_of_kind(args: Sequence[Arg], kind: Type) -> bool:
