@@ -226,6 +226,24 @@ def test_a_region_is_compiling_until_its_code_is_there(monkeypatch):
     assert status.state == "ready"
 
 
+def attending(q, k, v, mask):
+    seen = mask > 0
+    first = nn.functional.scaled_dot_product_attention(q, k, v, seen)
+    return nn.functional.scaled_dot_product_attention(first + 1.0, k, v, seen) * 2.0
+
+
+def test_the_mask_of_two_attentions_is_made_once(fused):
+    q, k, v = (torch.randn(1, 2, 3, 4) for _ in range(3))
+    mask = torch.tensor([[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [1.0, 1.0, 1.0]])
+    static = stator.to_static(attending, backend="cudagraph")
+    for _ in range(4):
+        torch.testing.assert_close(static(q, k, v, mask), attending(q, k, v, mask))
+    names = [op.name for op in ops_in(fusion_of(static).program.body)]
+    assert names.count("aten::masked_fill.Scalar") == 1
+    assert names.count("aten::scaled_dot_product_attention") == 2
+    assert not fusion_of(static).failure
+
+
 def test_nothing_is_fused_where_the_strategy_says_so(fused):
     strategy = stator.static.BuildStrategy(fuse_ops=False)
     static = stator.to_static(decided, backend="cudagraph", build_strategy=strategy)

@@ -20,6 +20,7 @@ from stator.execute.backend import DEFAULT_OPTIONS, Capability, Executable, RunO
 from stator.inductor.compiling import compile_fixed
 from stator.inductor.queue import QUEUE
 from stator.optimize.alias import Aliases
+from stator.optimize.attention_masks import attention_masks
 from stator.optimize.fused_rules import FusedRules
 from stator.optimize.graph_rules import GraphRules
 from stator.optimize.regions import RulesOf, observed_in, outline
@@ -87,7 +88,7 @@ class GraphBackend:
         """What of a region is compiled; None if nothing is."""
         seen = [v for v, can in zip(region.body.outputs, visible, strict=True) if can]
         is_kept = Aliases(region).in_groups_of(values_in(tuple(seen)))
-        outlined = outline(selects(region, is_kept), FusedRules)
+        outlined = outline(attention_masks(selects(region, is_kept)), FusedRules)
         return GraphFusion(outlined.program, self.compile) if outlined.regions else None
 
 

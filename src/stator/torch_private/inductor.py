@@ -13,6 +13,7 @@ import torch
 from torch import manual_seed
 from torch._dynamo.source import ConstantSource
 from torch._functorch.aot_autograd import aot_export_joint_simple
+from torch._inductor import config
 from torch._inductor.compile_fx import (
     _recursive_joint_graph_passes,
     compile_fx_inner,
@@ -169,9 +170,12 @@ def write_results(graph: Graph, places: Sequence[int | None]) -> None:
 def compile_graph(graph: Graph, *, is_inference: bool = False, is_backward: bool = False) -> Boxed:
     """Compiled code for a graph; torch keeps it on disk, by what the graph is made of."""
     given = [node.meta["val"] for node in _placeholders(graph)]
-    compiled: Any = compile_fx_inner(
-        graph, given, is_inference=is_inference, is_backward=is_backward
-    )
+    # NOTE: why without padding: torch would try it on random tensors, and so draw of the
+    # generator of the caller, who is at work meanwhile
+    with config.patch(shape_padding=False):
+        compiled: Any = compile_fx_inner(
+            graph, given, is_inference=is_inference, is_backward=is_backward
+        )
     run: Boxed = compiled
     return run
 
