@@ -97,23 +97,10 @@ class CudaRecording:
     graph: torch.cuda.CUDAGraph
     device: int
     pools: list[Pool] = field(default_factory=list)
-    _draws: int | None = None  # how far a replay moves the generator; None before the first one
 
     def replay(self) -> None:
-        """Launch the graph on the current stream.
-
-        No op in it draws random numbers, but attention asks for its share of them while it is
-        recorded. In eager code it does not, so the generator is put back.
-        """
-        generator = torch.cuda.default_generators[self.device]
-        if self._draws is None:
-            before = generator.get_offset()
-            self.graph.replay()
-            self._draws = generator.get_offset() - before
-        else:
-            self.graph.replay()
-        if self._draws:
-            generator.set_offset(generator.get_offset() - self._draws)
+        """Launch the graph on the current stream."""
+        self.graph.replay()
 
     def __del__(self) -> None:
         for pool in self.pools:

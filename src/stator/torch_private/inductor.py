@@ -6,6 +6,7 @@ compilation only.
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -88,12 +89,23 @@ class BackwardGraphs(NamedTuple):
     # are in memory, innermost first, without gaps
 
 
+def _unpadded() -> contextlib.AbstractContextManager[None]:
+    """Inside, no matrix product is padded.
+
+    Torch would time that on random tensors, which it draws from the generator of the caller, who is
+    at work meanwhile.
+    """
+    patched: contextlib.AbstractContextManager[None] = config.patch(shape_padding=False)
+    return patched
+
+
 def trace_forward(function: Callable[..., Any], inputs: Sequence[Any]) -> Graph:
     """`function`, which gives a list of new tensors, as a graph for runs without gradients."""
     graph: Any = aot_export_joint_simple(
         function, tuple(inputs), trace_joint=False, decompositions=select_decomp_table()
     )
-    made = _recursive_joint_graph_passes(graph, input_device=_device(inputs))
+    with _unpadded():
+        made = _recursive_joint_graph_passes(graph, input_device=_device(inputs))
     _mark_results(made, len(_outputs(made)))
     return made
 
@@ -106,7 +118,8 @@ def trace_training(
         function, tuple(inputs), trace_joint=True, decompositions=select_decomp_table()
     )
     given = [node.meta["val"] for node in _placeholders(joint)]
-    forward, backward = partition_fn(joint, given, num_fwd_outputs=results)
+    with _unpadded():
+        forward, backward = partition_fn(joint, given, num_fwd_outputs=results)
     _mark_results(forward, results)
     names = [getattr(node, "name", "") for node in _outputs(forward)]
     wanted = _placeholders(backward)
@@ -170,12 +183,9 @@ def write_results(graph: Graph, places: Sequence[int | None]) -> None:
 def compile_graph(graph: Graph, *, is_inference: bool = False, is_backward: bool = False) -> Boxed:
     """Compiled code for a graph; torch keeps it on disk, by what the graph is made of."""
     given = [node.meta["val"] for node in _placeholders(graph)]
-    # NOTE: why without padding: torch would try it on random tensors, and so draw of the
-    # generator of the caller, who is at work meanwhile
-    with config.patch(shape_padding=False):
-        compiled: Any = compile_fx_inner(
-            graph, given, is_inference=is_inference, is_backward=is_backward
-        )
+    compiled: Any = compile_fx_inner(
+        graph, given, is_inference=is_inference, is_backward=is_backward
+    )
     run: Boxed = compiled
     return run
 
