@@ -95,10 +95,7 @@ def test_removing_what_is_not_there_raises_key_error():
 
 @pytest.mark.parametrize(
     "use",
-    [lambda s: s | {1}, lambda s: {1} | s, lambda s: {1} - s, lambda s: {0} <= s,
-     lambda s: s.union({1}), lambda s: {1}.union(s),
-     lambda s: {1}.isdisjoint(s),
-     lambda s: frozenset(s), lambda s: [*s], lambda s: "".join(s), lambda s: s.pop()],
+    [lambda s: frozenset(s), lambda s: [*s], lambda s: "".join(s), lambda s: s.pop()],
 )  # fmt: skip
 def test_other_uses_of_a_captured_set_are_refused(use):
     with pytest.raises((DataDependent, UnsupportedCall)):

@@ -107,6 +107,7 @@ WITHOUT_EXAMPLE = frozenset({
     "an op is given …, which a program cannot hold",
     "the higher-order op `…` cannot be recorded",
     "a set is searched for, or given, a captured value",
+    "`…=` of a set whose items only a run knows",
     "`…` needs the value of a captured number",
     "… has backward hooks, which are Python: a saved model has none",
     "… has backward hooks, and is given or gives a value that depends on the path taken",

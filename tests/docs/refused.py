@@ -155,7 +155,13 @@ def inner_gradient(x, y):
 
 def gradient_that_may_be_absent(x, y):
     x = x.requires_grad_()
-    return torch.autograd.grad(x.sum(), [x, x.clone()], allow_unused=True)
+    total = x.sum() if y > 1 else torch.ones(1, requires_grad=True).sum()
+    return torch.autograd.grad(total, [x], allow_unused=True)
+
+
+def batched_gradients(x, y):
+    x = x.requires_grad_()
+    return torch.autograd.grad(x * y, [x], torch.ones(2, 3), is_grads_batched=True)
 
 
 def drawn_by_python(x, y):
@@ -275,7 +281,7 @@ def ordered_dict_text(x, y):
 
 
 def title_of_a_captured_text(x, y):
-    return str(int(y)).title()
+    return str(int(y)).expandtabs()
 
 
 def shape_in_place(x, y):
@@ -438,7 +444,7 @@ def key_placed_by_path(x, y):
     if y > 1:
         table["b"] = 2
     table["c"] = 3
-    table["b"] = 4
+    table.update(b=4)
     return list(table)
 
 
@@ -481,12 +487,6 @@ def tensor_as_a_key(x, y):
     table = {int(y): x}
     table[y] = x
     return table
-
-
-def set_in_place(x, y):
-    seen = {int(y)}
-    seen &= {1}
-    return len(seen)
 
 
 def slice_with_a_step_assigned(x, y):

@@ -10,7 +10,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 import stator
 from stator import InputSpec, errors
 from stator.capture.raising import untraceable
-from stator.containers import lists, runtime_tables
+from stator.containers import lists, set_operators
 from stator.errors import StatorError
 from stator.execute.arguments import flatten_inputs
 from stator.export import saved_model
@@ -28,7 +28,7 @@ from stator.state.session import Session
 from stator.static.example_run import ExampleRun
 from stator.static.inference_model import _not_fed
 from stator.values.kinds import TensorKind
-from stator.values.staged import Columns, StagedList
+from stator.values.staged import Columns, StagedList, StagedSet
 from tests.docs.refusals import refusals
 from tests.docs.texts import MESSAGES, has_test, messages
 
@@ -136,9 +136,21 @@ def test_a_distributed_module():
 def test_a_set_of_the_callers_that_is_given_a_captured_number():
     session = Session(Staging)
     number = session.recorder.fresh_size()
-    assert said(runtime_tables.call_set_method, session, {1}, {1}.issubset, (number,), {}) == (
+    assert said(set_operators.call_set_method, session, {1}, {1}.issubset, (number,), {}) == (
         "a set is searched for, or given, a captured value",
         "use a list",
+    )
+
+
+def test_a_set_that_no_staged_one_represents_is_changed_by_one_of_a_run():
+    session = Session(Staging)
+    table = StagedSet()
+    recorder = session.recorder
+    number = recorder.number("int", recorder.new_value(NumberType("int")))
+    session.interpreter.call(table.add, number)
+    assert said(set_operators.augment, session, {1}, "&", table) == (
+        "`&=` of a set whose items only a run knows",
+        "use `add` and `discard`",
     )
 
 

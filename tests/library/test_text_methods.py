@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
+import stator
 from stator.errors import UnsupportedCall
 from tests.capture.oracle import check, refusal
 
@@ -38,6 +39,30 @@ def test_arguments_are_given_as_to_python(use):
 
 
 def test_a_method_that_is_not_known_is_refused():
-    error = refusal(UnsupportedCall, lambda n: str(int(n)).title(), torch.tensor(7))
-    assert error.problem == "`str.title` of captured values is not supported"
+    error = refusal(UnsupportedCall, lambda n: str(int(n)).expandtabs(), torch.tensor(7))
+    assert error.problem == "`str.expandtabs` of captured values is not supported"
     assert error.fix == "use an f-string, slices, or methods such as `find` and `split`"
+
+
+def test_cases_and_lines_of_a_text_are_those_of_python():
+    def f(n):
+        text = f"it's {int(n)} o'Clock\r\nthen\x85 {int(n)}\n"
+        ascii_text = text.replace("\x85", "A")
+        cases = ascii_text.title(), ascii_text.capitalize(), ascii_text.swapcase()
+        lines = text.splitlines(), text.splitlines(True), text.splitlines(keepends=True)
+        words = text.rsplit(), text.rsplit(None, 1), text.rsplit(" ", 1), text.rsplit("o", -1)
+        return cases, ascii_text.casefold(), lines, words
+
+    static = stator.to_static(f)
+    for n in (0, -12, 345):
+        assert static(torch.tensor(n)) == f(torch.tensor(n))
+
+
+def test_other_letters_than_those_of_ascii_are_refused_by_the_run():
+    def f(n):
+        return (f"{int(n)}" + ("ß" if n > 1 else "s")).capitalize()
+
+    static = stator.to_static(f)
+    assert static(torch.tensor(1)) == "1s"
+    with pytest.raises(stator.StatorError, match="letters that are not ASCII"):
+        static(torch.tensor(2))

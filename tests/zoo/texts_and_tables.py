@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import math
 from collections import deque
 
@@ -173,3 +174,47 @@ def tuples_in_order(a, b):
     t, u, v, w = (a[0], a[1], b[0]), (a[1], a[2], b[1]), (b[0], a[0]), (b[1], a[1])
     some = t < u, t > u, t <= u, t >= u, v < w, v > w, v <= w, v >= w
     return some, (b[0],) < w, [a[0], a[1]] < [a[0]], (1, a[0]) < (1, 2), (a[0], "x") <= (a[1], "x")
+
+
+@program(*PAIRS, dynamic=({0}, {0}))
+def sets_combined(a, b):
+    """`|`, `&`, `-`, `^` and comparisons of two sets of data, and `&=` under another name."""
+    left, right = set(a.tolist()), set(b.tolist())
+    other = left
+    both, either = left & right, left | right | {9}
+    left &= right
+    rest = either - right, other ^ {1, 2}, right.difference([1]), right.union(both)
+    return sorted(both), both <= either, either < both, other is left, *map(sorted, rest)
+
+
+@program((i(3),), (i(-1),), (i(0),))
+def cases_and_lines(n):
+    """`title`, `capitalize`, `swapcase`, `splitlines` and `rsplit` of a text with a number."""
+    text = f"it's {int(n)} o'Clock\r\nthen {int(n)}\n"
+    return text.title(), text.capitalize(), text.swapcase(), text.splitlines(), text.rsplit(None, 1)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), (f(-1.0, -3.0, 0.0, 4.0, -1.0),), dynamic=({0},))
+def order_of_keys_by_path(x):
+    """Keys that a path has set before others do, and a count by names that data choose."""
+    first = {}
+    if x[0] > 0:
+        first["a"] = 1
+    first["b"] = 2
+    first["a"] = 3
+    counts = {}
+    for v in x.tolist():
+        name = "above" if v > 0 else "below" if v < 0 else "zero"
+        counts[name] = counts.get(name, 0) + 1
+    return list(first.items()), first["a"], counts, "zero" in counts
+
+
+@program(
+    (f([[0.0, 2.0], [1.0, 1.0]]),), (f([[4.0, 2.0], [1.0, 0.0]]),), (f([[0.0, 1.0], [0.0, 5.0]]),)
+)
+def rows_exchanged(a):
+    """`a[[i, p]] = a[[p, i]]`, where data choose the row `p`."""
+    a = a.clone()
+    p = a[:, 0].abs().argmax().item()
+    a[[0, p]] = a[[p, 0]]
+    return a, p, list(itertools.accumulate(a[0].tolist(), max))

@@ -281,6 +281,14 @@ WINDOWS = tuple(
 )
 Described = torch.Tensor | Sequence[torch.Tensor]
 
+
+def _selected(_fresh: FreshSize, tensor: torch.Tensor, dim: int, index: Any) -> torch.Tensor:
+    """All selections of one dimension are alike; torch takes long to tell where one begins."""
+    is_alike = isinstance(index, torch.SymInt) and -tensor.dim() <= dim < tensor.dim()
+    is_there = is_alike and (isinstance(tensor.shape[dim], torch.SymInt) or tensor.shape[dim] > 0)
+    return tensor.select(dim, 0 if is_there else index)
+
+
 FAKE_RULES: Mapping[str, Callable[..., Described]] = MappingProxyType(
     {
         "aten::gru.input": _recurrent,
@@ -309,6 +317,7 @@ FAKE_RULES: Mapping[str, Callable[..., Described]] = MappingProxyType(
         "aten::tril_indices": functools.partial(_triangle, torch.tril_indices),
         "aten::triu_indices": functools.partial(_triangle, torch.triu_indices),
         **{f"aten::{name}": _window for name in WINDOWS},
+        "aten::select.int": _selected,
         "aten::_sample_dirichlet": _as_first,
         "aten::_dirichlet_grad": _as_first,
     }

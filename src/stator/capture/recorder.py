@@ -369,7 +369,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         before, self.dispatching = self.dispatching, name
         shapes = [(arg, arg.shape) for arg in args[:1] if isinstance(arg, torch.Tensor)]
         try:
-            args, kwargs = tree_map_only(torch.Tensor, self._as_fake, (args, kwargs))
+            args, kwargs = tree_map_only(torch.Tensor, self.as_fake, (args, kwargs))
             rule = FAKE_RULES.get(name)
             if rule is not None:
                 result = rule(self.fresh_size, *args, **kwargs)
@@ -418,12 +418,12 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         finally:
             sizes.flipped = frozenset()
 
-    def _as_fake(self, tensor: torch.Tensor) -> torch.Tensor:
+    def as_fake(self, tensor: torch.Tensor) -> torch.Tensor:
+        """What represents `tensor`, which may be a real one, while ops are described."""
         if isinstance(tensor, FakeTensor):
             return tensor
         with self.quiet():
-            fake: torch.Tensor = self.fake.from_tensor(tensor, static_shapes=True)
-            return fake
+            return self.fake.from_tensor(tensor, static_shapes=True)
 
     def _record(self, func: Any, name: str, args: Any, kwargs: dict[str, Arg], result: Any) -> None:
         outputs = result if isinstance(result, tuple | list) else (result,)

@@ -274,6 +274,14 @@ def remove_from(items: Staged, wanted: object) -> None:
 # ---- dicts (lists of pairs) and sets (lists of items) of the program
 
 
+def find(items: Staged, wanted: object) -> Staged:
+    """The index of `wanted` among `items`; -1 if it is not there."""
+    for place, item in enumerate(items):
+        if same(item, wanted):
+            return place
+    return -1
+
+
 def place_in(pairs: Staged, key: object) -> Staged:
     """The index of `key` among `pairs`; -1 if it is not there."""
     for place, pair in enumerate(pairs):

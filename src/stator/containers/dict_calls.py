@@ -176,12 +176,17 @@ def _update_key(session: Session, owner: Table, key: object, value: Staged) -> N
 def set_key(session: Session, owner: Table, key: object, value: object) -> None:
     """`owner[key] = value`: one that may be absent must be the last, so that the order is known."""
     session.note(owner)
-    if maybe_absent(owner.get(key)) and next(reversed(owner)) != key:
+    if place_depends_on_path(owner, key):
         raise UnsupportedCall(
             f"the place of the key {key!r} in the order of the dict depends on the path taken",
             at=current_place(), fix="set the key on every path, or before the others",
         )  # fmt: skip
     owner[key] = value
+
+
+def place_depends_on_path(owner: Table, key: object) -> bool:
+    """Is the key absent on some path, and another one after it?"""
+    return maybe_absent(owner.get(key)) and next(reversed(owner)) != key
 
 
 def makes_defaults(

@@ -29,7 +29,6 @@ from stator.values.staged import (
     StagedList,
     StagedOrderedDict,
     StagedSet,
-    is_table,
 )
 from stator.values.symbolic import CapturedText, Number, Undefined
 from stator.values.union import Union
@@ -70,7 +69,7 @@ def _add_pair(session: Session, pairs: StagedList, key: object, value: object) -
         session.interpreter.call(pairs.append, (key, value))
 
 
-def _put(session: Session, table: Table, items: StagedList) -> None:
+def put_items(session: Session, table: Table, items: StagedList) -> None:
     """`items` are what `table` holds from now on."""
     columns = columns_of(session.recorder, items)
     table.clear()
@@ -83,7 +82,7 @@ def _changed(session: Session, table: Table, change: Staged, *args: Staged) -> S
     session.note(table)
     items = entries(session, table)
     result = session.interpreter.run(change, items, *args)
-    _put(session, table, items)
+    put_items(session, table, items)
     return result
 
 
@@ -221,7 +220,7 @@ def _move_to_end(session: Session, table: StagedDict, key: object, last: object 
 
 def _copy_ordered(session: Session, table: StagedDict) -> Staged:
     new = StagedOrderedDict()
-    _put(session, new, entries(session, table))
+    put_items(session, new, entries(session, table))
     return new
 
 
@@ -269,27 +268,6 @@ SET_METHODS: dict[str, Callable[..., Any]] = {
     "add": _add, "discard": _discard, "remove": _remove, "update": _update, "clear": _clear,
     "copy": _copy, "__contains__": has,
 }  # fmt: skip
-
-
-def call_set_method(
-    session: Session, owner: set[object], method: Staged, args: Args, kwargs: Keywords
-) -> Staged:
-    """A method of a set: Python's own while all its items, and those given, are known."""
-    name = method.__name__
-    given = any(map(is_captured_item, args)) or any(
-        isinstance(arg, StagedList | StagedSet) and _holds_captured(arg) for arg in args
-    )
-    if not is_table(owner) and not given:
-        session.note(owner)
-        return getattr(owner, name)(*args, **kwargs)
-    if not isinstance(owner, StagedSet):
-        raise UnsupportedCall("a set is searched for, or given, a captured value",
-                              at=current_place(), fix="use a list")  # fmt: skip
-    return call_table_method(session, owner, name, args, kwargs)
-
-
-def _holds_captured(items: Staged) -> bool:
-    return items.is_open or any(map(is_captured_item, items))
 
 
 def unordered_items(

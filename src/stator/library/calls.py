@@ -28,7 +28,7 @@ from stator.containers.generators import StagedGenerator
 from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
 from stator.containers.pools import Pools, makes_containers
-from stator.containers.runtime_tables import call_set_method
+from stator.containers.set_operators import call_set_method
 from stator.errors import DataDependent
 from stator.frames import is_library_file
 from stator.library.autocast import FollowedAutocast
@@ -56,6 +56,7 @@ from stator.library.outside_iterators import iterated_arguments
 from stator.library.recursion import Recursion
 from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op, refuse_call
 from stator.library.scripted import is_refused, python_function, refuse_callee
+from stator.library.shared_definitions import SharedDefinitions
 from stator.library.star_args import (
     SPREAD,
     Rest,
@@ -123,9 +124,12 @@ class Caller:
         self.builtins = BuiltinCalls(session)
         self.recursion = Recursion(session)
         self.functions = ConvertedFunctions(session, staging)
+        self.shared = SharedDefinitions(session, self._run_inline)
         self.objects = NewObjects(session, self.run, self.library, self._is_library)
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
-            (lambda f: isinstance(f, Union), self._call_variant), (is_refused, refuse_callee),
+            (lambda f: isinstance(f, Union),
+             lambda f, a, k: session.recorder.apply(f, lambda one: self(one, *a, **k))),
+            (is_refused, refuse_callee),
             (lambda f: isinstance(f, HostMethod),
              lambda f, a, k: call_host_object(session, f, a, k)),
             (lambda f: isinstance(f, TextMethod),
@@ -189,9 +193,6 @@ class Caller:
         return call_numpy(self.session, function, args, kwargs)
 
     # ---- user code
-
-    def _call_variant(self, function: Union, args: Args, kwargs: Keywords) -> Staged:
-        return self.session.recorder.apply(function, lambda one: self(one, *args, **kwargs))
 
     def _call_host(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         rule = host_rule(self.session, function)
@@ -272,6 +273,9 @@ class Caller:
             return StagedGenerator(
                 self.session, function.__name__, lambda consumer: new(consumer, *args, **kwargs)
             )
+        return self.shared.run(function, args, kwargs)
+
+    def _run_inline(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         staged = functools.partial(self.functions.staged, function)
         return self.recursion.run(function, staged, args, kwargs)
 

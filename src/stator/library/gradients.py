@@ -22,6 +22,7 @@ from stator.capture.recorder import Recorder
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.used_tensors import is_used_by
 from stator.program.ir import Arg, Value
 from stator.state.session import Session
 from stator.values.annotations import Args, Staged
@@ -337,13 +338,18 @@ def gradients_inside(
     materialize_grads: bool = False,
 ) -> Staged:
     """`torch.autograd.grad`: an op of the program; a run has the graph that it walks."""
-    if is_grads_batched or (allow_unused and not materialize_grads):
+    if is_grads_batched:
         raise UnsupportedCall(
-            "`torch.autograd.grad` that may give None is not supported inside a program",
-            at=current_place(),
-            fix="leave out allow_unused, or add materialize_grads=True",
-        )
+            "`torch.autograd.grad` with `is_grads_batched` is not supported inside a program",
+            at=current_place(), fix="use torch.vmap around it, or a loop",
+        )  # fmt: skip
     recorder, wanted = session.recorder, _tensors(inputs)
+    if allow_unused and not materialize_grads:
+        is_used = list(map(is_used_by(recorder, _tensors(outputs)), wanted))
+        kept = [one for one, used in zip(wanted, is_used, strict=True) if used]
+        rest = (grad_outputs, retain_graph, create_graph)
+        found = iter(gradients_inside(session, outputs, kept, *rest) if kept else ())
+        return tuple(next(found) if used else None for used in is_used)
     given = tuple(
         None if part is None else tuple(map(recorder.arg, _tensors(part)))
         for part in (outputs, wanted, grad_outputs)

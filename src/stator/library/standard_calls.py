@@ -56,7 +56,8 @@ def _call(
 def _is_written_out(session: Session, function: Staged, args: Args) -> bool:
     """Does Python's own function lack what it needs to know?"""
     if function in (itertools.accumulate, itertools.pairwise):
-        return bool(args) and is_runtime_sequence(session.recorder, args[0])
+        calls = function is itertools.accumulate and len(args) > 1 and is_captured(args[0])
+        return calls or (bool(args) and is_runtime_sequence(session.recorder, args[0]))
     if function in OF_LISTS and args and isinstance(args[0], StagedList):
         return True
     return any(is_captured(arg) or isinstance(arg, SYMBOLIC) for arg in args)

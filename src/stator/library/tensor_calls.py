@@ -162,6 +162,13 @@ def stride(session: Session, tensor: torch.Tensor, dim: int | None = None) -> St
     return recorder.number("int", recorder.emit_number("aten::sym_stride.int", args, "int"))
 
 
+def storage_offset(session: Session, tensor: torch.Tensor) -> Staged:
+    """`tensor.storage_offset()`: that of the run, which may be given a part of another tensor."""
+    recorder = session.recorder
+    args = (recorder.tensor_arg(tensor),)
+    return recorder.number("int", recorder.emit_number("aten::sym_storage_offset", args, "int"))
+
+
 def _truth_op(name: str) -> Callable[..., object]:
     """A function of torch that gives a Python bool: it is a captured one."""
 
@@ -182,7 +189,7 @@ TENSOR_METHODS: dict[str, Callable[..., Any]] = {
     "item": tensor_item, "tolist": tolist, "numpy": array_of,
     "unbind": unbind, "split": split, "chunk": chunk,
     "squeeze": squeeze,
-    "is_contiguous": is_contiguous, "stride": stride,
+    "is_contiguous": is_contiguous, "stride": stride, "storage_offset": storage_offset,
     "equal": _truth_op("aten::equal"),
     "allclose": _truth_op("aten::allclose"),
     "is_nonzero": _truth_op("aten::is_nonzero"),

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from stator.values.annotations import Staged
 
+LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
+
 
 def zfill(text: Staged, width: Staged, /) -> Staged:
     """`text.zfill(width)`."""
@@ -143,6 +145,91 @@ def split(text: Staged, sep: Staged = None, maxsplit: Staged = -1) -> Staged:
         at = text.find(sep, start)
     parts.append(text[start:])
     return parts
+
+
+def rsplit(text: Staged, sep: Staged = None, maxsplit: Staged = -1) -> Staged:
+    """`text.rsplit(sep, maxsplit)`."""
+    if sep is None:
+        return last_words_of(text, maxsplit)
+    if len(sep) == 0:
+        raise ValueError("empty separator")
+    parts: Staged = []
+    stop = len(text)
+    at = text.rfind(sep)
+    while at >= 0 and (maxsplit < 0 or len(parts) < maxsplit):
+        parts.append(text[at + len(sep) : stop])
+        stop = at
+        at = text.rfind(sep, 0, stop)
+    parts.append(text[:stop])
+    parts.reverse()
+    return parts
+
+
+def last_words_of(text: Staged, most: Staged) -> Staged:
+    """`text.rsplit(None, most)`."""
+    words: Staged = []
+    rest = text.rstrip()
+    while len(rest) > 0:
+        start = 0 if len(words) == most else start_of_last_word(rest)
+        word = rest[start:]
+        words.append(word.lstrip() if start == 0 else word)
+        rest = rest[:start].rstrip()
+    words.reverse()
+    return words
+
+
+def start_of_last_word(text: Staged) -> Staged:
+    """Where the characters after the last space begin."""
+    start = len(text)
+    while start > 0 and not text[start - 1 : start].isspace():
+        start = start - 1
+    return start
+
+
+def splitlines(text: Staged, keepends: Staged = False) -> Staged:
+    """`text.splitlines(keepends)`."""
+    lines: Staged = []
+    start, at, length = 0, 0, len(text)
+    while at < length:
+        stop = at + 1
+        if text[at:stop] in LINE_ENDS:
+            if text[at : at + 2] == "\r\n":
+                stop = at + 2
+            lines.append(text[start : stop if keepends else at])
+            start = stop
+        at = stop
+    if start < length:
+        lines.append(text[start:])
+    return lines
+
+
+def capitalize(text: Staged) -> Staged:
+    """`text.capitalize()`, of ASCII."""
+    return text[:1].upper() + text[1:].lower()
+
+
+def casefold(text: Staged) -> Staged:
+    """`text.casefold()`, of ASCII."""
+    return text.lower()
+
+
+def swapcase(text: Staged) -> Staged:
+    """`text.swapcase()`, of ASCII."""
+    result = text[:0]
+    for at in range(len(text)):
+        one = text[at : at + 1]
+        result = result + (one.lower() if one.isupper() else one.upper())
+    return result
+
+
+def title(text: Staged) -> Staged:
+    """`text.title()`, of ASCII."""
+    result, inside = text[:0], False
+    for at in range(len(text)):
+        one = text[at : at + 1]
+        result = result + (one.lower() if inside else one.upper())
+        inside = one.isalpha()
+    return result
 
 
 def words_of(text: Staged, most: Staged) -> Staged:

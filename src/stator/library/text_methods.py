@@ -14,6 +14,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.conditions import negated, refuse_if
 from stator.capture.conversions import index
 from stator.capture.text_ops import as_captured, number_of_text, operand, text_op
 from stator.errors import UnsupportedCall
@@ -39,8 +40,11 @@ DEFINED: dict[str, Callable[..., Any]] = {
         written.rindex, written.count, written.startswith, written.endswith, written.lstrip,
         written.rstrip, written.strip, written.split, written.replace, written.removeprefix,
         written.removesuffix, written.partition, written.rpartition, written.join,
+        written.rsplit, written.splitlines, written.capitalize, written.casefold,
+        written.swapcase, written.title,
     )
 }  # fmt: skip
+ONLY_ASCII = frozenset({"capitalize", "casefold", "swapcase", "title"})  # the other letters differ
 NO_BOUND = "slice indices must be integers or None or have an __index__ method"
 
 
@@ -81,6 +85,8 @@ def call_text_method(
             f"`str.{name}` of captured values is not supported", at=current_place(),
             fix="use an f-string, slices, or methods such as `find` and `split`",
         )  # fmt: skip
+    if name in ONLY_ASCII:
+        _demand_ascii(session, owner, name)
     text = as_captured(session.recorder, owner)
     return session.interpreter.run(DEFINED[name], text, *args, **kwargs)
 
@@ -110,6 +116,13 @@ def _example(value: object) -> object:
     if isinstance(value, tuple):
         return tuple(map(_example, value))
     return value if isinstance(value, str | int | float | bytes | None) else ()
+
+
+def _demand_ascii(session: Session, text: Staged, name: str) -> None:
+    """A run of the program is refused where `text` has letters that are not of ASCII."""
+    is_ascii = call_text_method(session, text, "isascii")
+    why = f"`str.{name}` of a string with letters that are not ASCII is not supported"
+    refuse_if(session.recorder, negated(is_ascii), why)
 
 
 def _find(session: Session, owner: Staged, name: str, args: Args) -> Staged:

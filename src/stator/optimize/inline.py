@@ -38,7 +38,24 @@ def inline(program: Program, depth: int = DEPTH) -> Inlined:
     while depth > 1 and _size(program.body, program, depth, {}) > MOST_OPS:
         depth -= 1
     body = _Copy(program, depth).block(program.body, {}, 0)
-    return Inlined(verify(replace(program, body=body, functions={})), depth)
+    recurs = any(_reaches(program, name, name) for name in program.functions)
+    return Inlined(verify(replace(program, body=body, functions={})), depth if recurs else 0)
+
+
+def _reaches(program: Program, start: str, wanted: str) -> bool:
+    """Does the function `start` call the function `wanted`, or one that does?"""
+    seen, waiting = set[str](), [start]
+    while waiting:
+        called = {
+            str(op.attributes["function"])
+            for op in ops_in(program.functions[waiting.pop()])
+            if op.name == "stator::call"
+        }
+        if wanted in called:
+            return True
+        waiting += sorted(called - seen)
+        seen |= called
+    return False
 
 
 def _size(block: Block, program: Program, depth: int, known: dict[tuple[str, int], int]) -> int:

@@ -20,6 +20,7 @@ from stator.containers.dict_calls import (
     is_captured_key,
     lookup,
     makes_defaults,
+    place_depends_on_path,
     refused_key,
     set_key,
 )
@@ -268,7 +269,10 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
     elif type(obj) is dict or isinstance(obj, StagedDict):
         check_keys(session, key)
         session.wrote(session.provenance.owner_of(obj), key)
-        set_key(session, obj, key, value)
+        if isinstance(obj, StagedDict) and place_depends_on_path(obj, key):
+            runtime_tables.set_key(session, obj, key, value)
+        else:
+            set_key(session, obj, key, value)
     else:
         _note_container(session, obj)
         obj[key] = value
@@ -414,7 +418,7 @@ def _tensor_index(session: Session, key: object) -> Staged:
 
 
 def _is_data(items: StagedList) -> bool:
-    return items.is_open or any(isinstance(item, torch.SymBool) for item in items)
+    return items.is_open or any(isinstance(item, torch.SymBool | torch.SymInt) for item in items)
 
 
 def _index_of_list(session: Session, items: StagedList) -> Staged:
@@ -422,7 +426,9 @@ def _index_of_list(session: Session, items: StagedList) -> Staged:
     found: Kind | None = items.columns.item if items.columns is not None else None
     while isinstance(found, ListKind):
         found = found.item
-    is_mask = not items.is_open or (isinstance(found, NumberKind) and found.name == "bool")
+    is_mask = isinstance(found, NumberKind) and found.name == "bool"
+    if not items.is_open:
+        is_mask = all(isinstance(item, bool | torch.SymBool) for item in items)
     dtype = torch.bool if is_mask else torch.long
     return session.interpreter.call(torch.tensor, items, dtype=dtype)
 

@@ -24,6 +24,7 @@ from stator.capture.text_ops import as_captured
 from stator.containers import definitions
 from stator.containers.dict_calls import refuse_open_views, union
 from stator.containers.lists import concatenated, is_captured, is_tuple, repeated
+from stator.containers.set_operators import COMBINED, are_sets_of_a_run, combined
 from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
 from stator.library.text import fstring, is_text_symbolic, percent_format
@@ -70,6 +71,8 @@ def arithmetic(session: Session, left: object, sign: str, right: object) -> Stag
         refuse_open_views(session, left, right)
     if sign == "|" and isinstance(left, dict) and isinstance(right, dict):
         return union(session, left, right)
+    if sign in COMBINED and are_sets_of_a_run(left, right):
+        return combined(session, left, sign, right)
     if sign == "%" and isinstance(left, str):
         return _texts(session, left, sign, right)
     if isinstance(left, list) or isinstance(right, list):

@@ -25,6 +25,7 @@ from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange
 from stator.containers.lists import is_captured, is_tuple, refuse_identity
 from stator.containers.runtime_tables import entries, has, is_captured_item
+from stator.containers.set_operators import are_sets_of_a_run, is_within
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.dataclass_calls import compared_fields
@@ -169,6 +170,8 @@ def _compare(session: Session, left: object, sign: str, right: object) -> Staged
         return _compare_captured(session, plain_number(left), sign, plain_number(right))
     if sign in ORDER and _is_symbolic_sequence(left, right):
         return _sequences_ordered(session, left, sign, right)
+    if sign in ORDER and are_sets_of_a_run(left, right):
+        return _sets_ordered(session, left, sign, right)
     fields = compared_fields(left, right, sign)
     if fields is not None:
         for one in (left, right):
@@ -316,6 +319,16 @@ def _sets_equal(session: Session, left: Staged, right: Staged) -> Staged:
     return test_and(
         session, same_length, lambda: session.interpreter.run(definitions.are_in, items, right)
     )
+
+
+def _sets_ordered(session: Session, left: Staged, sign: str, right: Staged) -> Staged:
+    """`<=` and the like of two sets: is one within the other?"""
+    if sign in (">", ">="):
+        left, right, sign = right, left, {">": "<", ">=": "<="}[sign]
+    call, within = session.interpreter.call, is_within(session, left, right)
+    if sign == "<=":
+        return within
+    return both(within, compare(session, call(len, left), "!=", call(len, right)))
 
 
 def _dicts_equal(

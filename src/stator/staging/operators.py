@@ -14,6 +14,7 @@ from stator.capture.conversions import index
 from stator.containers import iterators, lists, runtime_tables
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
+from stator.containers.set_operators import COMBINED, augment
 from stator.debugger import for_converted_code
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -360,15 +361,9 @@ class Staging:
         if isinstance(left, dict) and isinstance(right, dict) and sign == "|":
             self.call(left.update, right)
             return left
-        if isinstance(left, set) and sign == "|":
-            self.call(left.update, right)
-            return left
+        if isinstance(left, set) and sign in COMBINED:
+            return augment(self.session, left, sign, right)
         if isinstance(left, torch.Tensor | dict | set):
-            if is_table(left) or is_table(right):
-                raise UnsupportedCall(
-                    f"`{sign}=` of a set whose items only a run knows", at=current_place(),
-                    fix="use `add` and `discard`",
-                )  # fmt: skip
             if not isinstance(left, torch.Tensor):
                 self.session.note(left)
             return IN_PLACE[sign](left, right)

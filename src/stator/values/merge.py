@@ -169,7 +169,7 @@ def widen_growing(kind: Kind) -> Kind:
 
     Many strings become one that only a run knows.
     """
-    if isinstance(kind, ContainerKind):
+    if isinstance(kind, ContainerKind | ListKind):
         return map_parts(widen_growing, kind)
     if not isinstance(kind, UnionKind):
         return kind
