@@ -27,8 +27,8 @@ from tests.staging.interrupts import interrupt
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 TEXT = """# Reliability
 
-What holds, with the figures of one run: `python -m tests.docs.reliability` writes this page. The
-run took place with {versions} on the CPU.
+What holds, with the figures of runs of the probes: `python -m tests.docs.reliability` makes this
+page. They ran with {versions} on the CPU.
 
 ## Files of unknown origin
 
