@@ -185,3 +185,46 @@ def comparisons_with_nan(x):
     total, unknown = x.sum().item(), float("nan")
     tests = (total < unknown, total >= unknown, total == unknown, total != unknown)
     return tests, max(total, unknown), min(unknown, total), int(total > 0) < unknown
+
+
+@program(
+    (f(1.0, 2.0),),
+    (f(-1.0, -2.0),),
+    watch=asked,
+    reset=ASKED.clear,
+    refused_saved="ST200",
+)
+def effects_of_indices_and_searches(x):
+    """`__index__` is asked at each use; a search ends where the item is found."""
+
+    class Second:
+        def __index__(self):
+            ASKED.append("index")
+            return 1
+
+    class Items:
+        def __iter__(self):
+            ASKED.append("first")
+            yield 1
+            ASKED.append("second")
+            yield 2
+
+    place = Second()
+    return x[place], [1, 2, 3][place], [1, 2, 3][place:], list(range(place)), 1 in Items()
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def mapping_without_iter(x):
+    """What has `keys` is unpacked by them; its items are not counted."""
+
+    class Options:
+        def keys(self):
+            return ["scale", "shift"]
+
+        def __getitem__(self, name):
+            return 2 if name == "scale" else 1
+
+    def applied(scale, shift):
+        return x * scale + shift
+
+    return applied(**Options()), {**Options()}, dict(Options())

@@ -6,6 +6,7 @@ import builtins
 import collections
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -26,11 +27,11 @@ from stator.library import attribute_definitions, number_definitions, standard_c
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
-from stator.library.number_calls import absolute, complex_of, rounded
+from stator.library.number_calls import absolute, complex_of, rounded, users_index
 from stator.library.outside_iterators import taken
 from stator.library.text import format_value, is_text_symbolic, print_values
 from stator.library.text_calls import text_to_float, text_to_int
-from stator.library.user_methods import computes, user_method
+from stator.library.user_methods import are_asked, computes, user_method
 from stator.state.holding import reference
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
@@ -134,6 +135,8 @@ class BuiltinCalls:
         takes = function is dict or function not in (*ABOUT_THE_OBJECT, len)
         if takes:
             args = taken(self.session, function, args)
+        if function is range:
+            args = tuple(users_index(self.session, arg) for arg in args)
         return self.handlers[function](*args, **kwargs)
 
     # ---- casts
@@ -270,12 +273,18 @@ class BuiltinCalls:
                 return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
                     isinstance(value, classes)
                 )
-        return isinstance(value, classes)
+        with watched(self.session, "isinstance") if are_asked(wanted) else nullcontext():
+            return isinstance(value, classes)
 
     def _issubclass(self, cls: Staged, classes: Staged) -> Staged:
         if isinstance(cls, CaughtType):
             return cls.error.is_a(error_names(flat_classes(classes)))
-        return issubclass(cls, classes)
+        with (
+            watched(self.session, "issubclass")
+            if are_asked(flat_classes(classes))
+            else nullcontext()
+        ):
+            return issubclass(cls, classes)
 
     @over_unions("args")
     def _type(self, *args: Staged, **kwargs: Staged) -> Staged:

@@ -16,6 +16,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library import number_definitions
 from stator.library.tensor_calls import scalar_tensor
+from stator.library.user_methods import user_method
 from stator.program.opset.stator_ops import MATH_OPS
 from stator.program.types import NumberKind
 from stator.state.session import Session
@@ -47,6 +48,14 @@ def plain_number(value: object) -> Staged:
     if isinstance(value, int | float) and type(value) not in (bool, int, float):
         return int(value) if isinstance(value, int) else float(value)
     return value
+
+
+def users_index(session: Session, key: object) -> Staged:
+    """The number that an `__index__` of the user's gives, also in a slice; any other `key`."""
+    if isinstance(key, slice):
+        return slice(*(users_index(session, one) for one in (key.start, key.stop, key.step)))
+    method = user_method(key, "__index__")
+    return key if method is None else session.interpreter.call_method(method, key)
 
 
 # ---- math

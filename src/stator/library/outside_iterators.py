@@ -63,10 +63,13 @@ def iterated(session: Session, value: Staged) -> Staged:
 
 
 def _is_read_by_index(value: object) -> bool:
-    """Has a user given it `__getitem__` and no `__iter__`, so that a loop counts its items?"""
+    """Has a user given it `__getitem__` and no `__iter__`, so that a loop counts its items?
+
+    What has `keys` as well is a mapping.
+    """
     return (
         not isinstance(value, list | tuple | dict | str | torch.Tensor | torch.nn.Module)
-        and not hasattr(type(value), "__iter__")
+        and not (hasattr(type(value), "__iter__") or hasattr(type(value), "keys"))
         and user_method(value, "__getitem__") is not None
     )
 

@@ -6,6 +6,7 @@ import functools
 import inspect
 import linecache
 import types
+from collections.abc import Iterable
 
 from stator.frames import is_library_file
 from stator.values.annotations import Staged
@@ -78,6 +79,12 @@ def class_entry(obj: object, name: str) -> object:
 def _of_descriptor(descriptor: object, name: str) -> types.MethodType | None:
     method = user_method(descriptor, name)
     return None if method is None else types.MethodType(method, descriptor)
+
+
+def are_asked(classes: Iterable[object]) -> bool:
+    """Has one of them a metaclass of the user's, which says what its instances are?"""
+    names = ("__instancecheck__", "__subclasscheck__", "__subclasshook__")
+    return any(user_method(one, name) is not None for one in classes for name in names)
 
 
 def has_python_call(function: object) -> bool:

@@ -31,6 +31,7 @@ from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.known_arrays import NOT_KNOWN, compute_known
+from stator.library.number_calls import users_index
 from stator.library.numpy_calls import live_array
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import user_method
@@ -457,7 +458,13 @@ def _each_way(session: Session, function: Staged, obj: Staged, key: Staged) -> S
 
 
 def _each_truth(session: Session, obj: object, key: object) -> Staged:
-    """A captured bool in the index of a tensor: False and True add dimensions of other sizes."""
+    """A captured bool in the index of a tensor: False and True add dimensions of other sizes.
+
+    What has an `__index__` of the user's is the number that this gives.
+    """
+    own = any(user_method(obj, name) for name in ("__getitem__", "__setitem__", "__delitem__"))
+    if isinstance(obj, (*LIST_LIKE, torch.Tensor)) and not own:
+        key = users_index(session, key)
     if not isinstance(obj, torch.Tensor | CapturedArray):
         return key
     if isinstance(key, tuple):

@@ -461,6 +461,8 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
         or isinstance(container, Iterator | StagedGenerator)
     ):
         return session.interpreter.run(definitions.contains, container, item)
+    if user_method(container, "__iter__") is not None:
+        return session.interpreter.run(definitions.contains, container, item)
     check_keys(session, item)
     return item in container
 
