@@ -792,6 +792,10 @@ def strict_zip(x, y):
     return [a + b for a, b in zip(range(y), [1, 2], strict=True)]
 
 
+def filter_that_prints(x, y):
+    return list(filter(lambda value: print(value) is None, [1, 2]))
+
+
 def filter_with_an_effect(x, y):
     return list(filter(lambda value: KEPT.setdefault("all", value), [1, 2]))
 

@@ -30,9 +30,12 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.captured_values import rows
 from stator.library.user_methods import user_method
+from stator.program.ir import Block, ops_in
+from stator.program.opset.queries import kind_of, row_of, written_by
+from stator.program.opset.row import Kind
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.staged import StagedList, StagedSet, is_table
+from stator.values.staged import StagedList, StagedSet, is_table, tick
 from stator.values.union import Union
 
 ITERATOR_OF_A_LIST: type = type(iter([]))
@@ -74,6 +77,9 @@ def staged_iterator(
         session.native_iterators[id(native)] = (native, made)
     found: StagedIterator = session.native_iterators[id(native)][1]
     return found
+
+
+SEEN: frozenset[Kind] = frozenset({"output", "host", "mode"})  # it matters when such ops run
 
 
 class IteratorCalls:
@@ -202,18 +208,30 @@ class IteratorCalls:
         return self._made(mapped, itertools.starmap, unrolls=unrolls)
 
     def _filter(self, function: Staged, values: Staged) -> Staged:
-        """`filter`, whose test is made of all items at once: it must not change anything."""
-        recorder = self.recorder
+        """`filter`, whose test is made of all items at once: nothing may tell when that is."""
+        recorder, start = self.recorder, tick()
         journal = recorder.journal = Journal(recorder.journal)
+        done = len(recorder.scope.block.ops)
         try:
             kept = self.session.interpreter.run(definitions.filtered, function, values)
         finally:
             journal.keep()
             assert journal.parent is not None
             recorder.journal = journal.parent
-        if any(not isinstance(obj, StagedIterator | StagedList) for obj, _ in journal.changed()):
+        ops = list(ops_in(Block((), recorder.scope.block.ops[done:])))
+        made = {value for op in ops for value in op.results}
+        is_written = any(value not in made for op in ops for value in written_by(op))
+        is_new = self.session.provenance.created_since(recorder.scope.program)
+        changed = [obj for obj, _ in journal.changed() if not isinstance(obj, StagedIterator)]
+        changed = [obj for obj in changed if not (_is_made_since(start, obj) and is_new(obj))]
+        if is_written or changed:
             raise UnsupportedCall("the function that `filter` is given changes an object",
                                   at=current_place(), fix="use a loop")  # fmt: skip
+        if any(kind_of(op) in SEEN or row_of(op.name).random for op in ops):
+            raise UnsupportedCall(
+                "the function that `filter` is given prints, calls Python or draws random numbers",
+                at=current_place(), fix="use a loop",
+            )  # fmt: skip
         items, unrolls = self.source(kept)
         return self._made(items, filter, unrolls=unrolls)
 
@@ -325,6 +343,10 @@ def _bounds(*bounds: Staged) -> tuple[Staged, Staged, Staged]:
         return 0, bounds[0], 1
     start, stop, step = (*bounds, None)[:3]
     return start or 0, stop, step or 1
+
+
+def _is_made_since(start: int, obj: object) -> bool:
+    return isinstance(obj, StagedList) and obj.created_at > start
 
 
 def _class_of_iterator(value: Staged) -> type:
