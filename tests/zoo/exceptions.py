@@ -403,6 +403,22 @@ def del_of_an_outer_name_that_is_unbound(x):
     return x + 1
 
 
+@program((f(1.0, 2.0), i(1)), (f(1.0, 2.0), i(7)), (f(4.0, 2.0), i(3)))
+def list_rebound_before_the_error(x, y):
+    """The handler sees the list that an inner function has made, of numbers of the run."""
+    kept = []
+
+    def taken():
+        nonlocal kept
+        kept = [int(value) for value in x]
+        return x[int(y)]
+
+    try:
+        return taken(), kept
+    except IndexError:
+        return x[0] + sum(kept), kept
+
+
 @program((f([]),))
 def greatest_of_nothing(x):
     """The op raises although nothing uses its result."""

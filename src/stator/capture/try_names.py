@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from stator.capture.journal import Journal
 from stator.capture.listeners import Listener
 from stator.capture.recorder import Recorder
@@ -18,10 +20,11 @@ class TryNames(Listener):
 
     def __init__(self, recorder: Recorder) -> None:
         self._recorder = recorder
+        self._is_keeping = False  # the ops that say what the names hold raise nothing
 
     def before(self, op: Op, *, may_raise: bool) -> None:
         """Notes, or records, what the names hold, should the op raise."""
-        if not may_raise:
+        if not may_raise or self._is_keeping:
             return
         root = self._recorder.scope.root
         for attempt in self._recorder.attempts:
@@ -30,7 +33,14 @@ class TryNames(Listener):
                     attempt.arguments = self._arguments(op)
                 attempt.seen.append((attempt.read(), self._changed_in(attempt)))
                 if attempt.keep is not None:
-                    attempt.keep()
+                    self._keep(attempt.keep)
+
+    def _keep(self, keep: Callable[[], None]) -> None:
+        self._is_keeping = True
+        try:
+            keep()
+        finally:
+            self._is_keeping = False
 
     def _arguments(self, op: Op) -> tuple[object, ...] | None:
         """The arguments of what `op` raises; None where that is its text only."""
