@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import stator
+from stator.capture.recorder import Recorder
 from stator.signals import DeferredSignals
 from tests.staging.interrupts import left_behind
 
@@ -84,12 +85,17 @@ def test_another_thread_leaves_the_handlers_alone():
     assert found == [before]
 
 
-def test_ctrl_c_in_a_capture_raises_keyboard_interrupt():
+def test_ctrl_c_in_a_capture_raises_keyboard_interrupt(monkeypatch):
     def f(x):
-        if x.sum() > 0:
-            os.kill(os.getpid(), signal.SIGINT)
-        return x
+        return x * 2 if x.sum() > 0 else x
 
+    def emit(*args, **options):
+        monkeypatch.setattr(Recorder, "emit", plain)
+        os.kill(os.getpid(), signal.SIGINT)
+        return plain(*args, **options)
+
+    plain = Recorder.emit
+    monkeypatch.setattr(Recorder, "emit", emit)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         with pytest.raises(KeyboardInterrupt):

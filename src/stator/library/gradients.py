@@ -295,10 +295,11 @@ def requires_grad(
 ) -> torch.Tensor:
     """`tensor.requires_grad_()`: torch does not dispatch it, so it is recorded by hand."""
     recorder = session.recorder
-    is_captured = _refuse_outer(session, tensor, "requires_grad_")
+    if not isinstance(tensor, torch.nn.Parameter):
+        _refuse_outer(session, tensor, "requires_grad_")
     value, flag = recorder.tensor_arg(tensor), recorder.arg(requires_grad)
-    only_here = recorder.depth > 0 and not is_captured
-    recorder.grad_varies |= only_here or isinstance(requires_grad, torch.SymBool)
+    is_outer = recorder.depth > 0 and tensor not in recorder.scope.tensors
+    recorder.grad_varies |= is_outer or isinstance(requires_grad, torch.SymBool)
     with recorder.quiet():
         tensor.requires_grad_(requires_grad if isinstance(requires_grad, bool) else True)
     recorder.leaves.record(recorder, tensor, value, flag)
@@ -311,11 +312,8 @@ def detach_in_place(session: Session, tensor: torch.Tensor) -> Staged:
     return session.interpreter.call_library(torch.Tensor.detach_, (tensor,), {})
 
 
-def _refuse_outer(session: Session, tensor: torch.Tensor, name: str) -> bool:
-    """An error if only one path makes a tensor of the program require gradients, or not.
-
-    Gives whether it is one of the program.
-    """
+def _refuse_outer(session: Session, tensor: torch.Tensor, name: str) -> None:
+    """An error if only one path makes a tensor of the program require gradients, or not."""
     recorder = session.recorder
     owner = next((one for one in recorder.scope.chain() if tensor in one.tensors), None)
     if owner is not None and owner is not recorder.scope and recorder.depth:
@@ -323,7 +321,6 @@ def _refuse_outer(session: Session, tensor: torch.Tensor, name: str) -> bool:
             f"`{name}` in a branch or a loop, of a tensor that was made before it",
             at=current_place(), fix="use `detach()` and a variable of its own",
         )  # fmt: skip
-    return owner is not None
 
 
 def gradients_inside(

@@ -21,6 +21,7 @@ from stator.capture.modes import Modes
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Scope
 from stator.containers import definitions
+from stator.program.ir import Block
 from stator.program.layout import map_parts, nodes
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -107,8 +108,16 @@ def _record(recorder: Recorder, name: str, takes: Kind, body: Callable[[Args], S
     block = recorded.scope.block
     block.inputs = tuple(inputs)
     block.outputs = tuple(outputs(recorder, recorded.scope, [recorded.value], [gives]))
-    recorder.functions[name] = block
+    recorder.functions[name] = _without_places(block)
     return gives
+
+
+def _without_places(block: Block) -> Block:
+    """`block`, whose ops are on no line: those that use it are on many."""
+    ops = [
+        replace(op, place=None, blocks=tuple(map(_without_places, op.blocks))) for op in block.ops
+    ]
+    return Block(block.inputs, ops, block.outputs)
 
 
 @contextmanager

@@ -175,8 +175,8 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         raise UnsupportedCall(f"`.{name}` of a value that only a run knows", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip
     if isinstance(obj, torch.Tensor):
-        read_callers_attribute(obj, name)
         _refuse_attribute(session, obj, name)
+        read_callers_attribute(obj, name)
         if name == "requires_grad" and (obj.requires_grad or session.recorder.grad_varies):
             return _requires_grad(session, obj)
         if name == "data":
