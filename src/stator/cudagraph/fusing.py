@@ -11,8 +11,9 @@ sizes, and results may be written straight to the memory of a loop.
 
 from __future__ import annotations
 
+import contextlib
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,6 +27,10 @@ from stator.program.program import Program
 from stator.program.regions import tensors_first
 
 Compile = Callable[..., Boxed]
+
+
+class Unfused(Exception):  # why, in the words of a failure
+    """Compiled code is not to be used."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,7 @@ class GraphFusion:
     program: Program  # the region, outlined
     compile: Compile = compile_fixed
     failure: str = ""
+    is_told: bool = False  # whether the user knows of it
     missing: list[FusedLayout] = field(default_factory=list)  # of the recording that is being made
     _codes: dict[tuple[Op, RegionLayout], FusedCode] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -89,11 +95,19 @@ class GraphFusion:
 
     def compile_all(self, layouts: Sequence[FusedLayout]) -> None:
         """Compile what a recording was missing; what goes wrong is a failure."""
-        try:
+        with self.attempt():
             for layout in layouts:
                 key = (layout.op, layout.inputs)
                 if key not in self._codes and not self.failure:
                     self._codes[key] = self._compiled(layout)
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[None]:
+        """What goes wrong inside is a failure, and no error."""
+        try:
+            yield
+        except Unfused as error:
+            self.failure = str(error)
         except Exception as error:  # noqa: BLE001  # torch's compiler may raise anything
             text = str(error).strip().splitlines()
             self.failure = f"{type(error).__name__}: {text[0] if text else ''}"[:300]
@@ -115,10 +129,10 @@ class GraphFusion:
             ]
             found = results_of(code, tensors, added, list(run([*tensors, *added])))
         if not agree(found, expected):
-            raise ValueError("its results differ from those of the ops")
+            raise Unfused("its results differ from those of the ops")
         fresh = [one for one, place in zip(found, layout.places, strict=True) if place is None]
         if not same_strides(found, expected) or share_memory(fresh, tensors):
-            raise ValueError("its results are in memory as those of the ops are not")
+            raise Unfused("its results are in memory as those of the ops are not")
         return code
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 import torch
 
-from stator.cudagraph.fusing import FusedLayout, GraphFusion
+from stator.cudagraph.fusing import FusedLayout, GraphFusion, Unfused
 from stator.cudagraph.origins import NEW, tag_tensor
 from stator.cudagraph.recorder import GraphRecorder, NotRecorded, RecordedResults
 from stator.cudagraph.target import GraphRecording, GraphTarget
@@ -182,7 +182,8 @@ class GraphRegion:
         if fusion is None or fusion.failure:
             return
         fusion.missing = []
-        self._new_recording(tensors, numbers, fusion)  # only to see the layouts
+        with fusion.attempt():
+            self._new_recording(tensors, numbers, fusion)  # only to see the layouts
         missing, fusion.missing = fusion.missing, []
         recorded.fusing = "compiling"
         self.enqueue(functools.partial(_compile, fusion, recorded, missing))
@@ -199,14 +200,14 @@ class GraphRegion:
         assert fusion is not None
         plain.fusing = "none"
         if not fusion.failure:
-            with torch.inference_mode(False), torch.no_grad():
+            with fusion.attempt(), torch.inference_mode(False), torch.no_grad():
                 fused = self._new_recording(tensors, numbers, fusion)
-            self._join_stream(tensors)
-            if agree(fused.run(tensors), plain.run(tensors)):
+                self._join_stream(tensors)
+                if not agree(fused.run(tensors), plain.run(tensors)):
+                    raise Unfused("its results differ from those of the ops")
                 self._recorded[key] = fused
-            else:
-                fusion.failure = "its results differ from those of the ops"
-        if fusion.failure:
+        if fusion.failure and not fusion.is_told:
+            fusion.is_told = True
             warn_of(
                 self.place,
                 f"a CUDA graph of `{self.program.name}` runs without fused code: {fusion.failure}",
