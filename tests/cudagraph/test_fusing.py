@@ -253,6 +253,31 @@ def attending(q, k, v, mask):
     return nn.functional.scaled_dot_product_attention(first + 1.0, k, v, seen) * 2.0
 
 
+def attending_to_more(q, k, v, mask):
+    seen = (mask > 0).clone()
+    first = nn.functional.scaled_dot_product_attention(q, k, v, seen)
+    seen.logical_or_(mask < 0)
+    return nn.functional.scaled_dot_product_attention(first + 1.0, k, v, seen) * 2.0
+
+
+def test_a_mask_that_is_written_to_is_made_again(fused):
+    given = [*(torch.randn(1, 2, 3, 4) for _ in range(3)), torch.tensor([[1.0, -1.0, 1.0]])]
+    static = stator.to_static(attending_to_more, backend="cudagraph")
+    for _ in range(4):
+        torch.testing.assert_close(static(*given), attending_to_more(*given))
+
+
+def decided_before(x):
+    is_large = (x.sum() > 0).clone()
+    decides = bool(is_large)
+    is_large.logical_not_()
+    return x * 2.0 + 1.0 if decides else x - 1.0 + is_large
+
+
+def test_a_choice_is_by_what_was_read(fused):
+    recorded(decided_before, (torch.ones(4),), (-torch.ones(4),))
+
+
 def test_the_mask_of_two_attentions_is_made_once(fused):
     q, k, v = (torch.randn(1, 2, 3, 4) for _ in range(3))
     mask = torch.tensor([[1.0, 1.0, -1.0], [1.0, -1.0, 1.0], [1.0, 1.0, 1.0]])

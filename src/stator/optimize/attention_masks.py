@@ -12,11 +12,12 @@ a decoder, that is a third of the kernels.
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
+from stator.optimize.alias import Aliases
+from stator.optimize.regions import fresh_names
 from stator.program.ir import Block, Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.sizes import is_static
@@ -32,33 +33,36 @@ def attention_masks(program: Program) -> Program:
     blocks = (program.body, *program.functions.values())
     if not any(op.name == ATTENTION for block in blocks for op in ops_in(block)):
         return program
-    taken = {v.name for block in blocks for op in ops_in(block) for v in op.results}
-    taken.update(v.name for block in blocks for op in ops_in(block) for b in op.blocks
-                 for v in b.inputs)  # fmt: skip
-    taken.update(value.name for value in program.inputs)
-    names = (name for n in itertools.count() if (name := f"m{n}") not in taken)
-    functions = {name: _block(block, names) for name, block in program.functions.items()}
-    return verify(replace(program, body=_block(program.body, names), functions=functions))
+    walk = _Masks(fresh_names(program), Aliases(program).is_written)
+    functions = {name: walk.block(block) for name, block in program.functions.items()}
+    return verify(replace(program, body=walk.block(program.body), functions=functions))
 
 
-def _block(block: Block, names: Iterator[str]) -> Block:
-    ops: list[Op] = []
-    known: dict[tuple[Value, str], Value] = {}
-    for old in block.ops:
-        op = replace(old, blocks=tuple(_block(inner, names) for inner in old.blocks))
-        mask = _mask(op)
-        if mask is not None:
-            query = op.args[QUERY]
+@dataclass(frozen=True)
+class _Masks:
+    """The walk over one program."""
+
+    names: Iterator[str]
+    is_written: Callable[[Value], bool]
+
+    def block(self, block: Block) -> Block:
+        """`block` with one bias for each mask."""
+        ops: list[Op] = []
+        known: dict[tuple[Value, str], Value] = {}
+        for old in block.ops:
+            op = replace(old, blocks=tuple(map(self.block, old.blocks)))
+            mask, query = _mask(op), op.args[QUERY] if op.args else None
+            if mask is None or self.is_written(mask):
+                ops.append(op)
+                continue
             assert isinstance(query, Value)
             assert isinstance(query.type, TensorType)
             key = (mask, query.type.dtype)
             if key not in known:
-                made = list(_bias(op, mask, query, names))
-                ops += made
-                known[key] = made[-1].results[0]
-            op = replace(op, args=(*op.args[:MASK], known[key], *op.args[MASK + 1 :]))
-        ops.append(op)
-    return Block(block.inputs, ops, block.outputs)
+                ops += _bias(op, mask, query, self.names)
+                (known[key],) = ops[-1].results
+            ops.append(replace(op, args=(*op.args[:MASK], known[key], *op.args[MASK + 1 :])))
+        return Block(block.inputs, ops, block.outputs)
 
 
 def _mask(op: Op) -> Value | None:

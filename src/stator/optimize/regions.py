@@ -101,12 +101,10 @@ class _Outlining:
 
     def __init__(self, program: Program, rules_of: RulesOf) -> None:
         self.program = program
-        blocks = (program.body, *program.functions.values())
-        ops = [op for block in blocks for op in ops_in(block)]
         aliases = Aliases(program)
         self.rules = rules_of(program, aliases)
         self.is_observed = aliases.in_groups_of(observed_in(program))
-        self.names = _fresh_names(program, ops)
+        self.names = fresh_names(program)
         self.left_out: collections.Counter[str] = collections.Counter()
 
     def block(self, block: Block) -> Block:
@@ -286,15 +284,15 @@ def _users(block: Block) -> dict[Value, frozenset[int]]:
     return {value: frozenset(places) for value, places in found.items()}
 
 
-def _fresh_names(program: Program, ops: Sequence[Op]) -> Iterator[str]:
+def fresh_names(program: Program) -> Iterator[str]:
     """Names that no value of `program` has."""
     taken = {value.name for value in program.inputs}
     taken.update(item.value.name for item in program.stored)
     for block in (program.body, *program.functions.values()):
         taken.update(value.name for value in block.inputs)
-    for op in ops:
-        taken.update(value.name for value in op.results)
-        taken.update(value.name for block in op.blocks for value in block.inputs)
+        for op in ops_in(block):
+            taken.update(value.name for value in op.results)
+            taken.update(value.name for inner in op.blocks for value in inner.inputs)
     return (name for n in itertools.count() if (name := f"r{n}") not in taken)
 
 

@@ -18,6 +18,7 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
+from stator.optimize.alias import Aliases
 from stator.optimize.device_numbers import READS
 from stator.optimize.prune import prune
 from stator.optimize.region_rules import family_of
@@ -34,7 +35,7 @@ BOOL, AND, OR = "bool", "stator::and", "stator::or"
 
 def selects(program: Program, is_kept: Callable[[Value], bool]) -> Program:
     """`program` with choices for its short branches; not for those that give what is kept."""
-    walk = _Selecting(is_kept)
+    walk = _Selecting(is_kept, Aliases(program).is_written)
     functions = {name: walk.block(block) for name, block in program.functions.items()}
     return verify(prune(replace(program, body=walk.block(program.body), functions=functions)))
 
@@ -42,8 +43,10 @@ def selects(program: Program, is_kept: Callable[[Value], bool]) -> Program:
 class _Selecting:
     """The walk over one program."""
 
-    def __init__(self, is_kept: Callable[[Value], bool]) -> None:
-        self._is_kept = is_kept
+    def __init__(
+        self, is_kept: Callable[[Value], bool], is_written: Callable[[Value], bool]
+    ) -> None:
+        self._is_kept, self._is_written = is_kept, is_written
         self._sources: dict[Value, Value] = {}  # of a bool: the tensor that it was read of
 
     def block(self, block: Block) -> Block:
@@ -78,6 +81,8 @@ class _Selecting:
         test = op.args[0]
         source = self._sources.get(test) if isinstance(test, Value) else None
         if source is None or not isinstance(source.type, TensorType):
+            return None
+        if self._is_written(source):  # the branch is decided by what was read
             return None
         return source if (source.type.dtype, source.type.shape) == (BOOL, ()) else None
 
