@@ -145,6 +145,24 @@ def test_writes_in_a_counted_loop():
     recorded(written, *calls)
 
 
+def rows_of_a_table(x, index, count):
+    n, items = int(count), []
+    table = x * 1.0
+    for _ in range(n):
+        items.append(table[int(index)])
+        table[0] = table[0] + 1.0
+    return torch.stack(items)
+
+
+@pytest.mark.filterwarnings("ignore:a region of .rows_of_a_table. runs without a graph")
+def test_a_list_holds_views_of_what_is_written_to():
+    static = stator.to_static(rows_of_a_table, backend="cudagraph")
+    for index in (0, 1, 0, 1):
+        for _ in range(3):
+            call = (torch.ones(2, 3), torch.tensor(index), torch.tensor(3))
+            check_same(static(*call), rows_of_a_table(*call))
+
+
 def test_a_long_loop_is_left_out(monkeypatch):
     monkeypatch.setattr(recorder, "MOST_ITERATIONS", 5)
     static = stator.to_static(kept, backend="cudagraph")

@@ -12,7 +12,6 @@ sizes, and results may be written straight to the memory of a loop.
 from __future__ import annotations
 
 import contextlib
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -60,7 +59,6 @@ class GraphFusion:
     is_told: bool = False  # whether the user knows of it
     missing: list[FusedLayout] = field(default_factory=list)  # of the recording that is being made
     _codes: dict[tuple[Op, RegionLayout], FusedCode] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
     def layouts(self) -> int:

@@ -30,6 +30,7 @@ from stator.cudagraph.target import GraphTarget
 from stator.cudagraph.views import DeviceView
 from stator.execute.lifetimes import last_uses, needs_in
 from stator.optimize.alias import Aliases
+from stator.optimize.counted_loops import LISTS
 from stator.optimize.device_numbers import READS, number_facts
 from stator.optimize.graph_rules import ARITHMETIC, COMPARISONS, SELECT
 from stator.optimize.region_rules import family_of
@@ -123,10 +124,10 @@ class GraphRecorder:
             return (self._number_of(op, _plain(args[0])),)
         if kind == "number":
             return (self._number(op, args),)
-        if op.name == "stator::list_make":
-            return (list(map(_plain, args)),)
-        if op.name == "stator::list_append":
-            return ([*args[0], _plain(args[1])],)
+        if op.name in LISTS:
+            self._check_views(op, args)
+            items = args if op.name == "stator::list_make" else [*args[0], args[1]]
+            return (list(map(_plain, items)),)
         attributes = {name: self._read(arg, values) for name, arg in op.attributes.items()}
         return self._torch(op, args, attributes)
 

@@ -28,14 +28,11 @@ def is_list(value: Value) -> bool:
 def lists_of(op: Op) -> Iterator[Value]:
     """The lists that `op` has to do with, its blocks included."""
     for inner in ops_in(Block((), [op])):
-        blocks = (value for block in inner.blocks for value in (*block.inputs, *_outputs(block)))
-        for value in (*values_in(inner.args), *inner.results, *blocks):
+        around = [value for block in inner.blocks for value in block.inputs]
+        around += [value for block in inner.blocks for value in values_in(block.outputs)]
+        for value in (*values_in(inner.args), *inner.results, *around):
             if isinstance(value.type, ListType):
                 yield value
-
-
-def _outputs(block: Block) -> Iterator[Value]:
-    yield from values_in(block.outputs)
 
 
 def tests_of(loop: Op) -> Iterator[Arg]:
