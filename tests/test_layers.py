@@ -14,7 +14,7 @@ GROUND = {
 TORCH = {"torch_private", "extension", "native_builds"}  # its private API; what is built for it
 ROOMS = {"state", "containers", "library", "staging"}
 STAGES = ROOMS | {
-    "source", "rewrite", "capture", "values", "program", "optimize", "execute", "export",
+    "source", "rewrite", "capture", "values", "program", "optimize", "execute", "export", "page",
 }  # fmt: skip
 MAY_IMPORT = {
     "torch_private": set(),
@@ -42,6 +42,7 @@ MAY_IMPORT = {
     "optimize": TORCH | {"program"} | GROUND,
     "execute": TORCH | {"values", "program"} | GROUND,
     "export": TORCH | {"program"} | GROUND,
+    "page": {"export", "program"} | GROUND,
     "state": TORCH | {"capture", "values", "program"} | GROUND,
     "containers": TORCH | {"state", "capture", "values", "program"} | GROUND,
     "library": TORCH

@@ -7,7 +7,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const here = dirname(fileURLToPath(import.meta.url));
-const out = process.argv[2] ?? join(here, "../src/stator/debug/view/assets");
+const out = process.argv[2] ?? join(here, "../src/stator/page/assets");
 const PACKAGES = ["@dagrejs/dagre", "@dagrejs/graphlib"];
 
 function digest() {

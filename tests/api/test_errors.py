@@ -12,8 +12,8 @@ from stator.errors import (
     BranchMismatch,
     CaptureError,
     DataDependent,
-    DemandViolated,
     LoopStateChanged,
+    SizeCheckFailed,
     SourceUnavailable,
     StatorError,
     UnsupportedCall,
@@ -49,7 +49,7 @@ def test_every_class_stands_in_the_tree_of_the_docstring():
         (SourceUnavailable, OSError), (UnsupportedSyntax, NotImplementedError),
         (BranchMismatch, TypeError), (LoopStateChanged, TypeError), (DataDependent, ValueError),
         (UnsupportedCall, NotImplementedError), (UntrackedTensor, RuntimeError),
-        (errors.SpecMismatch, ValueError), (DemandViolated, ValueError),
+        (errors.SpecMismatch, ValueError), (SizeCheckFailed, ValueError),
         (errors.FormatError, ValueError), (errors.ProgramError, AssertionError),
     ],
 )  # fmt: skip
@@ -76,7 +76,7 @@ def test_the_whole_text_has_a_code_a_place_with_a_caret_and_a_fix():
 def test_a_size_the_program_was_not_captured_for_violates_its_demand():
     static = stator.to_static(lambda x: x.view(-1, 3).sum(1), [InputSpec([None])])
     assert static(torch.ones(6)).tolist() == [3, 3]
-    with pytest.raises(DemandViolated) as caught:
+    with pytest.raises(SizeCheckFailed) as caught:
         static(torch.ones(4))
     assert caught.value.problem == "this needs x.shape[0] == 3*((x.shape[0]//3))"
     assert line_of(caught.value).startswith("static = stator.to_static(lambda x: x.view(-1, 3)")
@@ -87,9 +87,9 @@ def test_a_demand_names_the_sizes_as_the_user_knows_them():
         lambda x, y: (x + y).sum(), [InputSpec([None], name="x"), InputSpec([None], name="y")]
     )
     static(torch.ones(3), torch.ones(3))
-    with pytest.raises((DemandViolated, RuntimeError)) as caught:
+    with pytest.raises((SizeCheckFailed, RuntimeError)) as caught:
         static(torch.ones(3), torch.ones(4))
-    if isinstance(caught.value, DemandViolated):
+    if isinstance(caught.value, SizeCheckFailed):
         assert caught.value.problem == (
             "this needs x.shape[0] == y.shape[0] or x.shape[0] == 1 or y.shape[0] == 1"
         )
@@ -281,7 +281,7 @@ def test_a_demand_names_the_variables_whose_sizes_it_is_about():
         other = y[y > 0]
         return kept + other
 
-    error = refusal(DemandViolated, f, torch.tensor([1.0, -1.0, 1.0]), torch.ones(3))
+    error = refusal(SizeCheckFailed, f, torch.tensor([1.0, -1.0, 1.0]), torch.ones(3))
     assert error.problem == (
         "this needs kept.shape[0] == other.shape[0] or kept.shape[0] == 1 or other.shape[0] == 1"
     )
@@ -292,7 +292,7 @@ def test_a_demand_names_the_number_that_it_is_about():
         rows = int(n)
         return x.view(rows, 2)
 
-    error = refusal(DemandViolated, f, torch.ones(4), torch.tensor(3))
+    error = refusal(SizeCheckFailed, f, torch.ones(4), torch.tensor(3))
     assert error.problem == "this needs 2*rows == 4"
 
 
@@ -300,7 +300,7 @@ def test_a_demand_on_a_tensor_without_a_name_says_where_it_was_made():
     def f(x):
         return x[x > 0] + x
 
-    error = refusal(DemandViolated, f, torch.tensor([1.0, -1.0, 1.0]))
+    error = refusal(SizeCheckFailed, f, torch.tensor([1.0, -1.0, 1.0]))
     made = f"(a tensor made at test_errors.py:{f.__code__.co_firstlineno + 1}).shape[0]"
     assert error.problem == f"this needs {made} == 1 or {made} == 3"
 

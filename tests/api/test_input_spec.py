@@ -6,7 +6,7 @@ import torch
 
 import stator
 from stator import InputSpec
-from stator.errors import DemandViolated, SpecMismatch
+from stator.errors import SizeCheckFailed, SpecMismatch
 from tests.said import said
 
 
@@ -130,7 +130,7 @@ def test_a_size_with_a_range_is_checked_by_each_run(tmp_path, backend, rows, pro
     if problem is None:
         assert torch.equal(model(x, x), x + x)
         return
-    with pytest.raises(DemandViolated) as caught:
+    with pytest.raises(SizeCheckFailed) as caught:
         model(x, x)
     assert caught.value.problem == problem
 

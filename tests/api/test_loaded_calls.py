@@ -9,7 +9,7 @@ from torch import nn
 
 import stator
 from stator import InputSpec
-from stator.errors import DemandViolated, SpecMismatch
+from stator.errors import SizeCheckFailed, SpecMismatch
 from stator.execute.backend import RaisedError, RunOptions
 from stator.execute.interpreter import INTERPRETER
 
@@ -206,7 +206,7 @@ def test_a_check_of_a_named_size_uses_its_name(path):
         return x.view(-1, 4)
 
     model = loaded(path, [InputSpec(["batch"])], rows)
-    with pytest.raises(DemandViolated, match="batch"):
+    with pytest.raises(SizeCheckFailed, match="batch"):
         model(torch.ones(6))
 
 

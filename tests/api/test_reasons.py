@@ -9,7 +9,7 @@ from torch import nn
 
 import stator
 from stator.api import static_function
-from stator.errors import DemandViolated
+from stator.errors import SizeCheckFailed
 
 ONES = torch.ones(2, 3)
 
@@ -164,7 +164,7 @@ def test_a_demand_that_a_spec_makes_is_checked_before_anything_runs(capsys):
     static = stator.to_static(noisy, input_spec=spec)
     static(torch.ones(3), torch.ones(3))
     capsys.readouterr()
-    with pytest.raises(DemandViolated) as caught:
+    with pytest.raises(SizeCheckFailed) as caught:
         static(torch.ones(3), torch.ones(4))
     lines = str(caught.value).splitlines()
     assert lines[0] == (

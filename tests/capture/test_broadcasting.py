@@ -7,7 +7,7 @@ import torch
 
 import stator
 from stator import InputSpec
-from stator.errors import DemandViolated
+from stator.errors import SizeCheckFailed
 
 SIZES = (0, 1, 3, 4)
 VECTORS = [InputSpec([None]), InputSpec([None])]
@@ -20,7 +20,7 @@ def numbers(*shape):
 def outcome(function, args):
     try:
         return function(*args)
-    except (RuntimeError, DemandViolated) as error:
+    except (RuntimeError, SizeCheckFailed) as error:
         return error
 
 
@@ -181,7 +181,7 @@ def test_code_that_takes_two_sizes_for_one_is_checked(tmp_path):
         alike(static(*args), viewed(*args), args)
     stator.save(stator.to_static(viewed), tmp_path / "model", VECTORS)
     loaded = stator.load(tmp_path / "model")
-    with pytest.raises(DemandViolated, match=r"y.shape\[0\] == x.shape\[0\] or y.shape\[0\] == 1"):
+    with pytest.raises(SizeCheckFailed, match=r"y.shape\[0\] == x.shape\[0\] or y.shape\[0\] == 1"):
         loaded(numbers(1), numbers(4))
     assert torch.equal(loaded(numbers(4), numbers(1)), viewed(numbers(4), numbers(1)))
 
@@ -202,7 +202,7 @@ def test_a_check_survives_the_retry_of_a_try(tmp_path):
     loaded = stator.load(tmp_path / "model")
     for a, b in ((1, 4), (1, 9)):
         got = outcome(loaded, (numbers(a), numbers(b)))
-        assert isinstance(got, DemandViolated) or torch.equal(got, tried(numbers(a), numbers(b)))
+        assert isinstance(got, SizeCheckFailed) or torch.equal(got, tried(numbers(a), numbers(b)))
 
 
 def test_a_check_in_the_middle_of_a_run_that_left_no_trace_is_captured_for():

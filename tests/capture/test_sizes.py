@@ -5,7 +5,7 @@ import torch
 
 import stator
 from stator import InputSpec
-from stator.errors import DemandViolated
+from stator.errors import SizeCheckFailed
 from tests.capture.oracle import check
 
 ANY, MATRIX = InputSpec([None]), InputSpec([None, None])
@@ -62,7 +62,7 @@ def test_what_is_needed_in_a_branch_is_checked_after_it_as_well():
 
     static = stator.to_static(f, [ANY, ANY])
     assert static(torch.ones(3), torch.ones(3)).tolist() == [1, 1, 1]
-    with pytest.raises((DemandViolated, RuntimeError)):
+    with pytest.raises((SizeCheckFailed, RuntimeError)):
         static(-torch.ones(3), torch.ones(5))
 
 
@@ -78,7 +78,7 @@ def test_a_size_that_is_one_broadcasts():
 def test_equal_sizes_are_demanded_with_the_users_line():
     static = stator.to_static(lambda x, y: torch.stack([x, y]), [ANY, ANY])
     assert static(torch.ones(3), torch.ones(3)).shape == (2, 3)
-    with pytest.raises((DemandViolated, RuntimeError)):
+    with pytest.raises((SizeCheckFailed, RuntimeError)):
         static(torch.ones(3), torch.ones(4))
 
 

@@ -149,8 +149,11 @@ def test_help_and_check_import_no_torch(folder, args):
 
 @pytest.mark.parametrize(
     "args",
-    [("inspect",), ("inspect", "--json"), ("program",), ("program", "--mode", "train"), ("diff",)],
-)
+    [
+        ("inspect",), ("inspect", "--json"), ("program",), ("program", "--mode", "train"),
+        ("diff",), ("view",), ("view", "-o", "page.html", "--json"),
+    ],
+)  # fmt: skip
 def test_what_only_reads_a_saved_model_imports_no_torch(folder, saved, shell, args):
     command, *options = args
     models = [saved, saved] if command == "diff" else [saved]

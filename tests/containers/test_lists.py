@@ -220,7 +220,7 @@ def test_a_list_searched_for_nan_is_refused_by_the_run():
 
     static = stator.to_static(f)
     assert static(torch.tensor([1.0, 2.0])) == 1
-    with pytest.raises(stator.errors.DemandViolated, match="a list is searched for nan"):
+    with pytest.raises(stator.errors.SizeCheckFailed, match="a list is searched for nan"):
         static(torch.tensor([float("nan"), float("nan")]))
 
 

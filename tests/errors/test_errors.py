@@ -148,7 +148,7 @@ def test_an_error_of_an_op_names_the_line_and_the_sizes_it_was_given(loaded, tmp
 
     call = call_of(product, tmp_path, loaded)
     assert call(torch.ones(4), torch.tensor(2)).shape == (4, 4)
-    with pytest.raises((RuntimeError, errors.DemandViolated)) as caught:
+    with pytest.raises((RuntimeError, errors.SizeCheckFailed)) as caught:
         call(torch.ones(4), torch.tensor(3))
     text = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
     assert f"test_errors.py:{product.__code__.co_firstlineno + 1}, in product" in text

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 import stator
-from stator.errors import DemandViolated
+from stator.errors import SizeCheckFailed
 from stator.execute.backend import (
     Capability,
     EffectsDone,
@@ -86,8 +86,8 @@ def test_a_size_check_that_fails_says_that_nothing_has_run():
     captured = stator.to_static(added).capture(spec)
     run = INTERPRETER.prepare(captured.program).bind(captured.tensors)
     outcome = run([torch.ones(2), torch.ones(3)])
-    assert (outcome.class_name, outcome.before_running) == ("DemandViolated", True)
-    assert isinstance(outcome.error, DemandViolated)
+    assert (outcome.class_name, outcome.before_running) == ("SizeCheckFailed", True)
+    assert isinstance(outcome.error, SizeCheckFailed)
     assert outcome.error.before_running
     assert outcome.place == outcome.error.at
 
@@ -175,10 +175,15 @@ def test_the_users_own_class_is_made_from_data():
 
 def test_a_violated_demand_is_made_from_data():
     place = Location("f.py", 3, 4, "f")
-    raised = RaisedError("DemandViolated", ("sizes differ",), place=place, involved={"x": "f32[2]"},
-                    before_running=True)  # fmt: skip
+    raised = RaisedError(
+        "SizeCheckFailed",
+        ("sizes differ",),
+        place=place,
+        involved={"x": "f32[2]"},
+        before_running=True,
+    )
     error = raised.exception()
-    assert isinstance(error, DemandViolated)
+    assert isinstance(error, SizeCheckFailed)
     assert (error.problem, error.at, error.before_running) == ("sizes differ", place, True)
     assert error.involved == {"x": "f32[2]"}
 

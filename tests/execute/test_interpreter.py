@@ -8,7 +8,7 @@ import weakref
 import pytest
 import torch
 
-from stator.errors import DemandViolated, InputError, ProgramError
+from stator.errors import InputError, ProgramError, SizeCheckFailed
 from stator.execute.interpreter import FUNCTIONS, HANDLERS, INTERPRETER, run
 from stator.program.ir import Literal
 from stator.program.opset.queries import STATOR_OPS
@@ -145,7 +145,7 @@ def test_a_tensor_list_of_another_length_is_refused():
     build = Builder()
     x = build.input("x", tensor("n"))
     program = build.program(*build.op("aten::split.Tensor", x, 2, gives=[tensor(2)] * 2, line=3))
-    with pytest.raises(DemandViolated) as caught:
+    with pytest.raises(SizeCheckFailed) as caught:
         outputs(program, torch.arange(6.0))
     assert str(caught.value) == (
         "[ST302] aten::split.Tensor gives 3 values; it was captured to give 2\n"
@@ -292,7 +292,7 @@ def test_an_assertion_that_holds_does_nothing():
 
 
 def test_a_demand_that_fails_says_its_text_and_place():
-    with pytest.raises(DemandViolated) as caught:
+    with pytest.raises(SizeCheckFailed) as caught:
         outputs(raising("demand", False, "n must be even"))
     assert str(caught.value) == (
         "[ST302] n must be even\n  at model.py:5, in forward\n"

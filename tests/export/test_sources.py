@@ -9,12 +9,12 @@ import torch
 
 import stator
 from stator import InputSpec
-from stator.debug.view.sources import sources_of
 from stator.export.checking import Damage
 from stator.export.contents import HEAD
 from stator.export.saved_model import read_model
 from stator.export.sources import SOURCE_LIMIT, SourceRun, decode_sources, encode_sources
 from stator.location import Location
+from stator.page.sources import sources_of
 from stator.program.ir import Block, Op, Value
 from stator.program.program import Program
 from stator.program.structure import Leaf

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 import stator
-from stator.errors import DemandViolated, UnsupportedCall
+from stator.errors import SizeCheckFailed, UnsupportedCall
 from tests.capture.oracle import check, refusal
 
 COUNTS = tuple((torch.tensor(k),) for k in (3, 2, 5))
@@ -39,14 +39,14 @@ def test_a_lambda_and_the_extremes_take_them():
 def test_a_function_of_two_needs_two():
     static = stator.to_static(lambda n: (lambda a, b: a - b)(*grown(n)))
     assert static(torch.tensor(2)) == -1
-    with pytest.raises(DemandViolated, match="this needs a list of 2 items"):
+    with pytest.raises(SizeCheckFailed, match="this needs a list of 2 items"):
         static(torch.tensor(3))
 
 
 def test_too_few_items_for_the_named_ones_are_refused_by_the_run():
     static = stator.to_static(lambda n: joined(*grown(n)))
     static(torch.tensor(2))
-    with pytest.raises(DemandViolated, match="this needs a list of 1 items or more"):
+    with pytest.raises(SizeCheckFailed, match="this needs a list of 1 items or more"):
         static(torch.tensor(0))
 
 

@@ -8,7 +8,7 @@ import torch
 from torch import nn
 
 from stator import static
-from stator.errors import DataDependent, DemandViolated, InputError, UnsupportedCall
+from stator.errors import DataDependent, InputError, SizeCheckFailed, UnsupportedCall
 from stator.program.sizes import Symbol
 from stator.program.types import TensorType
 from tests.said import said
@@ -289,7 +289,7 @@ def test_a_size_that_python_asks_about_is_checked():
         x = static.data("x", [None])
         y = x * 2 if x.shape[0] != 1 else x * 3
     assert EXECUTOR.run(program, {"x": torch.ones(3)}, [y])[0].tolist() == [2, 2, 2]
-    with pytest.raises(DemandViolated, match=r"this needs x.shape\[0\] != 1"):
+    with pytest.raises(SizeCheckFailed, match=r"this needs x.shape\[0\] != 1"):
         EXECUTOR.run(program, {"x": torch.ones(1)}, [y])
 
 

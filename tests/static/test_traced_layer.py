@@ -12,8 +12,8 @@ from stator import TracedLayer
 from stator.errors import (
     CaptureError,
     DataDependent,
-    DemandViolated,
     InputError,
+    SizeCheckFailed,
     SpecMismatch,
     UnsupportedCall,
 )
@@ -252,7 +252,7 @@ def test_a_size_that_python_branched_on_is_checked(size, other, fact):
     outputs, traced = TracedLayer.trace(Calls(by_size), [torch.ones(size)])
     assert torch.equal(outputs, by_size(None, torch.ones(size)))
     line = by_size.__code__.co_firstlineno + 1
-    with pytest.raises(DemandViolated) as refusal:
+    with pytest.raises(SizeCheckFailed) as refusal:
         traced([torch.ones(other)])
     assert str(refusal.value) == (
         f"[ST302] this needs arg_0.shape[0] {fact}\n  at {__file__}:{line}, in by_size\n"
@@ -272,7 +272,7 @@ def test_a_loop_over_a_size_holds_for_that_size():
     _, traced = TracedLayer.trace(Calls(rows), [torch.randn(4, 2)])
     x = torch.randn(4, 3)
     assert torch.equal(traced([x])[0], rows(None, x))
-    with pytest.raises(DemandViolated, match=r"this needs arg_0.shape\[0\] == 4"):
+    with pytest.raises(SizeCheckFailed, match=r"this needs arg_0.shape\[0\] == 4"):
         traced([torch.randn(5, 2)])
 
 
@@ -291,7 +291,7 @@ def test_a_size_that_broadcasts_as_one_in_the_run_is_checked():
     layer = Calls(lambda _, x: x[:-4] + x)
     outputs, traced = TracedLayer.trace(layer, [torch.randn(5)])
     assert outputs.shape == (5,)
-    with pytest.raises(DemandViolated):
+    with pytest.raises(SizeCheckFailed):
         traced([torch.randn(6)])
 
 

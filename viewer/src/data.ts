@@ -1,4 +1,4 @@
-// What the page holds: written by src/stator/debug/view/encoding.py and document.py.
+// What the page holds: written by src/stator/page/encoding.py and document.py.
 
 export type Arg = { value: number } | string | Arg[];
 export type Place = [file: number, line: number, column: number, inFunction: string];

@@ -1,4 +1,4 @@
-// A program of a `.stator` file as the page's own data: what src/stator/debug/view/encoding.py makes of one.
+// A program of a `.stator` file as the page's own data: what src/stator/page/encoding.py makes of one.
 
 import type { Arg, BlockData, FileData, OpData, Place, ProgramData, StoredData } from "./data";
 import { Damage, type Json, type JsonObject } from "./json";

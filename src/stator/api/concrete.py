@@ -13,7 +13,7 @@ from stator.api.signature import Sizes, inputs_in, sizes_in
 from stator.capture.inputs import Argument
 from stator.debug.stepping.targets import Watcher
 from stator.debug.stepping.variables import Scenes
-from stator.errors import DemandViolated, UnsupportedCall
+from stator.errors import SizeCheckFailed, UnsupportedCall
 from stator.execute.backend import (
     Executable,
     HostCallbacks,
@@ -165,7 +165,7 @@ class ConcreteProgram:
         error = raised.exception(captured.exceptions)
         if isinstance(error, RecursionError):
             self._refuse_lost(raised, str(error))
-        if isinstance(error, DemandViolated):
+        if isinstance(error, SizeCheckFailed):
             error.before_running = error.before_running or self._leaves_no_trace
         link(error, sys.exc_info()[1])
         context = error.__context__

@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from stator.api.loaded_calls import call_leaves, describe_method
-from stator.errors import DemandViolated, FormatError, IntegerOverflow, SpecMismatch
+from stator.errors import FormatError, IntegerOverflow, SizeCheckFailed, SpecMismatch
 from stator.execute.backend import RaisedError
 from stator.execute.structure import unflatten
 from stator.export.files import Paths
@@ -105,8 +105,8 @@ def exception(failure: RunFailure) -> Exception:
         place = Location(file, line, 0, function)
     if failure.error == IntegerOverflow.__name__:
         return IntegerOverflow(failure.text, at=place)
-    if failure.error == DemandViolated.__name__:
-        return DemandViolated(failure.text, at=place)
+    if failure.error == SizeCheckFailed.__name__:
+        return SizeCheckFailed(failure.text, at=place)
     args = (failure.text,) if failure.text else ()
     notes = (f"  in the program at {place}",) if place else ()
     return RaisedError(failure.error, args, failure.classes, place=place, notes=notes).exception()

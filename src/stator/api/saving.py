@@ -15,7 +15,6 @@ from stator.api.saved_methods import example_calls, requests_of
 from stator.api.saving_warnings import warn_of_exported_methods, warn_of_failing_paths
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, check_tensors
-from stator.debug.view.sources import sources_of
 from stator.errors import SpecMismatch, UnknownOption
 from stator.execute.selection import check_backend
 from stator.export.files import remove_onnx_files
@@ -23,6 +22,7 @@ from stator.export.saved_model import read_model, write_model
 from stator.export.sources import NO_SOURCES
 from stator.frames import user_facing
 from stator.logs import LOGGER
+from stator.page.sources import sources_of
 from stator.torch_private.modules import tables
 
 ONNX_PACKAGES = ("onnx", "onnx_ir", "onnxscript", "onnxruntime")

@@ -19,7 +19,7 @@ from stator.api.program_cache import ProgramCache
 from stator.api.reasons import reason_for, sizes_reason
 from stator.api.signature import Signature, Sizes
 from stator.api.source_function import SourceFunction, Specs
-from stator.errors import DemandViolated
+from stator.errors import SizeCheckFailed
 from stator.execute.structure import unflatten
 from stator.frames import without_frames
 from stator.garbage import fewer_collections
@@ -77,7 +77,7 @@ class Specializer:
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         signature: Signature,
-        violated: DemandViolated,
+        violated: SizeCheckFailed,
         *,
         exact: bool,
     ) -> ConcreteProgram:

@@ -35,7 +35,7 @@ from stator.debug.stepping.variables import VariableListener
 from stator.errors import (
     CaptureError,
     ConversionError,
-    DemandViolated,
+    SizeCheckFailed,
     SpecMismatch,
 )
 from stator.frames import hide_library_frames, is_library_file, user_facing
@@ -227,7 +227,7 @@ class StaticFunction(Generic[Parameters, Result]):
             if result is not MISS:
                 return result
             return self._call_by_signature(args, kwargs, signature_of(args, kwargs))
-        except DemandViolated as error:
+        except SizeCheckFailed as error:
             if self._input_spec is not None or not error.before_running:
                 hide_library_frames(error)
                 self._check_spec(args, kwargs)
@@ -252,7 +252,7 @@ class StaticFunction(Generic[Parameters, Result]):
             raise error from None
 
     def _call_with_specialized_sizes(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], violated: DemandViolated
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], violated: SizeCheckFailed
     ) -> Any:
         """A call that violates a size check, with sizes that no user has called dynamic."""
         signature = signature_of(args, kwargs)
@@ -261,7 +261,7 @@ class StaticFunction(Generic[Parameters, Result]):
                 if not self._has_size_fallback(signature, exact=exact):
                     self._capture(args, kwargs, signature, violated, exact=exact)
                 return self._call_by_signature(args, kwargs, signature, after_violation=True)
-            except DemandViolated as error:
+            except SizeCheckFailed as error:
                 if exact or not error.before_running:
                     raise
         raise AssertionError("the second round returns or raises")
@@ -312,7 +312,7 @@ class StaticFunction(Generic[Parameters, Result]):
         args: tuple[Any, ...],
         kwargs: dict[str, Any],
         signature: Signature,
-        violated: DemandViolated | None = None,
+        violated: SizeCheckFailed | None = None,
         *,
         exact: bool = False,
     ) -> ConcreteProgram:

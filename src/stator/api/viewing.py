@@ -8,9 +8,12 @@ import torch
 
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer
-from stator.debug.view.subject import PageProgram, PageSubject, subject_of, subject_of_methods
+from stator.debug.view.subject import subject_of
+from stator.debug.view.weights import weights_of
 from stator.english import with_article
 from stator.errors import InputError, SpecMismatch
+from stator.page.subject import PageProgram, PageSubject, subject_of_methods
+from stator.program.registry import argument_names
 
 
 def make_viewable() -> None:
@@ -35,8 +38,9 @@ def _static_subject(source: StaticFunction) -> PageSubject:
     return PageSubject(
         source.__qualname__,
         shown,
-        _tensors_of(getattr(source.dygraph_function, "__self__", None)),
-        report=source.explain(),
+        tuple(weights_of(_tensors_of(getattr(source.dygraph_function, "__self__", None)))),
+        argument_names,
+        report=source.explain().to_dict(),
         start=len(shown) - 1,
         entry=_entry_of(source),
     )
@@ -75,6 +79,6 @@ def _loaded_subject(source: TranslatedLayer) -> PageSubject:
     )
     tensors = {names.get(name, name): tensor for name, tensor in own}
     return subject_of_methods(
-        "loaded model", source._stator_methods, source._stator_programs, tensors,
-        source._stator_sources, {},
+        "loaded model", source._stator_methods, source._stator_programs,
+        weights_of(tensors), source._stator_sources, argument_names,
     )  # fmt: skip

@@ -5,27 +5,27 @@
         SourceUnavailable      ST101  no source text (a C function, an exec'd string)
         UnsupportedSyntax      ST102  this construct, at this place
       CaptureError             ST200  while user code runs: this run cannot be recorded
-        BranchMismatch         ST201  the two sides of an `if` disagree
-        LoopStateChanged       ST202  a loop variable never settles to one type
-        DataDependent          ST203  Python needs a value that only a run can give
-        UnsupportedCall        ST204  a call that would not mean the same in a program
-        UntrackedTensor        ST205  a tensor that was made behind the recorder's back
-      InputError               ST300  a call does not fit the program
-        SpecMismatch           ST301  an argument does not fit its InputSpec
-        DemandViolated         ST302  sizes that the program was captured for do not hold
-        UnknownOption          ST303  a setting, or a value for it, that does not exist
-        IntegerOverflow        ST304  an integer of a run has more than 64 bits
-      FormatError              ST400  a saved model is missing, damaged or from elsewhere
-      ExportError              ST401  another format cannot hold this program
-      VerificationFailed       ST500  a program was compared with eager code, and differs
-      ProgramError             ST900  a Program broke a rule: always a bug in Stator
+        BranchMismatch         ST201  the two sides of an `if` cannot be joined
+        LoopStateChanged       ST202  a loop variable has a different type in each iteration
+        DataDependent          ST203  Python needs a value that is known only at run time
+        UnsupportedCall        ST204  a call whose effect a program cannot express
+        UntrackedTensor        ST205  a tensor that the recorder did not see being created
+      InputError               ST300  the arguments of a call do not match the program
+        SpecMismatch           ST301  an argument does not match its InputSpec
+        SizeCheckFailed        ST302  a size check failed
+        UnknownOption          ST303  an option, or a value for it, that does not exist
+        IntegerOverflow        ST304  a run computed an integer of more than 64 bits
+      FormatError              ST400  a saved model is missing or damaged, or cannot be saved
+      ExportError              ST401  the export format cannot express this program
+      VerificationFailed       ST500  a program differs from eager code
+      ProgramError             ST900  a program is not well-formed: always a bug in Stator
 
-An error raised by user code passes through unchanged. Every class also is the builtin
+An error raised by user code passes through unchanged. Every class is also a subclass of the builtin
 exception that a caller would expect, so `except ValueError` keeps working.
 
-The docstring of a class is its page: `explain("ST204")` prints it, and docs/errors/ is made from
-it. Its examples are run by a test: what is under `Fails` ends with that error, what is
-under `Instead` does not.
+The docstring of a class is its page: `explain("ST204")` prints it, and docs/errors/ is generated
+from it. A test runs its examples: the one under `Fails` raises that error, the one under `Instead`
+does not.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ from stator.errors.conversion import (
 )
 from stator.errors.exporting import ExportError
 from stator.errors.inputs import (
-    DemandViolated,
     InputError,
     IntegerOverflow,
+    SizeCheckFailed,
     SpecMismatch,
     UnknownOption,
 )
@@ -72,7 +72,6 @@ __all__ = [
     "CaptureError",
     "ConversionError",
     "DataDependent",
-    "DemandViolated",
     "Edit",
     "ExportError",
     "FormatError",
@@ -80,6 +79,7 @@ __all__ = [
     "IntegerOverflow",
     "LoopStateChanged",
     "ProgramError",
+    "SizeCheckFailed",
     "SourceUnavailable",
     "SpecMismatch",
     "StatorError",
@@ -108,7 +108,7 @@ for _class in (
     UntrackedTensor,
     InputError,
     SpecMismatch,
-    DemandViolated,
+    SizeCheckFailed,
     UnknownOption,
     IntegerOverflow,
     FormatError,

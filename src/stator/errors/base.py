@@ -1,4 +1,4 @@
-"""The base class of all errors: what it says, where, how to fix it, and the edit that does."""
+"""The base class of all errors: the problem, the place, the fix, and the edit that applies it."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from collections.abc import Iterable, Mapping
 from stator.frames import current_place
 from stator.location import Location
 
-Edit = tuple[str, str]  # a pattern, and what to write instead of it: in the words of `re.sub`
+Edit = tuple[str, str]  # a pattern and its replacement, as `re.sub` takes them
 
 
 class StatorError(Exception):
-    """The base of the tree: catch it to catch whatever Stator refuses.
+    """The base class of all errors of Stator: catch it to catch every refusal.
 
-    An error of your own code (an `IndexError`, a `raise`) is none of these: it passes through as it
-    is, with a note that names your line.
+    Exceptions of your own code (an `IndexError`, a `raise`) are not among these. They pass through
+    unchanged, with a note that names your line.
 
     Fails::
 
@@ -50,7 +50,7 @@ class StatorError(Exception):
     """
 
     code = "ST000"
-    otherwise = ""  # the way out where an error names none of its own
+    otherwise = ""  # the fix where an error names none
     beside = "with"  # the word before the variables that it names
 
     def __init__(
@@ -78,12 +78,12 @@ class StatorError(Exception):
         return "\n".join([*lines, *self.diff])
 
     def __reduce__(self) -> tuple[object, ...]:
-        """By its parts: `args` has the problem alone."""
+        """By its parts: `args` has only the problem."""
         return _restored, (type(self), self.problem, vars(self))
 
     @property
     def diff(self) -> tuple[str, ...]:
-        """The edit that mends the line, as lines of a small diff; none where there is none."""
+        """The edit that fixes the line, as the lines of a small diff; empty if there is none."""
         if self.edit is None or self.at is None:
             return ()
         before = linecache.getline(self.at.file, self.at.line).strip()
@@ -98,7 +98,7 @@ def _restored(cls: type[StatorError], problem: str, fields: dict[str, object]) -
 
 
 def nearest(name: object, known: Iterable[str]) -> Edit | None:
-    r"""The edit that puts what was probably meant in the place of `name`; None if none is near.
+    r"""The edit that replaces `name` with the most similar known name; None if none is similar.
 
     >>> nearest("lops", ["loops", "calls"])
     ('\\blops\\b', 'loops')

@@ -8,8 +8,9 @@ from stator.errors.base import StatorError
 class CaptureError(StatorError):
     """A run of the converted function cannot be recorded as a program.
 
-    The function was converted and ran on symbolic tensors, and did something that a program cannot
-    do: it gave back what no program can give, or torch itself could not follow it.
+    The function was converted and ran on symbolic tensors, but it did something that a program
+    cannot do. For example, it returned an object that a program cannot return, or torch could not
+    trace one of its ops.
 
     Fails::
 
@@ -38,12 +39,12 @@ class CaptureError(StatorError):
 
 
 class BranchMismatch(CaptureError, TypeError):
-    """The two sides of a branch leave a variable in forms that have no common one.
+    """The two sides of a branch leave a variable in states that cannot be joined.
 
-    Which side runs is known only when the program runs, so what comes after must be able to use
-    either result. Most differences are joined (another size, None or a tensor, two dtypes); an
-    object that is built up differently on each side is not, nor can library code ask for the
-    truth, the items or the hash of something that is one thing or another.
+    Which side runs is known only at run time, so the code after the branch must work with either
+    result. Most differences can be joined: different sizes, dtypes or ranks, None or a tensor. An
+    object that each side builds in a different order cannot. Neither can library code use the
+    truth value, the items or the hash of a value that differs between the sides.
 
     Fails::
 
@@ -80,11 +81,11 @@ class BranchMismatch(CaptureError, TypeError):
 
 
 class LoopStateChanged(CaptureError, TypeError):
-    """A loop variable has another type in every iteration.
+    """A loop variable has a different type in each iteration.
 
-    A loop of the program is recorded once and runs many times, so each variable needs one type that
-    holds for every iteration: a dtype, a rank, a structure. Sizes may change from one iteration to
-    the next; the number of dimensions may not keep growing.
+    A loop is recorded once and runs many times, so each variable needs one type for all
+    iterations: a dtype, a rank, a structure. Sizes may change from one iteration to the next, but
+    the number of dimensions may not keep growing.
 
     Fails::
 
@@ -118,11 +119,11 @@ class LoopStateChanged(CaptureError, TypeError):
 
 
 class DataDependent(CaptureError, ValueError):
-    """Python code needs a concrete value where only a run of the program has one.
+    """Python code needs a concrete value that is known only at run time.
 
-    `if`, loops, comparisons, arithmetic, lists and strings of captured values are all recorded. But
-    code that Stator does not convert (a function in C, a library that asks for a number) needs the
-    very value while the program is still being made.
+    Branches, loops, comparisons, arithmetic, lists and strings of captured values are recorded. But
+    code that Stator does not convert, such as a C function or a library that needs a Python number,
+    needs the actual value during the capture.
 
     Fails::
 
@@ -154,9 +155,9 @@ class DataDependent(CaptureError, ValueError):
 class UnsupportedCall(CaptureError, NotImplementedError):
     """A call whose effect a program cannot express.
 
-    A captured call is replayed, not run again by Python. What would then mean something else is
-    refused: random numbers drawn by Python would be the same in every run, an address or an `id`
-    would be that of another object, a hook would be lost.
+    Python runs a call once, during the capture; later runs replay the program. Calls that would
+    then behave differently are refused: random numbers from Python would be the same in every run,
+    an address or an `id` would belong to another object, and a hook would be lost.
 
     Fails::
 
@@ -186,11 +187,11 @@ class UnsupportedCall(CaptureError, NotImplementedError):
 
 
 class UntrackedTensor(CaptureError, RuntimeError):
-    """A tensor was made by code that the recorder could not see.
+    """A tensor was created by code that the recorder cannot see.
 
-    The recorder follows torch's ops. A tensor that was computed from captured values in another
-    way (by a C extension), or kept from a branch or an iteration that is over by code that is not
-    converted, has no op in sight that made it, so the program could not use it.
+    The recorder follows torch's ops. It has no op for a tensor that a C extension computed from
+    captured values, or for one that code that is not converted kept from an earlier branch or
+    iteration. The program cannot use such a tensor.
 
     Fails::
 

@@ -6,10 +6,10 @@ from stator.errors.base import StatorError
 
 
 class ConversionError(StatorError):
-    """What is given to Stator cannot be made static, whatever it is called with.
+    """An object that cannot be made static, whatever its arguments are.
 
     `to_static` takes a function, a method, an `nn.Module` or a class of modules, and the options
-    that it lists. Anything else is refused at once, before your code runs.
+    that its documentation lists. Anything else is refused before your code runs.
 
     Fails::
 
@@ -30,10 +30,10 @@ class ConversionError(StatorError):
 class SourceUnavailable(ConversionError, OSError):
     r"""There is no source text to convert.
 
-    Stator reads the text of your function and rewrites it. A function made by `exec` or `eval`, or
-    one whose file has changed since, has no text to read. Put it into a file or a notebook cell; or
-    mark it with `stator.not_to_static`: then its tensor ops are recorded, and its Python runs while
-    the program is captured.
+    Stator reads the source of your function and rewrites it. A function made by `exec` or `eval`
+    has no source, and neither has one whose file has changed since it was imported. Put the
+    function into a file or a notebook cell, or mark it with `stator.not_to_static`: its tensor ops
+    are then recorded, and its Python code runs only during the capture.
 
     Fails::
 
@@ -59,11 +59,11 @@ class SourceUnavailable(ConversionError, OSError):
 
 
 class UnsupportedSyntax(ConversionError, NotImplementedError):
-    """A construct of Python that Stator does not convert.
+    """A Python construct that Stator does not convert.
 
-    A program runs from start to end, so `async` has no meaning in it; `eval`, `exec` and `locals()`
-    would see the rewritten function instead of yours. The error names the line, and the edit where
-    one would do.
+    A program runs from start to end, so `async` has no meaning in it. `eval`, `exec` and `locals()`
+    would see the rewritten function instead of yours. The error names the line and, if possible,
+    the edit that fixes it.
 
     Fails::
 

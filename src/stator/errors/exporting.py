@@ -6,11 +6,11 @@ from stator.errors.base import StatorError
 
 
 class ExportError(StatorError, ValueError):
-    """A program does something that the format it is written to cannot express.
+    """A program does something that the export format cannot express.
 
-    ONNX has no exceptions that a graph could catch, no functions that call themselves, no lists of
-    lists, and no random numbers that equal torch's. The error names the op and your line, and no
-    file is written. The model can still be saved without that format.
+    ONNX graphs cannot catch exceptions, call functions recursively, hold lists of lists, or draw
+    the same random numbers as torch. The error names the op and your line, and no file is written.
+    The model can still be saved without that format.
 
     Fails::
 

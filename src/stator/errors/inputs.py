@@ -1,4 +1,4 @@
-"""Errors of a call: it does not fit the program."""
+"""Errors of a call whose arguments do not match the program."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from stator.location import Location
 
 
 class InputError(StatorError):
-    """A call does not fit the program it is made to.
+    """The arguments of a call do not match the program.
 
-    A program takes the inputs that it was captured, loaded or written with, by number, name and
-    kind.
+    A program accepts the inputs that it was captured, loaded or written with: as many, with these
+    names and of these types.
 
     Fails::
 
@@ -35,11 +35,10 @@ class InputError(StatorError):
 
 
 class SpecMismatch(InputError, ValueError):
-    """An argument does not fit its InputSpec.
+    """An argument does not match its InputSpec.
 
-    An `InputSpec` promises what every call looks like, so that one program serves them all. A call
-    that breaks the promise is refused, rather than run by a program that was made for another.
-    `None` in a shape leaves that size open.
+    An `InputSpec` describes the arguments of every call, so that one program works for all of them.
+    A call with other arguments is refused. `None` in a shape makes that size dynamic.
 
     Fails::
 
@@ -70,12 +69,12 @@ class SpecMismatch(InputError, ValueError):
     otherwise = "pass what the program was captured for, or capture it for this"
 
 
-class DemandViolated(InputError, ValueError):
-    """The captured code needs its sizes to meet a condition, and those of this call do not.
+class SizeCheckFailed(InputError, ValueError):
+    """The sizes of this call do not meet a condition that the captured code needs.
 
-    With dynamic sizes (`None`) a program is made for sizes not known yet. Where the code
-    works only if they are equal, divisible or the like, the program has a size check, and every run
-    makes it.
+    Dynamic sizes (`None` in an `InputSpec`) are not known during the capture. If the code works
+    only for sizes that are equal, divisible or similar, the program contains a size check, which
+    every run verifies.
 
     Fails::
 
@@ -114,10 +113,9 @@ class DemandViolated(InputError, ValueError):
 
 
 class UnknownOption(InputError, AttributeError, ValueError):
-    """A setting has no such name, or cannot have such a value.
+    """An option does not exist, or does not accept this value.
 
-    Options are checked when they are set, not when they are used, so that a misspelt one cannot go
-    unnoticed.
+    Options are checked when they are set, not when they are used, so a misspelled one is noticed.
 
     Fails::
 
@@ -139,9 +137,9 @@ class UnknownOption(InputError, AttributeError, ValueError):
 class IntegerOverflow(InputError, OverflowError):
     """A run computed an integer that does not fit into 64 bits.
 
-    Integers of a program have 64 bits with a sign, so that every backend can hold them; those of
-    Python have no limit. A run that would leave the range ends with this error, and gives no
-    value that differs from eager. `try` in the program does not catch it.
+    Integers in a program are signed 64-bit numbers, which every backend supports; Python's integers
+    have no limit. A run that exceeds the range raises this error instead of returning a value that
+    differs from eager code. A `try` in the program does not catch it.
 
     Fails::
 

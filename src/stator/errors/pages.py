@@ -22,7 +22,7 @@ def all_errors() -> dict[str, type[StatorError]]:
 
 
 def explain(error: str | StatorError | type[StatorError]) -> None:
-    """Print what an error means, why it is one, an example that fails, and the way out.
+    """Print what an error means, an example that fails, and what to write instead.
 
     >>> explain("ST204")  # doctest: +ELLIPSIS
     ST204 UnsupportedCall

@@ -6,10 +6,10 @@ from stator.errors.base import StatorError
 
 
 class FormatError(StatorError, ValueError):
-    """A saved model is missing, damaged, or not one of ours; or a model cannot be saved.
+    """A saved model is missing, damaged or not a Stator model; or a model cannot be saved.
 
-    A model is two files, `.stator` and `.safetensors`, that belong together: the first holds the
-    digests of the second. Nothing of a file that does not check out is used.
+    A model is a pair of files, `.stator` and `.safetensors`. The first contains the digests of the
+    second. If a check fails, no part of either file is used.
 
     Fails::
 
@@ -35,12 +35,12 @@ class FormatError(StatorError, ValueError):
 
 
 class VerificationFailed(StatorError, AssertionError):
-    """A program does something that eager code does not.
+    """A program behaves differently from eager code.
 
-    `stator.verify` runs both on your inputs and on others, and its report says what differs, the
-    first op that does, and an input that shows it. If the program does not do what your code does,
-    it is a bug in Stator: please report it, with the input. The one case that is not is code marked
-    `stator.not_to_static`: its Python runs while the program is captured, and not in every call.
+    `stator.verify` runs both on your inputs and on generated ones. Its report lists the
+    differences, the first op that differs, and an input that shows it. A difference is a bug in
+    Stator: please report it, with the input. The only exception is code marked with
+    `stator.not_to_static`: its Python code runs only during the capture, not in every call.
 
     Fails::
 
@@ -81,11 +81,11 @@ class VerificationFailed(StatorError, AssertionError):
 
 
 class ProgramError(StatorError, AssertionError):
-    """A program broke one of its own rules: always a bug in Stator, please report it.
+    """A program is not well-formed. This is a bug in Stator: please report it.
 
-    Every program is checked after it is captured and after each optimization. If you have not built
-    a program from parts yourself, the mistake is ours. `stator.set_verbosity(3)` shows where it was
-    raised; `with stator.debug.eager():` runs your function without a program meanwhile.
+    Every program is checked after the capture and after each optimization. Unless you have built
+    the program by hand, the mistake is ours. `stator.set_verbosity(3)` shows where it was raised.
+    As a workaround, `with stator.debug.eager():` runs your function eagerly.
 
     Fails::
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 
 import torch
 
-from stator.errors import DemandViolated
+from stator.errors import SizeCheckFailed
 from stator.execute.observing import Observer
 from stator.execute.raised_parts import builtin_exception, complete
 from stator.execute.structure import unflatten
@@ -64,13 +64,13 @@ class EffectsDone(NamedTuple):
 class RaisedError:
     """What a program raised, and what had happened by then."""
 
-    class_name: str  # of a builtin exception, or "DemandViolated"
+    class_name: str  # of a builtin exception, or "SizeCheckFailed"
     args: tuple[object, ...]
     classes: tuple[str, ...] = ()  # that the user wrote, `module.qualname`, the class itself first
     fields: Mapping[str, object] = field(default_factory=dict)  # attributes of a user's exception
     place: Location | None = None  # of the op that raised
     notes: tuple[str, ...] = ()  # for `add_note`: the place, and what the op was given
-    involved: Mapping[str, str] = field(default_factory=dict)  # input -> type: DemandViolated
+    involved: Mapping[str, str] = field(default_factory=dict)  # input -> type: SizeCheckFailed
     effects: EffectsDone | None = None
     before_running: bool = False  # a size check failed before anything else ran
     error: Exception | None = None  # the exception itself, notes included, where Python raised it
@@ -85,9 +85,9 @@ class RaisedError:
         return own
 
     def _made(self) -> Exception:
-        if self.class_name == DemandViolated.__name__:
+        if self.class_name == SizeCheckFailed.__name__:
             problem = str(self.args[0])
-            violated = DemandViolated(problem, at=self.place, before_running=self.before_running)
+            violated = SizeCheckFailed(problem, at=self.place, before_running=self.before_running)
             violated.involved = self.involved
             return violated
         error = builtin_exception(self.class_name, self.args)

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from stator.errors import DemandViolated, InputError, IntegerOverflow, ProgramError, StatorError
+from stator.errors import InputError, IntegerOverflow, ProgramError, SizeCheckFailed, StatorError
 from stator.execute.arguments import describe
 from stator.execute.backend import (
     DEFAULT_OPTIONS,
@@ -277,11 +277,11 @@ def run_demand(step: Step, frame: Activation) -> Sequence[Any]:
     """What the capture relied on must hold."""
     condition, text = (read(frame.values) for read in step.args)
     if not condition:
-        raise _with_inputs(DemandViolated(text, at=step.op.place), frame)
+        raise _with_inputs(SizeCheckFailed(text, at=step.op.place), frame)
     return ()
 
 
-def _with_inputs(error: DemandViolated, frame: Activation) -> DemandViolated:
+def _with_inputs(error: SizeCheckFailed, frame: Activation) -> SizeCheckFailed:
     error.involved = _named(frame.values)
     return error
 
@@ -336,7 +336,7 @@ def run_torch(step: Step, frame: Activation) -> Sequence[Any]:
     if not results:
         return ()
     if len(result) != len(results):
-        error = DemandViolated(
+        error = SizeCheckFailed(
             f"{step.op.name} gives {len(result)} values; it was captured to give {len(results)}",
             at=step.op.place,
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping
 
-from stator.errors import DemandViolated, StatorError
+from stator.errors import SizeCheckFailed, StatorError
 from stator.execute.backend import NOTHING, RaisedError
 from stator.execute.effects import UserException, without_wrappers
 from stator.execute.steps import RunState
@@ -22,7 +22,7 @@ def raised_error(error: Exception, state: RunState, *, before_running: bool = Fa
     plain = without_wrappers(error)
     if context is not None:
         plain.__context__ = None  # `RaisedError.exception` sets it
-    if isinstance(plain, DemandViolated):
+    if isinstance(plain, SizeCheckFailed):
         plain.before_running = before_running
     place = plain.at if isinstance(plain, StatorError) else state.place
     return RaisedError(

@@ -63,6 +63,7 @@ class ModelContents:
     sources: EmbeddedSources  # what there is of the user's source
     version: int  # of the format
     digests: Digests  # of the weights
+    schemas: Mapping[str, str]  # of the ops of torch, as the writer knew them
 
     def program_of(self, method: str = "forward", *, training: bool = False) -> Program | None:
         """The program that a method runs in a mode; None if there is none."""
@@ -190,6 +191,7 @@ def decode_contents(
         decode_sources(data.get("sources", {}), "sources"),
         version,
         digests,
+        MappingProxyType(_decode_schemas(data)),
     )
     return contents, weights
 
@@ -215,6 +217,12 @@ def _check_op_set(data: Json) -> None:
     if version > STATOR_OP_SET:
         own = f"this Stator has {STATOR_OP_SET}"
         raise Damage("op_sets.stator", f"is {version}, and {own}: a newer one is needed")
+
+
+def _decode_schemas(data: Json) -> dict[str, str]:
+    """For people: a program that is to run has had its schemas checked."""
+    found = data.get("ops", {})
+    return {name: text for name, text in found.items() if isinstance(text, str)}
 
 
 def _decode_plain(data: Json, key: str) -> dict[str, object]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import torch
 
-from stator.errors import DemandViolated, FormatError, InputError, IntegerOverflow
+from stator.errors import FormatError, InputError, IntegerOverflow, SizeCheckFailed
 from stator.execute.backend import (
     DEFAULT_OPTIONS,
     Capability,
@@ -155,7 +155,7 @@ def _raised(error: dict[str, Any]) -> RaisedError:
     if error["code"] == IntegerOverflow.code:
         name, original = IntegerOverflow.__name__, IntegerOverflow(error["message"], at=place)
     return RaisedError(
-        DemandViolated.__name__ if error["code"] == DemandViolated.code else name,
+        SizeCheckFailed.__name__ if error["code"] == SizeCheckFailed.code else name,
         error["args"],
         classes=error["classes"],
         fields=error["fields"],

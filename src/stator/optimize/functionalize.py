@@ -27,7 +27,7 @@ from stator.optimize.substitution import substituted
 from stator.optimize.views import ViewStep, is_certain_view, may_alias
 from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
 from stator.program.opset.queries import kind_of, written_by
-from stator.program.opset.raising import argument
+from stator.program.opset.torch_raising import argument
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve, schema_of
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, Type

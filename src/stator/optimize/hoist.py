@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from stator.program.ir import Arg, Block, Op, Value, used_by
 from stator.program.opset.queries import is_pure, is_removable, kind_of
-from stator.program.opset.raising import argument
+from stator.program.opset.torch_raising import argument
 from stator.program.program import Program
 from stator.program.registry import schema_of
 from stator.program.types import TensorType

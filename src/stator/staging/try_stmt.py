@@ -14,7 +14,7 @@ from stator.errors import StatorError, UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Block, Op
 from stator.program.opset.queries import may_raise, may_raise_for_sizes
-from stator.program.opset.raising import tensors_of
+from stator.program.opset.torch_raising import tensors_of
 from stator.program.sizes import symbols_in
 from stator.program.types import TensorType
 from stator.staging.control_flow import if_stmt

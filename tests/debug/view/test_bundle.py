@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 VIEWER = ROOT / "viewer"
-ASSETS = ROOT / "src" / "stator" / "debug" / "view" / "assets"
+ASSETS = ROOT / "src" / "stator" / "page" / "assets"
 NEEDED = "needs node, and viewer/node_modules, which scripts/browser brings"
 AGAIN = "build it again: cd viewer && npm ci && npm run build"
 

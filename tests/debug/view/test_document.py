@@ -13,9 +13,9 @@ import stator
 from stator.debug.report import Report
 from stator.debug.report_contents import Fact
 from stator.debug.view import page
-from stator.debug.view.document import page_data
 from stator.debug.view.subject import subject_of
-from stator.debug.view.weights import weight_rows
+from stator.debug.view.weights import weights_of
+from stator.page.document import page_data
 
 
 @stator.to_static
@@ -109,7 +109,7 @@ def test_two_pages_of_one_function_are_the_same(keep_text):
 
 def test_names_of_one_tensor_are_tied():
     one = torch.nn.Parameter(torch.zeros(2))
-    rows = weight_rows({"a": one, "b": one, "c": torch.zeros(2)})
-    assert [(row["name"], row["kind"], row["tied"]) for row in rows] == [
+    found = weights_of({"a": one, "b": one, "c": torch.zeros(2)})
+    assert [(weight.name, weight.kind, weight.tied) for weight in found] == [
         ("a", "parameter", None), ("b", "parameter", "a"), ("c", "buffer", None)
     ]  # fmt: skip

@@ -11,10 +11,10 @@ import torch
 
 import stator
 from stator import InputSpec
-from stator.debug.view.document import page_data
 from stator.debug.view.subject import subject_of
 from stator.export.contents import VERSION
 from stator.export.saved_model import write_model
+from stator.page.document import page_data
 from stator.program.ir import Block, Literal, Op, Value
 from stator.program.opset.stator_ops import STATOR_ROWS
 from stator.program.program import Program

@@ -1,42 +1,27 @@
-"""weight_rows(): every tensor of a model with its size, also those that no program uses."""
+"""weights_of(): every tensor of a model, also those that no program uses."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import torch
 
-from stator.debug.view.encoding import bytes_of
+from stator.page.subject import Weight
 from stator.program.types import TensorType
 
-NO_KINDS: Mapping[str, str] = MappingProxyType({})
 
-
-def weight_rows(
-    tensors: Mapping[str, torch.Tensor], kinds: Mapping[str, str] = NO_KINDS
-) -> list[dict[str, Any]]:
-    """A row for each name; `tied` is the first name of the same tensor, if there is one.
-
-    `kinds` has what a file says a tensor is: read from there, a parameter is a plain tensor.
+def weights_of(tensors: Mapping[str, torch.Tensor]) -> Iterator[Weight]:
+    """A weight for each name; `tied` is the first name of the same tensor, if there is one.
 
     >>> one = torch.zeros(2, 3)
-    >>> rows = weight_rows({"a": one, "b": one})
-    >>> [(row["name"], row["type"], row["bytes"], row["tied"]) for row in rows]
-    [('a', 'f32[2, 3]', 24, None), ('b', 'f32[2, 3]', 24, 'a')]
+    >>> [(found.name, str(found.type), found.tied) for found in weights_of({"a": one, "b": one})]
+    [('a', 'f32[2, 3]', None), ('b', 'f32[2, 3]', 'a')]
     """
     first: dict[int, str] = {}
-    rows = []
     for name, tensor in tensors.items():
         kind = TensorType(str(tensor.dtype).removeprefix("torch."), tuple(tensor.shape))
         owner = first.setdefault(id(tensor), name)
-        rows.append({
-            "name": name,
-            "kind": kinds.get(name) or _kind_of(tensor),
-            "type": str(kind), "bytes": bytes_of(kind), "tied": owner if owner != name else None,
-        })  # fmt: skip
-    return rows
+        yield Weight(name, _kind_of(tensor), kind, owner if owner != name else None)
 
 
 def _kind_of(tensor: torch.Tensor) -> str:

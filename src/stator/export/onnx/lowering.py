@@ -332,7 +332,7 @@ def lower_assert(to: Lowering, op: Op) -> None:
 
 def lower_demand(to: Lowering, op: Op) -> None:
     """What the capture relied on."""
-    to.check(to.value(op.args[0]), "DemandViolated", str(op.args[1]))
+    to.check(to.value(op.args[0]), "SizeCheckFailed", str(op.args[1]))
 
 
 def shown(to: Lowering, arg: Arg) -> str:

@@ -20,7 +20,7 @@ from stator.location import Location
 class Message:
     """One error that a model can report."""
 
-    error: str  # the name of a builtin exception, or "DemandViolated"
+    error: str  # the name of a builtin exception, or "SizeCheckFailed"
     text: str
     place: Location | None
     classes: tuple[str, ...] = ()  # that the user wrote

@@ -20,7 +20,8 @@ from types import MappingProxyType
 
 from stator.program.opset.conditions import CONDITIONS, Condition
 from stator.program.opset.in_files import may_be_in_file, stem_of
-from stator.program.opset.raising import (
+from stator.program.opset.row import OpRow, Rule, by_value, settled
+from stator.program.opset.torch_raising import (
     counted,
     dividing,
     filling,
@@ -36,7 +37,6 @@ from stator.program.opset.raising import (
     sized,
     wrapping,
 )
-from stator.program.opset.row import OpRow, Rule, by_value, settled
 from stator.program.registry import Schema, schema_of
 
 STATISTICS = ("running_mean", "running_var")  # written in training, though no schema says so

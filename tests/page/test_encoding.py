@@ -6,11 +6,12 @@ import pytest
 import torch
 
 import stator
-from stator.debug.view.encoding import bytes_of, program_data
-from stator.debug.view.sources import FileTable
+from stator.page.encoding import bytes_of, item_bytes, names_in_schema, program_data
+from stator.page.sources import FileTable
 from stator.program.ir import Block, Literal, Op, Value, ops_in
 from stator.program.printer import print_program
 from stator.program.program import Program
+from stator.program.registry import argument_names, schema_of
 from stator.program.sizes import Symbol
 from stator.program.structure import Leaf
 from stator.program.types import NumberType, TensorType
@@ -25,7 +26,7 @@ SOME = [
 
 
 def data_of(program):
-    return program_data(program, "label", FileTable(at_hand=True))
+    return program_data(program, "label", FileTable(at_hand=True), argument_names)
 
 
 class Printed:
@@ -142,3 +143,30 @@ def test_sizes_in_bytes_are_known_where_all_sizes_are():
     assert bytes_of(TensorType("int64", ())) == 8
     assert bytes_of(TensorType("float32", (2, Symbol("s0")))) is None
     assert bytes_of(NumberType("int")) is None
+
+
+DTYPES = [one for one in vars(torch).values() if isinstance(one, torch.dtype)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_the_bytes_of_an_element_are_those_of_torch(dtype):
+    assert item_bytes(str(dtype).removeprefix("torch.")) == dtype.itemsize
+
+
+def test_an_unknown_dtype_has_no_size():
+    assert bytes_of(TensorType("other", (2,))) is None
+
+
+def test_the_names_in_a_schema_are_those_of_the_op():
+    names = [name for name in torch._C._dispatch_get_all_op_names() if name.startswith("aten::")]
+    known = [name for name in names if _is_registered(name)]
+    assert len(known) > 1000
+    for name in known:
+        assert tuple(names_in_schema(schema_of(name).text)) == argument_names(name), name
+
+
+def _is_registered(name):
+    try:
+        return bool(schema_of(name))
+    except LookupError:
+        return False

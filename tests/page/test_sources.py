@@ -2,8 +2,8 @@
 
 import linecache
 
-from stator.debug.view.sources import FileTable
 from stator.location import Location
+from stator.page.sources import FileTable
 
 TEXT = """\
 import torch
