@@ -13,6 +13,7 @@ from torch.utils._pytree import tree_leaves
 from stator.cudagraph.backend import GraphBackend
 from stator.inductor.compiling import run_ops
 from stator.optimize.graph_rules import GraphRules
+from stator.optimize.training_rules import TrainingGraphRules
 from stator.torch_private.dispatch import TorchDispatchMode, disable_current_modes
 
 
@@ -60,8 +61,10 @@ class TapeTarget:
 
     def record(self, ops):
         self.tapes, self.nodes = [], []
+        state = torch.get_rng_state()
         with self._tape() as tape:
             result = ops()
+        torch.set_rng_state(state)  # CUDA draws nothing while it records
         return tape, result
 
     @contextmanager
@@ -118,8 +121,14 @@ class CpuRules(GraphRules):
     device = "cpu"
 
 
+class CpuTrainingRules(TrainingGraphRules):
+    device = "cpu"
+
+
 TARGET = TapeTarget()
-BACKEND = GraphBackend(CpuRules, lambda device: TARGET, fuses=lambda: False)
+BACKEND = GraphBackend(
+    CpuRules, CpuTrainingRules, target_of=lambda device: TARGET, fuses=lambda: False
+)
 
 
 def uncompiled(block, inputs, layout, places):
@@ -138,6 +147,6 @@ def uncompiled(block, inputs, layout, places):
 
 
 FUSED = GraphBackend(  # with ops that are compiled at once, by Inductor or not at all
-    CpuRules, lambda device: TARGET, lambda: True, uncompiled, lambda job: job()
+    CpuRules, CpuTrainingRules, lambda device: TARGET, lambda: True, uncompiled, lambda job: job()
 )
-COMPILED = GraphBackend(CpuRules, lambda device: TARGET, lambda: True)
+COMPILED = GraphBackend(CpuRules, CpuTrainingRules, lambda device: TARGET, lambda: True)

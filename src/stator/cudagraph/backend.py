@@ -2,12 +2,13 @@
 
 The first call of a layout runs as without graphs; the second records, and from then on the graphs
 are replayed. A region that cannot be recorded is left out, after a warning that has its line.
+Calls whose gradients are recorded have regions of their own, by rules of their own.
 """
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -16,7 +17,14 @@ from stator.cudagraph.cuda import CudaTarget, why_not_here
 from stator.cudagraph.fusing import Compile, GraphFusion
 from stator.cudagraph.region import GraphRegion
 from stator.cudagraph.target import GraphTarget
-from stator.execute.backend import DEFAULT_OPTIONS, Capability, Executable, RunOptions
+from stator.execute.backend import (
+    DEFAULT_OPTIONS,
+    Capability,
+    Executable,
+    Outcome,
+    Run,
+    RunOptions,
+)
 from stator.inductor.compiling import compile_fixed
 from stator.inductor.queue import QUEUE
 from stator.optimize.alias import Aliases
@@ -25,6 +33,7 @@ from stator.optimize.fused_rules import FusedRules
 from stator.optimize.graph_rules import GraphRules
 from stator.optimize.regions import RulesOf, observed_in, outline
 from stator.optimize.selects import selects
+from stator.optimize.training_rules import TrainingGraphRules
 from stator.program.ir import Op, values_in
 from stator.program.program import Program
 from stator.regions.calls import region_program
@@ -46,6 +55,7 @@ class GraphBackend:
     """Runs programs with graphs in them."""
 
     rules: RulesOf = GraphRules
+    training_rules: RulesOf = TrainingGraphRules
     target_of: Callable[[torch.device], GraphTarget] = _cuda_target
     fuses: Callable[[], bool] = has_triton
     compile: Compile = compile_fixed
@@ -60,8 +70,19 @@ class GraphBackend:
         return ""
 
     def prepare(self, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> Executable:
-        """`program` with its graphs; as it is, if it has none."""
-        outlined = outline(program, self.rules)
+        """`program` with its graphs, for calls without gradients and for those with them."""
+        return GraphExecutable(
+            self._prepared(program, options, self.rules),
+            functools.cache(
+                lambda: self._prepared(program, options, self.training_rules, gradients=True)
+            ),
+        )
+
+    def _prepared(
+        self, program: Program, options: RunOptions, rules: RulesOf, *, gradients: bool = False
+    ) -> Executable:
+        """`program` with the graphs that `rules` allow; as it is, if there are none."""
+        outlined = outline(program, rules)
         if not outlined.regions:
             return prepared_elsewhere(program, options)
         stored = frozenset(item.value for item in program.stored)
@@ -75,9 +96,10 @@ class GraphBackend:
                 and any(aliases.share(value, o) for o in (*alone.inputs, *op.results) if o != value)
                 for value in op.results
             ]
-            fusion = self._fusion(alone, visible) if options.fuses and self.fuses() else None
+            fuses = options.fuses and self.fuses() and not gradients
+            fusion = self._fusion(alone, visible) if fuses else None
             return GraphRegion(
-                op, ops, alone, stored, visible, self.target_of, fusion, self.enqueue
+                op, ops, alone, stored, visible, self.target_of, fusion, self.enqueue, gradients
             )
 
         return RegionExecutable(
@@ -90,6 +112,40 @@ class GraphBackend:
         is_kept = Aliases(region).in_groups_of(values_in(tuple(seen)))
         outlined = outline(attention_masks(selects(region, is_kept)), FusedRules)
         return GraphFusion(outlined.program, self.compile) if outlined.regions else None
+
+
+@dataclass(frozen=True)
+class GraphExecutable:
+    """A program with graphs, ready to be bound."""
+
+    inference: Executable
+    training: Callable[[], Executable]
+
+    def bind(self, stored: Mapping[str, torch.Tensor]) -> Run:
+        """The program over these tensors."""
+        training = functools.cache(lambda: self.training().bind(stored))
+        return GraphRun(self.inference.bind(stored), training, tuple(stored.values()))
+
+
+@dataclass(frozen=True)
+class GraphRun:
+    """A program with graphs over its tensors."""
+
+    inference: Run
+    training: Callable[[], Run]
+    stored: tuple[torch.Tensor, ...]
+
+    def __call__(self, inputs: Sequence[object]) -> Outcome:
+        """Run it, by the graphs for calls with gradients if any can be recorded."""
+        if torch.is_grad_enabled() and any(map(_requires_grad, (*self.stored, *inputs))):
+            return self.training()(inputs)
+        return self.inference(inputs)
+
+
+def _requires_grad(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(map(_requires_grad, value))
+    return isinstance(value, torch.Tensor) and value.requires_grad
 
 
 @functools.cache

@@ -6,8 +6,9 @@
             fused code has come         record once more with it, and compare the two recordings
 
 What a program stores (parameters, buffers) is read where it is; a stored tensor in another place is
-another layout. Where gradients are recorded, under autocast, dispatch modes, `torch.func` and
-forward-mode gradients, and for subclasses of tensors, the ops run.
+another layout. Where gradients are recorded, a recording has a backward pass (`training`). Under
+autocast, dispatch modes, `torch.func`, forward-mode gradients and hooks on saved tensors, and for
+subclasses of tensors, the ops run.
 """
 
 from __future__ import annotations
@@ -22,20 +23,23 @@ from typing import Any, Literal
 import torch
 
 from stator.cudagraph.fusing import FusedLayout, GraphFusion, Unfused
-from stator.cudagraph.origins import NEW, tag_tensor
+from stator.cudagraph.generators import RandomState
+from stator.cudagraph.origins import NEW, is_always_new, tag_tensor
 from stator.cudagraph.recorder import GraphRecorder, NotRecorded, RecordedResults
 from stator.cudagraph.target import GraphRecording, GraphTarget
+from stator.cudagraph.training import RecordedStep, check_dense, record_step
 from stator.inductor.checking import agree
 from stator.location import Location
 from stator.logs import LOGGER
-from stator.program.ir import Op, Value
+from stator.optimize.graph_rules import draws
+from stator.program.ir import Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.regions import tensors_first
 from stator.program.types import TensorType
 from stator.regions.region import Ops, State
 from stator.regions.running import warn_of
 from stator.torch_private.cuda import copy_all, current_stream, kernel_settings
-from stator.torch_private.dispatch import is_plain_call
+from stator.torch_private.dispatch import has_saved_tensor_hooks, is_plain_call
 
 MOST_RECORDINGS = 8  # of one region; the one that was not used for longest makes room
 MOST_SEEN = 1024  # layouts that were met once
@@ -83,8 +87,9 @@ class GraphRegion:
     target_of: Callable[[torch.device], GraphTarget]
     fusion: GraphFusion | None
     enqueue: Callable[[Callable[[], None]], None]  # has code compiled, now or in the background
+    differentiates: bool = False  # whether it is recorded where gradients are
     failure: str = ""
-    _recorded: OrderedDict[Key, RecordedRegion] = field(default_factory=OrderedDict)
+    _recorded: OrderedDict[Key, RecordedRegion | RecordedStep] = field(default_factory=OrderedDict)
     _seen: set[Key] = field(default_factory=set)
     _trials: int = 0
     _stream: Any = None  # the one that the last call was on
@@ -94,6 +99,7 @@ class GraphRegion:
         self.inputs = tensors_first(self.op)
         tensors = [value for value in self.inputs if isinstance(value.type, TensorType)]
         self._is_stored = [value in self.stored for value in tensors]
+        self._has_random = any(map(draws, ops_in(self.program.body)))
 
     @property
     def place(self) -> Location | None:
@@ -105,7 +111,8 @@ class GraphRegion:
         """How far it is."""
         if self.failure:
             return "failed"
-        if any(one.fusing == "compiling" for one in self._recorded.values()):
+        recorded = [one for one in self._recorded.values() if isinstance(one, RecordedRegion)]
+        if any(one.fusing == "compiling" for one in recorded):
             return "compiling"
         return "ready" if self._recorded else "not called"
 
@@ -118,32 +125,45 @@ class GraphRegion:
         self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
     ) -> Sequence[torch.Tensor]:
         """The results for these inputs."""
-        if not self.failure and self._may_be_recorded(tensors):
+        needed = [torch.is_grad_enabled() and tensor.requires_grad for tensor in tensors]
+        if not self.failure and self._may_be_recorded(tensors, needed):
             with self._lock:
-                recorded = self._recorded_for(tensors, numbers)
-                if recorded is not None:
+                recorded = self._recorded_for(tensors, numbers, needed)
+                if isinstance(recorded, RecordedRegion):  # no result has a gradient
                     self._join_stream(tensors)
-                    return recorded.run(tensors)
+                    with torch.set_grad_enabled(torch.is_grad_enabled() and not any(needed)):
+                        return recorded.run(tensors)
+            if recorded is not None:
+                return recorded.run(
+                    tensors,
+                    lambda given: self._run_ops(given, numbers),
+                    lambda: self._join_stream(tensors),
+                )
+        return self._run_ops(tensors, numbers)
+
+    def _run_ops(
+        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+    ) -> list[torch.Tensor]:
         found = self.ops([*tensors, *numbers])
         return [one if isinstance(one, torch.Tensor) else torch.tensor(one) for one in found]
 
-    def _may_be_recorded(self, tensors: Sequence[torch.Tensor]) -> bool:
-        if torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors):
+    def _may_be_recorded(self, tensors: Sequence[torch.Tensor], needed: Sequence[bool]) -> bool:
+        if any(needed) and (not self.differentiates or has_saved_tensor_hooks()):
             return False
         return is_plain_call(tensors)
 
     def _recorded_for(
-        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
-    ) -> RecordedRegion | None:
+        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int], needed: Sequence[bool]
+    ) -> RecordedRegion | RecordedStep | None:
         layouts = tuple(
             (tensor.shape, tensor.stride(), tensor.data_ptr() if is_stored else 0)
             for tensor, is_stored in zip(tensors, self._is_stored, strict=True)
         )
-        key = (layouts, tuple(numbers), kernel_settings())
+        key = (layouts, tuple(numbers), tuple(needed), kernel_settings())
         found = self._recorded.get(key)
         if found is not None:
             self._recorded.move_to_end(key)
-            if found.fusing == "compiled":
+            if isinstance(found, RecordedRegion) and found.fusing == "compiled":
                 self._fuse(key, found, tensors, numbers)
             return self._recorded[key]
         if key not in self._seen:
@@ -151,11 +171,15 @@ class GraphRegion:
                 self._seen.clear()
             self._seen.add(key)
             return None
-        return self._record(key, tensors, numbers)
+        return self._record(key, tensors, numbers, needed)
 
     def _record(
-        self, key: Key, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
-    ) -> RecordedRegion | None:
+        self,
+        key: Key,
+        tensors: Sequence[torch.Tensor],
+        numbers: Sequence[int],
+        needed: Sequence[bool],
+    ) -> RecordedRegion | RecordedStep | None:
         if self._trials >= MOST_TRIALS:
             return None
         self._trials += 1
@@ -163,8 +187,12 @@ class GraphRegion:
             self._recorded.popitem(last=False)
         try:
             with torch.inference_mode(False), torch.no_grad():
-                self._recorded[key] = self._new_recording(tensors, numbers)
-                self._ask_for_code(self._recorded[key], tensors, numbers)
+                step = self._new_step(tensors, numbers, needed) if any(needed) else None
+                if step is not None:
+                    self._recorded[key] = step
+                else:
+                    recorded = self._recorded[key] = self._new_recording(tensors, numbers)
+                    self._ask_for_code(recorded, tensors, numbers)
         except Exception as error:  # noqa: BLE001  # a library may refuse in its own way
             problem = (
                 str(error) if isinstance(error, NotRecorded) else f"{type(error).__name__}: {error}"
@@ -203,7 +231,7 @@ class GraphRegion:
             with fusion.attempt(), torch.inference_mode(False), torch.no_grad():
                 fused = self._new_recording(tensors, numbers, fusion)
                 self._join_stream(tensors)
-                if not agree(fused.run(tensors), plain.run(tensors)):
+                if not agree(self._trial(fused, tensors), self._trial(plain, tensors)):
                     raise Unfused("its results differ from those of the ops")
                 self._recorded[key] = fused
         if fusion.failure and not fusion.is_told:
@@ -213,19 +241,23 @@ class GraphRegion:
                 f"a CUDA graph of `{self.program.name}` runs without fused code: {fusion.failure}",
             )
 
+    def _trial(
+        self, recorded: RecordedRegion, tensors: Sequence[torch.Tensor]
+    ) -> list[torch.Tensor]:
+        """What a recording gives; no random numbers of the caller's are drawn."""
+        if not self._has_random:
+            return recorded.run(tensors)
+        with RandomState.of(_device_of(tensors)).restored():
+            return recorded.run(tensors)
+
     def _new_recording(
         self,
         tensors: Sequence[torch.Tensor],
         numbers: Sequence[int],
         fusion: GraphFusion | None = None,
     ) -> RecordedRegion:
-        given, places = list[torch.Tensor](), list[tuple[int, torch.Tensor]]()
-        for number, (tensor, is_stored) in enumerate(zip(tensors, self._is_stored, strict=True)):
-            place = tensor.detach() if is_stored else _place_for(tensor)
-            given.append(place)
-            if not is_stored:
-                places.append((number, place))
-        device = tensors[0].device if tensors else torch.device("cuda")
+        given, places = self._places_for(tensors)
+        device = _device_of(tensors)
         target = self.target_of(device)
 
         def ops() -> tuple[RecordedResults, torch.Tensor | None]:
@@ -237,10 +269,38 @@ class GraphRegion:
             return made, torch.stack([tag_tensor(tag, device) for tag in made.tags])
 
         recording, (results, tags) = target.record(ops)
-        for result in results.tensors:
-            if result.clone().stride() != result.stride():
-                raise NotRecorded("a result is not dense in memory")
+        check_dense(results.tensors)
         return RecordedRegion(recording, places, results, tags)
+
+    def _new_step(
+        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int], needed: Sequence[bool]
+    ) -> RecordedStep | None:
+        given, places = self._places_for(tensors)
+        for one, is_needed in zip(given, needed, strict=True):
+            one.requires_grad_(is_needed)
+        device = _device_of(tensors)
+        target = self.target_of(device)
+
+        def ops() -> Sequence[torch.Tensor]:
+            recorder = GraphRecorder(self.program, target, device, self.visible)
+            made = recorder.results([*given, *numbers])
+            if not all(map(is_always_new, made.tags)):
+                raise NotRecorded("a result is an input, or a part of one")
+            return made.tensors
+
+        return record_step(target, given, places, ops, has_random=self._has_random)
+
+    def _places_for(
+        self, tensors: Sequence[torch.Tensor]
+    ) -> tuple[list[torch.Tensor], list[tuple[int, torch.Tensor]]]:
+        """The tensors that are recorded, and those of them that inputs are copied to."""
+        given, places = list[torch.Tensor](), list[tuple[int, torch.Tensor]]()
+        for number, (tensor, is_stored) in enumerate(zip(tensors, self._is_stored, strict=True)):
+            place = tensor.detach() if is_stored else _place_for(tensor)
+            given.append(place)
+            if not is_stored:
+                places.append((number, place))
+        return given, places
 
     def _join_stream(self, tensors: Sequence[torch.Tensor]) -> None:
         """A call on another stream than the last one waits for it: both use the same memory."""
@@ -259,6 +319,10 @@ def _compile(fusion: GraphFusion, recorded: RecordedRegion, missing: list[FusedL
     """Compile in the background; the next call records with it."""
     fusion.compile_all(missing)
     recorded.fusing = "compiled"
+
+
+def _device_of(tensors: Sequence[torch.Tensor]) -> torch.device:
+    return tensors[0].device if tensors else torch.device("cuda")
 
 
 def _place_for(tensor: torch.Tensor) -> torch.Tensor:

@@ -11,15 +11,16 @@ versions of the inputs are compared here: a write between the passes is an error
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import torch
 
 from stator.inductor.checking import agree
 from stator.inductor.compiling import CompiledBackward, CompiledCode
+from stator.regions.gradients import gradients_of_ops
+from stator.regions.region import Ops
 
-Ops = Callable[[Sequence[Any]], Sequence[torch.Tensor]]  # runs the ops, uncompiled
 WRITTEN = (
     "one of the variables needed for gradient computation has been modified by an inplace "
     "operation: an input of a compiled region"
@@ -114,26 +115,4 @@ def _dense(gradient: torch.Tensor, order: Sequence[int]) -> torch.Tensor:
 
 def _of_ops(ctx: Any, gradients: Sequence[torch.Tensor | None]) -> list[Any]:
     """The gradients that torch computes for the ops of the region."""
-    needed = ctx.needs_input_grad[3:]
-    is_differentiated = torch.is_grad_enabled()
-    with torch.enable_grad():
-        # an alias each: the history of one input may lead through another
-        inputs = [
-            (one.view_as(one) if is_differentiated else one.detach().requires_grad_())
-            if wanted
-            else one
-            for one, wanted in zip(ctx.inputs, needed, strict=True)
-        ]
-        results = ctx.ops(inputs)
-    pairs = [(r, g) for r, g in zip(results, gradients, strict=True) if g is not None]
-    pairs = [(r, g) for r, g in pairs if r.requires_grad]
-    wanted = [one for one, is_wanted in zip(inputs, needed, strict=True) if is_wanted]
-    if not pairs:
-        return [None] * len(inputs)
-    found = iter(
-        torch.autograd.grad(
-            [r for r, _ in pairs], wanted, [g for _, g in pairs],
-            create_graph=is_differentiated, allow_unused=True,
-        )
-    )  # fmt: skip
-    return [next(found) if is_wanted else None for is_wanted in needed]
+    return gradients_of_ops(ctx.ops, ctx.inputs, ctx.needs_input_grad[3:], gradients)

@@ -3,8 +3,9 @@
 A graph runs without the host, so an op may be in one if it needs nothing of the host and leaves
 nothing to it:
 
-- it is an op of ATen on tensors of one device, draws no random numbers, and the sizes of its
-  results do not depend on values;
+- it is an op of ATen on tensors of one device, and no size of its results depends on values;
+- if it draws random numbers, it draws them from the default generator, and is in no branch or loop
+  that the device decides: a replay moves the generator by what all ops of a graph draw;
 - it is a branch or a loop whose condition is computed from tensors, of ops that may be in a graph;
   what a loop carries has the same sizes in every iteration, and nothing writes to it in place;
 - it is a loop whose iterations the host can count (`counted_loops`): a graph holds one after the
@@ -26,7 +27,15 @@ from stator.optimize.device_numbers import READS, NumberFacts, number_facts
 from stator.optimize.region_rules import DENSE, INTEGERS, SIZES, family_of, is_off, touched
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.opset.in_files import stem_of
-from stator.program.opset.queries import is_stators, kind_of, row_of, written_by
+from stator.program.opset.queries import (
+    is_effect,
+    is_stators,
+    kind_of,
+    leaves_trace,
+    may_raise,
+    row_of,
+    written_by,
+)
 from stator.program.program import Program
 from stator.program.registry import schema_of
 from stator.program.sizes import AnySize, is_static
@@ -108,6 +117,12 @@ class GraphRules:
         loops = (op.blocks[0] for op in inside if kind_of(op) == "loop")
         return launched >= LEAST_OPS or any(_is_launched(op) for b in loops for op in ops_in(b))
 
+    def may_pass(self, ops: Sequence[Op], run: Sequence[Op]) -> bool:
+        """Whether the order can be told: random numbers are drawn in order, errors come between."""
+        if not any(draws(inner) for inner in ops_in(Block((), [*run]))):
+            return True
+        return not any(map(_leaves_trace, ops_in(Block((), [*ops]))))
+
     def _is_contained(
         self,
         root: Value,
@@ -159,8 +174,8 @@ class GraphRules:
         row, schema = row_of(op.name), schema_of(op.name)
         if op.name in AUTOGRAD:
             return "changes what autograd knows of a tensor"
-        if row.random and not is_off(op):
-            return "draws random numbers"
+        if draws(op) and op.attributes.get("generator") is not None:
+            return "draws from a generator of its own"
         if row.mutates and not is_off(op) and not written_by(op):
             return "changes something that is no tensor of the program"
         if row.conditions or not op.results:
@@ -286,7 +301,10 @@ class GraphRules:
             elif not isinstance(kind, NumberType) or kind.tag or kind.kind == "complex":
                 return NO_TENSOR
         inside = (self._why_not(inner) for block in op.blocks for inner in block.ops)
-        return next((f"holds an op that {reason}" for reason in inside if reason), "")
+        reason = next((f"holds an op that {reason}" for reason in inside if reason), "")
+        if not reason and not is_counted and any(map(draws, ops_in(Block((), [op])))):
+            return "holds an op that draws random numbers"
+        return reason
 
     def _is_of_host(self, op: Op) -> bool:
         """Whether `op` computes or compares integers that the host has."""
@@ -343,6 +361,15 @@ def _with_whole_lists(block: Block, found: Sequence[str], here: set[Value]) -> l
         if not is_whole or any(found[min(members) : max(members) + 1]):
             reasons[number] = "has to do with a list that is needed outside"
     return reasons
+
+
+def draws(op: Op) -> bool:
+    """Whether `op` draws random numbers."""
+    return row_of(op.name).random and not is_off(op)
+
+
+def _leaves_trace(op: Op) -> bool:
+    return draws(op) or leaves_trace(op) or may_raise(op) or is_effect(op) or kind_of(op) == "call"
 
 
 def _is_launched(op: Op) -> bool:

@@ -72,6 +72,9 @@ class RegionRules(Protocol):
     def is_worth(self, ops: Sequence[Op]) -> bool:
         """Whether a region of these ops is worth it."""
 
+    def may_pass(self, ops: Sequence[Op], run: Sequence[Op]) -> bool:
+        """Whether `ops` may go before a run, though they come after some of its ops."""
+
 
 RulesOf = Callable[[Program, Aliases], RegionRules]
 
@@ -135,7 +138,8 @@ class _Outlining:
     def _goes_before(self, op: Op, run: _Run) -> bool:
         """Lets `op` go before the run, if the ops of the run that it needs are not worth it."""
         needed = run.needed_by(op)
-        if self.rules.is_worth([*needed.values()]):
+        moved = [*needed.values()]
+        if self.rules.is_worth(moved) or not self.rules.may_pass([*moved, op], run.ops):
             return False
         self.left_out[TOO_FEW] += sum(not is_stators(one.name) for one in needed.values())
         run.pass_by(op, needed)
