@@ -1,7 +1,7 @@
 """The random generators that ops in graphs draw from: torch's default one of each device.
 
-A graph draws from it as eager code does: a replay begins at the offset of the generator, and moves it
-by what its ops have drawn.
+A graph draws from it as eager code does: a replay begins at the offset of the generator, and moves
+it by what its ops have drawn.
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ call at a time, its *owner*. Another call, or the backward pass of another call,
 the owner, if the owner can still run backward: a region in a loop, or two calls before one backward
 pass, get the values of their own call. In a plain training loop nothing is copied.
 
-autograd records the ops as it does in eager code, and its formulas give the gradients. Where a result
-has no gradient, or the backward pass is itself differentiated, the ops of the region run again from
-its inputs, with the random numbers of the call.
+autograd records the ops as it does in eager code, and its formulas give the gradients. Where a
+result has no gradient, or the backward pass is itself differentiated, the ops of the region run again
+from its inputs, with the random numbers of the call.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def _memory_of(saved: Sequence[torch.Tensor], stored: Sequence[torch.Tensor]) ->
         if tensor.numel() and _address(tensor) not in known:
             known.add(_address(tensor))
             memory = tensor.untyped_storage()
-            found.append(torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(memory))  # type: ignore[call-overload]
+            found.append(torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(memory))
     return found
 
 
