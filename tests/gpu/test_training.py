@@ -1,6 +1,7 @@
 """Training steps and random numbers in CUDA graphs, next to eager code on the same GPU."""
 
 import copy
+import gc
 
 import pytest
 import torch
@@ -11,6 +12,12 @@ import stator
 from stator.cudagraph.cuda import why_not_here
 
 pytestmark = pytest.mark.skipif(bool(why_not_here()), reason=why_not_here())
+
+
+@pytest.fixture(autouse=True)
+def no_other_regions():
+    stator.compiled(wait=True)
+    gc.collect()
 
 
 class Encoder(nn.Module):

@@ -65,8 +65,7 @@ class RecordedRegion:
         They are in memory of their own, or are inputs themselves.
         """
         results = self.results
-        if self.places:
-            copy_all([tensors[n] for n, _ in self.places], [p for _, p in self.places])
+        copy_all([tensors[n] for n, _ in self.places], [p for _, p in self.places])
         self.recording.replay()
         tags: list[Any] = [*results.tags] if self.tags is None else self.tags.tolist()
         return [

@@ -9,8 +9,8 @@ the owner, if the owner can still run backward: a region in a loop, or two calls
 pass, get the values of their own call. In a plain training loop nothing is copied.
 
 autograd records the ops as it does in eager code, and its formulas give the gradients. Where a
-result has no gradient, or the backward pass is itself differentiated, the ops of the region run again
-from its inputs, with the random numbers of the call.
+result has no gradient, or the backward pass is itself differentiated, the ops of the region run
+again from its inputs, with the random numbers of the call.
 """
 
 from __future__ import annotations

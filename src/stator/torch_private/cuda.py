@@ -29,7 +29,8 @@ def release_pool(device: int, pool: Pool) -> None:
 
 def copy_all(tensors: Sequence[torch.Tensor], places: Sequence[torch.Tensor]) -> None:
     """Copy each tensor to its place, with few launches."""
-    torch._foreach_copy_(list(places), list(tensors))
+    if places:
+        torch._foreach_copy_(list(places), list(tensors))
 
 
 def current_stream(device: int) -> int:
