@@ -138,6 +138,42 @@ class Decoder(nn.Module):
         return found[:n]
 
 
+class GrowingDecoder(nn.Module):
+    """GPT-2 small with a cache that grows by a column for each token, as people write it."""
+
+    def __init__(
+        self, layers: int = 12, width: int = 768, heads: int = 12, limit: int = 64
+    ) -> None:
+        super().__init__()
+        self.limit, self.heads, self.width = limit, heads, width
+        self.words, self.places = nn.Embedding(VOCABULARY, width), nn.Embedding(limit, width)
+        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.norm = nn.LayerNorm(width)
+
+    def forward(self, token: Tensor) -> Tensor:
+        """The tokens, up to the one that ends a text."""
+        like = self.words.weight
+        empty = like.new_zeros((1, self.heads, 0, self.width // self.heads))
+        keys, values = [empty for _ in self.blocks], [empty for _ in self.blocks]
+        found = token[:0]
+        n = 0
+        while n < self.limit:
+            h = self.words(token) + self.places.weight[n]
+            for i, block in enumerate(self.blocks):
+                q, k, v = block.qkv(block.first(h)).view(1, 3, self.heads, 1, -1).unbind(1)
+                keys[i] = torch.cat([keys[i], k], 2)
+                values[i] = torch.cat([values[i], v], 2)
+                mixed = functional.scaled_dot_product_attention(q, keys[i], values[i])
+                h = h + block.out(mixed.reshape(1, -1))
+                h = h + block.down(functional.gelu(block.up(block.second(h))))
+            token = (self.norm(h) @ like.T).argmax(-1)
+            found = torch.cat([found, token])
+            n += 1
+            if bool(token[0] == EOS):
+                break
+        return found
+
+
 def on_device(make: Callable[[], nn.Module], dtype: torch.dtype = torch.float32) -> Any:
     """A module for inference on the GPU."""
     return lambda: make().to(DEVICE, dtype).eval()
@@ -156,6 +192,8 @@ WORKLOADS = (
     GpuWorkload("20 longer ifs", lambda: long_ifs, some((256, 256), (256, 256)), 2),
     GpuWorkload("GPT-2 small, greedy, 128 tokens", on_device(Decoder, torch.half),
                 lambda: (torch.tensor([11], device=DEVICE),), 8, scripts=False),
+    GpuWorkload("GPT-2 small, growing cache, 64 tokens", on_device(GrowingDecoder, torch.half),
+                lambda: (torch.tensor([11], device=DEVICE),), 3, scripts=False),
     GpuWorkload("append and stack, 100", lambda: append_and_stack,
                 lambda: (torch.randn(64, device=DEVICE), torch.tensor(100, device=DEVICE)), 6),
     GpuWorkload("60 pointwise ops", lambda: tiny_ops, some((4096,), (4096,)), 12),

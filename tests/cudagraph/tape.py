@@ -95,7 +95,8 @@ class TapeTarget:
             with self._tape() as first:
                 then()
             with self._tape() as second:
-                orelse()
+                if orelse is not None:
+                    orelse()
         around.steps.append(lambda: (first if condition else second).replay())
 
     def loop(self, condition, body):

@@ -96,14 +96,22 @@ class CudaRecording:
 
     graph: torch.cuda.CUDAGraph
     device: int
-    pools: list[Pool] = field(default_factory=list)
+    pools: list[Pool] = field(default_factory=list)  # one for each depth
+    uses: list[Pool] = field(default_factory=list)
+
+    def pool_at(self, depth: int) -> Pool:
+        """The pool for bodies at this depth. They run one after the other, and so may share it."""
+        while len(self.pools) <= depth:
+            self.pools.append(torch.cuda.graph_pool_handle())
+        self.uses.append(self.pools[depth])
+        return self.pools[depth]
 
     def replay(self) -> None:
         """Launch the graph on the current stream."""
         self.graph.replay()
 
     def __del__(self) -> None:
-        for pool in self.pools:
+        for pool in self.uses:
             release_pool(self.device, pool)
 
 
@@ -162,17 +170,18 @@ class CudaTarget:
         return list(code([*given]))
 
     def branch(
-        self, condition: torch.Tensor, then: Callable[[], None], orelse: Callable[[], None]
+        self, condition: torch.Tensor, then: Callable[[], None], orelse: Callable[[], None] | None
     ) -> None:
-        """An IF node with two bodies."""
+        """An IF node with one or two bodies."""
+        sides = [then] if orelse is None else [then, orelse]
         if self._recording is None:
-            then()
-            orelse()
+            for ops in sides:
+                ops()
             return
         _, runtime = _libraries()
         kind = runtime.cudaGraphConditionalNodeType.cudaGraphCondTypeIf
-        _, bodies = self._node(condition, kind, 2)
-        for graph, ops in zip(bodies, (then, orelse), strict=True):
+        _, bodies = self._node(condition, kind, len(sides))
+        for graph, ops in zip(bodies, sides, strict=True):
             with self._recording_into(graph):
                 ops()
 
@@ -237,8 +246,7 @@ class CudaTarget:
         assert recording is not None
         self._depth += 1
         stream = self._stream(self._depth)
-        pool = torch.cuda.graph_pool_handle()
-        recording.pools.append(pool)
+        pool = recording.pool_at(self._depth)
         mode = runtime.cudaStreamCaptureMode.cudaStreamCaptureModeThreadLocal
         _checked(
             runtime.cudaStreamBeginCaptureToGraph(stream.cuda_stream, graph, None, None, 0, mode)

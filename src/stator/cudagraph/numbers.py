@@ -57,6 +57,11 @@ def tensor_of(number: Number, kind: NumberKind, device: torch.device) -> torch.T
     return torch.full((), number, dtype=DTYPES[kind], device=device)
 
 
+def host_tensor(number: bool | int | float) -> torch.Tensor:
+    """The tensor, on the host, for a number that the host has: as exact as the number."""
+    return torch.tensor(number, dtype=DTYPES[kind_of_number(number)])
+
+
 def chosen(condition: torch.Tensor, then: Number, orelse: Number, kind: NumberKind) -> DeviceNumber:
     """One of two numbers, by a condition on the device."""
     if kind == "bool" and (then is True or orelse is False):

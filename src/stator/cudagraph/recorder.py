@@ -8,15 +8,24 @@ fixed memory, which an iteration reads and then writes.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from stator.cudagraph.destinations import destinations, out_variant
 from stator.cudagraph.fusing import GraphFusion, results_of
-from stator.cudagraph.numbers import DeviceNumber, chosen, compute, read, tensor_of
+from stator.cudagraph.memory import (
+    NotRecorded,
+    check_apart,
+    check_same,
+    is_one_number,
+    is_plain_layout,
+    plain,
+    share,
+    tensors_in,
+)
+from stator.cudagraph.numbers import DeviceNumber, chosen, compute, host_tensor, read, tensor_of
 from stator.cudagraph.origins import (
     NEW,
     Alternative,
@@ -32,7 +41,8 @@ from stator.execute.lifetimes import last_uses, needs_in
 from stator.optimize.alias import Aliases
 from stator.optimize.counted_loops import LISTS
 from stator.optimize.device_numbers import READS, number_facts
-from stator.optimize.graph_rules import ARITHMETIC, COMPARISONS, SELECT
+from stator.optimize.graph_rules import ARITHMETIC, COMPARISONS, DEMAND, SELECT
+from stator.optimize.limited_loops import limit_of, limited_loops
 from stator.optimize.region_rules import family_of
 from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS, checked
@@ -45,21 +55,32 @@ from stator.program.types import NumberType
 SHORT, FEW_ELEMENTS = 8, 16384  # a branch of so few ops on so little data is computed both ways
 
 MOST_ITERATIONS = 2048  # of a loop that is recorded iteration by iteration
+MOST_LIMITED = 512  # of one that data may end
+DECIDED = {"stator::and": False, "stator::or": True}  # by one operand alone
 
 Values = dict[Value, Any]
 
 
-class NotRecorded(Exception):  # why, in the words of a failure
-    """A region cannot be recorded for the layout of a call."""
+class RecordedOutcome(NamedTuple):
+    """What a recorded region gives."""
+
+    tensors: list[torch.Tensor]
+    tags: list[Tag]  # of the tensors
 
 
 class RecordedResults(NamedTuple):
     """What a recorded region gives, and what it relies on."""
 
-    tensors: list[torch.Tensor]
-    tags: list[Tag]  # of the tensors
+    outcomes: list[RecordedOutcome]  # one for each number of iterations of its limited loop
+    iterations: torch.Tensor | None  # how many the loop had
     alternatives: list[Alternative]
     kept: list[object]
+
+
+class ByIterations(NamedTuple):
+    """A value that depends on how many iterations a limited loop has."""
+
+    values: list[Any]
 
 
 class GraphRecorder:
@@ -84,6 +105,8 @@ class GraphRecorder:
         self._is_tracked = aliases.in_groups_of(values_in(tuple(seen)))
         self._is_written = aliases.is_written
         self._memories: list[torch.Tensor] = []  # that loops write to
+        self._limited = limited_loops(region)
+        self._iterations_run: torch.Tensor | None = None  # of a limited loop
 
     def results(self, given: Sequence[Any]) -> RecordedResults:
         """The results of the region, numbers as tensors without dimensions."""
@@ -91,15 +114,35 @@ class GraphRecorder:
         values = dict(zip(region.inputs, given, strict=True))
         self._origins = Origins([one for one in given if isinstance(one, torch.Tensor)])
         yielded = self._block(region.body, (), values)
-        outputs = [arg for arg in region.body.outputs if isinstance(arg, Value)]
-        made = [self._as_tensor(one, arg) for one, arg in zip(yielded, outputs, strict=True)]
+        numbers = {len(one.values) for one in yielded if isinstance(one, ByIterations)} or {1}
+        outcomes = [
+            self._outcome(
+                [one.values[n] if isinstance(one, ByIterations) else one for one in yielded]
+            )
+            for n in range(max(numbers))
+        ]
+        if len(outcomes) > 1 and any(isinstance(t, torch.Tensor) for o in outcomes for t in o.tags):
+            raise NotRecorded("a result may be an input, and only the device knows")
+        return RecordedResults(
+            outcomes, self._iterations_run, self._origins.alternatives, self.kept
+        )
+
+    def _outcome(self, yielded: Sequence[Any]) -> RecordedOutcome:
+        """The results for what the region has yielded."""
+        outputs = [arg for arg in self._region.body.outputs if isinstance(arg, Value)]
+        made = [self._as_result(one, arg) for one, arg in zip(yielded, outputs, strict=True)]
         tags = [
             self._tag(one) if can else NEW for one, can in zip(yielded, self._visible, strict=True)
         ]
         seen = [one for one, tag, can in zip(made, tags, self._visible, strict=True)
                 if can and not (isinstance(tag, int) and tag != NEW)]  # fmt: skip
-        _check_apart(seen)
-        return RecordedResults(made, tags, self._origins.alternatives, self.kept)
+        check_apart(seen)
+        return RecordedOutcome(made, tags)
+
+    def _as_result(self, given: Any, value: Value) -> torch.Tensor:
+        if isinstance(value.type, NumberType) and not isinstance(given, DeviceNumber):
+            return host_tensor(given)
+        return self._as_tensor(given, value)
 
     def _block(self, block: Block, given: Sequence[Any], values: Values) -> list[Any]:
         """What `block` yields when it is given these inputs."""
@@ -121,13 +164,17 @@ class GraphRecorder:
             return self._loop(op, values)
         args = [self._read(arg, values) for arg in op.args]
         if op.name in READS:
-            return (self._number_of(op, _plain(args[0])),)
+            return (self._number_of(op, plain(args[0])),)
+        if op.name == DEMAND:
+            if not args[0]:
+                raise NotRecorded("a check of sizes fails")
+            return ()
         if kind == "number":
             return (self._number(op, args),)
         if op.name in LISTS:
             self._check_views(op, args)
             items = args if op.name == "stator::list_make" else [*args[0], args[1]]
-            return (list(map(_plain, items)),)
+            return (list(map(plain, items)),)
         attributes = {name: self._read(arg, values) for name, arg in op.attributes.items()}
         return self._torch(op, args, attributes)
 
@@ -136,7 +183,7 @@ class GraphRecorder:
         (result,), (source,) = op.results, values_in(op.args)
         assert isinstance(result.type, NumberType)
         number = read(tensor, result.type.kind)
-        if self._is_written(source) or any(_share(number.tensor, m) for m in self._memories):
+        if self._is_written(source) or any(share(number.tensor, m) for m in self._memories):
             return DeviceNumber(number.tensor.clone(), number.kind)
         return number
 
@@ -150,6 +197,9 @@ class GraphRecorder:
     def _number(self, op: Op, args: Sequence[Any]) -> Any:
         result = op.results[0].type
         assert isinstance(result, NumberType)
+        decided = DECIDED.get(op.name)
+        if decided is not None and any(arg is decided for arg in args):
+            return decided  # whatever the device has
         if not any(isinstance(arg, DeviceNumber) for arg in args):
             found = NUMBER_FUNCTIONS[op.name](*args)
             return checked(found) if result.kind == "int" else found
@@ -160,20 +210,20 @@ class GraphRecorder:
         if op.name == SELECT and isinstance(args[2], DeviceNumber):
             tensor, dimension, index = args
             natural = self._facts[values_in(op.args)[-1]].is_natural
-            return (DeviceView(_plain(tensor), dimension, index.tensor, natural),)
+            return (DeviceView(plain(tensor), dimension, index.tensor, natural),)
         if op.name == "aten::copy_" and isinstance(args[0], DeviceView):
-            args[0].write(_plain(args[1]))
+            args[0].write(plain(args[1]))
             return (args[0],)
         if op.name in ARITHMETIC | COMPARISONS and isinstance(args[1], DeviceNumber):
-            tensor = _plain(args[0])
+            tensor = plain(args[0])
             args = [tensor, args[1].tensor.to(tensor.dtype), *args[2:]]
             name = op.name.replace(".Scalar", ".Tensor")
             return (resolve(name)(*args, **attributes),)
         place = self._places.get(op.results[0]) if op.results else None
-        if place is not None and _is_plain_layout([place, *args]):
-            resolve(out_variant(op.name) or op.name)(*map(_plain, args), **attributes, out=place)
+        if place is not None and is_plain_layout([place, *args]):
+            resolve(out_variant(op.name) or op.name)(*map(plain, args), **attributes, out=place)
             return (place,)
-        result = resolve(op.name)(*map(_plain, args), **attributes)
+        result = resolve(op.name)(*map(plain, args), **attributes)
         if not op.results:
             return ()
         return (
@@ -183,7 +233,11 @@ class GraphRecorder:
     def _fused(self, op: Op, values: Values) -> Sequence[Any]:
         """A run of ops by compiled code, if there is some for this layout."""
         assert self.fusion is not None
-        given = [_plain(values[value]) for value in tensors_first(op)]
+        if (
+            self._iterations_run is not None
+        ):  # in a limited loop: each iteration would need its own code
+            return self._block(op.blocks[0], (), dict(values))
+        given = [plain(values[value]) for value in tensors_first(op)]
         tensors = [one for one in given if isinstance(one, torch.Tensor)]
         numbers = given[len(tensors) :]
         code = self.fusion.code_for(op, tensors, numbers)
@@ -231,8 +285,8 @@ class GraphRecorder:
             return first
         if isinstance(value.type, NumberType):
             return chosen(condition, first, second, value.type.kind)
-        first, second = _plain(first), _plain(second)
-        _check_same(first, second, value)
+        first, second = plain(first), plain(second)
+        check_same(first, second, value)
         result = torch.where(condition, first, second)
         if self._is_tracked(value):
             self._origins.set(result, chosen_tag(condition, self._tag(first), self._tag(second)))
@@ -250,30 +304,36 @@ class GraphRecorder:
         then, orelse = op.blocks
         results: list[torch.Tensor] = []
         tags: list[tuple[Tag, ...]] = []
+        sides: list[list[Any]] = []
 
         def run_then() -> None:
             yielded = self._block(then, (), dict(values))
-            before = [*_tensors_in(values.values())]
+            sides.append(yielded)
+            before = [*tensors_in(values.values())]
             tags.append(self._tags(yielded, op.results))
             for value, one in zip(op.results, yielded, strict=True):
                 made = self._as_tensor(one, value)
-                is_owned = not any(_share(made, other) for other in (*before, *results))
+                is_owned = not any(share(made, other) for other in (*before, *results))
                 results.append(made if is_owned else made.clone())
             self.kept.append(results)  # from memory of the body, but used after it
 
         def run_else() -> None:
             yielded = self._block(orelse, (), dict(values))
+            sides.append(yielded)
             tags.append(self._tags(yielded, op.results))
             for value, one, mine in zip(op.results, yielded, results, strict=True):
                 made = self._as_tensor(one, value)
-                _check_same(mine, made, value)
+                check_same(mine, made, value)
                 mine.copy_(made)
 
         self.target.branch(condition, run_then, run_else)
         for value, result, first, second in zip(op.results, results, *tags, strict=True):
             if self._is_tracked(value):
                 self._origins.set(result, chosen_tag(condition, first, second))
-        return [self._as_value(one, value) for one, value in zip(results, op.results, strict=True)]
+        return [
+            first if is_one_number(first, second) else self._as_value(one, value)
+            for one, value, first, second in zip(results, op.results, *sides, strict=True)
+        ]
 
     def _loop(self, op: Op, values: Values) -> Sequence[Any]:
         condition, *given = (self._read(arg, values) for arg in op.args)
@@ -281,6 +341,8 @@ class GraphRecorder:
         again = body.outputs[0]
         if not (isinstance(again, Value) and self._facts[again].on_device):
             return self._iterations(body, condition, given, values)
+        if op in self._limited:
+            return self._limited_loop(op, condition, given, values)
         test = tensor_of(condition, "bool", self.device).clone()
         memory = [
             self._as_tensor(one, value).clone(memory_format=torch.preserve_format)
@@ -297,7 +359,7 @@ class GraphRecorder:
             carried = [self._as_value(m, v) for m, v in zip(memory, body.inputs, strict=True)]
             again, *yielded = self._block(body, carried, dict(values))
             decided = tensor_of(again, "bool", self.device)
-            if not _share(decided, test):
+            if not share(decided, test):
                 test.copy_(decided)
             is_placed = [output in written for output in body.outputs[1:]]
             tags = self._tags(yielded, body.inputs, is_placed)
@@ -306,12 +368,12 @@ class GraphRecorder:
             # what comes from another place is copied before that place is written to
             made = [
                 one.clone()
-                if one is not mine and any(_share(one, place) for place in memory)
+                if one is not mine and any(share(one, place) for place in memory)
                 else one
                 for mine, one in zip(memory, made, strict=True)
             ]
             for mine, one, value in zip(memory, made, body.inputs, strict=True):
-                _check_same(mine, one, value)
+                check_same(mine, one, value)
                 if one is not mine:
                     mine.copy_(one)
 
@@ -328,6 +390,44 @@ class GraphRecorder:
                 return carried
             condition, *carried = self._block(body, carried, dict(values))
         raise NotRecorded(f"a loop has more than {MOST_ITERATIONS} iterations")
+
+    def _limited_loop(
+        self, op: Op, condition: Any, carried: list[Any], values: Values
+    ) -> list[Any]:
+        """What a loop gives whose iterations are recorded, each run only if the device says so."""
+        most = self._limit(op, carried, values)
+        (body,) = op.blocks
+        runs = tensor_of(condition, "bool", self.device).clone()
+        self._iterations_run = count = torch.zeros((), dtype=torch.int64, device=self.device)
+        outcomes = [carried]
+
+        def iterate() -> None:
+            nonlocal condition
+            condition, *yielded = self._block(body, outcomes[-1], dict(values))
+            runs.copy_(tensor_of(condition, "bool", self.device))
+            count.add_(1)
+            outcomes.append(yielded)
+
+        for _ in range(most + 2):
+            if condition is False:
+                break
+            self.target.branch(runs, iterate, None)
+        else:
+            raise NotRecorded("only the device knows when a loop ends")
+        self.kept += [runs, outcomes]
+        return [ByIterations(list(one)) for one in zip(*outcomes, strict=True)]
+
+    def _limit(self, op: Op, carried: Sequence[Any], values: Values) -> int:
+        """How many iterations a limited loop may have, or a few less."""
+        limit = limit_of(op)
+        assert limit is not None
+        start, bound = carried[limit.counter], self._read(limit.bound, values)
+        if isinstance(start, DeviceNumber) or isinstance(bound, DeviceNumber):
+            raise NotRecorded("only the device knows the limit of a loop")
+        most = int(bound - start) // limit.step
+        if most > MOST_LIMITED:
+            raise NotRecorded(f"a loop may have more than {MOST_LIMITED} iterations")
+        return max(most, 0)
 
     def _tracking(
         self, given: Sequence[Any], memory: Sequence[torch.Tensor], test: torch.Tensor, body: Block
@@ -352,7 +452,7 @@ class GraphRecorder:
             for one, tag, value in zip(yielded, tags, values, strict=True)
             if self._is_tracked(value) and is_always_new(tag)
         ]
-        _check_apart(new)
+        check_apart(new)
         self.kept += [tag for tag in tags if isinstance(tag, torch.Tensor)]
         return tuple(tags)
 
@@ -360,7 +460,7 @@ class GraphRecorder:
         """A value of the program as one tensor."""
         if isinstance(value.type, NumberType):
             return tensor_of(given, value.type.kind, self.device)
-        tensor: torch.Tensor = _plain(given)
+        tensor: torch.Tensor = plain(given)
         return tensor
 
     def _as_value(self, tensor: torch.Tensor, value: Value) -> Any:
@@ -379,43 +479,4 @@ class GraphRecorder:
         if any(one.name == SELECT and isinstance(one.args[2], Value) for one in ops):
             return False  # the index may be out of bounds on the side that is not taken
         used = (values[v] for one in ops for v in values_in(one.args) if v in values)
-        return all(tensor.numel() <= FEW_ELEMENTS for tensor in _tensors_in(used))
-
-
-def _plain(value: Any) -> Any:
-    """A tensor for what may be a view by a number of the device; lists are opened."""
-    if isinstance(value, DeviceView):
-        return value.read()
-    return [_plain(one) for one in value] if isinstance(value, list) else value
-
-
-def _is_plain_layout(tensors: Sequence[Any]) -> bool:
-    """Whether all tensors are contiguous, so that a new result would be."""
-    return all(one.is_contiguous() for one in tensors if isinstance(one, torch.Tensor))
-
-
-def _tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
-    """The tensors behind values of the program."""
-    for value in values:
-        if isinstance(value, DeviceNumber | DeviceView):
-            yield value.tensor
-        elif isinstance(value, torch.Tensor):
-            yield value
-
-
-def _share(one: torch.Tensor, other: torch.Tensor) -> bool:
-    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
-
-
-def _check_apart(tensors: Sequence[torch.Tensor]) -> None:
-    """Two new tensors that a caller sees are not one."""
-    for one, other in itertools.combinations(tensors, 2):
-        if _share(one, other):
-            raise NotRecorded("two results may be in the same memory")
-
-
-def _check_same(one: torch.Tensor, other: torch.Tensor, value: Value) -> None:
-    if one.shape != other.shape or one.dtype != other.dtype:
-        raise NotRecorded(f"%{value.name} has another size or dtype on each path")
-    if one.stride() != other.stride():
-        raise NotRecorded(f"%{value.name} has another memory layout on each path")
+        return all(tensor.numel() <= FEW_ELEMENTS for tensor in tensors_in(used))

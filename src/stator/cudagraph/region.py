@@ -24,8 +24,10 @@ import torch
 
 from stator.cudagraph.fusing import FusedLayout, GraphFusion, Unfused
 from stator.cudagraph.generators import RandomState
+from stator.cudagraph.memory import NotRecorded
+from stator.cudagraph.numbers import host_tensor
 from stator.cudagraph.origins import NEW, is_always_new, tag_tensor
-from stator.cudagraph.recorder import GraphRecorder, NotRecorded, RecordedResults
+from stator.cudagraph.recorder import GraphRecorder, RecordedResults
 from stator.cudagraph.target import GraphRecording, GraphTarget
 from stator.cudagraph.training import RecordedStep, check_dense, record_step
 from stator.inductor.checking import agree
@@ -64,13 +66,14 @@ class RecordedRegion:
 
         They are in memory of their own, or are inputs themselves.
         """
-        results = self.results
         copy_all([tensors[n] for n, _ in self.places], [p for _, p in self.places])
         self.recording.replay()
-        tags: list[Any] = [*results.tags] if self.tags is None else self.tags.tolist()
+        outcomes, iterations, alternatives, _ = self.results
+        made, tags = outcomes[0 if iterations is None else int(iterations)]
+        known: Sequence[Any] = tags if self.tags is None else self.tags.tolist()
         return [
-            made.clone() if tag == NEW else results.alternatives[tag].of(tensors)
-            for made, tag in zip(results.tensors, tags, strict=True)
+            one.clone() if tag == NEW else alternatives[tag].of(tensors)
+            for one, tag in zip(made, known, strict=True)
         ]
 
 
@@ -144,7 +147,7 @@ class GraphRegion:
         self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
     ) -> list[torch.Tensor]:
         found = self.ops([*tensors, *numbers])
-        return [one if isinstance(one, torch.Tensor) else torch.tensor(one) for one in found]
+        return [one if isinstance(one, torch.Tensor) else host_tensor(one) for one in found]
 
     def _may_be_recorded(self, tensors: Sequence[torch.Tensor], needed: Sequence[bool]) -> bool:
         if any(needed) and (not self.differentiates or has_saved_tensor_hooks()):
@@ -263,12 +266,13 @@ class GraphRegion:
             program = self.program if fusion is None else fusion.program
             recorder = GraphRecorder(program, target, device, self.visible, fusion)
             made = recorder.results([*given, *numbers])
-            if all(isinstance(tag, int) for tag in made.tags):
+            tags = made.outcomes[0].tags
+            if all(isinstance(tag, int) for tag in tags):
                 return made, None
-            return made, torch.stack([tag_tensor(tag, device) for tag in made.tags])
+            return made, torch.stack([tag_tensor(tag, device) for tag in tags])
 
         recording, (results, tags) = target.record(ops)
-        check_dense(results.tensors)
+        check_dense([one for outcome in results.outcomes for one in outcome.tensors])
         return RecordedRegion(recording, places, results, tags)
 
     def _new_step(
@@ -282,7 +286,7 @@ class GraphRegion:
 
         def ops() -> Sequence[torch.Tensor]:
             recorder = GraphRecorder(self.program, target, device, self.visible)
-            made = recorder.results([*given, *numbers])
+            (made,) = recorder.results([*given, *numbers]).outcomes
             if not all(map(is_always_new, made.tags)):
                 raise NotRecorded("a result is an input, or a part of one")
             return made.tensors

@@ -35,7 +35,7 @@ class GraphTarget(Protocol):
         """Record a run of compiled code, which may write to what it is given."""
 
     def branch(
-        self, condition: torch.Tensor, then: Callable[[], None], orelse: Callable[[], None]
+        self, condition: torch.Tensor, then: Callable[[], None], orelse: Callable[[], None] | None
     ) -> None:
         """Record both; a replay runs one of them, by the bool that `condition` holds then."""
 

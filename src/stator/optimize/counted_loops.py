@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 
 from stator.optimize.device_numbers import READS
+from stator.optimize.limited_loops import limit_of, limited_loops
 from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
@@ -41,12 +42,15 @@ def tests_of(loop: Op) -> Iterator[Arg]:
     yield loop.blocks[0].outputs[0]
 
 
-def read_for_lists(program: Program) -> frozenset[Value]:
-    """The numbers that the host has to read, because they decide a loop in which a list grows."""
+def read_for_loops(program: Program) -> frozenset[Value]:
+    """The numbers that the host has to read: they decide a loop in which something grows."""
     blocks = (program.body, *program.functions.values())
     ops = [op for block in blocks for op in ops_in(block)]
     loops = [op for op in ops if kind_of(op) == "loop"]
     wanted = [test for loop in loops if any(lists_of(loop)) for test in tests_of(loop)]
+    for loop in limited_loops(program):
+        limit = limit_of(loop)
+        wanted += [loop.args[1 + limit.counter], limit.bound] if limit is not None else []
     sources = _sources(ops)
     found: set[Value] = set()
     waiting = list(values_in(tuple(wanted)))

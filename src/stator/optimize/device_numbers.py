@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from stator.optimize.limited_loops import limited_loops
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
@@ -46,16 +47,17 @@ def number_facts(
     program: Program, read_by_host: frozenset[Value] = frozenset()
 ) -> Mapping[Value, NumberFacts]:
     """What is known of each number of `program`; some of those read of tensors the host reads."""
-    walk = _Walk(read_by_host)
+    walk = _Walk(read_by_host, limited_loops(program))
     for block in (program.body, *program.functions.values()):
         walk.block(block)
     return walk.known
 
 
 class _Walk:
-    def __init__(self, read_by_host: frozenset[Value]) -> None:
+    def __init__(self, read_by_host: frozenset[Value], limited: frozenset[Op]) -> None:
         self.known: dict[Value, NumberFacts] = {}
         self._read_by_host = read_by_host
+        self._limited = limited  # their iterations are recorded one after the other
 
     def of(self, arg: Arg) -> NumberFacts:
         """What is known of a number, or of a constant."""
@@ -107,7 +109,8 @@ class _Walk:
             self.known.update(zip(body.inputs, carried, strict=True))
             self.block(body)
             test, *yielded = map(self.of, body.outputs)
-            runs_there = NumberFacts(test.on_device, True, True)
+            is_there = test.on_device and op not in self._limited
+            runs_there = NumberFacts(is_there, True, True)
             settled = [
                 one if given is taken else one.joined(new).joined(runs_there)
                 for one, new, given, taken in zip(

@@ -10,6 +10,8 @@ nothing to it:
   what a loop carries has the same sizes in every iteration, and nothing writes to it in place;
 - it is a loop whose iterations the host can count (`counted_loops`): a graph holds one after the
   other, so sizes may change in it, and lists of tensors may grow, if nothing outside needs them;
+- it is a loop that data ends, but after a number of iterations that the host knows at the latest
+  (`limited_loops`), at the end of a region: sizes may change in it;
 - it computes with numbers that are read of tensors (`device_numbers`), in a way that a device can;
 - what it writes to is memory that ops of the same region make, and all writes are in the region.
 
@@ -22,8 +24,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from stator.optimize.alias import Aliases
-from stator.optimize.counted_loops import LISTS, is_list, lists_of, read_for_lists, tests_of
+from stator.optimize.counted_loops import LISTS, is_list, lists_of, read_for_loops, tests_of
 from stator.optimize.device_numbers import READS, NumberFacts, number_facts
+from stator.optimize.limited_loops import keeps_sizes, limited_loops
 from stator.optimize.region_rules import DENSE, INTEGERS, SIZES, family_of, is_off, touched
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.opset.in_files import stem_of
@@ -38,7 +41,7 @@ from stator.program.opset.queries import (
 )
 from stator.program.program import Program
 from stator.program.registry import schema_of
-from stator.program.sizes import AnySize, is_static
+from stator.program.sizes import is_static
 from stator.program.types import ListType, NumberType, TensorType, Type
 
 LEAST_OPS = 4  # fewer launches, without a loop, cost about as much as that of a graph
@@ -49,11 +52,13 @@ AUTOGRAD = frozenset(
 )
 NO_TENSOR = "gives a value that is no tensor of a CUDA device and no number"
 WRITTEN = "has to do with a tensor that the program writes to"
+GROWS = "carries tensors whose sizes change from one iteration to the next"
 RUN_NUMBER = "takes a number that only a run knows"
 
 COMPARISONS = frozenset(f"aten::{name}.Scalar" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 ARITHMETIC = frozenset(f"aten::{name}.Tensor" for name in ("add", "sub", "mul"))
 SELECT = "aten::select.int"
+DEMAND = "stator::demand"
 FLOATS = frozenset({"float32", "float64"})  # others round a number in their own way
 NUMBERS = frozenset(
     f"stator::{name}"
@@ -76,11 +81,12 @@ class GraphRules:
 
     def __init__(self, program: Program, aliases: Aliases) -> None:
         self._aliases = aliases
-        self._read_by_host = read_for_lists(program)
+        self._read_by_host = read_for_loops(program)
         self._facts = number_facts(program, self._read_by_host)
         blocks = (program.body, *program.functions.values())
         self._is_touched = touched([op for block in blocks for op in ops_in(block)], aliases)
         self._members = aliases.groups(program)
+        self._limited = limited_loops(program)
 
     def reasons(self, block: Block) -> list[str]:
         """For each op of `block`: why it cannot be in a graph."""
@@ -117,9 +123,14 @@ class GraphRules:
         loops = (op.blocks[0] for op in inside if kind_of(op) == "loop")
         return launched >= LEAST_OPS or any(_is_launched(op) for b in loops for op in ops_in(b))
 
+    def is_last(self, op: Op) -> bool:
+        """After a limited loop the host has to find out how many iterations there were."""
+        return op in self._limited and not self._is_counted(op)
+
     def may_pass(self, ops: Sequence[Op], run: Sequence[Op]) -> bool:
-        """Whether the order can be told: random numbers are drawn in order, errors come between."""
-        if not any(draws(inner) for inner in ops_in(Block((), [*run]))):
+        """Whether no one can tell the order: of random numbers, errors and effects."""
+        inside = ops_in(Block((), [*run]))
+        if not any(draws(inner) or inner.name == DEMAND for inner in inside):
             return True
         return not any(map(_leaves_trace, ops_in(Block((), [*ops]))))
 
@@ -237,7 +248,7 @@ class GraphRules:
     def _why_not_read(self, op: Op) -> str:
         (tensor,) = values_in(op.args)
         if op.results[0] in self._read_by_host:
-            return "reads how many iterations a loop has in which a list grows"
+            return "reads how many iterations a loop has in which something grows"
         kind = tensor.type
         if not isinstance(kind, TensorType) or not self._is_there(kind):
             return "reads a number from a tensor that is not on a CUDA device"
@@ -280,15 +291,19 @@ class GraphRules:
             return self._fact(op.results[0]).is_small
         return True
 
-    def _why_not_blocks(self, op: Op) -> str:
-        """A branch or a loop may be in a graph if all that is in it may."""
+    def _why_not_blocks(self, op: Op, *, is_inside: bool = False) -> str:
+        """A branch or a loop may be in a graph if all that is in it may.
+
+        Inside another one, the host may decide a branch while it records.
+        """
         test, is_counted = op.args[0], self._is_counted(op)
         if kind_of(op) == "loop" and not is_counted:
             (body,) = op.blocks
             test = body.outputs[0]
-            if not self._keeps_sizes(op):
-                return "carries tensors whose sizes change from one iteration to the next"
-        if not is_counted and (not isinstance(test, Value) or not self._fact(test).on_device):
+            if not keeps_sizes(op) and op not in self._limited:
+                return GROWS
+        is_recorded = is_counted or op in self._limited or (is_inside and kind_of(op) == "branch")
+        if not is_recorded and (not isinstance(test, Value) or not self._fact(test).on_device):
             return "is decided by the host"
         values = (*op.results, *(value for block in op.blocks for value in block.inputs))
         for value in values:
@@ -300,16 +315,30 @@ class GraphRules:
                 continue
             elif not isinstance(kind, NumberType) or kind.tag or kind.kind == "complex":
                 return NO_TENSOR
-        inside = (self._why_not(inner) for block in op.blocks for inner in block.ops)
+        inside = (self._why_not_inside(inner) for block in op.blocks for inner in block.ops)
         reason = next((f"holds an op that {reason}" for reason in inside if reason), "")
         if not reason and not is_counted and any(map(draws, ops_in(Block((), [op])))):
             return "holds an op that draws random numbers"
         return reason
 
+    def _why_not_inside(self, op: Op) -> str:
+        """Why a block of a graph cannot hold `op`; sizes are checked while it is recorded."""
+        if op.name == DEMAND:
+            return "" if not self._device_numbers(op) else "is checked by the host"
+        if op in self._limited and not self._is_counted(op):
+            return GROWS
+        if kind_of(op) in ("branch", "loop"):
+            return self._why_not_blocks(op, is_inside=True)
+        return self._why_not(op)
+
     def _is_of_host(self, op: Op) -> bool:
         """Whether `op` computes or compares integers that the host has."""
-        given = (value.type for value in values_in(op.args))
-        if self._device_numbers(op) or any(kind != NumberType("int") for kind in given):
+        given = {value.type for value in values_in(op.args)}
+        if self._device_numbers(op):
+            return False
+        if op.name in LOGIC:
+            return given <= {NumberType("bool")}
+        if given - {NumberType("int")}:
             return False
         return (op.name in INTEGERS and family_of(op) == "cheap") or op.name in ORDERED
 
@@ -328,15 +357,6 @@ class GraphRules:
         """Whether a value is a list of tensors that may be in a graph."""
         kind = value.type.element if isinstance(value.type, ListType) else None
         return isinstance(kind, TensorType) and kind.dtype in DENSE and self._is_there(kind)
-
-    def _keeps_sizes(self, op: Op) -> bool:
-        (body,) = op.blocks
-        for given, taken, result in zip(op.args[1:], body.inputs, body.outputs[1:], strict=True):
-            kinds = [value.type for value in values_in((given, taken, result))]
-            shapes = {kind.shape for kind in kinds if isinstance(kind, TensorType)}
-            if len(shapes) > 1 or any(isinstance(n, AnySize) for shape in shapes for n in shape):
-                return False
-        return True
 
 
 def _with_whole_lists(block: Block, found: Sequence[str], here: set[Value]) -> list[str]:

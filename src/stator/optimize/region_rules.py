@@ -202,6 +202,10 @@ class CompiledRules:
         largest = max((_elements(value) for op in ops for value in op.results), default=0)
         return fused >= max(LEAST_FUSED, matrix) and largest >= LEAST_ELEMENTS
 
+    def is_last(self, _op: Op) -> bool:
+        """A run ends at what is not in it."""
+        return False
+
     def may_pass(self, _ops: Sequence[Op], _run: Sequence[Op]) -> bool:
         """Nothing in a run can be told from outside, so what is not in it may go before it."""
         return True

@@ -72,6 +72,9 @@ class RegionRules(Protocol):
     def is_worth(self, ops: Sequence[Op]) -> bool:
         """Whether a region of these ops is worth it."""
 
+    def is_last(self, op: Op) -> bool:
+        """Whether a run ends after `op`."""
+
     def may_pass(self, ops: Sequence[Op], run: Sequence[Op]) -> bool:
         """Whether `ops` may go before a run, though they come after some of its ops."""
 
@@ -121,6 +124,9 @@ class _Outlining:
                 run = _Run(run.users)
             if not reason:
                 run.add(index, old)
+                if self.rules.is_last(old):
+                    ops += self._closed(run)
+                    run = _Run(run.users)
                 continue
             op = self._with_blocks(old)
             if not is_stators(op.name):

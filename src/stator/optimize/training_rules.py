@@ -27,7 +27,7 @@ class TrainingGraphRules(GraphRules):
             for op, why in zip(block.ops, found, strict=True)
         ]
 
-    def _why_not_blocks(self, op: Op) -> str:
+    def _why_not_blocks(self, op: Op, *, is_inside: bool = False) -> str:
         if not self._is_counted(op):
             return "chooses a path that gradients have to follow"
-        return super()._why_not_blocks(op)
+        return super()._why_not_blocks(op, is_inside=is_inside)
