@@ -3,7 +3,7 @@
 Torch has one kernel for a recurrent cell, which a compiler has to take as it is. The library that
 torch calls for matrix products is made for large ones: on a GPU, a product of a few rows in single
 precision takes it ten times as long as a kernel that multiplies and sums, which is also fused with
-what is around it.
+what is around it. In half precision that holds for one row: reading the matrix is all there is to do.
 """
 
 from __future__ import annotations
@@ -16,24 +16,29 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-FEW_ROWS, MOST_PRODUCTS = 16, 2**20
+# of each dtype: how many rows, and how many products of two numbers at the most
+FEW: Mapping[torch.dtype, tuple[int, int]] = MappingProxyType(
+    {torch.float32: (16, 2**20), torch.float16: (1, 2**28), torch.bfloat16: (1, 2**28)}
+)
 
 
 def _is_little(rows: Tensor, columns: Tensor) -> bool:
     """Whether a product of two matrices is better multiplied and summed."""
     is_known = all(isinstance(size, int) for size in (*rows.shape, *columns.shape))
-    if not is_known or not rows.is_cuda or rows.dtype != torch.float32:
+    if not is_known or not rows.is_cuda or rows.dtype not in FEW or rows.dtype != columns.dtype:
         return False
     if rows.dim() != 2 or columns.dim() != 2:
         return False
     (count, inner), outer = rows.shape, columns.shape[1]
-    return count <= FEW_ROWS and count * inner * outer <= MOST_PRODUCTS
+    most_rows, most_products = FEW[rows.dtype]
+    return count <= most_rows and count * inner * outer <= most_products
 
 
 def _matmul(one: Tensor, other: Tensor) -> Tensor:
     if not _is_little(one, other):
         return torch.matmul(one, other)
-    return (one[:, None, :] * other.t()[None]).sum(-1)
+    products = one[:, None, :].float() * other.t()[None].float()  # no product is rounded to half
+    return products.sum(-1).to(one.dtype)
 
 
 def _linear(x: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
