@@ -105,6 +105,18 @@ class Block(nn.Module):
         return h + self.down(functional.gelu(self.up(self.second(h))))
 
 
+class GrowingBlock(Block):
+    """One layer of a decoder with a cache that grows."""
+
+    def forward(self, h: Tensor, keys: Tensor, values: Tensor) -> tuple[Tensor, Tensor, Tensor]:  # type: ignore[override]
+        """The state after this layer, and the cache with one more column."""
+        q, k, v = self.qkv(self.first(h)).view(1, 3, self.heads, 1, -1).unbind(1)
+        keys, values = torch.cat([keys, k], 2), torch.cat([values, v], 2)
+        found = functional.scaled_dot_product_attention(q, keys, values)
+        h = h + self.out(found.reshape(1, -1))
+        return h + self.down(functional.gelu(self.up(self.second(h)))), keys, values
+
+
 class Decoder(nn.Module):
     """GPT-2 small, half precision, random weights: greedy search that ends at a token."""
 
@@ -147,7 +159,7 @@ class GrowingDecoder(nn.Module):
         super().__init__()
         self.limit, self.heads, self.width = limit, heads, width
         self.words, self.places = nn.Embedding(VOCABULARY, width), nn.Embedding(limit, width)
-        self.blocks = nn.ModuleList(Block(width, heads) for _ in range(layers))
+        self.blocks = nn.ModuleList(GrowingBlock(width, heads) for _ in range(layers))
         self.norm = nn.LayerNorm(width)
 
     def forward(self, token: Tensor) -> Tensor:
@@ -160,12 +172,7 @@ class GrowingDecoder(nn.Module):
         while n < self.limit:
             h = self.words(token) + self.places.weight[n]
             for i, block in enumerate(self.blocks):
-                q, k, v = block.qkv(block.first(h)).view(1, 3, self.heads, 1, -1).unbind(1)
-                keys[i] = torch.cat([keys[i], k], 2)
-                values[i] = torch.cat([values[i], v], 2)
-                mixed = functional.scaled_dot_product_attention(q, keys[i], values[i])
-                h = h + block.out(mixed.reshape(1, -1))
-                h = h + block.down(functional.gelu(block.up(block.second(h))))
+                h, keys[i], values[i] = block(h, keys[i], values[i])
             token = (self.norm(h) @ like.T).argmax(-1)
             found = torch.cat([found, token])
             n += 1

@@ -3,7 +3,8 @@
 Torch has one kernel for a recurrent cell, which a compiler has to take as it is. The library that
 torch calls for matrix products is made for large ones: on a GPU, a product of a few rows in single
 precision takes it ten times as long as a kernel that multiplies and sums, which is also fused with
-what is around it. In half precision that holds for one row: reading the matrix is all there is to do.
+what is around it. In half precision that holds for one row, where all there is to do is to read the
+matrix.
 """
 
 from __future__ import annotations
