@@ -1087,3 +1087,29 @@ def operator_that_knows_on_some_paths(x, y):
             return x
 
     return Amount() + 1
+
+
+def dict_that_gets_and_loses_keys(x, y):
+    found = {"one": x, "two": y}
+    for _ in found:
+        if y > 1:
+            found["three"] = x
+            del found["one"]
+    return found
+
+
+def dict_with_a_new_key_in_its_loop(x, y):
+    found = {1: x, 2: y}
+    for _ in found:
+        if y > 1:
+            found[int(y)] = x
+    return found
+
+
+def dict_of_some_paths_changed_in_its_loop(x, y):
+    found = {"one": x}
+    if y > 1:
+        found["two"] = y
+    for _ in found:
+        found["three"] = x
+    return found

@@ -28,7 +28,7 @@ from tests.zoo.programs import Program, f, i
 
 STAGES = ("captured", "saved")
 STATEFUL_STAGES = ("captured",)  # what is outside of a function, a saved one refuses to change
-EAGER_LIMIT = 5  # seconds
+EAGER_LIMIT = 0.5  # seconds: what takes longer in eager does not end
 LIMIT = 20  # seconds for one stage: a program takes milliseconds in eager
 INPUTS = (
     (f(1.0, -2.0, 3.0), i(2)),
@@ -40,13 +40,16 @@ INPUTS = (
 )
 
 
-class Hang(Exception):
-    """No answer in time."""
+class Hang(BaseException):
+    """No answer in time. Neither the program nor what runs it catches this one."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What one stage made of a program: `kind` is same, refused, wrong, crash or hang."""
+    """What one stage made of a program: `kind` is same, refused, endless, wrong, crash or hang.
+
+    Endless is what has no answer in eager either: nothing was compared.
+    """
 
     kind: str
     stage: str
@@ -55,7 +58,7 @@ class Verdict:
 
     @property
     def failed(self) -> bool:
-        return self.kind not in ("same", "refused")
+        return self.kind not in ("same", "refused", "endless")
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,8 @@ def draw_case(source: random.Random) -> Case:
 def draw_stateful_case(source: random.Random) -> Case:
     """A program with state and effects; some of its calls are alike."""
     text = random_text(source, stateful=True)
-    calls = [source.randrange(len(INPUTS)) for _ in range(3)]
-    return Case(text, (*calls, source.choice(calls), source.choice(calls)), False, True)
+    calls = [source.randrange(len(INPUTS)) for _ in range(source.choice((2, 2, 3)))]
+    return Case(text, (*calls, source.choice(calls)), False, True)
 
 
 def judge(case: Case, stages: tuple[str, ...] | None = None) -> list[Verdict]:
@@ -121,11 +124,12 @@ def judge(case: Case, stages: tuple[str, ...] | None = None) -> list[Verdict]:
 
 
 def _judge_stage(program: Program, stage: str, folder: Path) -> Verdict:
-    worst = Verdict("same", stage)
+    worst = Verdict("endless", stage)
     for calls in groups(program.calls, stage):
         eager = _eager(program, calls)
         if eager is None:
             continue
+        worst = Verdict("same", stage) if worst.kind == "endless" else worst
         try:
             with bounded(LIMIT):
                 staged = outcomes(
@@ -165,10 +169,9 @@ def _eager(program: Program, calls: list[Any]) -> list[Outcome] | None:
     """What eager does; None where it does not end, or has no gradient: a value was overwritten."""
     try:
         with bounded(EAGER_LIMIT):
-            result = outcomes(program, lambda target: target, calls)
+            return outcomes(program, lambda target: target, calls)
     except (Hang, RuntimeError):
         return None
-    return None if any(isinstance(one.error, Hang) for one in result) else result
 
 
 def _of_error(error: StatorError, stage: str) -> Verdict:
@@ -182,8 +185,6 @@ def _of_error(error: StatorError, stage: str) -> Verdict:
 
 
 def _compare(program: Program, want: Outcome, got: Outcome, stage: str) -> Verdict:
-    if isinstance(got.error, Hang):
-        return Verdict("hang", stage, f"no answer after {LIMIT} s", "hang")
     if isinstance(got.error, StatorError):
         return _of_error(got.error, stage)
     if want.error is not None or got.error is not None:
@@ -240,8 +241,8 @@ def _is_raised_by_program(error: BaseException | None) -> bool:
 
 
 @contextmanager
-def bounded(seconds: int) -> Iterator[None]:
-    """Raise Hang after so many seconds of CPU time, and again each second: it may be caught."""
+def bounded(seconds: float) -> Iterator[None]:
+    """Raise Hang after so many seconds of CPU time, and again each second: C code may drop it."""
 
     def stop(signum: int, frame: types.FrameType | None) -> None:
         signal.setitimer(signal.ITIMER_PROF, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 
 import torch
@@ -131,3 +132,48 @@ def list_shrinks_under_its_iterators(n):
     if n < 3:
         third.remove(int(n))
     return first, second, third, seen
+
+
+ITEMS = [iter(())]
+
+
+def restart_items():
+    """An iterator of the caller's, at its start."""
+    ITEMS[0] = iter([4, 1, 3, 2, 6, 5])
+
+
+@program(
+    (f(1.0, 2.0), i(2)), (f(-1.0, 2.0), i(2)), (f(1.0, 2.0), i(0)), may_raise=True,
+    stages=("rewritten", "captured", "unoptimised"), reset=restart_items,
+    watch=lambda: list(copy.copy(ITEMS[0])),
+)  # fmt: skip
+def iterator_taken_on_a_path_that_raises(x, y):
+    """Two loops over one iterator that end by raising move nothing on the other path."""
+    for _ in ITEMS[0]:
+        if x.sum() > 0:
+            break
+    if y > 1:
+        return x
+    for _ in ITEMS[0]:
+        for _ in ITEMS[0]:
+            pass
+        raise ValueError(3)
+    return x
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),), may_raise=True)
+def name_deleted_by_a_function(x):
+    """A nested function unbinds a name of the function around it, in a `try`."""
+    kept = 2
+
+    def drop():
+        nonlocal kept
+        if x[0] > 0:
+            del kept
+
+    try:
+        drop()
+        scale = int(x.sum()) // 1
+    except ZeroDivisionError:
+        scale = 0
+    return x * kept * scale

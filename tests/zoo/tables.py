@@ -284,3 +284,54 @@ def dict_of_given_keys(x):
         slots[1] = x
     lists["a"].append(x)
     return slots, lists["b"]
+
+
+@program(*SIGNS, may_raise=True)
+def key_deleted_twice(x):
+    """`del` of a key that some paths have deleted already; a Counter does not mind."""
+    d, n = {"one": 1, "two": 2}, Counter("aab")
+    if x.sum() > 0:
+        del d["one"], n["a"]
+    del n["a"]
+    if x.sum() < 9:
+        del d["one"]
+    return d, n
+
+
+@program(*SIGNS)
+def dict_updated_by_one_of_two(x):
+    """`update` by a dict that a branch chooses."""
+    d = {"two": 2}
+    if x.sum() > 0:
+        d["three"] = 3
+    e = {"one": 0}
+    e.update(d if x[0] > 0 else {"one": len(d)})
+    return e
+
+
+@program(*SIGNS, may_raise=True)
+def dict_changed_by_its_own_loop(x):
+    """A loop over a dict that it changes on some paths; asking for the next item raises."""
+    found = {"one": 1, "two": 2}
+    for key in found:
+        found["three"] = 3
+        break
+    for key, value in found.items():
+        if x.sum() > 0:
+            del found[key]
+            break
+        found[key] = value + 1
+    other = {"one": 1}
+    for key in other:
+        if x.sum() < 0:
+            other["four"] = 4
+    return found, other, key
+
+
+@program(*SIGNS)
+def match_of_one_of_two_lists(x):
+    """`case [first, *rest]` of a list that a branch chooses."""
+    values = [1, 2, 3]
+    match values if x.sum() > 0 else values[1:]:
+        case [first, *rest]:
+            return first, rest

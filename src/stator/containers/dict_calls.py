@@ -39,7 +39,7 @@ def call_dict_method(
     session: Session, owner: Staged, name: str, method: Staged, args: Args, kwargs: Keywords
 ) -> Staged:
     """`owner.name(*args, **kwargs)`."""
-    if first_union(args[:1]) is not None and name in KEYED:
+    if first_union(args[:1]) is not None and (name in KEYED or name == "update"):
         return distribute(
             lambda key: call_dict_method(session, owner, name, method, (key, *args[1:]), kwargs),
             args[:1], {},

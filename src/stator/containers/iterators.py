@@ -20,7 +20,7 @@ from stator.capture.journal import Journal
 from stator.capture.scope import Scope
 from stator.containers.iteration import Indexed
 from stator.english import with_article
-from stator.errors import UnsupportedCall
+from stator.errors import StatorError, UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
 from stator.state.unconverted import watched
@@ -153,14 +153,20 @@ class _Expectation(AbstractContextManager[None]):
         self.iterator, self.position = iterator, position
 
     def __enter__(self) -> None:
+        self.iterator.session.note(self.iterator)  # the block puts back what is before it
         self.before = (self.iterator._position, self.iterator._taken_if)
         self.iterator._position, self.iterator._taken_if = self.position, ()
 
-    def __exit__(self, kind: object, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         moved = self.iterator._position is not self.position
         self.iterator._position, self.iterator._taken_if = self.before
-        if kind is None and moved:
+        if moved and (kind is None or _is_recorded(kind)):
             raise AdvancedInside
+
+
+def _is_recorded(kind: type[BaseException]) -> bool:
+    """Is it an error of the user's code, which a run raises too?"""
+    return issubclass(kind, Exception) and not issubclass(kind, StatorError)
 
 
 def new_iterator(

@@ -102,8 +102,9 @@ def set_key(session: Session, table: StagedDict, key: object, value: object) -> 
 
 
 def delete_key(session: Session, table: StagedDict, key: object) -> None:
-    """`del table[key]`."""
-    _changed(session, table, definitions.table_pop, key)
+    """`del table[key]`; a Counter lacks nothing."""
+    default = 0 if isinstance(table, StagedCounter) else NO_DEFAULT
+    _changed(session, table, definitions.table_pop, key, default)
 
 
 def has(session: Session, table: Table, item: object) -> Staged:

@@ -21,6 +21,7 @@ from stator.source.scopes import (
     evaluated_children,
     own_nodes,
     own_statements,
+    scope_of,
 )
 
 Names = frozenset[str]
@@ -37,9 +38,10 @@ class Definite:
 
 def definite_assignment(body: list[ast.stmt], scope: NameScope) -> Definite:
     """The facts for a function with this `body`, whose jumps are lowered."""
-    walk = _ForwardWalk(frozenset(scope.locals))
+    deleted_inside = frozenset(deleted_by_functions(body))
+    walk = _ForwardWalk(frozenset(scope.locals), deleted_inside)
     walk.block(body, frozenset(scope.parameters))
-    deleted = frozenset(deleted_names(body))
+    deleted = deleted_inside.union(deleted_names(body))
     return Definite(MappingProxyType(walk.before), frozenset(walk.unsure), deleted)
 
 
@@ -74,11 +76,23 @@ def deleted_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def deleted_by_functions(trees: Iterable[ast.AST]) -> tuple[str, ...]:
+    """The names of this function that functions nested in it may unbind, when they are called."""
+    found: dict[str, None] = {}
+    for node in own_statements(trees):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            scope = scope_of(node)
+            own = (name for name in deleted_names(node.body) if name in scope.nonlocals)
+            deeper = (n for n in deleted_by_functions(node.body) if n not in scope.locals)
+            found.update(dict.fromkeys((*own, *deeper)))
+    return tuple(found)
+
+
 class _ForwardWalk:
     """One forward walk; each method takes what is bound before and gives what is after."""
 
-    def __init__(self, names: Names) -> None:
-        self.locals = names
+    def __init__(self, names: Names, never_sure: Names = frozenset()) -> None:
+        self.locals, self.never_sure = names, never_sure
         self.before: dict[ast.stmt, Names] = {}
         self.unsure: set[ast.Name] = set()
 
@@ -197,7 +211,8 @@ class _ForwardWalk:
         return bound
 
     def _read(self, node: ast.Name, bound: Names) -> None:
-        if node.id in self.locals and node.id not in bound:
+        is_sure = node.id in bound and node.id not in self.never_sure
+        if node.id in self.locals and not is_sure:
             self.unsure.add(node)
 
 

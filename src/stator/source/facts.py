@@ -13,7 +13,12 @@ from types import MappingProxyType
 from typing import TypeGuard
 
 from stator.source.contexts import is_staged_with
-from stator.source.definite import Definite, definite_assignment, deleted_names
+from stator.source.definite import (
+    Definite,
+    definite_assignment,
+    deleted_by_functions,
+    deleted_names,
+)
 from stator.source.liveness import Liveness, all_captured, liveness
 from stator.source.nodes import Function, TestedFor
 from stator.source.scopes import (
@@ -111,7 +116,7 @@ class _Study:
             if name not in definite.bound_before.get(node, ()) or name in definite.deleted
         }
         flat = {*self.scope.parameters, *bound_names(flat_parts(self.body))}
-        return frozenset((found | (own - flat)) & own)
+        return frozenset((found | (own - flat) | {*deleted_by_functions(self.body)}) & own)
 
 
 def unsure_names(enclosing: Iterable[Function]) -> frozenset[str]:
@@ -127,7 +132,8 @@ def unsure_names(enclosing: Iterable[Function]) -> frozenset[str]:
         moved = {name for node in staged for name in bound.of([node])}
         own = {*scope_of(function).locals}
         flat = {*parameter_names(function.args), *bound_names(flat_parts(body))}
-        unsure = (unsure - own) | (own & (moved | {*deleted_names(body)})) | (own - flat)
+        deleted = {*deleted_names(body), *deleted_by_functions(body)}
+        unsure = (unsure - own) | (own & (moved | deleted)) | (own - flat)
     return frozenset(unsure)
 
 

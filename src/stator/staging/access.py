@@ -41,6 +41,7 @@ from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, ReversedArray, is_reversed
 from stator.values.kinds import Kind, ListKind, NumberKind
 from stator.values.staged import (
+    StagedCounter,
     StagedDefaultDict,
     StagedDeque,
     StagedDict,
@@ -103,9 +104,7 @@ def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
         return lookup(session, obj, key)
     if isinstance(obj, dict) and hasattr(type(obj), "__missing__"):
         return _read_or_missing(session, obj, key)
-    value = obj[key]
-    if isinstance(value, Union):
-        value = _without_undefined(session, value, KeyError(key))
+    value = _without_undefined(session, obj[key], KeyError(key))
     session.reads.read_item(obj, key, value)
     return shadowed(session, value)
 
@@ -389,6 +388,8 @@ def delitem(session: Session, obj: Staged, key: Staged) -> None:
     if is_captured_key(key):
         raise refused_key(obj, "an item is deleted by")
     _note_container(session, obj)
+    if isinstance(obj, dict) and not isinstance(obj, StagedCounter | collections.Counter):
+        _without_undefined(session, dict.get(obj, key), KeyError(key))
     del obj[key]
 
 
@@ -492,7 +493,5 @@ def _with_slices(key: Staged) -> Staged:
     return key
 
 
-def _without_undefined(session: Session, value: Union, error: Exception) -> Staged:
-    if any(isinstance(one, Undefined) for one in value.alternatives):
-        return defined(session.recorder, value, error)
-    return value
+def _without_undefined(session: Session, value: Staged, error: Exception) -> Staged:
+    return defined(session.recorder, value, error) if maybe_absent(value) else value

@@ -14,6 +14,7 @@ from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.library.outside_iterators import iterated
 from stator.library.user_methods import user_method
+from stator.staging.dict_loops import NextItem, taken, unchanged
 from stator.staging.iterator_loops import Loop, for_iterator
 from stator.staging.recorded_loops import (
     NO_STEPS,
@@ -108,7 +109,8 @@ def for_stmt(
 
         def loop(table: object) -> tuple[object, ...]:
             write(before)
-            for_stmt(session, table, body, test, read, write, names)
+            with unchanged(iterable):  # the loop goes through a copy
+                for_stmt(session, table, body, test, read, write, names)
             return read()
 
         write(for_each_way(session, iterable, loop))
@@ -194,7 +196,7 @@ def _for_python(
     """One by one; when the test becomes captured, a range is recorded, the rest guarded."""
     recorder = session.recorder
     session.decisions.add("for", "python", f"unrolled over {_in_words(iterable)}")
-    for iteration, item in enumerate(_items(iterable)):
+    for iteration, item in enumerate(taken(session, iterable)):
         condition = truth(session, goes_on())
         if condition is False:
             return
@@ -206,7 +208,7 @@ def _for_python(
         if condition is not True:
             capture_sides(session, condition, _iteration(body, item), _nothing, read, write, names)
             continue
-        body(item)
+        _iteration(body, item)()
         if isinstance(iterable, StagedList) and iterable.is_open:
             rest = indexed(recorder, iterable)
             assert rest is not None
@@ -220,19 +222,14 @@ def _in_words(iterable: Staged) -> str:
     return f"a {kind} of {len(iterable)}" if known else f"a {kind}"
 
 
-def _items(iterable: Staged) -> Staged:
-    """A list is read by index, as it may become one of the program on the way."""
-    if not isinstance(iterable, StagedList):
-        yield from iterable
-        return
-    at = 0
-    while not iterable.is_open and at < len(iterable):
-        yield iterable[at]
-        at += 1
-
-
 def _iteration(body: Callable[[object], object], item: object) -> Code:
-    return lambda: body(item)
+    def run() -> None:
+        if not isinstance(item, NextItem):
+            body(item)
+        elif item.check():
+            body(*item.item)
+
+    return run
 
 
 def _nothing() -> None:

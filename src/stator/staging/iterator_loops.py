@@ -46,6 +46,13 @@ def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None
         loop.body(iterator.take())
         iterations += 1
     before = loop.read()
+    if not _is_recorded(session, iterator, loop):  # outside of `except`: no context of errors
+        loop.write(before)
+        _carried(session, iterator, loop)
+
+
+def _is_recorded(session: Session, iterator: StagedIterator, loop: Loop) -> bool:
+    """Record the loop; False if its body takes items of the iterator as well."""
     try:
         at = iterator.position
         if iterator.unrolls and isinstance(at, int) and _more(session, iterator, at) is True:
@@ -53,8 +60,8 @@ def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None
         else:
             _counted(session, iterator, loop)
     except AdvancedInside:
-        loop.write(before)
-        _carried(session, iterator, loop)
+        return False
+    return True
 
 
 def _condition(session: Session, iterator: StagedIterator, loop: Loop) -> Condition:

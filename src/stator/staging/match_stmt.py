@@ -33,6 +33,7 @@ def is_sequence(session: Session, value: object, size: int, starred: bool) -> St
     return compare(session, session.interpreter.call(len, value), ">=" if starred else "==", size)
 
 
+@over_unions("value", undefined=True)
 def rest_of_sequence(session: Session, value: Staged, before: int, after: int) -> Staged:
     """The items between the first `before` and the last `after`, as a list."""
     if is_captured(value):

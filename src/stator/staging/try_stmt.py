@@ -60,9 +60,11 @@ def try_stmt(
             recorder.journal.keep()
             raise
         needed = True
-    except StatorError:
-        raise
-    except Exception as raised:
+    except BaseException as raised:
+        if _is_of_the_capture(raised):
+            recorder.journal.keep()  # whoever goes back puts the objects back
+        if not isinstance(raised, Exception) or isinstance(raised, StatorError):
+            raise
         if is_capture_artifact(raised):
             raise untraceable(raised) from raised
         error = raised  # a handler of the user's decides below
