@@ -56,14 +56,17 @@ MAY_IMPORT = {
     | {"capture", "values", "program", "optimize", "execute", "export"}
     | GROUND,
     "debug": TORCH | STAGES | {"static"} | GROUND,
-    "api": TORCH | STAGES | {"static", "debug"} | GROUND,
+    "api": TORCH | STAGES | {"static", "debug", "ahead", "inductor"} | GROUND,
     "native": TORCH | {"execute", "export", "program"} | GROUND,
     "regions": TORCH | {"execute", "native", "optimize", "program"} | GROUND,
     "inductor": TORCH | {"execute", "optimize", "program", "regions"} | GROUND,
     "cudagraph": TORCH | {"execute", "inductor", "optimize", "program", "regions"} | GROUND,
+    "ahead": TORCH
+    | {"execute", "export", "inductor", "native", "optimize", "program", "regions"}
+    | GROUND,
     "testing": {"api", "debug"} | GROUND,
     "public": STAGES | {"static", "debug", "api", "testing", "native", "inductor"} | GROUND,
-    "cli": TORCH | STAGES | {"static", "debug", "api", "public", "native"} | GROUND,
+    "cli": TORCH | STAGES | {"static", "debug", "api", "public", "native", "ahead"} | GROUND,
     "__main__": {"cli"},
     # to know their types: see there
     "__init__": {"public", "requirements", "debug", "errors", "static", "testing"},

@@ -120,6 +120,14 @@ stator_error* stator_load(const char* path, stator_model** model) {
   return guarded([&] { *model = stator::described(stator::Model::load(path)).release(); });
 }
 
+stator_error* stator_load_compiled(const char* path, stator_model** model, const char** problem) {
+  return guarded([&] {
+    *model = stator::described(stator::Model::load(path, {.trust_compiled = true})).release();
+    const std::string& found = (*model)->model.compiled_problem();
+    *problem = found.empty() ? nullptr : found.c_str();
+  });
+}
+
 stator_error* stator_reset_state(const stator_model* model) {
   return guarded([&] { model->model.reset_state(); });
 }

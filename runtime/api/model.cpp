@@ -8,6 +8,7 @@
 #include "api/check_inputs.h"
 #include "api/model_state.h"
 #include "api/signature.h"
+#include "compiled/manifest.h"
 #include "format/model_files.h"
 #include "interpreter/frame.h"
 
@@ -44,6 +45,8 @@ struct Model::Data {
   std::map<std::string, StoredTensor> tensors;
   std::map<std::string, InitialState> states;
   bool training = false;
+  bool is_compiled = false;
+  std::string compiled_problem;
 
   const Ready& ready(const Options& options) const;
 };
@@ -70,9 +73,28 @@ const Ready& Model::Data::ready(const Options& options) const {
 Model::Model(std::shared_ptr<const Data> data)
     : data_(std::move(data)), state_(std::make_shared<ModelState>(data_->states)) {}
 
-Model Model::load(const std::string& path) {
+namespace {
+
+/// The libraries beside a model; none, and why, if they are not to be used.
+CompiledModel compiled_beside(const ModelFiles& files, std::string& problem) {
+  try {
+    return read_compiled(files.stem + ".compiled", files.digest, "cpu");
+  } catch (const Error& error) {
+    problem = error.message;
+    return {};
+  }
+}
+
+}  // namespace
+
+Model Model::load(const std::string& path) { return load(path, LoadOptions()); }
+
+Model Model::load(const std::string& path, const LoadOptions& options) {
   ModelFiles files = read_model(path);
   auto data = std::make_shared<Data>();
+  CompiledModel compiled;
+  if (options.trust_compiled) compiled = compiled_beside(files, data->compiled_problem);
+  data->is_compiled = !compiled.programs.empty();
   data->methods = std::move(files.methods);
   data->training = files.training;
   for (auto& [name, entry] : files.tensors) entry.tensor.set_requires_grad(entry.requires_grad);
@@ -83,8 +105,12 @@ Model Model::load(const std::string& path) {
     Signature signature = signature_of(program);
     const bool shows = shows_gradients(program);
     const bool writes = writes_in_place(program);
-    data->programs[name] = {make_plan(std::move(program), Trust::kFile), std::move(stored),
-                            std::move(signature), shows, writes};
+    const auto found = compiled.programs.find(name);
+    auto plan = found == compiled.programs.end()
+                    ? make_plan(std::move(program), Trust::kFile)
+                    : make_plan(std::move(found->second.program), Trust::kFile,
+                                std::move(found->second.regions));
+    data->programs[name] = {std::move(plan), std::move(stored), std::move(signature), shows, writes};
   }
   data->tensors = std::move(files.tensors);
   data->states = std::move(files.states);
@@ -111,6 +137,10 @@ std::vector<Value> Model::run(std::vector<Value> inputs) const {
 void Model::reset_state() const { state_->reset(data_->states); }
 
 Model Model::with_own_state() const { return Model(data_); }
+
+bool Model::is_compiled() const { return data_->is_compiled; }
+
+const std::string& Model::compiled_problem() const { return data_->compiled_problem; }
 
 std::vector<std::string> Model::methods() const {
   std::vector<std::string> names;

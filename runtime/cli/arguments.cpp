@@ -21,6 +21,8 @@ const char* const kUsage =
     "  --threads N        threads of each op\n"
     "  --repeat N         run N times, print the time of each call\n"
     "  --seed N           the seed of torch's random numbers\n"
+    "  --trust-compiled   run the libraries in MODEL.compiled, which is machine code: only for a\n"
+    "                     folder whose origin you know\n"
     "  --describe         print the methods, with their inputs and outputs\n"
     "  --batch FILE       many calls in one process: one JSON object on each line, with the keys\n"
     "                     model, inputs, outputs, method, mode, seed. What a call prints, and the\n"
@@ -64,6 +66,7 @@ Arguments parse_arguments(int count, char** given) {
       {"--threads", [&](const std::string& name) { made.threads = count_of(name, next(name)); }},
       {"--repeat", [&](const std::string& name) { made.repeat = count_of(name, next(name)); }},
       {"--seed", [&](const std::string& name) { made.seed = number_of(name, next(name)); }},
+      {"--trust-compiled", [&](const std::string&) { made.trust_compiled = true; }},
       {"--describe", [&](const std::string&) { made.describe = true; }},
       {"--help", [&](const std::string&) { made.help = true; }},
       {"-h", [&](const std::string&) { made.help = true; }},

@@ -17,6 +17,7 @@ struct Arguments {
   std::optional<int> threads;
   std::optional<std::int64_t> seed;
   int repeat = 1;
+  bool trust_compiled = false;
   bool describe = false;
   bool help = false;
 };

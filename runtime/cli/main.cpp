@@ -30,8 +30,16 @@ Model::Options options_of(const Arguments& arguments) {
   return options;
 }
 
+/// The model; one line where it was to be trusted to run libraries, and does not.
+Model load(const Arguments& arguments) {
+  Model model = Model::load(arguments.model, {.trust_compiled = arguments.trust_compiled});
+  if (const std::string& problem = model.compiled_problem(); !problem.empty())
+    std::cerr << "stator-run: " << arguments.model << " runs without its libraries: " << problem << "\n";
+  return model;
+}
+
 void run_once(const Arguments& arguments) {
-  const Model model = Model::load(arguments.model);
+  const Model model = load(arguments);
   if (arguments.describe) {
     std::cout << describe_model(model);
     return;
@@ -51,7 +59,7 @@ void run_once(const Arguments& arguments) {
 }
 
 /// One job of a batch: an error of the call is part of its result.
-void run_job(const Json& job, std::map<std::string, Model>& models) {
+void run_job(const Json& job, bool trust_compiled, std::map<std::string, Model>& models) {
   Arguments arguments;
   arguments.model = text_at(field(job, "model", "the job"), "model");
   arguments.outputs = text_at(field(job, "outputs", "the job"), "outputs");
@@ -59,6 +67,7 @@ void run_job(const Json& job, std::map<std::string, Model>& models) {
     arguments.inputs.push_back(text_at(file, "inputs"));
   arguments.method = job.value("method", "forward");
   arguments.mode = job.value("mode", "");
+  arguments.trust_compiled = trust_compiled;
   Recorder recorder;
   Model::Options options = options_of(arguments);
   options.gradients = job.contains("gradients");
@@ -69,7 +78,7 @@ void run_job(const Json& job, std::map<std::string, Model>& models) {
   try {
     auto model = models.find(arguments.model);
     if (model == models.end())
-      model = models.emplace(arguments.model, Model::load(arguments.model)).first;
+      model = models.emplace(arguments.model, load(arguments)).first;
     signature = &model->second.signature(options);
     if (job.contains("seed")) at::manual_seed(integer_at(job["seed"], "seed"));
     result.outputs = model->second.run(read_inputs(arguments.inputs, *signature), options);
@@ -80,12 +89,12 @@ void run_job(const Json& job, std::map<std::string, Model>& models) {
   write_result(arguments.outputs, result, *signature);
 }
 
-void run_batch(const std::string& path) {
+void run_batch(const std::string& path, bool trust_compiled) {
   std::ifstream stream(path);
   if (!stream) throw format_error(path + " cannot be read", "check the path");
   std::map<std::string, Model> models;
   for (std::string line; std::getline(stream, line);) {
-    if (!line.empty()) run_job(parse_json(line, 0), models);
+    if (!line.empty()) run_job(parse_json(line, 0), trust_compiled, models);
   }
 }
 
@@ -103,7 +112,7 @@ int main(int count, char** given) {
     if (arguments.batch.empty()) {
       stator::run_once(arguments);
     } else {
-      stator::run_batch(arguments.batch);
+      stator::run_batch(arguments.batch, arguments.trust_compiled);
     }
     return 0;
   } catch (const std::invalid_argument& error) {

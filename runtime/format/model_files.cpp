@@ -333,6 +333,8 @@ ModelFiles decode_model(const Json& data, int version, const OpenFiles& files) {
                                     std::to_string(kOpSet) + ": a newer one is needed");
   }
   ModelFiles model;
+  model.stem = files.stem;
+  model.digest = text_at(field(data, "digest", at), "digest");
   for (const auto& [name, program] : object_at(field(data, "programs", at), "programs").items()) {
     model.programs[name] = decode_program(program, "programs." + name);
     verify(model.programs[name]);

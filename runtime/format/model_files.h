@@ -28,6 +28,8 @@ struct ModelFiles {
   std::map<std::string, Method> methods;
   std::map<std::string, InitialState> states;
   bool training = false;
+  std::string stem;    // the path, without an ending
+  std::string digest;  // of the text
 };
 
 ModelFiles read_model(const std::string& path);

@@ -6,7 +6,7 @@ namespace stator {
 namespace {
 
 struct Totals {
-  std::atomic<std::uint64_t> small, unboxed, boxed, numbers;
+  std::atomic<std::uint64_t> small, unboxed, boxed, numbers, compiled;
 };
 
 Totals& totals() {
@@ -22,7 +22,8 @@ void add(std::atomic<std::uint64_t>& total, std::uint64_t count) {
 
 Counts counts_so_far() {
   const Totals& all = totals();
-  return {all.small.load(), all.unboxed.load(), all.boxed.load(), all.numbers.load()};
+  return {all.small.load(), all.unboxed.load(), all.boxed.load(), all.numbers.load(),
+          all.compiled.load()};
 }
 
 void add_counts(const Counts& counts) {
@@ -31,6 +32,7 @@ void add_counts(const Counts& counts) {
   add(all.unboxed, counts.unboxed);
   add(all.boxed, counts.boxed);
   add(all.numbers, counts.numbers);
+  add(all.compiled, counts.compiled);
 }
 
 }  // namespace stator

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiled/region.h"
 #include "interpreter/step.h"
 
 namespace stator {
@@ -45,7 +46,8 @@ struct Plan {
 enum class Trust : std::uint8_t { kFile, kOwnProcess };
 
 /// The plan of `program`, which must have passed `verify`. Throws an Error (ST400) for an op that
-/// does not exist, or a call that its schema does not allow.
-std::shared_ptr<const Plan> make_plan(Program program, Trust trust);
+/// does not exist, or a call that its schema does not allow. A program with `stator::region` ops
+/// needs the code for them.
+std::shared_ptr<const Plan> make_plan(Program program, Trust trust, CompiledRegions regions = {});
 
 }  // namespace stator

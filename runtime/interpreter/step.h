@@ -111,10 +111,17 @@ struct Captured {
   std::vector<Register> registers;
 };
 
+struct CompiledRegion;
+
+/// Code for a region of the program; its block runs what there is no code for.
+struct RegionCall {
+  std::shared_ptr<const CompiledRegion> compiled;
+};
+
 struct NumberCode;
 
 using Detail = std::variant<std::monostate, TorchCall, TryClauses, Keep, Call, Note, Raise,
-                            Captured, std::shared_ptr<NumberCode>>;
+                            Captured, RegionCall, std::shared_ptr<NumberCode>>;
 
 /// An op, ready to run.
 struct Step {

@@ -13,6 +13,9 @@ void run_try(const Step& step, Frame& frame);
 void run_keep(const Step& step, Frame& frame);
 void run_reraise(const Step& step, Frame& frame);
 
+// region.cpp
+void run_region(const Step& step, Frame& frame);
+
 // effects.cpp
 void run_assert(const Step& step, Frame& frame);
 void run_raise(const Step& step, Frame& frame);

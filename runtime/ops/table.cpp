@@ -114,6 +114,7 @@ const std::vector<OpRow>& rows() {
       {"if", run_if, 1, 1, kAnyNumber}, {"while", run_while, 1, kAnyNumber, kAnyNumber},
       {"call", run_call, 0, kAnyNumber, kAnyNumber}, {"try", run_try, 0, kAnyNumber, kAnyNumber},
       {"keep", run_keep, 0, kAnyNumber, 0}, {"reraise", run_reraise, 0, 0, 0},
+      {"region", run_region, 0, kAnyNumber, kAnyNumber},
       {"custom_gradient", run_custom_gradient, 2, 2, kAnyNumber},
       {"gradients", run_gradients, 3, 3, kAnyNumber, {"retain", "create", "materialize"}},
       {"hook", run_hook, 1, 1, 0},

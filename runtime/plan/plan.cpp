@@ -37,6 +37,7 @@ SplitBody split_checks(const Program& program) {
   std::set<const Op*> demands;
   std::set<const Op*> wanted;
   for (const Op& op : program.body.ops) {
+    if (op.name == "stator::region") continue;  // it raises nothing, and gives no numbers
     if (!op.blocks.empty() || op.name == "stator::raise" || op.name == "stator::assert") break;
     bool is_known = true;
     for_each_use(op, [&](ValueId value) {
@@ -103,11 +104,11 @@ std::vector<const Op*> all_ops(const Block& block) {
 Plan::Plan() = default;
 Plan::~Plan() = default;
 
-std::shared_ptr<const Plan> make_plan(Program given, Trust trust) {
+std::shared_ptr<const Plan> make_plan(Program given, Trust trust, CompiledRegions regions) {
   auto plan = std::make_shared<Plan>();
   plan->program = std::move(given);
   const Program& program = plan->program;
-  Planner planner(*plan, trust);
+  Planner planner(*plan, trust, std::move(regions));
   const SplitBody split = split_checks(program);
   plan->checks = planner.routine("", {}, split.checks, {});
   plan->body = planner.routine(program.name, program.body.inputs, split.rest, program.body.outputs);

@@ -78,14 +78,16 @@ bool is_number_op(std::string_view name) {
                                                  "format",
                                                  "join",
                                                  "tensor_list",
-                                                 "note"};
+                                                 "note",
+                                                 "region"};
   if (!name.starts_with("stator::")) return false;
   name.remove_prefix(8);
   return !name.starts_with("list_") && !name.starts_with("text_") &&
          std::ranges::find(kOthers, name) == std::end(kOthers);
 }
 
-Planner::Planner(Plan& plan, Trust trust) : plan_(plan), trust_(trust), uses_(plan.program) {
+Planner::Planner(Plan& plan, Trust trust, CompiledRegions regions)
+    : plan_(plan), trust_(trust), regions_(std::move(regions)), uses_(plan.program) {
   const Program& program = plan.program;
   for (std::uint32_t k = 0; k < program.inputs.size(); ++k) {
     outer_[program.inputs[k]] = {Operand::From::kInput, false, k};
@@ -247,9 +249,23 @@ void Planner::add_detail(const Op& op, Step& step) {
     Raise detail{names_attribute(op, "names"), names_attribute(op, "fields")};
     if (detail.fields.size() + 1 > step.args.size()) refuse(op, "has more fields than arguments");
     step.detail = std::move(detail);
+  } else if (step.run == run_region) {
+    step.detail = region_call(op);
   } else if (step.run == run_custom_gradient || step.run == run_hook) {
     step.detail = captured_by(op);
   }
+}
+
+/// The code for a region. A program without such code has no regions: they are never in a file.
+RegionCall Planner::region_call(const Op& op) const {
+  const auto number = op.attributes.find("region");
+  const bool has_number = number != op.attributes.end() &&
+                          number->second.kind == Arg::Kind::kConstant &&
+                          number->second.constant.value.isInt();
+  const std::int64_t index = has_number ? number->second.constant.value.toInt() : -1;
+  if (index < 0 || static_cast<std::size_t>(index) >= regions_.size())
+    refuse(op, "is only for programs that are beside libraries");
+  return {regions_[static_cast<std::size_t>(index)]};
 }
 
 /// What the block reads of the frame around it: all registers that it names and does not define.

@@ -16,7 +16,7 @@ bool is_number_op(std::string_view name);
 
 class Planner {
  public:
-  Planner(Plan& plan, Trust trust);
+  Planner(Plan& plan, Trust trust, CompiledRegions regions);
 
   /// The body of the program or one of its functions.
   Routine routine(const std::string& name, const std::vector<ValueId>& inputs,
@@ -41,6 +41,7 @@ class Planner {
   void add_cast_number(const Op& op, TorchCall& call) const;
   TorchArgument torch_argument(const Arg& arg, const c10::Argument& expected, const Op& op);
   void add_detail(const Op& op, Step& step);
+  RegionCall region_call(const Op& op) const;
   Captured captured_by(const Op& op) const;
 
   /// Lets the step move out of registers that it reads last, where its handler takes its arguments.
@@ -55,6 +56,7 @@ class Planner {
 
   Plan& plan_;
   Trust trust_;
+  CompiledRegions regions_;
   Uses uses_;
   std::map<ValueId, Operand> outer_;       // inputs of the program and stored tensors
   std::map<ValueId, Register> registers_;  // of the routine that is being planned

@@ -73,6 +73,7 @@ class Verifier {
     }
     if (op.name == "stator::if") check_if(op);
     if (op.name == "stator::while") check_while(op);
+    if (op.name == "stator::region") check_region(op);
     if (op.name == "stator::try") check_try(op);
     if (op.name == "stator::custom_gradient") check_custom_gradient(op);
     if (op.name == "stator::hook") check_hook(op);
@@ -82,11 +83,17 @@ class Verifier {
   static std::size_t blocks_needed(const Op& op) {
     if (op.name == "stator::if") return 2;
     if (op.name == "stator::while" || op.name == "stator::custom_gradient" ||
-        op.name == "stator::hook")
+        op.name == "stator::hook" || op.name == "stator::region")
       return 1;
     if (op.name != "stator::try") return 0;
     const Arg* catches = attribute(op, "catches");
     return catches != nullptr && catches->kind == Arg::Kind::kList ? 1 + catches->items.size() : 0;
+  }
+
+  static void check_region(const Op& op) {
+    if (!op.blocks[0].inputs.empty()) broken("stator::region takes a block without inputs", &op);
+    if (op.blocks[0].outputs.size() != op.results.size())
+      broken("the block of stator::region yields another number of values than it gives", &op);
   }
 
   static void check_if(const Op& op) {

@@ -1,6 +1,8 @@
 // stator_native: the runtime in Python's process, by CPython's own API.
 //
 //     plan = prepare(text, on_error)    a program, as JSON text
+//     code = compiled(folder, digest, device)    the libraries of a model that is trusted
+//     plan = code.prepare(name, on_error)        a program of it; None if it has none of that name
 //     run = plan.bind(tensors)          over its stored tensors, in the program's order
 //     run(inputs)                       the flat outputs, or what `on_error` makes of the error,
 //                                       which it is given as data
@@ -37,14 +39,16 @@ PyObject* can_watch(PyObject* /*module*/, PyObject* tensor) {
 /// How torch ops were run so far, by way: see interpreter/counts.h.
 PyObject* counts(PyObject* /*module*/, PyObject* /*none*/) {
   const Counts all = counts_so_far();
-  return Py_BuildValue("{s:K,s:K,s:K,s:K}", "small", static_cast<unsigned long long>(all.small),
+  return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "small", static_cast<unsigned long long>(all.small),
                        "unboxed", static_cast<unsigned long long>(all.unboxed), "boxed",
                        static_cast<unsigned long long>(all.boxed), "numbers",
-                       static_cast<unsigned long long>(all.numbers));
+                       static_cast<unsigned long long>(all.numbers), "compiled",
+                       static_cast<unsigned long long>(all.compiled));
 }
 
 PyMethodDef module_methods[] = {
     {"counts", counts, METH_NOARGS, "How often torch ops were run in which way."},
+    {"compiled", compiled, METH_VARARGS, "The libraries beside a model, which is trusted."},
     {"prepare", prepare, METH_VARARGS, "A program, from its JSON text, ready to be bound."},
     {"snapshot", make_snapshot, METH_VARARGS,
      "Of dicts, owners (a loose one by a weak reference), functions, tensors, functions to call again."},

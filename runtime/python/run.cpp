@@ -17,6 +17,10 @@ PlannedProgram::PlannedProgram(const char* text, std::size_t size, PyObject* giv
   plan = make_plan(std::move(program), Trust::kOwnProcess);
 }
 
+PlannedProgram::PlannedProgram(const CompiledProgram& compiled, PyObject* given)
+    : plan(make_plan(compiled.program, Trust::kFile, compiled.regions)),
+      on_error(new_reference(given)) {}
+
 int PlannedProgram::traverse(visitproc visit, void* arg) const {
   Py_VISIT(on_error.get());
   return 0;
@@ -130,6 +134,29 @@ PyObject* bind(PyObject* self, PyObject* tensors) {
   });
 }
 
+/// The libraries of a model, as Python has them.
+struct CompiledLibraries {
+  CompiledModel model;
+
+  int traverse(visitproc /*visit*/, void* /*arg*/) const { return 0; }
+  void clear() {}
+};
+
+PyObject* prepare_compiled(PyObject* self, PyObject* args) {
+  const char* name = nullptr;
+  PyObject* on_error = nullptr;
+  if (!PyArg_ParseTuple(args, "sO:prepare", &name, &on_error)) return nullptr;
+  return guarded([&] {
+    const auto& programs = Object<CompiledLibraries>::of(self).model.programs;
+    const auto found = programs.find(name);
+    if (found == programs.end()) return new_reference(Py_None);
+    return Object<PlannedProgram>::make(std::make_unique<PlannedProgram>(found->second, on_error));
+  });
+}
+
+PyMethodDef libraries_methods[] = {
+    {"prepare", prepare_compiled, METH_VARARGS, "A program of the model, ready to be bound."}, {}};
+
 PyMethodDef plan_methods[] = {{"bind", bind, METH_O, "The program over these stored tensors."}, {}};
 
 }  // namespace
@@ -145,9 +172,20 @@ PyObject* prepare(PyObject* /*module*/, PyObject* args) {
   });
 }
 
+PyObject* compiled(PyObject* /*module*/, PyObject* args) {
+  const char *folder = nullptr, *digest = nullptr, *device = nullptr;
+  if (!PyArg_ParseTuple(args, "sss:compiled", &folder, &digest, &device)) return nullptr;
+  return guarded([&] {
+    auto made = std::make_unique<CompiledLibraries>();
+    made->model = read_compiled(folder, digest, device);
+    return Object<CompiledLibraries>::make(std::move(made));
+  });
+}
+
 bool ready_runs() {
   return Object<PlannedProgram>::ready("stator_native.Plan", plan_methods) &&
-         Object<BoundProgram>::ready("stator_native.Run", nullptr);
+         Object<BoundProgram>::ready("stator_native.Run", nullptr) &&
+         Object<CompiledLibraries>::ready("stator_native.Libraries", libraries_methods);
 }
 
 }  // namespace stator

@@ -4,6 +4,7 @@
 #include <memory>
 #include <vector>
 
+#include "compiled/manifest.h"
 #include "interpreter/frame.h"
 #include "python/object.h"
 
@@ -13,6 +14,7 @@ namespace stator {
 class PlannedProgram {
  public:
   PlannedProgram(const char* text, std::size_t size, PyObject* on_error);
+  PlannedProgram(const CompiledProgram& compiled, PyObject* on_error);
 
   int traverse(visitproc visit, void* arg) const;
   void clear() { on_error = Reference(); }
@@ -51,6 +53,9 @@ Reference to_tuple(const std::vector<Value>& outputs);
 
 /// `prepare(text, on_error)` of the module.
 PyObject* prepare(PyObject* module, PyObject* args);
+
+/// `compiled(folder, digest, device)` of the module.
+PyObject* compiled(PyObject* module, PyObject* args);
 
 /// Readies the types `Plan` and `Run`.
 bool ready_runs();

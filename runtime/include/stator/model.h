@@ -59,6 +59,23 @@ class STATOR_API Model {
   /// are read when they are first used, and shared by all processes that load the model.
   static Model load(const std::string& path);
 
+  /// What loading can be told.
+  struct LoadOptions {
+    /// Run the libraries in `out/model.compiled/`, which `stator compile` has made. They are machine
+    /// code, and can do whatever this process can do: say so only of a folder whose origin you know.
+    bool trust_compiled = false;
+  };
+
+  /// The same. Libraries that do not fit this model, torch or processor are not used: the model then
+  /// runs without them, and `compiled_problem` says why.
+  static Model load(const std::string& path, const LoadOptions& options);
+
+  /// Does it run libraries?
+  bool is_compiled() const;
+
+  /// Why it runs none, though they were to be trusted; empty otherwise.
+  const std::string& compiled_problem() const;
+
   /// The outputs of a method, in the order of the signature. The inputs are checked: an Error with
   /// the code ST301 says which one does not fit. One without a code is an exception of the program.
   std::vector<Value> run(std::vector<Value> inputs, const Options& options) const;

@@ -132,6 +132,11 @@ STATOR_C_API stator_error* stator_tensor_data(const stator_value* value, const v
 
 /* The model at `path`: `out/model`, or `out/model.stator`. */
 STATOR_C_API stator_error* stator_load(const char* path, stator_model** model);
+/* The same, with the libraries in `out/model.compiled/`. They are machine code, and can do whatever
+ * the process can do: call this only for a folder whose origin you know. `problem` is why they are
+ * not used, and lives as long as the model; NULL if they are. */
+STATOR_C_API stator_error* stator_load_compiled(const char* path, stator_model** model,
+                                                const char** problem);
 STATOR_C_API void stator_model_free(stator_model* model);
 
 /* A model that keeps something between calls has a state; runs that use it wait for each other.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -19,17 +19,32 @@ DRAWS = 10
 SIZES = (4, 1, 3, 2, 5, 0)
 
 
-def drawn_inputs(program: Program) -> Iterator[list[Any]]:
+def drawn_inputs(program: Program, typical: Sequence[int] = SIZES) -> Iterator[list[Any]]:
     """Inputs of several sizes and scales; the same ones in every process."""
     for number in range(DRAWS):
         draw = random.Random(number)
-        sizes: dict[str, int] = {}
+        sizes = _Sizes(typical, number)
         tags: dict[str, int] = {}  # by the name of the union
         yield [_leaf(value, draw, sizes, tags, number) for value in program.inputs]
 
 
+class _Sizes(dict[str, int]):
+    """The dynamic sizes of one draw, by name."""
+
+    def __init__(self, typical: Sequence[int], number: int) -> None:
+        super().__init__()
+        self.typical, self.number = typical, number
+
+    def __missing__(self, name: str) -> int:
+        """In the first draws all are the same, in others each is another one."""
+        number, count, index = self.number, len(self.typical), len(self)
+        if number >= count:
+            number = (number + (1, 5, 2, 3)[number % 4] * index) % count
+        return self.setdefault(name, self.typical[number])
+
+
 def _leaf(
-    value: Value, draw: random.Random, sizes: dict[str, int], tags: dict[str, int], number: int
+    value: Value, draw: random.Random, sizes: _Sizes, tags: dict[str, int], number: int
 ) -> Any:
     """An input; a part of a union is there where the tag before it says so."""
     tag, present = tag_of(value.type), presence_of(value.type)
@@ -40,7 +55,7 @@ def _leaf(
     return tags.setdefault(tag.union, draw.randrange(tag.count))
 
 
-def _drawn(kind: Type, draw: random.Random, sizes: dict[str, int], number: int) -> Any:
+def _drawn(kind: Type, draw: random.Random, sizes: _Sizes, number: int) -> Any:
     if isinstance(kind, TensorType):
         return _tensor(kind, draw, sizes, number)
     if isinstance(kind, NumberType):
@@ -54,24 +69,13 @@ def _drawn(kind: Type, draw: random.Random, sizes: dict[str, int], number: int) 
     return None
 
 
-def _tensor(
-    kind: TensorType, draw: random.Random, sizes: dict[str, int], number: int
-) -> torch.Tensor:
+def _tensor(kind: TensorType, draw: random.Random, sizes: _Sizes, number: int) -> torch.Tensor:
     shape = []
     for size in kind.shape:
         name = str(size)
         found = size if isinstance(size, int) else evaluate(size, sizes)
-        if found is None:
-            found = sizes.setdefault(name, _size(number, len(sizes)))
-        shape.append(max(0, found))
+        shape.append(max(0, sizes[name] if found is None else found))
     return _contents(kind, shape, draw, number)
-
-
-def _size(number: int, index: int) -> int:
-    """A dynamic size: in the first draws all are the same, in others each is another one."""
-    if number < len(SIZES):
-        return SIZES[number]
-    return SIZES[(number + (1, 5, 2, 3)[number % 4] * index) % len(SIZES)]
 
 
 def _contents(kind: TensorType, shape: list[int], draw: random.Random, number: int) -> torch.Tensor:

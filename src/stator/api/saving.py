@@ -10,6 +10,8 @@ from typing import Any, Literal, overload
 
 import torch
 
+from stator.ahead.folder import remove_folder
+from stator.ahead.using import mention_libraries, trusted_libraries
 from stator.api.captures import Capture, capture_all
 from stator.api.saved_methods import example_calls, requests_of
 from stator.api.saving_warnings import warn_of_exported_methods, warn_of_failing_paths
@@ -46,6 +48,7 @@ def save(
     embed: bool = False,
     opset: int | None = None,
     search_paths: bool = True,
+    compiled: Literal["cpu", "cuda"] | None = None,
     **options: Any,
 ) -> Any:
     """Write `path`.stator and `path`.safetensors: a module, or a function, that needs no Python.
@@ -66,10 +69,16 @@ def save(
     Runtime is compared with the program on the tensors of `input_spec`, if it has no other specs,
     on drawn inputs, and on inputs that are searched for, so that they take other paths;
     `search_paths=False` leaves the search out.
+
+    `compiled="cpu"` or `"cuda"` also compiles the regions of the programs, ahead of time, into
+    libraries in the folder `path`.compiled, for `load(..., trust_compiled=True)`. The tensors of
+    `input_spec`, and drawn inputs, show how regions are called: give typical ones.
     """
     if options:
         raise SpecMismatch(f"save has no option {next(iter(options))!r} here",
                            fix="leave it out")  # fmt: skip
+    if compiled is not None:
+        _compiling().check_device(compiled)
     properties = dict(properties or {})
     saving = importlib.import_module("stator.api.onnx_saving") if onnx and has_onnx() else None
     if isinstance(model, TranslatedLayer) and input_spec is None and methods is None:
@@ -77,7 +86,10 @@ def save(
             model._stator_programs, model._stator_methods, training=model.training, opset=opset
         )  # fmt: skip
         remove_onnx_files(path)
+        remove_folder(path)
         _save_again(model, path, output_spec, properties, embed_source)
+        if compiled is not None:
+            _compiling().compile_saved(path, compiled)
         return None if saving is None else saving.write_onnx(
             path, plan, embed=embed, search=search_paths
         )  # fmt: skip
@@ -89,12 +101,15 @@ def save(
         capture.programs, capture.methods, training=training, opset=opset
     )  # fmt: skip
     remove_onnx_files(path)
+    remove_folder(path)
     write_capture(path, capture, owner, properties, embed_source=embed_source)
     if owner is not None and owner.training:
         _warn_of_train_mode(owner, capture)
     if owner is not None:
         warn_of_exported_methods(owner, capture.methods)
     warn_of_failing_paths(capture.programs.values())
+    if compiled is not None:
+        _compiling().compile_saved(path, compiled, example_calls(input_spec, methods))
     return None if saving is None else saving.write_onnx(
         path, plan, embed=embed, search=search_paths, examples=example_calls(input_spec, methods)
     )  # fmt: skip
@@ -120,6 +135,11 @@ def has_onnx() -> bool:
         raise UnknownOption(f"ONNX needs {', '.join(missing)}, which is not installed",
                             fix="pip install 'stator[onnx]'")  # fmt: skip
     return True
+
+
+def _compiling() -> Any:
+    """What compiles ahead of time; torch's compiler is imported with it."""
+    return importlib.import_module("stator.api.compiling")
 
 
 def owner_of(model: Any) -> torch.nn.Module | None:
@@ -210,11 +230,19 @@ def load(
 ) -> Any: ...
 @overload
 def load(
-    path: str | os.PathLike[str], *, backend: str | None = None, verify_weights: bool = True
+    path: str | os.PathLike[str],
+    *,
+    backend: str | None = None,
+    verify_weights: bool = True,
+    trust_compiled: bool = False,
 ) -> TranslatedLayer: ...
 @user_facing
 def load(
-    path: str | os.PathLike[str], *, backend: str | None = None, verify_weights: bool = True
+    path: str | os.PathLike[str],
+    *,
+    backend: str | None = None,
+    verify_weights: bool = True,
+    trust_compiled: bool = False,
 ) -> Any:
     """The model saved at `path`: an nn.Module to run, or to train further.
 
@@ -223,9 +251,21 @@ def load(
     what runs its programs; without it, `STATOR_BACKEND`, or else "native" if it is built, or else
     "interpreter". With `backend="onnxruntime"` the ONNX files run that `save(..., onnx=True)` has
     written; the result is then no module, but is called in the same way.
+
+    `trust_compiled=True` runs the libraries in `path`.compiled, which `save(..., compiled=...)` or
+    `stator compile` has written. They are machine code, and can do whatever this process can do:
+    say so only of a folder whose origin you know. Where they do not fit this model, torch or
+    processor, one warning says why, and the model runs without them.
     """
+    if trust_compiled and backend not in (None, "native"):
+        raise UnknownOption(f"the backend {backend!r} runs no libraries",
+                            fix="leave out backend=, or trust_compiled=")  # fmt: skip
     if backend == ONNX_BACKEND and has_onnx():
         layers = importlib.import_module("stator.api.onnx_layer")
         return layers.OnnxLayer(path, read_model(path, verify_weights=verify_weights))
     check_backend(backend)
-    return TranslatedLayer(read_model(path, verify_weights=verify_weights), backend)
+    saved = read_model(path, verify_weights=verify_weights)
+    if not trust_compiled:
+        mention_libraries(path)
+        return TranslatedLayer(saved, backend)
+    return TranslatedLayer(saved, backend, trusted_libraries(path, saved.digest))

@@ -38,6 +38,7 @@ from stator.errors import (
     SizeCheckFailed,
     SpecMismatch,
 )
+from stator.execute.backend import region_states
 from stator.frames import hide_library_frames, is_library_file, user_facing
 from stator.location import Location
 from stator.locks import ForkSafeLock
@@ -429,7 +430,10 @@ class StaticFunction(Generic[Parameters, Result]):
 
     def _report(self, programs: Sequence[ConcreteProgram]) -> Report:
         captures = (
-            capture_report(one.captured, one.program, one.reason, one.selection) for one in programs
+            capture_report(
+                one.captured, one.program, one.reason, one.selection, region_states(one.run)
+            )
+            for one in programs
         )
         fallbacks = (fact_at(one.reason, one.place) for one in self.fallbacks)
         return Report(self.__qualname__, tuple(captures), tuple(fallbacks))

@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import torch
 
@@ -56,6 +56,17 @@ It is an nn.Module: train it, move it, save it again. `help(model.forward)` show
 """
 
 
+class LibrariesOnDevice(Protocol):
+    """Compiled code beside a saved model, for one device."""
+
+    @property
+    def device(self) -> str:
+        """`cpu` or `cuda`."""
+
+    def prepare(self, name: str, program: Program) -> Executable | None:
+        """The program of that name with its code; None if there is none for it."""
+
+
 class ForwardMethod:
     """The attribute `forward` of a loaded model; one that is set on the model takes its place."""
 
@@ -80,16 +91,22 @@ class TranslatedLayer(torch.nn.Module):
     _stator_slots: dict[str, tuple[TensorSlot, ...]]
     _stator_runners: dict[tuple[str, str], Executable]
     _stator_backend: str | None
+    _stator_libraries: LibrariesOnDevice | None  # that the caller trusts
     _stator_state: LoadedState
     _stator_writers: dict[str, bool]  # by program: does it write to its inputs in place?
     _stator_watcher: Watcher | None = None  # who steps through its programs
 
     forward = ForwardMethod()
 
-    def __init__(self, saved: SavedModel, backend: str | None = None) -> None:
+    def __init__(
+        self,
+        saved: SavedModel,
+        backend: str | None = None,
+        libraries: LibrariesOnDevice | None = None,
+    ) -> None:
         super().__init__()
         self.__doc__ = HELP  # `help` of a model shows its `repr`, and this
-        self._stator_backend = backend
+        self._stator_backend, self._stator_libraries = backend, libraries
         self._stator_methods = dict(saved.methods)
         self._stator_programs = dict(saved.programs)
         self._stator_properties = dict(saved.properties)
@@ -151,8 +168,11 @@ class TranslatedLayer(torch.nn.Module):
         return [*super().__dir__(), *own, *self._stator_methods]
 
     def __getstate__(self) -> dict[str, Any]:
-        """Runners hold functions, which cannot be pickled: they are made again when needed."""
-        return {**vars(self), "_stator_runners": {}}
+        """Runners hold functions, which cannot be pickled: they are made again when needed.
+
+        Libraries are left out: who unpickles a model has not said that they are trusted.
+        """
+        return {**vars(self), "_stator_runners": {}, "_stator_libraries": None}
 
     def _apply(self, fn: Callable[[torch.Tensor], torch.Tensor], recurse: bool = True) -> Self:
         """What moves parameters and buffers moves the state."""
@@ -226,7 +246,7 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
     program = layer._stator_programs[name]
     signature = layer._stator_methods[method].signature
     leaves = call_leaves(program, signature, method, (args, kwargs))
-    stored = {slot.name: _tensor(layer, slot) for slot in layer._stator_slots[name]}
+    stored = stored_tensors(layer, name)
     run = _runner(layer, name, _device(layer, name, stored, leaves)).bind(stored)
     if layer._stator_watcher is not None:
         run = stoppable(run)
@@ -237,6 +257,11 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
         refuse_shared_inputs(program, leaves, state)
     outputs = values_of(keep_state(layer._stator_state, program, run((*leaves, *state))))
     return unflatten(program.output_structure, outputs)
+
+
+def stored_tensors(layer: TranslatedLayer, name: str) -> dict[str, torch.Tensor]:
+    """The tensors that the program of that name takes beside its inputs."""
+    return {slot.name: _tensor(layer, slot) for slot in layer._stator_slots[name]}
 
 
 def keep_state(state: LoadedState, program: Program, outcome: Outcome) -> Outcome:
@@ -281,11 +306,24 @@ def _runner(layer: TranslatedLayer, name: str, device: str) -> Executable:
             program = moved(program, device)
         watcher = layer._stator_watcher
         layer._stator_runners[name, device] = (
-            prepare(layer._stator_backend, program)
+            _compiled(layer, name, program, device) or prepare(layer._stator_backend, program)
             if watcher is None
             else observed_run(program, None, watcher)
         )
     return layer._stator_runners[name, device]
+
+
+def _compiled(
+    layer: TranslatedLayer, name: str, program: Program, device: str
+) -> Executable | None:
+    """The program with its libraries, if there are some for the device that it runs on."""
+    libraries = layer._stator_libraries
+    if libraries is None:
+        return None
+    given = (*(item.value for item in program.stored), *program.inputs)
+    own = [one.type.device for one in given if isinstance(one.type, TensorType)]
+    found = {torch.device(device).type} if device else {torch.device(one).type for one in own}
+    return libraries.prepare(name, program) if found == {libraries.device} else None
 
 
 @contextlib.contextmanager

@@ -230,12 +230,33 @@ def onnx() -> None:
     """
 
 
+@_command("compiling")
+@click.argument("model", type=FILES)
+@click.option("--device", type=click.Choice(["cpu", "cuda"]), default="cpu", show_default=True,
+              help="What the libraries are for.")  # fmt: skip
+def compile() -> None:  # noqa: A001  # the name of the command
+    """Compile the regions of a saved MODEL, ahead of time.
+
+    Writes the folder MODEL.compiled beside it, with a library for each region: machine code, for
+    this version of torch and processors like this one. Each library is run beside the ops that it
+    stands for, and is left out, with a warning, where the results differ. It is used by
+    `stator.load(..., trust_compiled=True)`, `stator run --trust-compiled` and
+    `stator-run --trust-compiled`, and by nothing else.
+
+    Example:
+      stator compile out/decoder
+    """
+
+
 @_command("running")
 @click.argument("model", type=FILES)
 @_inputs
 @_method
 @_eval_mode
 @click.option("--device", default="cpu", show_default=True, help="Where it runs: cpu, cuda:0.")
+@click.option("--trust-compiled", is_flag=True,
+              help="Run the libraries in MODEL.compiled, which is machine code: only for a folder "
+                   "whose origin you know.")  # fmt: skip
 @click.option("-o", "--output", metavar="FILE",
               help="Write the results: .npz, .npy (for one) or .safetensors.")  # fmt: skip
 def run() -> None:

@@ -14,7 +14,8 @@ import torch
 from rich.console import Console
 from rich.text import Text
 
-from stator.api.translated import TranslatedLayer, run_method
+from stator.ahead.using import trusted_libraries
+from stator.api.translated import LibrariesOnDevice, TranslatedLayer, run_method
 from stator.cli.failures import CommandFailure, user_code
 from stator.cli.inputs import CommandInput, describe, read_inputs, tensor_of
 from stator.cli.screen import CommandOutcome, columns, show_table, working
@@ -52,14 +53,17 @@ def run(
     method: str,
     mode: str,
     device: str,
+    trust_compiled: bool,
     output: str | None,
 ) -> CommandOutcome:
     """Run a method of the model and show, or write, what it gives."""
     if output is not None and Path(output).suffix not in WRITERS:
         raise CommandFailure(f"--output: `{output}` is none of {', '.join(WRITERS)}",
                       fix="give the file such an ending")  # fmt: skip
+    saved = read_model(model)
+    libraries = trusted_libraries(model, saved.digest) if trust_compiled else None
     layer, args, kwargs = prepared_call(
-        read_model(model), method, mode, device, read_inputs(inputs, seed, sizes)
+        saved, method, mode, device, read_inputs(inputs, seed, sizes), libraries
     )
     torch.manual_seed(seed)
     with working(f"running {model}"), user_code(f"{method} of {model} raised"), torch.no_grad():
@@ -78,12 +82,17 @@ def run(
 
 
 def prepared_call(
-    saved: SavedModel, method: str, mode: str | None, device: str, given: Sequence[CommandInput]
+    saved: SavedModel,
+    method: str,
+    mode: str | None,
+    device: str,
+    given: Sequence[CommandInput],
+    libraries: LibrariesOnDevice | None = None,
 ) -> tuple[TranslatedLayer, tuple[Any, ...], dict[str, Any]]:
     """The loaded model in its mode and on its device, and the arguments of a call of `method`."""
     program = saved_program(saved, method, mode)
     leaves = _leaves(program, given)
-    layer = TranslatedLayer(saved)
+    layer = TranslatedLayer(saved, libraries=libraries)
     if mode is not None:
         layer.train(mode == "train")
     try:

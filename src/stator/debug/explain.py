@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from stator.capture.inputs import Argument
 from stator.debug.report_contents import CaptureReport, Fact, Line
 from stator.english import with_article
+from stator.execute.backend import RegionState
 from stator.execute.selection import Selection
 from stator.location import Location
 from stator.optimize.graph_rules import GraphRules
@@ -50,9 +51,16 @@ WORDS = {
 
 
 def capture_report(
-    captured: CaptureResult, program: Program, because: str, selection: Selection | None = None
+    captured: CaptureResult,
+    program: Program,
+    because: str,
+    selection: Selection | None = None,
+    states: Sequence[RegionState] = (),
 ) -> CaptureReport:
-    """What one capture did, what its program is made of, and what runs it."""
+    """What one capture did, what its program is made of, and what runs it.
+
+    `states` says how far each region is, if there are any.
+    """
     blocks = (program.body, *program.functions.values())
     ops = [op for block in blocks for op in ops_in(block)]
     calls = [one for one in captured.decisions if one.what == "call"]
@@ -74,18 +82,21 @@ def capture_report(
         tuple(Fact(str(op.args[1]), _short(op.place)) for op in ops if op.name == "stator::demand"),
         _counted((*map(_effect, captured.effects), *_visible_effects(ops))),
         str(selection) if selection is not None else "",
-        () if selection is None else _regions(program, selection.backend.name),
+        () if selection is None else _regions(program, selection.backend.name, states),
     )
 
 
-def _regions(program: Program, backend: str) -> tuple[Fact, ...]:
+def _regions(program: Program, backend: str, states: Sequence[RegionState]) -> tuple[Fact, ...]:
     """The regions of a program, and for how many ops each reason holds that they are in none."""
     if backend not in REGIONS:
         return ()
     rules, words = REGIONS[backend]
     outlined = outline(program, rules)
+    is_same = [place for place, _ in states] == [op.place for op in outlined.regions]
+    known = [state for _, state in states] if is_same else [""] * len(outlined.regions)
     regions = [
-        Fact(f"a region of {_count(op)} ops, {words}", _short(op.place)) for op in outlined.regions
+        Fact(f"a region of {_count(op)} ops, {words}{state and f' ({state})'}", _short(op.place))
+        for op, state in zip(outlined.regions, known, strict=True)
     ]
     left_out = [
         Fact(f"{count} {'op is' if count == 1 else 'ops are'} in none: each {reason}")

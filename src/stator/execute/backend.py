@@ -133,6 +133,15 @@ def direct_run(run: Run) -> object | None:
     return getattr(run, "direct", None)
 
 
+RegionState = tuple[Location | None, str]  # where a region begins, and how far it is
+
+
+def region_states(run: Run) -> tuple[RegionState, ...]:
+    """How far each region of a bound program is, in order, if its backend compiles regions."""
+    states: Callable[[], tuple[RegionState, ...]] | None = getattr(run, "region_states", None)
+    return () if states is None else states()
+
+
 def values_of(outcome: Outcome) -> tuple[object, ...]:
     """The outputs; an exception for what was raised."""
     if isinstance(outcome, RaisedError):

@@ -1,28 +1,28 @@
 """select(): which backend runs a program.
 
 The user names a backend with `backend=`, or with the variable `STATOR_BACKEND` for every call
-that has no `backend=`; without a name it is `native` if that is built, or else the interpreter. A
-name that does not exist, or that is not built here, is an error, at once. Otherwise the backend of
-that name runs the program, unless it lacks a capability that the program needs, or refuses it;
-then the interpreter, which can run everything, does. `explain` shows which one runs a program, and
-why.
+that has no `backend=`; without a name `default_for` chooses by the device of the program. A name
+that does not exist, or that is not built here, is an error, at once. Otherwise the backend of that
+name runs the program, unless it lacks a capability that the program needs, or refuses it; then the
+interpreter, which can run everything, does. `explain` shows which one runs a program, and why.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from stator.errors import Edit, UnknownOption
 from stator.execute.backend import DEFAULT_OPTIONS, Backend, Executable, RunOptions, needs_of
 from stator.execute.interpreter import INTERPRETER
 from stator.logs import LOGGER
 from stator.program.program import Program
+from stator.program.types import TensorType
 
 VARIABLE = "STATOR_BACKEND"
-PREFERRED = ("native", INTERPRETER.name)  # without a name: the first of these that is built
 ALWAYS = INTERPRETER.name
 BACKEND_ARGUMENT: Edit = (r"backend=(['\"])[\w-]*\1", f'backend="{ALWAYS}"')
 
@@ -79,14 +79,39 @@ class Selection:
         return self.backend.prepare(program, options)
 
 
+# Without a name: the first of these that is built, by the device that a program is on.
+# NOTE: why no device has a backend that fuses or records here. What a program gives by default is
+# what eager code gives, to the bit, and it takes no memory beyond that; who accepts tolerances, or
+# a graph for each combination of sizes, says so.
+EXACT = ("native", INTERPRETER.name)
+DEFAULTS: Mapping[str, tuple[str, ...]] = MappingProxyType({"cpu": EXACT, "cuda": EXACT})
+# what is faster there, if it is built, and what it takes: `explain` names it
+FASTER: Mapping[str, tuple[str, str]] = MappingProxyType(
+    {"cuda": ("cudagraph", "records loops and branches as CUDA graphs")}
+)
+
+
+def default_for(device: str, providers: Mapping[str, Provider]) -> tuple[Backend, str]:
+    """The backend for programs on `device` where none is named, and why."""
+    built = (providers[name].find() for name in DEFAULTS.get(device, EXACT))
+    backend = next(one for one in built if one is not None)
+    name, what = FASTER.get(device, ("", ""))
+    if name and providers[name].find() is not None:
+        return backend, f'the default; backend="{name}" {what}'
+    return backend, "the default"
+
+
 def check_backend(name: str | None) -> None:
     """UnknownOption if there is no such backend here; None is the default."""
-    _wanted(name)
+    if name is not None:
+        _available(name)
+    elif os.environ.get(VARIABLE):
+        _available(os.environ[VARIABLE], by_variable=True)
 
 
 def select(name: str | None, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> Selection:
     """The backend for `program`: the one that was asked for, or the interpreter in its place."""
-    backend, reason = _wanted(name)
+    backend, reason = _wanted(name, program)
     lacking = needs_of(program, options) - backend.capabilities
     refusal = backend.refusal(program)
     if lacking:
@@ -104,15 +129,22 @@ def prepare(
     return select(name, program, options).prepare(program, options)
 
 
-def _wanted(name: str | None) -> tuple[Backend, str]:
+def _wanted(name: str | None, program: Program) -> tuple[Backend, str]:
     """The backend that is asked for, and by what."""
     if name is not None:
         return _available(name), "backend="
     variable = os.environ.get(VARIABLE)
     if variable:
         return _available(variable, by_variable=True), VARIABLE
-    built = (PROVIDERS[name].find() for name in PREFERRED)
-    return next(backend for backend in built if backend is not None), "the default"
+    return default_for(_device(program), PROVIDERS)
+
+
+def _device(program: Program) -> str:
+    """The type of device that the tensors of a program are on; the CPU if it is given none."""
+    given = (*program.inputs, *(stored.value for stored in program.stored))
+    kinds = [value.type for value in given if isinstance(value.type, TensorType)]
+    others = [kind.device for kind in kinds if not kind.device.startswith("cpu")]
+    return others[0].partition(":")[0] if others else "cpu"
 
 
 def _available(name: str, *, by_variable: bool = False) -> Backend:

@@ -64,6 +64,7 @@ class ModelContents:
     version: int  # of the format
     digests: Digests  # of the weights
     schemas: Mapping[str, str]  # of the ops of torch, as the writer knew them
+    digest: str  # of the text
 
     def program_of(self, method: str = "forward", *, training: bool = False) -> Program | None:
         """The program that a method runs in a mode; None if there is none."""
@@ -192,6 +193,7 @@ def decode_contents(
         version,
         digests,
         MappingProxyType(_decode_schemas(data)),
+        field(data, "digest", str, THE_MODEL),
     )
     return contents, weights
 

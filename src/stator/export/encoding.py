@@ -55,9 +55,11 @@ class PlaceNames:
         return self.names.setdefault(name, len(self.names))
 
 
-def encode_program(program: Program, *, whole_paths: bool = False) -> Json:
+def encode_program(
+    program: Program, *, whole_paths: bool = False, with_regions: bool = False
+) -> Json:
     """`program` as JSON data; FormatError names what the format cannot hold."""
-    program = without_regions(program)
+    program = program if with_regions else without_regions(program)
     files = PlaceNames(whole_paths=whole_paths)
     functions = {name: encode_block(block, files) for name, block in program.functions.items()}
     uses = [{"name": use.name, "count": use.count} for use in program.state]

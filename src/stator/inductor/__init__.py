@@ -7,6 +7,7 @@ compiling    a region for one layout -> compiled code, forward and backward
 autograd     a run of compiled code as one step of torch's autograd
 region       a region with its compiled code: what a call of it does
 queue        compiles in the background, one region at a time
+progress     a bar while regions are compiled
 backend      regions outlined and called; everything else in another backend
 status       `stator.compiled()`
 """

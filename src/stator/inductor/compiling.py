@@ -11,6 +11,7 @@ import importlib
 import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -93,6 +94,50 @@ def compile_fixed(
     torchs.write_results(graph, places)
     compiled: Boxed = torchs.compile_graph(graph, is_inference=True)
     return compiled
+
+
+def write_library(
+    block: Block, inputs: Sequence[Value], layout: RegionLayout, file: Path
+) -> str | None:
+    """Compiles `block` to a library that needs no Python, for runs without gradients.
+
+    It takes tensors only: in the place of each dynamic integer one of that size, of dtype int8.
+    What it has assumed of the dynamic sizes is returned, as an expression.
+    """
+    torchs = _inductor()
+    sizes = torchs.DynamicSizes()
+    given = _without_data(layout, sizes)
+    tensors, numbers = given[: len(layout.tensors)], given[len(layout.tensors) :]
+    device = layout.tensors[0].device
+    carriers = [
+        sizes.tensor([number], [0], torch.int8, device, requires_grad=False) for number in numbers
+    ]
+    function = _function(block, inputs, layout)
+
+    def of_tensors(*values: torch.Tensor) -> list[Any]:
+        return function(*values[: len(tensors)], *(one.shape[0] for one in values[len(tensors) :]))
+
+    graph = torchs.trace_forward(of_tensors, [one.detach() for one in (*tensors, *carriers)])
+    torchs.write_library(graph, sizes, str(file))
+    found: str | None = sizes.assumptions()
+    return found
+
+
+def library_runner(
+    file: Path, layout: RegionLayout
+) -> Callable[[Sequence[torch.Tensor], Sequence[int]], list[torch.Tensor]]:
+    """A library of `write_library` as a function of tensors and integers."""
+    device = layout.tensors[0].device
+    run = _inductor().library_runner(str(file), device.type)
+    dynamic = [isinstance(rule, DynamicSize) for rule in layout.numbers]
+
+    def call(tensors: Sequence[torch.Tensor], numbers: Sequence[int]) -> list[torch.Tensor]:
+        one = torch.zeros(1, dtype=torch.int8, device=device)
+        carriers = [one.expand(n) for n, is_given in zip(numbers, dynamic, strict=True) if is_given]
+        found: list[torch.Tensor] = run([*tensors, *carriers])
+        return found
+
+    return call
 
 
 def _function(

@@ -40,8 +40,17 @@ class CompileQueue:
                 self._is_working = True
                 threading.Thread(target=self._work, name="stator-compile", daemon=True).start()
 
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until there is nothing to do; whether that is so."""
+    @property
+    def left(self) -> int:
+        """How many jobs are not done."""
+        with self._changed:
+            return len(self._jobs) + self._is_working
+
+    def wait(self, timeout: float | None = None, tell: Callable[[int], None] | None = None) -> bool:
+        """Wait until there is nothing to do; whether that is so.
+
+        `tell` is called with the number of jobs that are left, after each.
+        """
         end = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while self._is_working:
@@ -49,6 +58,8 @@ class CompileQueue:
                 if left is not None and left <= 0:
                     return False
                 self._changed.wait(left)
+                if tell is not None:
+                    tell(len(self._jobs) + self._is_working)
         return True
 
     def close(self) -> None:
@@ -68,6 +79,8 @@ class CompileQueue:
             with ONE_AT_A_TIME:
                 job()
             del job  # it may be the last that holds a program
+            with self._changed:
+                self._changed.notify_all()
 
 
 QUEUE = CompileQueue()

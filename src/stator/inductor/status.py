@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from stator.inductor.progress import progress
 from stator.inductor.queue import QUEUE
 from stator.regions.operators import REGIONS
 from stator.regions.region import ProgramRegion, State
@@ -29,10 +30,13 @@ def compiled(*, wait: bool = False, timeout: float | None = None) -> tuple[Regio
 
     With `backend="inductor"`, regions are compiled in the background, after the first call that
     reaches them. With `wait`, what has been asked for is compiled first, for at most `timeout`
-    seconds. With `backend="cudagraph"`, the second call that reaches a region records it.
+    seconds, with a bar in a terminal. With `backend="cudagraph"`, the second call that reaches a
+    region records it.
     """
     if wait:
-        QUEUE.wait(timeout)
+        total = QUEUE.left
+        with progress("compiling regions", total) as done:
+            QUEUE.wait(timeout, lambda left: done(total - left))
     live = dict.fromkeys(region for _, region in sorted(REGIONS.items()))
     return tuple(map(_status, live))
 

@@ -168,6 +168,30 @@ def _raised(error: dict[str, Any]) -> RaisedError:
     )
 
 
+@dataclass(frozen=True)
+class NativeLibraries:
+    """Compiled code beside a saved model, loaded: the regions of its programs are run by it."""
+
+    code: Any  # of the extension
+    device: str
+
+    def prepare(self, name: str, program: Program) -> NativeExecutable | None:
+        """The program of that name with its code; None if there is none for it."""
+        plan = self.code.prepare(name, _raised)
+        return None if plan is None else NativeExecutable(program, plan)
+
+
+def load_libraries(module: Any, folder: str, digest: str, device: str) -> NativeLibraries:
+    """The code in `folder` for the model whose text has this digest: loading it runs code of it.
+
+    FormatError says why it is not to be used.
+    """
+    try:
+        return NativeLibraries(module.compiled(folder, digest, device), device)
+    except ValueError as error:
+        raise FormatError(str(error).partition("] ")[2] or str(error)) from None
+
+
 @functools.cache
 def native() -> NativeBackend | None:
     """The backend; None if it is not built."""

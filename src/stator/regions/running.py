@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from stator.execute.backend import Executable, Outcome, Run, RunOptions, values_of
+from stator.execute.backend import Executable, Outcome, RegionState, Run, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.selection import select
 from stator.location import Location
@@ -132,6 +132,13 @@ class RegionRun:
     stored: Mapping[str, torch.Tensor]
     plain: Run
     _mixed: tuple[int, Run] | None = field(default=None)
+
+    def region_states(self) -> tuple[RegionState, ...]:
+        """How far each region is, in the order of the program."""
+        return tuple(
+            (one.place, f"{one.state}: {one.failure}" if one.failure else one.state)
+            for one in self.program.regions
+        )
 
     def __call__(self, inputs: Sequence[object]) -> Outcome:
         """Run it."""

@@ -7,20 +7,23 @@ compilation only.
 from __future__ import annotations
 
 import contextlib
+import platform
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
+from unittest import mock
 
 import torch
 from torch import manual_seed
 from torch._dynamo.source import ConstantSource
 from torch._functorch.aot_autograd import aot_export_joint_simple
-from torch._inductor import config
+from torch._inductor import config, cpu_vec_isa
 from torch._inductor.compile_fx import (
     _recursive_joint_graph_passes,
     compile_fx_inner,
     partition_fn,
 )
 from torch._inductor.decomposition import select_decomp_table
+from torch._inductor.virtualized import V
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
 
@@ -29,12 +32,16 @@ __all__ = [
     "DynamicSizes",
     "Graph",
     "compile_graph",
+    "library_runner",
     "trace_forward",
     "trace_training",
+    "write_library",
     "write_results",
 ]
 
 torch.manual_seed = manual_seed  # importing Dynamo puts another function in its place
+X86 = ("x86_64", "AMD64")
+OF_FEW = ("vnni", "amx")  # instructions that not every processor of a capability has
 Graph = torch.fx.GraphModule
 Boxed = Callable[[list[Any]], Sequence[Any]]  # takes a list of arguments, which it empties
 
@@ -73,10 +80,15 @@ class DynamicSizes:
 
     def check(self) -> Callable[[Sequence[int]], bool]:
         """Tells of other sizes, in the order of `new`, whether the compiled code holds for them."""
-        code, shapes = self._shapes.produce_guards_expression(self._sizes), self._shapes
+        code, shapes = self.assumptions(), self._shapes
         if code is None:
             return lambda _: True
         return lambda sizes: bool(shapes.evaluate_guards_expression(code, sizes))
+
+    def assumptions(self) -> str | None:
+        """What was assumed, as an expression of Python in which sizes are `L['t0']`, `L['t1']`."""
+        found: str | None = self._shapes.produce_guards_expression(self._sizes)
+        return found
 
 
 class BackwardGraphs(NamedTuple):
@@ -188,6 +200,47 @@ def compile_graph(graph: Graph, *, is_inference: bool = False, is_backward: bool
     )
     run: Boxed = compiled
     return run
+
+
+def write_library(graph: Graph, sizes: DynamicSizes, file: str) -> None:
+    """Compiles a graph to a library, for any number of threads.
+
+    It is for all processors of the capability that ATen has found here: torch would use whatever
+    this one has.
+    """
+    given = [node.meta["val"] for node in _placeholders(graph)]
+    settings = {
+        "cpp_wrapper": True,
+        "cpp.dynamic_threads": True,
+        "aot_inductor.output_path": file,
+        "aot_inductor.embed_kernel_binary": True,
+    }
+    capability = torch.backends.cpu.get_cpu_capability()
+    if platform.machine() in X86:
+        settings["cpp.march"] = "x86-64-v3" if capability in ("AVX2", "AVX512") else "x86-64"
+    usual = cpu_vec_isa.valid_vec_isa_list
+
+    def portable() -> list[Any]:
+        return [isa for isa in usual() if not any(part in str(isa) for part in OF_FEW)]
+
+    with (
+        V.set_aot_compilation(True),
+        V.set_fake_mode(sizes.mode),
+        config.patch(settings),
+        mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", portable),
+    ):
+        compile_fx_inner(graph, given, is_inference=True, cpp_wrapper=True)
+
+
+def library_runner(
+    file: str, device: str
+) -> Callable[[Sequence[torch.Tensor]], list[torch.Tensor]]:
+    """Loads a library, which runs code of it, and gives what calls it."""
+    if device == "cpu":
+        loaded: Any = torch._C._aoti.AOTIModelContainerRunnerCpu(file, 1)
+    else:
+        loaded = torch._C._aoti.AOTIModelContainerRunnerCuda(file, 1, device)
+    return lambda inputs: list(loaded.run(list(inputs)))
 
 
 def _placeholders(graph: Graph) -> list[torch.fx.Node]:

@@ -1,0 +1,256 @@
+"""Libraries beside a saved model: used where they fit, and only if the caller trusts them."""
+
+import copy
+import hashlib
+import json
+import logging
+import pickle
+import shutil
+import subprocess
+import warnings
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+import stator
+from stator import InputSpec
+from stator.ahead.folder import MANIFEST
+from stator.errors import UnknownOption
+from stator.extension import command, extension
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(extension() is None, reason="the native runtime is not built"),
+    pytest.mark.skipif(shutil.which("g++") is None, reason="there is no C++ compiler"),
+]
+
+
+class Walk(torch.nn.Module):
+    """A loop and a branch, each with a region."""
+
+    def __init__(self):
+        super().__init__()
+        self.inner = torch.nn.Linear(32, 32)
+
+    def forward(self, x):
+        steps, state = 0, torch.zeros_like(x)
+        while steps < 5 and state.abs().mean() < 0.9:
+            state = torch.tanh(self.inner(x) + state) * torch.sigmoid(state - x) + state.exp() * 0.1
+            steps += 1
+        if x.sum() > 0:
+            state = (state.exp() + 1).log().tanh() * state.sigmoid()
+        return state, steps
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    torch.manual_seed(0)
+    path = tmp_path_factory.mktemp("saved") / "walk"
+    model = Walk().eval()
+    stator.save(model, path, [InputSpec([None, 32])], compiled="cpu")
+    return model, path
+
+
+@pytest.fixture
+def copied(saved, tmp_path):
+    """The files, for a test to change."""
+    _, path = saved
+    for ending in (".stator", ".safetensors"):
+        shutil.copy(f"{path}{ending}", tmp_path)
+    shutil.copytree(f"{path}.compiled", tmp_path / "walk.compiled")
+    return tmp_path / "walk"
+
+
+def rows(count, seed=0):
+    return torch.randn(count, 32, generator=torch.Generator().manual_seed(seed))
+
+
+def counted(call):
+    """What `call` gives, and how many regions libraries have run."""
+    before = extension().counts()["compiled"]
+    with torch.no_grad():
+        result = call()
+    return result, extension().counts()["compiled"] - before
+
+
+def assert_same(want, got):
+    torch.testing.assert_close(got[0], want[0], rtol=1e-3, atol=1e-4)
+    assert got[1] == want[1]
+
+
+def refusal(path, caplog):
+    """What a load that trusts the folder says; no library has run, and the results are right."""
+    with caplog.at_level(logging.WARNING, "stator"):
+        loaded = stator.load(path, trust_compiled=True)
+    (record,) = caplog.records
+    want = stator.load(path, backend="interpreter")
+    got, count = counted(lambda: loaded(rows(6)))
+    assert count == 0
+    with torch.no_grad():
+        assert torch.equal(got[0], want(rows(6))[0])
+    return record.getMessage().partition("without its libraries: ")[2]
+
+
+def rewrite_manifest(path, change):
+    """Change the list, and give it a digest that fits."""
+    file = path.with_suffix(".compiled") / MANIFEST
+    data = json.loads(file.read_bytes())
+    change(data)
+    head = {name: data.pop(name) for name in ("format", "version", "digest")}
+    text = json.dumps(data, separators=(",", ":")).encode()[1:] + b"\n"
+    digest = hashlib.sha256(text).hexdigest()
+    begin = f'{{"format":"{head["format"]}","version":{head["version"]},"digest":"{digest}",'
+    file.write_bytes(begin.encode() + text)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 40])
+def test_loop_and_branch_run_by_libraries_for_any_number_of_rows(saved, count):
+    model, path = saved
+    loaded = stator.load(path, trust_compiled=True)
+    for x in (rows(count).abs(), -rows(count).abs()):
+        got, regions = counted(lambda x=x: loaded(x))
+        with torch.no_grad():
+            assert_same(model(x), got)
+        assert regions == got[1] + (1 if x.sum() > 0 else 0)
+
+
+def test_other_layouts_run_the_ops_and_no_rows_do_too(saved):
+    model, path = saved
+    loaded = stator.load(path, trust_compiled=True)
+    for x in (rows(64).t()[:, :32].contiguous().t(), torch.zeros(0, 32)):
+        got, regions = counted(lambda x=x: loaded(x))
+        with torch.no_grad():
+            want = model(x)
+        assert regions < 1 + got[1]
+        assert_same(want, got)
+
+
+def test_gradients_are_those_of_the_ops(saved):
+    model, path = saved
+    loaded = stator.load(path, trust_compiled=True)
+    x = rows(4).abs()
+    before = extension().counts()["compiled"]
+    loaded(x)[0].sum().backward()
+    assert extension().counts()["compiled"] == before
+    model(x)[0].sum().backward()
+    assert torch.equal(loaded.inner.weight.grad, model.inner.weight.grad)
+    model.zero_grad()
+
+
+def test_autocast_and_modes_of_torch_run_the_ops(saved):
+    _, path = saved
+    loaded = stator.load(path, trust_compiled=True)
+    with torch.autocast("cpu", torch.bfloat16):
+        _, regions = counted(lambda: loaded(rows(4)))
+    assert regions == 0
+
+
+def test_no_library_is_loaded_unless_the_caller_trusts_it(copied, caplog):
+    library = copied.with_suffix(".compiled") / "0.so"
+    library.write_bytes(b"not even code")  # it would be refused if it were looked at
+    with caplog.at_level(logging.INFO, "stator"):
+        loaded = stator.load(copied)
+    assert any(
+        "are not used: they are loaded with trust_compiled=True" in m for m in caplog.messages
+    )
+    assert counted(lambda: loaded(rows(4)))[1] == 0
+
+
+def test_a_changed_library_is_not_loaded(copied, caplog):
+    library = copied.with_suffix(".compiled") / "0.so"
+    data = bytearray(library.read_bytes())
+    data[len(data) // 2] ^= 1
+    library.write_bytes(data)
+    assert refusal(copied, caplog) == (
+        f"{library} is damaged, or was changed: it does not have its digest"
+    )
+
+
+def test_a_missing_library_is_named(copied, caplog):
+    library = copied.with_suffix(".compiled") / "0.so"
+    library.unlink()
+    assert refusal(copied, caplog) == f"there is no {library}"
+
+
+def test_a_changed_list_is_not_read(copied, caplog):
+    file = copied.with_suffix(".compiled") / MANIFEST
+    file.write_bytes(file.read_bytes().replace(b'"target":"cpu"', b'"target":"CPU"'))
+    assert refusal(copied, caplog) == (
+        f"{file} is damaged: its text does not have the digest it names"
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("torch", "2.0.0", "it was made for torch 2.0.0, and this is "),
+        ("machine", "vax", "it was made for processors of the type vax, and this is "),
+        ("capability", "AVX4096", "it was made for processors with AVX4096, and this one has "),
+        ("model", "0" * 64, "it was made of another model than the one beside it"),
+    ],
+)
+def test_libraries_for_something_else_are_not_loaded(copied, caplog, key, value, said):
+    rewrite_manifest(copied, lambda data: data.update({key: value}))
+    assert refusal(copied, caplog).startswith(said)
+
+
+def test_a_list_names_no_file_elsewhere(copied, caplog):
+    def elsewhere(data):
+        for program in data["programs"].values():
+            for region in program["regions"]:
+                for code in region:
+                    code["library"] = "../evil.so"
+
+    rewrite_manifest(copied, elsewhere)
+    assert refusal(copied, caplog).endswith("is no name of a library")
+
+
+def test_a_model_that_is_saved_again_has_no_libraries(saved, copied, caplog):
+    model, _ = saved
+    stator.save(model, copied, [InputSpec([None, 32])])
+    assert not copied.with_suffix(".compiled").exists()
+    assert refusal(copied, caplog).startswith("there is no ")
+
+
+def test_a_copy_or_a_pickle_has_no_trust(saved):
+    _, path = saved
+    loaded = stator.load(path, trust_compiled=True)
+    for other in (copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):  # noqa: S301
+        assert counted(lambda other=other: other(rows(4).abs()))[1] == 0
+
+
+def test_another_backend_runs_no_libraries(saved):
+    with pytest.raises(UnknownOption, match="the backend 'interpreter' runs no libraries"):
+        stator.load(saved[1], backend="interpreter", trust_compiled=True)
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_stator_run_calls_libraries_that_are_trusted(saved, tmp_path, trusted):
+    model, path = saved
+    x = rows(7).abs()
+    save_file({"x": x}, tmp_path / "in.safetensors")
+    words = [str(command()), str(path), "--inputs", str(tmp_path / "in.safetensors")]
+    words += ["--outputs", str(tmp_path / "out.safetensors")]
+    done = subprocess.run(
+        [*words, *(["--trust-compiled"] if trusted else [])],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    got = load_file(tmp_path / "out.safetensors")["output.0"]
+    with torch.no_grad():
+        want = model(x)[0]
+    torch.testing.assert_close(got, want, rtol=1e-3, atol=1e-4)
+    assert trusted != torch.equal(got, want) or torch.equal(got, want)
+
+
+def test_stator_run_says_why_it_does_not_call_them(copied, tmp_path):
+    (copied.with_suffix(".compiled") / "0.so").unlink()
+    save_file({"x": rows(2)}, tmp_path / "in.safetensors")
+    done = subprocess.run(
+        [str(command()), str(copied), "--trust-compiled", "--inputs", str(tmp_path / "in.safetensors"),
+         "--outputs", str(tmp_path / "out.safetensors")],
+        capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert done.stderr.startswith(f"stator-run: {copied} runs without its libraries: there is no ")
