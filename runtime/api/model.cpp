@@ -110,7 +110,8 @@ Model Model::load(const std::string& path, const LoadOptions& options) {
                     ? make_plan(std::move(program), Trust::kFile)
                     : make_plan(std::move(found->second.program), Trust::kFile,
                                 std::move(found->second.regions));
-    data->programs[name] = {std::move(plan), std::move(stored), std::move(signature), shows, writes};
+    data->programs[name] = {std::move(plan), std::move(stored), std::move(signature), shows,
+                            writes};
   }
   data->tensors = std::move(files.tensors);
   data->states = std::move(files.states);

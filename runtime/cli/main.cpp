@@ -34,7 +34,8 @@ Model::Options options_of(const Arguments& arguments) {
 Model load(const Arguments& arguments) {
   Model model = Model::load(arguments.model, {.trust_compiled = arguments.trust_compiled});
   if (const std::string& problem = model.compiled_problem(); !problem.empty())
-    std::cerr << "stator-run: " << arguments.model << " runs without its libraries: " << problem << "\n";
+    std::cerr << "stator-run: " << arguments.model << " runs without its libraries: " << problem
+              << "\n";
   return model;
 }
 
@@ -77,8 +78,7 @@ void run_job(const Json& job, bool trust_compiled, std::map<std::string, Model>&
   const Signature* signature = &none;
   try {
     auto model = models.find(arguments.model);
-    if (model == models.end())
-      model = models.emplace(arguments.model, load(arguments)).first;
+    if (model == models.end()) model = models.emplace(arguments.model, load(arguments)).first;
     signature = &model->second.signature(options);
     if (job.contains("seed")) at::manual_seed(integer_at(job["seed"], "seed"));
     result.outputs = model->second.run(read_inputs(arguments.inputs, *signature), options);

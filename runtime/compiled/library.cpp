@@ -19,8 +19,9 @@ using Runner = torch::inductor::AOTIModelContainerRunner;
 
 constexpr unsigned kMostAtOnce = 8;  // threads that run one library without waiting
 
-/// A file in memory: what is loaded is what the digest was taken of, whatever happens to the file on
-/// the disk. It is never closed: the linker knows libraries by their paths, so none may be used twice.
+/// A file in memory: what is loaded is what the digest was taken of, whatever happens to the file
+/// on the disk. It is never closed: the linker knows libraries by their paths, so none may be used
+/// twice.
 int file_in_memory(std::span<const char> bytes) {
   const int descriptor = memfd_create("stator-compiled", MFD_CLOEXEC);
   if (descriptor < 0) throw format_error("there is no memory for a library");

@@ -54,8 +54,8 @@ bool is_capable(const std::string& own, const std::string& wanted) {
 void check_same(const Json& data, const char* key, const std::string& own, const char* what) {
   const std::string& found = text_at(field(data, key, "the list"), key);
   if (found != own)
-    throw format_error(std::string("it was made for ") + what + " " + found + ", and this is " + own,
-                       kFix);
+    throw format_error(
+        std::string("it was made for ") + what + " " + found + ", and this is " + own, kFix);
 }
 
 void check_target(const Json& data, const std::string& model, const std::string& device) {
@@ -68,7 +68,8 @@ void check_target(const Json& data, const std::string& model, const std::string&
   const std::string& wanted = text_at(field(data, "capability", at), "capability");
   const std::string own = at::get_cpu_capability();
   if (!is_capable(own, wanted))
-    throw format_error("it was made for processors with " + wanted + ", and this one has " + own, kFix);
+    throw format_error("it was made for processors with " + wanted + ", and this one has " + own,
+                       kFix);
 }
 
 /// A library beside the list: a plain name, and bytes that have the digest named for it.
@@ -119,7 +120,8 @@ CompiledModel read_compiled(const std::string& path, const std::string& model,
   const Json data = read_text(path + "/manifest.json");
   check_target(data, model, device);
   CompiledModel made;
-  for (const auto& [name, item] : object_at(field(data, "programs", "the list"), "programs").items()) {
+  for (const auto& [name, item] :
+       object_at(field(data, "programs", "the list"), "programs").items()) {
     const std::string at = "programs." + name;
     CompiledProgram& compiled = made.programs[name];
     compiled.program = decode_program(field(item, "program", at), at + ".program");

@@ -8,10 +8,10 @@ namespace stator {
 SizeCondition SizeCondition::decode(const Json& data, std::size_t count, const std::string& at,
                                     int depth) {
   static const std::map<std::string, Kind> kinds = {
-      {"+", Kind::kAdd},   {"-", Kind::kSub},   {"*", Kind::kMul},     {"//", Kind::kFloorDiv},
-      {"%", Kind::kMod},   {"min", Kind::kMin}, {"max", Kind::kMax},   {"==", Kind::kEq},
-      {"!=", Kind::kNe},   {"<", Kind::kLt},    {"<=", Kind::kLe},     {">", Kind::kGt},
-      {">=", Kind::kGe},   {"and", Kind::kAnd}, {"or", Kind::kOr},     {"not", Kind::kNot},
+      {"+", Kind::kAdd}, {"-", Kind::kSub},   {"*", Kind::kMul},   {"//", Kind::kFloorDiv},
+      {"%", Kind::kMod}, {"min", Kind::kMin}, {"max", Kind::kMax}, {"==", Kind::kEq},
+      {"!=", Kind::kNe}, {"<", Kind::kLt},    {"<=", Kind::kLe},   {">", Kind::kGt},
+      {">=", Kind::kGe}, {"and", Kind::kAnd}, {"or", Kind::kOr},   {"not", Kind::kNot},
   };
   check_depth(depth, at);
   SizeCondition made;
@@ -54,24 +54,36 @@ SizeCondition::Number SizeCondition::value(std::span<const std::int64_t> sizes) 
   const std::int64_t b = *second;
   std::int64_t made = 0;
   switch (kind_) {
-    case Kind::kAdd: return __builtin_add_overflow(a, b, &made) ? Number() : made;
-    case Kind::kSub: return __builtin_sub_overflow(a, b, &made) ? Number() : made;
-    case Kind::kMul: return __builtin_mul_overflow(a, b, &made) ? Number() : made;
+    case Kind::kAdd:
+      return __builtin_add_overflow(a, b, &made) ? Number() : made;
+    case Kind::kSub:
+      return __builtin_sub_overflow(a, b, &made) ? Number() : made;
+    case Kind::kMul:
+      return __builtin_mul_overflow(a, b, &made) ? Number() : made;
     case Kind::kFloorDiv:
     case Kind::kMod: {
       if (b == 0 || (a == INT64_MIN && b == -1)) return std::nullopt;
       const bool rounds = a % b != 0 && ((a < 0) != (b < 0));
       return kind_ == Kind::kMod ? a % b + (rounds ? b : 0) : a / b - (rounds ? 1 : 0);
     }
-    case Kind::kMin: return std::min(a, b);
-    case Kind::kMax: return std::max(a, b);
-    case Kind::kEq: return a == b;
-    case Kind::kNe: return a != b;
-    case Kind::kLt: return a < b;
-    case Kind::kLe: return a <= b;
-    case Kind::kGt: return a > b;
-    case Kind::kGe: return a >= b;
-    default: return std::nullopt;
+    case Kind::kMin:
+      return std::min(a, b);
+    case Kind::kMax:
+      return std::max(a, b);
+    case Kind::kEq:
+      return a == b;
+    case Kind::kNe:
+      return a != b;
+    case Kind::kLt:
+      return a < b;
+    case Kind::kLe:
+      return a <= b;
+    case Kind::kGt:
+      return a > b;
+    case Kind::kGe:
+      return a >= b;
+    default:
+      return std::nullopt;
   }
 }
 

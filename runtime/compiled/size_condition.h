@@ -24,8 +24,24 @@ class SizeCondition {
  private:
   using Number = std::optional<std::int64_t>;
   enum class Kind : std::uint8_t {
-    kNumber, kSize, kAdd, kSub, kMul, kFloorDiv, kMod, kMin, kMax,
-    kEq, kNe, kLt, kLe, kGt, kGe, kAnd, kOr, kNot,
+    kNumber,
+    kSize,
+    kAdd,
+    kSub,
+    kMul,
+    kFloorDiv,
+    kMod,
+    kMin,
+    kMax,
+    kEq,
+    kNe,
+    kLt,
+    kLe,
+    kGt,
+    kGe,
+    kAnd,
+    kOr,
+    kNot,
   };
 
   Number value(std::span<const std::int64_t> sizes) const;

@@ -7,10 +7,10 @@
 namespace stator {
 
 struct Counts {
-  std::uint64_t small = 0;    // by a kernel for small tensors, without the dispatcher
-  std::uint64_t unboxed = 0;  // by a typed call of the dispatcher
-  std::uint64_t boxed = 0;    // with the arguments on a stack
-  std::uint64_t numbers = 0;  // loops and branches of numbers, run by their own code
+  std::uint64_t small = 0;     // by a kernel for small tensors, without the dispatcher
+  std::uint64_t unboxed = 0;   // by a typed call of the dispatcher
+  std::uint64_t boxed = 0;     // with the arguments on a stack
+  std::uint64_t numbers = 0;   // loops and branches of numbers, run by their own code
   std::uint64_t compiled = 0;  // regions, by the code of a library
 };
 

@@ -1,8 +1,9 @@
 // The op `stator::region`: code of a library, or the block where there is none for the call.
+#include "compiled/region.h"
+
 #include <ATen/autocast_mode.h>
 #include <c10/util/Exception.h>
 
-#include "compiled/region.h"
 #include "ops/handlers.h"
 #include "ops/small.h"
 
@@ -11,9 +12,9 @@ namespace {
 
 /// Dense, on a GPU, and nothing more than that.
 bool is_plain_on_gpu(const at::TensorImpl& impl) {
-  static const c10::DispatchKeySet plain(
-      {c10::DispatchKey::CUDA, c10::DispatchKey::ADInplaceOrView, c10::DispatchKey::AutogradCUDA,
-       c10::DispatchKey::AutocastCUDA});
+  static const c10::DispatchKeySet plain({c10::DispatchKey::CUDA, c10::DispatchKey::ADInplaceOrView,
+                                          c10::DispatchKey::AutogradCUDA,
+                                          c10::DispatchKey::AutocastCUDA});
   return (impl.key_set() | plain) == plain && impl.unsafe_storage();
 }
 

@@ -28,7 +28,8 @@ def test_a_new_folder_takes_the_place_of_the_old_one(tmp_path):
     assert sorted(one.name for one in tmp_path.iterdir()) == ["model.compiled"]
     assert target_in(folder_of(path)) == "cuda"
     manifest = json.loads((folder_of(path) / MANIFEST).read_bytes())
-    assert manifest["model"] == "digest" and len(manifest["digest"]) == 64
+    assert manifest["model"] == "digest"
+    assert len(manifest["digest"]) == 64
 
 
 def test_a_failure_leaves_the_old_folder(tmp_path):

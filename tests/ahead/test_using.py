@@ -7,7 +7,6 @@ import logging
 import pickle
 import shutil
 import subprocess
-import warnings
 
 import pytest
 import torch
@@ -216,7 +215,7 @@ def test_a_model_that_is_saved_again_has_no_libraries(saved, copied, caplog):
 def test_a_copy_or_a_pickle_has_no_trust(saved):
     _, path = saved
     loaded = stator.load(path, trust_compiled=True)
-    for other in (copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):  # noqa: S301
+    for other in (copy.deepcopy(loaded), pickle.loads(pickle.dumps(loaded))):
         assert counted(lambda other=other: other(rows(4).abs()))[1] == 0
 
 
@@ -241,16 +240,15 @@ def test_stator_run_calls_libraries_that_are_trusted(saved, tmp_path, trusted):
     with torch.no_grad():
         want = model(x)[0]
     torch.testing.assert_close(got, want, rtol=1e-3, atol=1e-4)
-    assert trusted != torch.equal(got, want) or torch.equal(got, want)
+    if not trusted:
+        assert torch.equal(got, want)
 
 
 def test_stator_run_says_why_it_does_not_call_them(copied, tmp_path):
     (copied.with_suffix(".compiled") / "0.so").unlink()
-    save_file({"x": rows(2)}, tmp_path / "in.safetensors")
-    done = subprocess.run(
-        [str(command()), str(copied), "--trust-compiled", "--inputs", str(tmp_path / "in.safetensors"),
-         "--outputs", str(tmp_path / "out.safetensors")],
-        capture_output=True, text=True, timeout=120,
-    )  # fmt: skip
+    given, written = str(tmp_path / "in.safetensors"), str(tmp_path / "out.safetensors")
+    save_file({"x": rows(2)}, given)
+    words = [str(copied), "--trust-compiled", "--inputs", given, "--outputs", written]
+    done = subprocess.run([str(command()), *words], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0
     assert done.stderr.startswith(f"stator-run: {copied} runs without its libraries: there is no ")
