@@ -7,6 +7,7 @@ import logging
 import pickle
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 import torch
@@ -14,8 +15,9 @@ from safetensors.torch import load_file, save_file
 
 import stator
 from stator import InputSpec
+from stator.ahead import libraries
 from stator.ahead.folder import MANIFEST
-from stator.errors import UnknownOption
+from stator.errors import FormatError, UnknownOption
 from stator.extension import command, extension
 
 pytestmark = [
@@ -252,3 +254,65 @@ def test_stator_run_says_why_it_does_not_call_them(copied, tmp_path):
     done = subprocess.run([str(command()), *words], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0
     assert done.stderr.startswith(f"stator-run: {copied} runs without its libraries: there is no ")
+
+
+def repeated(x, count):
+    rows = count.item()
+    wide = (x.exp() + 1).tanh().sigmoid().unsqueeze(0).expand(rows, -1)
+    return wide * 2 + wide.cos()
+
+
+def test_integers_that_only_a_run_knows_are_given_to_libraries(tmp_path):
+    x = torch.linspace(-1, 1, 300)
+    stator.save(repeated, tmp_path / "repeated", [x, torch.tensor(3)], compiled="cpu")
+    loaded = stator.load(tmp_path / "repeated", trust_compiled=True)
+    for count in (2, 3, 7):
+        got, regions = counted(lambda count=count: loaded(x, torch.tensor(count)))
+        assert regions == 1
+        torch.testing.assert_close(got, repeated(x, torch.tensor(count)), rtol=1e-3, atol=1e-4)
+
+
+def test_a_region_that_no_example_reaches_is_a_warning_at_its_line(tmp_path):
+    def seldom(x):
+        if x.sum() > 1e30:
+            x = (x.exp() + 1).tanh().sigmoid() * x
+        return x
+
+    with pytest.warns(UserWarning, match="is not compiled: no example input reaches it") as caught:
+        stator.save(seldom, tmp_path / "seldom", [InputSpec([512])], compiled="cpu")
+    file = Path(__file__)
+    assert caught[0].filename == file.name  # as the saved model has it
+    assert "x.exp()" in file.read_text().splitlines()[caught[0].lineno - 1]
+    loaded = stator.load(tmp_path / "seldom", trust_compiled=True)
+    assert torch.equal(loaded(torch.ones(512)), torch.ones(512))
+
+
+def test_a_library_that_gives_other_results_is_left_out(tmp_path, monkeypatch):
+    monkeypatch.setattr(libraries, "agree", lambda *_: False)
+    with pytest.warns(UserWarning, match="its results differ from those of the ops"):
+        stator.save(
+            lambda x: (x.exp() + 1).tanh().sigmoid() * x, tmp_path / "chain",
+            [torch.ones(512)], compiled="cpu",
+        )  # fmt: skip
+    assert not list((tmp_path / "chain.compiled").glob("*.so"))
+
+
+def test_a_model_file_itself_has_no_regions(copied, tmp_path):
+    """A file that no writer makes: it names libraries without the caller's trust."""
+    manifest = json.loads((copied.with_suffix(".compiled") / MANIFEST).read_bytes())
+    file = copied.with_suffix(".stator")
+    data = json.loads(file.read_bytes())
+    data["programs"] = {name: one["program"] for name, one in manifest["programs"].items()}
+    head = {name: data.pop(name) for name in ("format", "version", "digest")}
+    text = json.dumps(data, separators=(",", ":")).encode()[1:] + b"\n"
+    head["digest"] = hashlib.sha256(text).hexdigest()
+    file.write_bytes(json.dumps(head, separators=(",", ":")).encode()[:-1] + b"," + text)
+    with pytest.raises(FormatError, match="stator::region"):
+        stator.load(copied)
+    for words in ((), ("--trust-compiled",)):
+        done = subprocess.run(
+            [str(command()), str(copied), "--describe", *words],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 1
+        assert "stator::region is only for programs that are beside libraries" in done.stderr

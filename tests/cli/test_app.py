@@ -15,8 +15,8 @@ from stator.cli.screen import CommandOutcome, size_text, time_text
 from stator.errors import ProgramError
 
 COMMANDS = (
-    "bench", "build-native", "check", "code", "diff", "doctor", "explain", "inspect", "onnx",
-    "program", "run", "save", "verify", "view",
+    "bench", "build-native", "check", "code", "compile", "diff", "doctor", "explain", "inspect",
+    "onnx", "program", "run", "save", "verify", "view",
 )  # fmt: skip
 
 
@@ -168,7 +168,8 @@ def test_every_option_of_a_command_is_taken_by_its_work(shell, monkeypatch):
     given = {
         "build-native": [],
         "bench": ["net.py:sign"], "check": ["net.py"], "code": ["net.py:sign"],
-        "diff": ["a", "b"], "doctor": [], "explain": ["net.py:sign"], "inspect": ["a"],
+        "compile": ["a"], "diff": ["a", "b"], "doctor": [], "explain": ["net.py:sign"],
+        "inspect": ["a"],
         "onnx": ["a"], "program": ["a"], "run": ["a"], "save": ["net.py:sign", "-o", "x"],
         "verify": ["net.py:sign"], "view": ["a"],
     }  # fmt: skip

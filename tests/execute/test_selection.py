@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import torch
@@ -10,7 +11,9 @@ import stator
 from stator.errors import UnknownOption
 from stator.execute.backend import Capability, RunOptions
 from stator.execute.interpreter import INTERPRETER
-from stator.execute.selection import PROVIDERS, Provider, check_backend, select
+from stator.execute.selection import PROVIDERS, Provider, check_backend, default_for, select
+from stator.program.ir import Value
+from stator.program.types import TensorType
 from tests.execute.foreign_backend import ForeignBackend
 from tests.program.builder import Builder
 from tests.said import said
@@ -46,6 +49,39 @@ def test_the_default_is_the_interpreter_where_native_is_not_built(monkeypatch):
     selection = select(None, empty_program())
     assert selection.backend is INTERPRETER
     assert str(selection) == "interpreter (the default)"
+
+
+@pytest.mark.parametrize("device", ["cpu", "cuda", "xpu"])
+def test_no_device_has_a_default_that_rounds_otherwise(device):
+    foreign = ForeignBackend()
+    built = {
+        "native": Provider(lambda: None),
+        "interpreter": Provider(lambda: INTERPRETER),
+        "inductor": foreign.provider(),
+        "cudagraph": foreign.provider(),
+    }
+    assert default_for(device, built)[0] is INTERPRETER
+    assert default_for(device, {**built, "native": foreign.provider()})[0] is foreign
+
+
+def test_on_a_gpu_the_reason_names_what_is_faster_there():
+    exact, graphs = ForeignBackend(), ForeignBackend()
+    built = {"native": exact.provider(), "cudagraph": graphs.provider()}
+    backend, reason = default_for("cuda", built)
+    assert backend is exact
+    assert reason == ('the default; backend="cudagraph" records loops and branches as CUDA graphs')
+    assert default_for("cpu", built)[1] == "the default"
+    without = {**built, "cudagraph": Provider(lambda: None)}
+    assert default_for("cuda", without)[1] == "the default"
+
+
+def test_the_device_of_a_program_is_that_of_its_tensors(monkeypatch):
+    monkeypatch.delenv("STATOR_BACKEND", raising=False)
+    monkeypatch.setitem(PROVIDERS, "native", ForeignBackend().provider())
+    monkeypatch.setitem(PROVIDERS, "cudagraph", ForeignBackend().provider())
+    program = replace(empty_program(), inputs=(Value("x", TensorType("float32", (2,), "cuda:0")),))
+    assert "cudagraph" in select(None, program).reason
+    assert select(None, empty_program()).reason == "the default"
 
 
 def test_the_backend_that_is_named_runs_the_program(foreign):

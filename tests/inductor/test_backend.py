@@ -1,5 +1,6 @@
 """The backend `inductor`: what calls give before, while and after regions are compiled."""
 
+import re
 import threading
 import warnings
 
@@ -271,11 +272,19 @@ def test_explain_shows_regions_and_why_ops_are_in_none(traced):
     made(LONG)
     text = str(stator.explain(made))
     assert "runs in: inductor (backend=)" in text
-    assert "a region of 6 ops, compiled as one  (test_backend.py:" in text
+    assert re.search(r"a region of 6 ops, compiled as one \(\w+\)  \(test_backend.py:", text)
     assert "1 op is in none: each draws random numbers" in text
 
 
 @pytest.mark.slow
+def test_explain_says_how_far_each_region_is(traced):
+    made = static(chain)
+    made(LONG)
+    assert QUEUE.wait(60)
+    text = str(stator.explain(made))
+    assert "compiled as one (ready)" in text
+
+
 def test_inductor_itself():
     x = torch.randn(8, 16)
     made = static(chain, OPEN)

@@ -10,7 +10,6 @@ from stator.program.opset.stator_ops import STATOR_ROWS
 OPS = Path(__file__).parents[2] / "runtime" / "ops"
 ONLY_IN_PYTHON = {
     "host::hook_inputs", "host::hook_outputs",  # hooks of modules are Python
-    "stator::region",  # taken out of a program before the runtime gets it
 }  # fmt: skip
 
 

@@ -14,6 +14,8 @@ from stator.extension import extension
 from stator.logs import LOGGER
 from stator.native.backend import NativeLibraries, load_libraries
 
+NOT_BUILT = "the native runtime, which calls them, is not built"
+
 
 def trusted_libraries(path: str | os.PathLike[str], digest: str) -> NativeLibraries | None:
     """The libraries of the model at `path`, whose text has this digest; None with one warning.
@@ -21,13 +23,14 @@ def trusted_libraries(path: str | os.PathLike[str], digest: str) -> NativeLibrar
     It runs code of the folder: the caller has said that it is trusted.
     """
     module, folder = extension(), folder_of(path)
+    problem = NOT_BUILT
     try:
-        if module is None:
-            raise FormatError("the native runtime, which calls them, is not built")
-        return load_libraries(module, os.fspath(folder), digest, target_in(folder))
+        if module is not None:
+            return load_libraries(module, os.fspath(folder), digest, target_in(folder))
     except FormatError as error:
-        LOGGER.warning("%s runs without its libraries: %s", os.fspath(path), error.problem)
-        return None
+        problem = error.problem
+    LOGGER.warning("%s runs without its libraries: %s", os.fspath(path), problem)
+    return None
 
 
 def mention_libraries(path: str | os.PathLike[str]) -> None:
