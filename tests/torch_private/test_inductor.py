@@ -113,3 +113,17 @@ def test_a_graph_is_compiled(inductor):
     x, w = torch.randn(9, 4), torch.randn(4, 3)
     for found, expected in zip(run([x, w]), function(x, w), strict=True):
         assert torch.allclose(found, expected)
+
+
+@pytest.mark.slow
+def test_a_library_needs_no_python_and_serves_all_sizes(inductor, tmp_path):
+    sizes = inductor.DynamicSizes()
+    graph = inductor.trace_forward(function, given(sizes, requires_grad=False))
+    file = tmp_path / "code.so"
+    inductor.write_library(graph, sizes, str(file))
+    assert "L['t0']" in sizes.assumptions()
+    run = inductor.library_runner(str(file), "cpu")
+    for rows in (3, 8):
+        x, y = torch.randn(rows, 4), torch.randn(4, 3)
+        for found, expected in zip(run([x, y]), function(x, y), strict=True):
+            assert torch.allclose(found, expected, atol=1e-6)

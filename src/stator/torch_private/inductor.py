@@ -209,15 +209,15 @@ def write_library(graph: Graph, sizes: DynamicSizes, file: str) -> None:
     this one has.
     """
     given = [node.meta["val"] for node in _placeholders(graph)]
-    settings = {
-        "cpp_wrapper": True,
-        "cpp.dynamic_threads": True,
-        "aot_inductor.output_path": file,
-        "aot_inductor.embed_kernel_binary": True,
-    }
-    capability = torch.backends.cpu.get_cpu_capability()
-    if platform.machine() in X86:
-        settings["cpp.march"] = "x86-64-v3" if capability in ("AVX2", "AVX512") else "x86-64"
+    settings: dict[str, Any] = {
+        "cpp_wrapper": True, "cpp.dynamic_threads": True, "aot_inductor.output_path": file
+    }  # fmt: skip
+    if _device(given).type != "cpu":
+        settings["aot_inductor.embed_kernel_binary"] = True
+    if platform.machine() not in X86 or not hasattr(config.cpp, "march"):
+        raise NotImplementedError("this torch compiles for the processor that it runs on only")
+    has_vectors = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+    settings["cpp.march"] = "x86-64-v3" if has_vectors else "x86-64"
     usual = cpu_vec_isa.valid_vec_isa_list
 
     def portable() -> list[Any]:
