@@ -320,3 +320,11 @@ class InputReader:
 
 def _holds_specs(tree: object) -> bool:
     return any(isinstance(leaf, SPEC_TYPES) for leaf in GIVEN.leaves(tree))
+
+
+def note_distinct(recorder: Recorder, *tensors: torch.Tensor) -> None:
+    """Those of `tensors` that are inputs are different ones; a saved program checks it."""
+    facts = recorder.input_facts
+    found = [value for value in map(recorder.find, tensors) if value in facts]
+    for value in found if len(found) > 1 else ():
+        facts[value] = dataclasses.replace(facts[value], distinct=True)

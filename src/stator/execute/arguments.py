@@ -75,7 +75,9 @@ def flatten_inputs(
         path = names[index] if index < len(names) else f"args[{index}]"
         _take(item, given, path, taken)
     _take_keywords(keywords, kwargs, taken)
-    return tuple(taken.leaves[position] for position in range(len(types)))
+    leaves = tuple(taken.leaves[position] for position in range(len(types)))
+    _check_distinct([leaf for leaf, fact in zip(leaves, facts) if fact and fact.distinct])
+    return leaves
 
 
 def call_structure(structure: Structure) -> tuple[tuple[Structure, ...], Mapping]:
@@ -96,6 +98,15 @@ def _take_leaf(structure: Leaf, given: Any, path: str, taken: InputMatch) -> Non
     if facts is not None and isinstance(given, torch.Tensor):
         _check_layout(facts, given, path)
     taken.leaves[structure.position] = given
+
+
+def _check_distinct(tensors: SequenceOf[Any]) -> None:
+    if len({id(tensor) for tensor in tensors}) < len(tensors):
+        raise SpecMismatch(
+            "one tensor is given twice: the program compares its arguments with `is`, and was "
+            "captured for different ones",
+            fix="call the original function, or compare before the call and pass a flag",
+        )
 
 
 def _check_layout(facts: InputFacts, given: torch.Tensor, path: str) -> None:

@@ -210,12 +210,13 @@ def _state_use(data: Json, at: str) -> StateUse:
 def decode_facts(data: Json, at: str) -> InputFacts:
     """What a capture assumed of an input."""
     requires_grad, layout = field(data, "requires_grad", bool, at), data.get("layout")
+    distinct = checked(data.get("distinct", False), bool, f"{at}.distinct")
     if isinstance(layout, list):
         strides = tuple(checked(item, int, f"{at}.layout") for item in layout)
-        return InputFacts(requires_grad, strides)
+        return InputFacts(requires_grad, strides, distinct)
     if layout not in (None, "contiguous"):
         raise Damage(f"{at}.layout", "must be contiguous, or strides")
-    return InputFacts(requires_grad, layout)
+    return InputFacts(requires_grad, layout, distinct)
 
 
 def decode_constant(data: Json, at: str) -> bool | int | float | complex | str | None:

@@ -92,7 +92,8 @@ def encode_input(value: Value, program: Program) -> Json:
     if facts is None:
         return encode_value(value)
     layout = list(facts.layout) if isinstance(facts.layout, tuple) else facts.layout
-    assumed = {"requires_grad": facts.requires_grad, "layout": layout}
+    distinct = facts.distinct or None
+    assumed = {"requires_grad": facts.requires_grad, "layout": layout, "distinct": distinct}
     return {**encode_value(value), **{k: fact for k, fact in assumed.items() if fact is not None}}
 
 

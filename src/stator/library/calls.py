@@ -190,6 +190,7 @@ class Caller:
     def _call_numpy(self, function: object, args: Args, kwargs: Keywords) -> Staged:
         if first_union((args, kwargs)) is not None:
             return distribute(lambda *a, **k: self._call_numpy(function, a, k), args, kwargs)
+        refuse_call(function)
         return call_numpy(self.session, function, args, kwargs)
 
     # ---- user code

@@ -21,6 +21,7 @@ import torch
 
 from stator.library.markers import host_mark
 from stator.library.user_stack import called_from_here
+from stator.library.warning_filters import sets_filters_in_runs, under_filters
 from stator.state.handled_errors import caught_cause, handled_now
 from stator.state.host_calls import record_host_call
 from stator.state.session import Session
@@ -68,7 +69,10 @@ def host_rule(session: Session, function: Any) -> HostRule | None:
     if function in LOGGING_FUNCTIONS:
         return HostRule(called_from_here(function), f"logging.{function.__name__}", None, logs=True)
     if function is warnings.warn:
-        return HostRule(called_from_here(function), "warnings.warn", None)
+        warn = under_filters(session, called_from_here(function))
+        return HostRule(warn, "warnings.warn", None)
+    if sets_filters_in_runs(session, function):
+        return HostRule(function, f"warnings.{function.__name__}", None)
     if function is io.open:
         return HostRule(function, "open", object)
     return None

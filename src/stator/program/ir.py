@@ -84,11 +84,13 @@ class InputFacts:
     """What a capture assumed of a tensor that a call gives, beyond its type.
 
     `layout` is there only where the program relies on it: Python code asked for strides, or
-    whether a tensor is contiguous, and the answer is part of the program.
+    whether a tensor is contiguous, and the answer is part of the program. `distinct` inputs are
+    different tensors: Python code compared them by `is`.
     """
 
     requires_grad: bool
     layout: tuple[int, ...] | OneOf["contiguous"] | None = None  # numbers are strides
+    distinct: bool = False
 
 
 CONTAINERS = (tuple, list, dict)

@@ -18,6 +18,7 @@ import torch
 from stator.capture.branches import capture_if
 from stator.capture.conditions import Condition, choose, negated, refuse_if
 from stator.capture.conversions import to_int
+from stator.capture.inputs import note_distinct
 from stator.capture.numbers import both, either
 from stator.containers import definitions
 from stator.containers.dict_calls import refuse_open_views
@@ -264,6 +265,7 @@ def _is_class(session: Session, left: Staged, sign: str, right: Staged) -> Stage
 def _cannot_tell(session: Session, left: object, right: object) -> bool:
     if isinstance(left, torch.Tensor) and isinstance(right, torch.Tensor):
         joined = session.recorder.joined
+        note_distinct(session.recorder, left, right)
         return left in joined or right in joined or _may_be_given(session, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple):
         joined = session.recorder.joined_tuples

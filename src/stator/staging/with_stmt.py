@@ -18,6 +18,7 @@ from stator.frames import is_library_file
 from stator.library.exit_stacks import is_seen, is_users, refused_stack
 from stator.library.host_rules import HostMethod
 from stator.library.user_methods import user_method
+from stator.library.warning_filters import entered
 from stator.staging.control_flow import for_stmt
 from stator.staging.truth import truth
 from stator.staging.try_stmt import may_raise_since, reraise, try_stmt
@@ -46,7 +47,7 @@ def with_stmt(
     elif isinstance(manager, contextlib.ExitStack):
         _with_stack(session, manager, body)
     else:
-        with manager as value:
+        with entered(session, manager) as value:
             body(value)
 
 

@@ -6,6 +6,7 @@ import array
 import collections
 import collections.abc
 import gc
+import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
@@ -95,6 +96,9 @@ class Session:
         self.checked_keys: set[type] = set()  # whose `__hash__` and `__eq__` change nothing
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
         self.is_kept = False  # is it asked after the capture, too?
+        self.outer_filters = warnings.filters
+        self.filter_scopes: dict[int, object] = {}  # by filters: where they were set
+        self.shows_warnings = warnings._showwarnmsg_impl  # type: ignore[attr-defined]
         self.handling: list[object] = []  # what the handlers that run now have caught
         self.interpreter = make_interpreter(self)
         self.recorder.exceptions.text_of = lambda error: self.interpreter.call(str, error)
