@@ -74,7 +74,6 @@ WITHOUT_EXAMPLE = frozenset({
     "an iterator that may have no end is listed",
     "items of … are taken inside a branch or a loop of the program that it may not have been "
     "made in",
-    "library code takes items of the generator `…` one by one",
     "library code is called while … profiles it, and may call user code unseen",
     "torch compiles a function that it is given, inside a program",
     "items of … of the caller's are taken: only the capture would take them, and no later call",

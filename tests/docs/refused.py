@@ -11,6 +11,7 @@ import contextlib
 import contextvars
 import copy
 import functools
+import heapq
 import itertools
 import operator
 import queue
@@ -133,7 +134,8 @@ def overflowing_integer(x, y):
 
 def sent_value(x, y):
     def numbers():
-        got = yield 1
+        with torch.no_grad():
+            got = yield 1
         yield got
 
     return [x * n for n in numbers()]
@@ -241,15 +243,12 @@ def dict_pop(x, y):
     return table.popitem()
 
 
-def generator_twice(x, y):
+def generator_given_to_a_library(x, y):
     def numbers():
-        n = 0
-        while n < y:
-            yield n
-            n += 1
+        yield int(y)
+        yield 2
 
-    items = numbers()
-    return sum(items) + sum(items)
+    return x * next(heapq.merge(numbers(), numbers()))
 
 
 def printed_elsewhere(x, y):
@@ -734,6 +733,41 @@ def context_variable_without_a_value(x, y):
     if y > 0:
         DEPTH.set(1)
     return x
+
+
+def recorded_warnings(x, y):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.warn("one", stacklevel=1)
+    return x * len(found)
+
+
+def filters_set_in_a_branch(x, y):
+    with warnings.catch_warnings():
+        if y > 1:
+            warnings.simplefilter("ignore")
+        warnings.warn("one", stacklevel=1)
+    return x
+
+
+def numpy_errors_raised(x, y):
+    with numpy.errstate(divide="raise"):
+        return x * 2
+
+
+def yield_in_the_middle(x, y):
+    def numbers():
+        total = abs(y) + abs((yield 1))
+        yield total
+
+    return next(numbers()) * x
+
+
+def value_sent_to_a_list(x, y):
+    def numbers():
+        yield from [1, 2]
+
+    items = numbers()
+    return next(items) + items.send(x)
 
 
 def generator_returned(x, y):

@@ -211,3 +211,12 @@ def test_a_layout_that_the_program_relies_on_is_checked(layout, given, text):
     assert caught.value.problem == text
     for facts in (InputFacts(False), InputFacts(False, given.stride()), None):
         flatten_inputs(structure, [given], {}, types=[kind], facts=[facts])
+
+
+def test_inputs_that_code_compares_by_identity_are_different_tensors():
+    structure, types = call(Leaf(0), Leaf(1)), [tensor(2), tensor(2)]
+    facts = [InputFacts(requires_grad=False, distinct=True)] * 2
+    x, y = torch.ones(2), torch.ones(2)
+    assert flatten_inputs(structure, (x, y), {}, types=types, facts=facts) == (x, y)
+    with pytest.raises(SpecMismatch, match="one tensor is given twice"):
+        flatten_inputs(structure, (x, x), {}, types=types, facts=facts)

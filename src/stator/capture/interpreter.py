@@ -33,6 +33,9 @@ class PythonInterpreter(Protocol):
     def run(self, definition: Callable[..., Any], /, *args: object, **kwargs: object) -> Any:
         """A function that is written out in Python (see `containers.definitions`), converted."""
 
+    def machine(self, what: str, *args: object) -> Any:
+        """A step of a generator whose items are taken one by one."""
+
     # ---- attributes and items
 
     def get(self, obj: object, name: str) -> Any:

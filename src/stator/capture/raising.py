@@ -31,7 +31,7 @@ from stator.program.raise_fields import FORM, LEAF, TEXT
 from stator.program.structure import Structure
 from stator.values.exceptions import NOTES, ExceptionParts, builtin_base, members_of
 from stator.values.symbolic import Diverged
-from stator.values.union import Union
+from stator.values.union import Symbolic, Union
 
 
 def record_raise(recorder: Recorder, error: Exception) -> None:
@@ -114,7 +114,20 @@ def _is_plain(error: Exception, parts: ExceptionParts) -> bool:
         return False
     if not parts.members:
         return True
-    return type(error) is builtin_base(type(error)) and parts.members == _made_members(error)
+    made = _made_members(error)
+    return (
+        type(error) is builtin_base(type(error))
+        and parts.members.keys() == made.keys()
+        and all(
+            value is made[name] or _equal(value, made[name])
+            for name, value in parts.members.items()
+        )
+    )
+
+
+def _equal(one: object, other: object) -> bool:
+    """Are they equal, as far as Python knows?"""
+    return not isinstance(one, Symbolic) and not isinstance(other, Symbolic) and one == other
 
 
 def _made_members(error: Exception) -> dict[str, object]:
@@ -142,6 +155,9 @@ def _raise_each_alternative(recorder: Recorder, error: Exception) -> None:
         new = copy.copy(error)
         recorder.exceptions.replaced.append(error)
         new.args = (*error.args[:at], value, *error.args[at + 1 :])
+        for name, member in members_of(error).items():
+            if member is error.args[at]:  # `StopIteration.value`
+                setattr(new, name, value)
         new.__cause__ = error.__cause__
         new.__suppress_context__ = error.__suppress_context__
         raise new.with_traceback(error.__traceback__)

@@ -148,7 +148,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         found = {value: self.input_facts[value] for value in inputs if value in self.input_facts}
         if self.relies_on_layout:
             return found
-        return {key: InputFacts(one.requires_grad, None, one.distinct) for key, one in found.items()}
+        return {value: facts.without_layout() for value, facts in found.items()}
 
     @internal
     def lift(self, tensor: torch.Tensor) -> Value:

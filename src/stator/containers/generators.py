@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 
-from stator.errors import UnsupportedCall
-from stator.frames import current_place
+from stator.containers.machine_definitions import taken_by_a_library
+from stator.location import Location
 from stator.state.session import Session
 from stator.values.annotations import Staged
+from stator.values.sites import Shared, Site
 from stator.values.symbolic import CannotLeave
 
 Consumer = Callable[[Staged], Staged]  # takes an item; tells whether it wants no more
@@ -18,8 +20,10 @@ class StagedGenerator(CannotLeave):
 
     what = "generator"
 
-    def __init__(self, session: Session, name: str, start: Callable[[Consumer], None]) -> None:
-        self.session, self.name = session, name
+    def __init__(
+        self, session: Session, function: types.FunctionType, start: Callable[[Consumer], None]
+    ) -> None:
+        self.session, self.name, self.function = session, function.__name__, function
         self._start = start
         self._scope = session.recorder.scope
         self._is_used = False
@@ -27,18 +31,42 @@ class StagedGenerator(CannotLeave):
     def run(self, consumer: Consumer) -> None:
         """Give every item to `consumer`, until it wants no more."""
         if self._is_used or self.session.recorder.scope is not self._scope:
-            raise UnsupportedCall(
-                f"the generator `{self.name}` is used twice, or in another branch or loop than the "
-                "one that made it",
-                at=current_place(), fix="call the generator function where its items are used",
-            )  # fmt: skip
+            raise self.one_by_one()
         self._is_used = True
-        self._start(consumer)
+        passed: list[StopIteration] = []
+
+        def consume(item: Staged) -> Staged:
+            try:
+                return consumer(item)
+            except StopIteration as error:
+                passed.append(error)
+                raise
+
+        try:
+            self._start(consume)
+        except StopIteration as error:
+            if any(error is one for one in passed):  # of the loop's body
+                raise
+            raise RuntimeError("generator raised StopIteration") from error
+
+    def one_by_one(self) -> Shared:
+        """The capture starts again, with generators of this function as machines."""
+        sites = frozenset({machine_site(self.function)})
+        return Shared(sites, taken_by_a_library(self.name))
 
     def __iter__(self) -> Staged:
-        raise UnsupportedCall(
-            f"library code takes items of the generator `{self.name}` one by one",
-            at=current_place(), fix="make a list of it first: `list(...)`",
-        )  # fmt: skip
+        raise self.one_by_one()
 
     __next__ = __iter__
+
+    def __getattr__(self, name: str) -> Staged:
+        if name in ("send", "throw", "close"):
+            raise self.one_by_one()
+        raise AttributeError(f"'generator' object has no attribute '{name}'")
+
+
+def machine_site(function: types.FunctionType) -> Site:
+    """The site of the generators of `function`: where it is known, they are machines."""
+    code = function.__code__
+    place = Location(code.co_filename, code.co_firstlineno, 0, code.co_qualname)
+    return (place, "generator")

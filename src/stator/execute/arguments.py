@@ -76,7 +76,9 @@ def flatten_inputs(
         _take(item, given, path, taken)
     _take_keywords(keywords, kwargs, taken)
     leaves = tuple(taken.leaves[position] for position in range(len(types)))
-    _check_distinct([leaf for leaf, fact in zip(leaves, facts) if fact and fact.distinct])
+    _check_distinct(
+        [leaf for leaf, fact in zip(leaves, facts, strict=False) if fact and fact.distinct]
+    )
     return leaves
 
 

@@ -24,8 +24,8 @@ from stator.capture.conversions import index
 from stator.containers import definitions, lists
 from stator.containers.deques import call_deque_method
 from stator.containers.dict_calls import call_dict_method
-from stator.containers.generators import StagedGenerator
 from stator.containers.iterators import StagedIterator
+from stator.containers.machine_definitions import step
 from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
 from stator.containers.pools import Pools, makes_containers
 from stator.containers.set_operators import call_set_method
@@ -47,6 +47,7 @@ from stator.library.host_rules import HostMethod, call_host_object, host_rule, w
 from stator.library.iterator_calls import is_native, staged_iterator
 from stator.library.known_arrays import NOT_KNOWN, compute_known, method_of
 from stator.library.list_samples import call_with_samples
+from stator.library.machines import Machines
 from stator.library.markers import is_left_alone
 from stator.library.modules import call_module, enumerates, may_call_user_code, members, tree_watch
 from stator.library.new_objects import NewObjects
@@ -111,6 +112,7 @@ COMPARING: dict[str, Any] = {
 FUNCTIONS: dict[Any, Any] = {
     **TORCH_FUNCTIONS, **MATH_FUNCTIONS, torch.autocast: FollowedAutocast,
     torch.Generator: new_generator, definitions.missing: missing_text,
+    step: lambda session, *args: session.interpreter.machine("step", *args),
     definitions.same: lambda session, left, right: session.interpreter.same(left, right),
     object.__getattribute__: lambda session, obj, name: session.interpreter.get_plainly(obj, name),
 }  # fmt: skip
@@ -124,6 +126,7 @@ class Caller:
         self.builtins = BuiltinCalls(session)
         self.recursion = Recursion(session)
         self.functions = ConvertedFunctions(session, staging)
+        self.machines = Machines(session, self.functions)
         self.shared = SharedDefinitions(session, self._run_inline)
         self.objects = NewObjects(session, self.run, self.library, self._is_library)
         self.rules: tuple[tuple[Callable[[Any], bool], Callable[..., Any]], ...] = (
@@ -270,10 +273,7 @@ class Caller:
         """Run the staged form of `function`; a generator runs where its items are used."""
         function = WRITTEN_OUT.get(function, function)
         if function.__code__.co_flags & inspect.CO_GENERATOR:
-            new = self.functions.staged(function)
-            return StagedGenerator(
-                self.session, function.__name__, lambda consumer: new(consumer, *args, **kwargs)
-            )
+            return self.machines.generator(function, args, kwargs)
         return self.shared.run(function, args, kwargs)
 
     def _run_inline(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
@@ -336,8 +336,7 @@ class Caller:
             and any(map(is_symbolic, (*owner, *args)))
         ):
             return self.run(COMPARING[name], (owner, *args), {})
-        if isinstance(owner, str):
-            args = tuple(map(self._listed, args))
+        args = tuple(map(self._listed, args)) if isinstance(owner, str) else args
         if isinstance(owner, str | bytes) and any(map(is_text_symbolic, (*args, *kwargs.values()))):
             return call_text_method(self.session, owner, name, *args, **kwargs)
         return self.library(method, args, kwargs)

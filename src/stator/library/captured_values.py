@@ -11,6 +11,7 @@ from stator.containers import lists
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange, Indexed, indexed
 from stator.containers.iterators import StagedIterator
+from stator.containers.machine_definitions import Machine
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.staged import is_table
 from stator.values.symbolic import CapturedText, Number
@@ -21,6 +22,7 @@ SYMBOLIC = torch.Tensor | Number | Union | CapturedText
 
 SEQUENCES = (
     torch.Tensor, Indexed, CapturedRange, CapturedText, Union, StagedGenerator, StagedIterator,
+    Machine,
 )  # fmt: skip
 
 
@@ -53,7 +55,7 @@ def is_runtime_sequence(recorder: Recorder, value: object) -> bool:
     """Does only a run know how many items `value` has?"""
     if isinstance(value, StagedIterator):
         return not isinstance(value.more(), bool)
-    is_known = isinstance(value, StagedGenerator) or is_table(value)
+    is_known = isinstance(value, StagedGenerator | Machine) or is_table(value)
     return is_known or indexed(recorder, value) is not None
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stator.location import Location
-from stator.rewrite.convert import ConvertedFunction, convert
+from stator.rewrite.convert import ConvertedFunction, convert, uses_yields
 from stator.state.session import Session
 
 
@@ -26,16 +26,27 @@ class ConvertedFunctions:
 
     def __init__(self, session: Session, staging: object) -> None:
         self._session, self._staging = session, staging
-        self._forms: dict[types.FunctionType, StagedForm] = {}
+        self._forms: dict[tuple[types.FunctionType, bool], StagedForm] = {}
         # The code of the functions that the capture creates, by identity: a function created
         # before the capture may have equal code.
         self._local_codes: dict[int, types.CodeType] = {}
 
-    def staged(self, function: types.FunctionType) -> types.FunctionType:
+    def machine(self, function: types.FunctionType) -> types.FunctionType:
+        """The code of a generator function that goes on to its next `yield`, about to run."""
+        return self.staged(function, is_machine=True)
+
+    def is_machine(self, function: types.FunctionType) -> bool:
+        """Does a generator function use the value of a `yield`?"""
+        return uses_yields(function)
+
+    def staged(
+        self, function: types.FunctionType, *, is_machine: bool = False
+    ) -> types.FunctionType:
         """The staged form of `function`, about to be called."""
-        if function not in self._forms:
-            self._forms[function] = self._convert(function)
-        form = self._forms[function]
+        key = (function, is_machine)
+        if key not in self._forms:
+            self._forms[key] = self._convert(function, is_machine)
+        form = self._forms[key]
         for cell in form.cells_written:
             if self._is_local(function) and not self._session.provenance.is_known_new(cell):
                 self._session.provenance.add_created(cell)
@@ -59,11 +70,11 @@ class ConvertedFunctions:
             map(is_external, (function, *(function.__closure__ or ())))
         )
 
-    def _convert(self, function: types.FunctionType) -> StagedForm:
+    def _convert(self, function: types.FunctionType, is_machine: bool) -> StagedForm:
         session, defined = self._session, _place_of(function)
         if not self._is_local(function):
             session.reads.read_function(function)
-        done = convert(function, self._staging)
+        done = convert(function, self._staging, is_machine=is_machine)
         session.decisions.add("call", "converted", function.__qualname__, defined)
         for name in done.global_reads:
             session.reads.read_global(function.__globals__, name, defined)

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from stator.containers import definitions, set_definitions, standard_definitions
+from stator.containers import (
+    definitions,
+    machine_definitions,
+    set_definitions,
+    standard_definitions,
+)
 from stator.library import (
     attribute_definitions,
     control_flow_definitions,
@@ -16,7 +21,7 @@ DEFINITIONS = frozenset(
     module.__name__
     for module in (
         attribute_definitions, control_flow_definitions, definitions, generator_definitions,
-        number_definitions, set_definitions, standard_definitions, text_definitions,
-        torch_definitions,
+        machine_definitions, number_definitions, set_definitions, standard_definitions,
+        text_definitions, torch_definitions,
     )
 )  # fmt: skip

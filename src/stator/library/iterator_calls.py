@@ -13,7 +13,7 @@ import torch
 from stator.capture.conversions import index
 from stator.capture.journal import Journal
 from stator.capture.numbers import both
-from stator.containers import definitions, iteration
+from stator.containers import definitions, iteration, machine_definitions
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange, Indexed, indexed
 from stator.containers.iterators import (
@@ -24,6 +24,7 @@ from stator.containers.iterators import (
     next_item,
 )
 from stator.containers.lists import list_get
+from stator.containers.machine_definitions import Machine
 from stator.containers.tensor_index import read_tensor
 from stator.english import with_article
 from stator.errors import UnsupportedCall
@@ -238,6 +239,8 @@ class IteratorCalls:
     def _next(self, iterator: Staged, *default: Staged) -> Staged:
         if isinstance(iterator, Union):
             return self.recorder.apply(iterator, lambda one: self._next(one, *default))
+        if isinstance(iterator, Machine) and default:
+            return self.session.interpreter.run(machine_definitions.next_or, iterator, *default)
         own = user_method(iterator, "__next__")
         if own is not None and default:
             return self.session.interpreter.run(definitions.next_or, iterator, *default)

@@ -12,6 +12,8 @@ from stator.frames import is_library_file
 from stator.values.annotations import Staged
 from stator.values.attributes import own_dict
 
+MACHINES = "stator.containers.machine_definitions"
+
 
 def user_method(obj: object, name: str) -> types.FunctionType | None:
     """The method `name` of the class of `obj`, if a user wrote it in Python."""
@@ -103,6 +105,8 @@ def _users(function: object) -> types.FunctionType | None:
     if not isinstance(function, types.FunctionType):
         return None
     file = function.__code__.co_filename
+    if function.__module__ == MACHINES:  # the methods of a generator are converted, too
+        return function
     if is_library_file(file) or (file.startswith("<") and not linecache.getlines(file)):
         return None
     return function

@@ -19,9 +19,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
 
-FILTER_CALLS = frozenset(
-    {warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings}
-)
+FILTER_CALLS = frozenset({warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings})
 CERTAIN = frozenset({"ignore", "error", "always"})  # whatever was warned of before
 QUIET = frozenset({"ignore", "warn"})
 Filter = tuple[Any, ...]
@@ -78,7 +76,9 @@ def _is_rest(rest: tuple[Filter, ...], outer: tuple[Filter, ...], new: tuple[Fil
     return rest == tuple(one for one in outer if one not in new)
 
 
-def _warn_under(new: tuple[Filter, ...], warn: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+def _warn_under(
+    new: tuple[Filter, ...], warn: Callable[..., Any], *args: Any, **kwargs: Any
+) -> None:
     with warnings.catch_warnings():
         for action, message, category, module, line in reversed(new):
             warnings.filterwarnings(

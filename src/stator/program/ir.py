@@ -92,6 +92,10 @@ class InputFacts:
     layout: tuple[int, ...] | OneOf["contiguous"] | None = None  # numbers are strides
     distinct: bool = False
 
+    def without_layout(self) -> InputFacts:
+        """The same, with nothing assumed of the layout."""
+        return InputFacts(self.requires_grad, None, self.distinct)
+
 
 CONTAINERS = (tuple, list, dict)
 

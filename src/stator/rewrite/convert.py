@@ -27,6 +27,7 @@ from stator.rewrite.job import Job
 from stator.rewrite.jumps import lower_jumps
 from stator.rewrite.loader import compile_tree, load
 from stator.rewrite.logic import rewrite_logic
+from stator.rewrite.machines import needs_machine, rewrite_machine
 from stator.rewrite.matching import rewrite_matches
 from stator.rewrite.names import rewrite_names
 from stator.rewrite.prepare import as_function
@@ -71,12 +72,19 @@ class Pass:
     then_study: bool = False  # the facts of the tree are taken after this pass
 
 
-def convert(function: types.FunctionType, staging: object) -> ConvertedFunction:
-    """The converted form of `function`, whose work goes through `staging`."""
-    work = _CACHE.work_for(function)
+def convert(
+    function: types.FunctionType, staging: object, *, is_machine: bool = False
+) -> ConvertedFunction:
+    """The converted form of `function`, whose work goes through `staging`.
+
+    `is_machine`: a generator function, as a function that goes on to the next `yield`.
+    """
+    work = _CACHE.work_for(function, is_machine=is_machine)
     if Settings.code and _CACHE.is_to_be_shown(function.__code__):
         _show_passes(function)
     new = load(work.code, function, staging)
+    if is_machine:
+        new.__defaults__ = new.__kwdefaults__ = None
     return ConvertedFunction(
         new, work.tree, work.outside.nonlocals_written, work.outside.globals_written,
         work.free_reads, work.global_reads, work.is_generator,
@@ -95,22 +103,44 @@ class Work:
     is_generator: bool
 
 
+def uses_yields(function: types.FunctionType) -> bool:
+    """Does a generator function use what a `yield` gives? Then only a machine can be it."""
+    return _CACHE.uses_yields(function)
+
+
+Key = tuple[int, bool]  # the id of a code object, and whether it becomes a machine
+
+
 class _Cache:
     """The work done for each code object, for as long as that lives."""
 
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
-        self._done: dict[int, tuple[weakref.ref[types.CodeType], Work]] = {}
+        self._done: dict[Key, tuple[weakref.ref[types.CodeType], Work]] = {}
+        self._machines: dict[int, tuple[weakref.ref[types.CodeType], bool]] = {}
         self._shown: dict[int, int] = {}  # by code object: for which request it was shown
 
-    def work_for(self, function: types.FunctionType) -> Work:
+    def work_for(self, function: types.FunctionType, *, is_machine: bool) -> Work:
         """By identity: equal code objects may come from different files."""
-        code, key = function.__code__, id(function.__code__)
+        code, key = function.__code__, (id(function.__code__), is_machine)
         with self._lock:
             found = self._done.get(key)
             if found is None or found[0]() is not code:
                 gone = weakref.ref(code, lambda _: self._forget(key))
-                found = self._done[key] = (gone, _work(function))
+                found = self._done[key] = (gone, _work(function, is_machine))
+            return found[1]
+
+    def uses_yields(self, function: types.FunctionType) -> bool:
+        """Looked up once for each code object."""
+        code, key = function.__code__, id(function.__code__)
+        with self._lock:
+            found = self._machines.get(key)
+            if found is None or found[0]() is not code:
+                gone = weakref.ref(code, lambda _: self._machines.pop(key, None))
+                found = self._machines[key] = (
+                    gone,
+                    needs_machine(as_function(_source(function).tree)),
+                )
             return found[1]
 
     def is_to_be_shown(self, code: types.CodeType) -> bool:
@@ -120,21 +150,21 @@ class _Cache:
             self._shown[id(code)] = Settings.asked
             return before != Settings.asked
 
-    def _forget(self, key: int) -> None:
+    def _forget(self, key: Key) -> None:
         self._done.pop(key, None)
-        self._shown.pop(key, None)
+        self._shown.pop(key[0], None)
 
 
 _CACHE = _Cache()
 
 
-def _work(function: types.FunctionType) -> Work:
+def _work(function: types.FunctionType, is_machine: bool) -> Work:
     code, source = function.__code__, _source(function)
     outside, free = outside_of(source.tree), {*code.co_freevars}
     names = {*free_names(source.tree), *outside.globals_read}
     nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
     generator = bool(code.co_flags & CO_GENERATOR)
-    tree = rewrite(source, is_generator=generator)
+    tree = rewrite(source, is_generator=generator, is_machine=is_machine)
     return Work(
         compile_tree(tree, code), tree, replace(outside, nonlocals_written=nonlocals),
         tuple(sorted(names & free)), tuple(sorted(names - free)), generator,
@@ -165,7 +195,11 @@ def _show_passes(function: types.FunctionType) -> None:
 
 
 def rewrite(
-    source: Source, *, is_generator: bool = False, shown: PassListener | None = None
+    source: Source,
+    *,
+    is_generator: bool = False,
+    is_machine: bool = False,
+    shown: PassListener | None = None,
 ) -> ast.FunctionDef:
     """The rewritten tree of `source`; raises UnsupportedSyntax for what has no staged form.
 
@@ -176,7 +210,10 @@ def rewrite(
     parameters = [*tree.args.posonlyargs, *tree.args.args]
     first = parameters[0].arg if parameters else None
     job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
-    if is_generator:
+    if is_generator and (is_machine or needs_machine(tree)):
+        tree = rewrite_machine(tree, job)
+        job = replace(job, original=scope_of(tree))
+    elif is_generator:
         tree = rewrite_yields(tree, job)
     shared = sorted(written_by_nested(tree) & {*job.original.locals})
     tree = _with_gathered(_run_passes(tree, job, shown))

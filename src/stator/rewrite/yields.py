@@ -7,14 +7,14 @@
 
 The loop that uses a generator becomes the generator's consumer: its body runs at each `yield`, so
 the generator is an ordinary function, and all its loops and branches can be staged. `yielded` tells
-whether the consumer wants no more.
+whether the consumer wants no more. A generator that uses the value of a `yield` is no such
+function: see `rewrite/machines.py`.
 """
 
 from __future__ import annotations
 
 import ast
 
-from stator.errors import UnsupportedSyntax
 from stator.rewrite.job import Job
 from stator.rewrite.template import quote
 
@@ -63,16 +63,3 @@ class _Yields(ast.NodeTransformer):
 
     def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
         return node
-
-    def visit_Yield(self, node: ast.Yield) -> ast.AST:
-        raise self._refused(node)
-
-    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.AST:
-        raise self._refused(node)
-
-    def _refused(self, node: ast.AST) -> UnsupportedSyntax:
-        return UnsupportedSyntax(
-            "the value of a `yield` cannot be used",
-            at=self._job.source.location(node),
-            fix="yield in a statement of its own, and pass values by arguments",
-        )

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from stator.capture.branches import capture_if
 from stator.capture.conditions import Condition, negated
 from stator.capture.loops import capture_while
-from stator.containers import definitions
+from stator.containers import definitions, machine_definitions
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import indexed
 from stator.containers.iterators import StagedIterator
+from stator.containers.machine_definitions import Machine
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.library.outside_iterators import iterated
 from stator.library.user_methods import user_method
@@ -120,7 +121,9 @@ def for_stmt(
     method = user_method(iterable, "__iter__")
     if method is not None:
         iterable = session.interpreter.call_method(method, iterable)
-    if user_method(iterable, "__next__") is not None:
+    if isinstance(iterable, Machine):
+        iterable = session.interpreter.run(machine_definitions.items_of, iterable)
+    elif user_method(iterable, "__next__") is not None:
         iterable = session.interpreter.call(definitions.drained, iterable)
     if isinstance(iterable, StagedGenerator):
         session.decisions.add(

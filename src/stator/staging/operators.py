@@ -70,7 +70,7 @@ class Staging:
         """The capture has ended: see `Session.close`."""
         caller = self.call
         caller.builtins.iterators.clear()
-        for part in (caller.builtins, caller.functions, caller, self):
+        for part in (caller.builtins, caller.machines, caller.functions, caller, self):
             vars(part).clear()
 
     def debugger(self, function: object) -> Staged:
@@ -133,6 +133,10 @@ class Staging:
     def first(self, found: object, *default: object) -> Staged:
         """`next(... for ... in ...)`: `found` has the first item, or nothing."""
         return iterators.first(self.session, found, *default)
+
+    def machine(self, what: str, *args: Staged) -> Staged:
+        """A step of a generator: see `rewrite/machines.py`."""
+        return self.call.machines.call(what, *args)
 
     def yielded(self, consumer: Staged, item: Staged) -> Staged:
         """`yield item`: does the consumer want no more?"""

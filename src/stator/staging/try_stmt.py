@@ -51,7 +51,7 @@ def try_stmt(
     noted = len(session.effect_log.effects) if session.effect_log is not None else 0
     outer, recorder.journal = recorder.journal, Journal(recorder.journal)
     recorder.attempts.append(attempt)
-    error: Exception | None = None
+    error: Exception | GeneratorExit | None = None
     needed = False
     try:
         body()
@@ -63,9 +63,9 @@ def try_stmt(
     except BaseException as raised:
         if _is_of_the_capture(raised):
             recorder.journal.keep()  # whoever goes back puts the objects back
-        if not isinstance(raised, Exception) or isinstance(raised, StatorError):
+        if not isinstance(raised, Exception | GeneratorExit) or isinstance(raised, StatorError):
             raise
-        if is_capture_artifact(raised):
+        if isinstance(raised, Exception) and is_capture_artifact(raised):
             raise untraceable(raised) from raised
         error = raised  # a handler of the user's decides below
     finally:
@@ -108,6 +108,8 @@ def _asks_for(attempt: Attempt, found: TryNeeded | Diverged) -> bool:
 
 def _is_of_the_capture(error: BaseException) -> bool:
     if isinstance(error, Diverged):  # every path raises
+        return False
+    if isinstance(error, GeneratorExit):
         return False
     if not isinstance(error, Exception) or isinstance(error, StatorError):
         return True
@@ -178,7 +180,7 @@ def _same_item(one: dict[object, object], other: dict[object, object], key: obje
     return same_state((one[key],), (other[key],))
 
 
-def _handle(session: Session, clauses: tuple[Clause, ...], error: Exception) -> None:
+def _handle(session: Session, clauses: tuple[Clause, ...], error: BaseException) -> None:
     """Run the handler that catches `error`, as Python would."""
     handler = _handler_for(clauses, error)
     if handler is None:
@@ -190,7 +192,7 @@ def _handle(session: Session, clauses: tuple[Clause, ...], error: Exception) -> 
 
 
 def _handler_for(
-    clauses: tuple[Clause, ...], error: Exception
+    clauses: tuple[Clause, ...], error: BaseException
 ) -> Callable[[object], object] | None:
     for classes, handler in clauses:
         caught = classes()

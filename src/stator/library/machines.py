@@ -1,0 +1,122 @@
+"""Machines: generators whose items are taken one by one, and what `for` and `yield from` take."""
+
+from __future__ import annotations
+
+import inspect
+import types
+from typing import Any
+
+import torch
+
+from stator.capture.branches import capture_if
+from stator.containers import machine_definitions as definitions
+from stator.containers.generators import StagedGenerator, machine_site
+from stator.containers.iteration import CapturedRange
+from stator.containers.iterators import StagedIterator
+from stator.containers.machine_definitions import Machine
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.library.converted_functions import ConvertedFunctions
+from stator.library.user_methods import user_method
+from stator.state.session import Session
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.staged import StagedList
+from stator.values.union import Union
+
+SEQUENCES = (list, tuple, str, range, torch.Tensor, StagedList, CapturedRange)
+
+
+class Machines:
+    """The generators of one capture."""
+
+    def __init__(self, session: Session, functions: ConvertedFunctions) -> None:
+        self.session, self.functions = session, functions
+
+    def generator(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Staged:
+        """What a call of the generator function `function` gives."""
+        is_known = self.session.pooled.group_of(machine_site(function)) is not None
+        if is_known or self.functions.is_machine(function):
+            return self._new(function, args, kwargs)
+        new = self.functions.staged(function)
+        return StagedGenerator(
+            self.session, function, lambda consumer: new(consumer, *args, **kwargs)
+        )
+
+    def _new(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Machine:
+        """`function(*args, **kwargs)`, a call of a generator function."""
+        self.functions.machine(function)  # refuses what cannot be one
+        machine = Machine.__new__(Machine)
+        given = inspect.signature(function).bind(*args, **kwargs)
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            setattr(machine, f"v_{name}", value)
+        machine.state, machine.starts, machine.function = 0, True, function
+        self.session.provenance.add_created(machine)
+        return machine
+
+    def step(self, machine: Machine, how: int, sent: Staged) -> Staged:
+        """Go on to the next `yield`: (is it over, the item, the result)."""
+        try:
+            return self.functions.machine(machine.function)(machine, how, sent)
+        except StopIteration as error:
+            raise RuntimeError("generator raised StopIteration") from error
+
+    def delegate(self, value: Staged) -> Staged:
+        """What `for` or `yield from` takes the items of `value` from."""
+        value = self.session.staged(value)
+        if isinstance(value, Union):
+            return self.session.recorder.apply(value, self.delegate)
+        if isinstance(value, StagedGenerator):
+            raise value.one_by_one()
+        method = user_method(value, "__iter__")
+        if method is not None:
+            return self.session.interpreter.call_method(method, value)
+        if isinstance(value, SEQUENCES):
+            return value
+        return self.session.interpreter.call(list if isinstance(value, dict) else iter, value)
+
+    def advanced(self, source: Staged, count: Staged) -> Staged:
+        """(Is there none, the item, None) after `count` items."""
+        if isinstance(source, Union):
+            return self.session.recorder.apply(source, lambda one: self.advanced(one, count))
+        run = self.session.interpreter.run
+        if isinstance(source, Machine):
+            return self.step(source, 0, None)
+        if isinstance(source, SEQUENCES):
+            return run(definitions.item_at, source, count)
+        if isinstance(source, StagedIterator):
+            return self._taken(source)
+        return run(definitions.item_after, source)
+
+    def _taken(self, source: StagedIterator) -> Staged:
+        more = source.more()
+        if isinstance(more, bool):
+            return (False, source.take(), None) if more else (True, None, None)
+        over = (True, None, None)
+        recorder = self.session.recorder
+        return capture_if(recorder, more, lambda: (False, source.take(), None), lambda: over)
+
+    def delegated(self, source: Staged, count: Staged, how: int, sent: Staged) -> Staged:
+        """The same for `yield from`, which passes on what is sent or raised."""
+        if isinstance(source, Union):
+            apply = self.session.recorder.apply
+            return apply(source, lambda one: self.delegated(one, count, how, sent))
+        if isinstance(source, Machine):
+            return self.session.interpreter.run(definitions.passed_on, source, how, sent)
+        if how:
+            raise sent
+        if sent is not None:
+            raise UnsupportedCall(
+                "`send` to a generator that gives the items of something else, by `yield from`",
+                at=current_place(), fix="send None: call `next`",
+            )  # fmt: skip
+        return self.advanced(source, count)
+
+    def bound(self, machine: Machine, name: str, value: Staged) -> Staged:
+        """`(name := value)` of a variable of the generator's."""
+        self.session.interpreter.set(machine, name, value)
+        return value
+
+    def call(self, what: str, *args: Any) -> Staged:
+        """`stator__.machine(what, *args)`."""
+        return getattr(self, what)(*args)
