@@ -2,7 +2,6 @@
 
 import itertools
 
-import pytest
 import torch
 
 from stator.errors import UnsupportedCall
@@ -98,16 +97,12 @@ def test_a_generator_of_python_items_is_unrolled():
     check(lambda x: [x * k for k in steps()], *CALLS)
 
 
-def test_a_generator_used_twice_is_refused():
+def test_a_generator_that_is_used_twice_has_no_items_left():
     def f(x):
         items = halves(x)
         return list(items), list(items)
 
-    error = refusal(UnsupportedCall, f, torch.ones(2))
-    assert error.problem == (
-        "the generator `halves` is used twice, or in another branch or loop than the one that "
-        "made it"
-    )
+    check(f, *CALLS)
 
 
 def test_library_code_cannot_take_items_one_by_one():
@@ -117,6 +112,5 @@ def test_library_code_cannot_take_items_one_by_one():
     assert error.fix == "make a list of it first: `list(...)`"
 
 
-def test_next_of_a_generator_is_refused():
-    with pytest.raises(UnsupportedCall):
-        check(lambda x: next(halves(x)), *CALLS)
+def test_next_of_a_generator_gives_its_first_item():
+    check(lambda x: next(halves(x)), *CALLS)

@@ -16,7 +16,6 @@ story = Book(
     counter_ops="needs|Counter|list|only a run",
     chainmap="ChainMap",
     vars_replaced="is replaced",
-    gen_next_twice="the generator `gen`",
     list_subclass="depends on the path",
     aug_assign_tuple="one object",
 )
