@@ -25,6 +25,8 @@ def storages(tree):
 
 @dataclass
 class Tape(TorchDispatchMode):
+    outside: dict  # of each storage that was there before the recording: what it held
+    made: set  # storages that the recording made
     steps: list = field(default_factory=list)
 
     def __post_init__(self):
@@ -32,7 +34,11 @@ class Tape(TorchDispatchMode):
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
+        for one in tree_leaves((args, kwargs)):
+            if isinstance(one, torch.Tensor):
+                self._note(one.untyped_storage())
         result = func(*args, **kwargs)
+        self.made |= storages(result) - self.outside.keys()
         made = [one for one in tree_leaves(result) if isinstance(one, torch.Tensor)]
         shared = storages((args, kwargs))
         fresh = [one.detach() for one in made if one.untyped_storage()._cdata not in shared]
@@ -41,6 +47,10 @@ class Tape(TorchDispatchMode):
         if not is_view:
             self.steps.append(lambda: self._again(func, args, kwargs, fresh))
         return result
+
+    def _note(self, storage):
+        if storage._cdata not in self.made and storage._cdata not in self.outside:
+            self.outside[storage._cdata] = (storage, storage.clone())
 
     @staticmethod
     def _again(func, args, kwargs, fresh):
@@ -61,15 +71,18 @@ class TapeTarget:
 
     def record(self, ops):
         self.tapes, self.nodes = [], []
+        self.outside, self.made = {}, set()
         state = torch.get_rng_state()
         with self._tape() as tape:
             result = ops()
-        torch.set_rng_state(state)  # CUDA draws nothing while it records
+        torch.set_rng_state(state)  # CUDA draws and writes nothing while it records
+        for storage, before in self.outside.values():
+            storage.copy_(before)
         return tape, result
 
     @contextmanager
     def _tape(self):
-        tape = Tape()
+        tape = Tape(self.outside, self.made)
         self.tapes.append(tape)
         try:
             with tape:

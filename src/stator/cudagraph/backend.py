@@ -8,7 +8,7 @@ Calls whose gradients are recorded have regions of their own, by rules of their 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -33,6 +33,7 @@ from stator.optimize.fused_rules import FusedRules
 from stator.optimize.graph_rules import GraphRules
 from stator.optimize.regions import RulesOf, observed_in, outline
 from stator.optimize.selects import selects
+from stator.optimize.stored_writes import written_stored
 from stator.optimize.training_rules import TrainingGraphRules
 from stator.program.ir import Op, values_in
 from stator.program.program import Program
@@ -76,6 +77,8 @@ class GraphBackend:
             functools.cache(
                 lambda: self._prepared(program, options, self.training_rules, gradients=True)
             ),
+            functools.cache(lambda: prepared_elsewhere(program, options)),
+            written_stored(program),
         )
 
     def _prepared(
@@ -120,11 +123,22 @@ class GraphExecutable:
 
     inference: Executable
     training: Callable[[], Executable]
+    plain: Callable[[], Executable]  # without graphs
+    written: frozenset[str]  # the stored tensors that the program writes to
 
     def bind(self, stored: Mapping[str, torch.Tensor]) -> Run:
-        """The program over these tensors."""
-        training = functools.cache(lambda: self.training().bind(stored))
-        return GraphRun(self.inference.bind(stored), training, tuple(stored.values()))
+        """The program over these tensors; without graphs, if it writes to one that is two."""
+        written = {_memory(one) for name, one in stored.items() if name in self.written}
+        count = sum(_memory(one) in written for one in stored.values())
+        if count > len(self.written):
+            return self.plain().bind(stored)
+        return GraphRun(
+            self.inference.bind(stored),
+            functools.cache(lambda: self.training().bind(stored)),
+            functools.cache(lambda: self.plain().bind(stored)),
+            tuple(stored.values()),
+            tuple(one for name, one in stored.items() if name in self.written),
+        )
 
 
 @dataclass(frozen=True)
@@ -133,13 +147,34 @@ class GraphRun:
 
     inference: Run
     training: Callable[[], Run]
+    plain: Callable[[], Run]
     stored: tuple[torch.Tensor, ...]
+    written: tuple[torch.Tensor, ...]
 
     def __call__(self, inputs: Sequence[object]) -> Outcome:
-        """Run it, by the graphs for calls with gradients if any can be recorded."""
+        """Run it, by the graphs for calls with gradients if any can be recorded.
+
+        An argument that is a stored tensor, which the program writes to, is seen by no graph.
+        """
+        if self.written and not _memories(inputs).isdisjoint(map(_memory, self.written)):
+            return self.plain()(inputs)
         if torch.is_grad_enabled() and any(map(_requires_grad, (*self.stored, *inputs))):
             return self.training()(inputs)
         return self.inference(inputs)
+
+
+def _memory(tensor: torch.Tensor) -> int:
+    return tensor.untyped_storage().data_ptr()
+
+
+def _memories(values: Iterable[object]) -> set[int]:
+    found: set[int] = set()
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            found.add(_memory(value))
+        elif isinstance(value, list | tuple):
+            found |= _memories(value)
+    return found
 
 
 def _requires_grad(value: object) -> bool:

@@ -13,10 +13,11 @@ subclasses of tensors, the ops run.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -34,6 +35,7 @@ from stator.inductor.checking import agree
 from stator.location import Location
 from stator.logs import LOGGER
 from stator.optimize.graph_rules import draws
+from stator.optimize.stored_writes import written_inputs
 from stator.program.ir import Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.regions import tensors_first
@@ -102,6 +104,9 @@ class GraphRegion:
         tensors = [value for value in self.inputs if isinstance(value.type, TensorType)]
         self._is_stored = [value in self.stored for value in tensors]
         self._has_random = any(map(draws, ops_in(self.program.body)))
+        written = written_inputs(self.program)
+        self._written = [n for n, one in enumerate(tensors) if one in written]
+        self._counted = [n for n, one in enumerate(tensors) if written.get(one)]
 
     @property
     def place(self) -> Location | None:
@@ -134,14 +139,41 @@ class GraphRegion:
                 if isinstance(recorded, RecordedRegion):  # no result has a gradient
                     self._join_stream(tensors)
                     with torch.set_grad_enabled(torch.is_grad_enabled() and not any(needed)):
-                        return recorded.run(tensors)
+                        return self._counting(tensors, recorded.run(tensors))
             if recorded is not None:
-                return recorded.run(
+                found = recorded.run(
                     tensors,
-                    lambda given: self._run_ops(given, numbers),
+                    lambda given: self._run_again(given, numbers),
                     lambda: self._join_stream(tensors),
                 )
+                return self._counting(tensors, found)
         return self._run_ops(tensors, numbers)
+
+    def _counting(
+        self, tensors: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
+    ) -> Sequence[torch.Tensor]:
+        """The results; autograd learns what a replay has written to."""
+        written = [tensors[n] for n in self._counted if not tensors[n].is_inference()]
+        if written:
+            torch.autograd.graph.increment_version(written)
+        return results
+
+    def _run_again(
+        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+    ) -> list[torch.Tensor]:
+        """The ops, for their gradients: what the program stores is as it was afterwards."""
+        with self._unwritten(tensors):
+            return self._run_ops(tensors, numbers)
+
+    @contextlib.contextmanager
+    def _unwritten(self, tensors: Sequence[torch.Tensor]) -> Iterator[None]:
+        """What is written inside is undone."""
+        before = [(tensors[n].data, tensors[n].detach().clone()) for n in self._written]
+        try:
+            yield
+        finally:
+            for place, value in before:
+                place.copy_(value)
 
     def _run_ops(
         self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
@@ -246,11 +278,12 @@ class GraphRegion:
     def _trial(
         self, recorded: RecordedRegion, tensors: Sequence[torch.Tensor]
     ) -> list[torch.Tensor]:
-        """What a recording gives; no random numbers of the caller's are drawn."""
-        if not self._has_random:
-            return recorded.run(tensors)
-        with RandomState.of(_device_of(tensors)).restored():
-            return recorded.run(tensors)
+        """What a recording gives; nothing is written, and no random numbers are drawn."""
+        with self._unwritten(tensors):
+            if not self._has_random:
+                return recorded.run(tensors)
+            with RandomState.of(_device_of(tensors)).restored():
+                return recorded.run(tensors)
 
     def _new_recording(
         self,

@@ -13,7 +13,8 @@ nothing to it:
 - it is a loop that data ends, but after a number of iterations that the host knows at the latest
   (`limited_loops`), at the end of a region: sizes may change in it;
 - it computes with numbers that are read of tensors (`device_numbers`), in a way that a device can;
-- what it writes to is memory that ops of the same region make, and all writes are in the region.
+- what it writes to is memory that ops of the same region make, and all writes are in the region; or
+  memory that the program stores (`stored_writes`).
 
 Ops on indices raise no error on a CUDA device, in eager code neither: the device stops. So all of
 this may be reordered as `regions` does it.
@@ -28,6 +29,7 @@ from stator.optimize.counted_loops import LISTS, is_list, lists_of, read_for_loo
 from stator.optimize.device_numbers import READS, NumberFacts, number_facts
 from stator.optimize.limited_loops import keeps_sizes, limited_loops
 from stator.optimize.region_rules import DENSE, INTEGERS, SIZES, family_of, is_off, touched
+from stator.optimize.stored_writes import StoredWrites
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.opset.in_files import stem_of
 from stator.program.opset.queries import (
@@ -87,6 +89,7 @@ class GraphRules:
         self._is_touched = touched([op for block in blocks for op in ops_in(block)], aliases)
         self._members = aliases.groups(program)
         self._limited = limited_loops(program)
+        self._stored = StoredWrites(program, aliases, self._is_touched)
 
     def reasons(self, block: Block) -> list[str]:
         """For each op of `block`: why it cannot be in a graph."""
@@ -95,7 +98,12 @@ class GraphRules:
         here = {value for op in block.ops for value in _made_in(op)}
         groups = {root for roots in memory for root in roots}
         while True:
-            bad = {g for g in groups if not self._is_contained(g, block, found, memory, here)}
+            bad = {
+                group
+                for group in groups
+                if not self._is_contained(group, block, found, memory, here)
+                and not self._is_stored(group, block, found)
+            }
             changed = [
                 why or (WRITTEN if roots & bad else "")
                 for why, roots in zip(found, memory, strict=True)
@@ -109,8 +117,9 @@ class GraphRules:
         """Whether `op` is a view, or about sizes; of what is written to, it may be a copy."""
         if kind_of(op) == "number":
             return self._is_of_host(op)
-        is_written = any(map(self._is_touched, op.results))
-        return family_of(op) == "cheap" and not is_written and not self._device_numbers(op)
+        if family_of(op) != "cheap" or self._device_numbers(op):
+            return False
+        return self._stored.is_view(op) or not any(map(self._is_touched, op.results))
 
     def is_worth(self, ops: Sequence[Op]) -> bool:
         """Whether a graph saves more launches than its own costs; its numbers can be given."""
@@ -129,10 +138,12 @@ class GraphRules:
 
     def may_pass(self, ops: Sequence[Op], run: Sequence[Op]) -> bool:
         """Whether no one can tell the order: of random numbers, errors and effects."""
-        inside = ops_in(Block((), [*run]))
-        if not any(draws(inner) or inner.name == DEMAND for inner in inside):
+        rest = [op for op in run if op not in ops]
+        there = self._stored.groups_of(rest)
+        if not there and not any(draws(o) or o.name == DEMAND for o in ops_in(Block((), rest))):
             return True
-        return not any(map(_leaves_trace, ops_in(Block((), [*ops]))))
+        moved = ops_in(Block((), [*ops]))
+        return not there & self._stored.groups_of(ops) and not any(map(_leaves_trace, moved))
 
     def _is_contained(
         self,
@@ -156,6 +167,14 @@ class GraphRules:
         held = {value for op in ops if not self.is_cheap(op) for value in op.results}
         seen = {v for v in (*later, *values_in(block.outputs)) if v in held}
         return sum(self._aliases.root(value) is root for value in seen) <= 1
+
+    def _is_stored(self, root: Value, block: Block, found: Sequence[str]) -> bool:
+        """Whether regions may read and write a group of memory that the program stores."""
+        places = self._stored.held(root, block, self.is_cheap)
+        if places is None:
+            return False
+        ops = block.ops[places.start : places.stop]
+        return not any(found[places.start : places.stop]) and not any(map(self.is_last, ops))
 
     def _writes(self, op: Op, root: Value) -> bool:
         inside = ops_in(Block((), [op]))

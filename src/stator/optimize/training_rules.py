@@ -4,7 +4,8 @@ They are those of graphs without gradients (`graph_rules`), with three more:
 
 - no branch or loop that the device decides: autograd has to know the path, so the host decides, and
   the blocks have graphs of their own; loops that the host can count are in graphs;
-- nothing is written in place: what autograd saves must be as it was;
+- nothing is written in place, since what autograd saves must be as it was; but for statistics that
+  nothing else reads, such as those of batch normalization;
 - a run ends where its own observed results are used, as for compiled code (`regions`).
 """
 
@@ -23,7 +24,7 @@ class TrainingGraphRules(GraphRules):
         """For each op of `block`: why it cannot be in a graph."""
         found = super().reasons(block)
         return [
-            why or (WRITTEN if self._written_in(op) else "")
+            why or (WRITTEN if self._written_in(op) - self._stored.statistics else "")
             for op, why in zip(block.ops, found, strict=True)
         ]
 
