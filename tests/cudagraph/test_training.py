@@ -231,24 +231,29 @@ def test_random_numbers_are_drawn_in_the_order_of_the_program():
     assert ready()
 
 
-def checked_noise(x):
+def checked_noise(x, n):
     noise = torch.rand_like(x) * 2 + 1
-    if x.sum() < 0:
-        raise ValueError("negative")
+    if n > 3:
+        raise ValueError("too large")
+    if n > 2:
+        x = x + torch.rand_like(x)
     return noise + x
 
 
-def test_an_error_comes_after_the_random_numbers_before_it():
-    run = static(checked_noise)
+def test_what_the_host_decides_comes_after_the_random_numbers_before_it():
+    spec = [stator.InputSpec([3]), stator.InputSpec.int()]
+    run = stator.to_static(checked_noise, input_spec=spec, backend="cudagraph")
     with torch.no_grad():
-        for value in (1.0, 1.0, 1.0, -1.0):
-            states = []
+        for n in (1, 1, 1, 3, 3, 4, 1):
+            outcomes = []
             for target in (run, checked_noise):
                 torch.manual_seed(0)
+                outcomes.append([])
                 with contextlib.suppress(ValueError):
-                    target(torch.full((3,), value))
-                states.append(torch.get_rng_state())
-            assert torch.equal(*states)
+                    outcomes[-1].append(target(torch.ones(3), n))
+                outcomes[-1].append(torch.get_rng_state())
+            torch.testing.assert_close(*outcomes)
+    assert ready()
 
 
 def test_a_call_that_no_one_runs_backward_for_keeps_nothing():

@@ -117,3 +117,66 @@ def test_random_numbers_are_those_of_eager_code():
             stator.compiled(wait=True)
     torch.testing.assert_close(*outcomes, rtol=1e-5, atol=1e-5)
     assert [one.state for one in stator.compiled()] == ["ready"]
+
+
+class Convolutions(nn.Module):
+    """Convolutions with batch normalization, whose statistics training updates."""
+
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.ReLU(), nn.Conv2d(8, 8, 3), nn.BatchNorm2d(8),
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(8, 5),
+        )  # fmt: skip
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+def test_training_with_batch_normalization_is_one_region():
+    torch.manual_seed(1)
+    eager = Convolutions().cuda()
+    model = copy.deepcopy(eager)
+    run = stator.to_static(model, backend="cudagraph")
+    size = (4, 3, 16, 16)
+    found, expected = trained(run, model, size), trained(eager, eager, size)
+    torch.testing.assert_close(found, expected, rtol=2e-3, atol=1e-4)
+    buffers = [dict(one.named_buffers()) for one in (model, eager)]
+    torch.testing.assert_close(*buffers, rtol=1e-3, atol=1e-4)
+    assert [one.state for one in stator.compiled()] == ["ready"]
+
+
+class CachedDecoder(nn.Module):
+    """Steps over a cache that is a buffer, until the data says so."""
+
+    def __init__(self):
+        super().__init__()
+        self.project = nn.Linear(16, 16)
+        self.register_buffer("cache", torch.zeros(4, 20, 16))
+        self.register_buffer("calls", torch.zeros((), dtype=torch.long))
+
+    def forward(self, x):
+        n = 0
+        self.calls += 1
+        while n < 20:
+            self.cache[:, n] = x
+            x = torch.tanh(self.project(x)) + self.cache.mean(1)
+            n += 1
+            if x.mean() > 0.5:
+                break
+        return x, n
+
+
+def test_a_cache_that_is_a_buffer_is_written_to_by_a_graph():
+    torch.manual_seed(1)
+    eager = CachedDecoder().cuda()
+    model = copy.deepcopy(eager)
+    exact = stator.static.BuildStrategy(fuse_ops=False)
+    run = stator.to_static(model, backend="cudagraph", build_strategy=exact)
+    with torch.no_grad():
+        for scale in (0.1, 0.1, 0.1, 1.0, 0.5, 0.1):
+            x = torch.randn(4, 16, device="cuda") * scale
+            torch.testing.assert_close(run(x), eager(x), rtol=0, atol=0)
+            buffers = [dict(one.named_buffers()) for one in (model, eager)]
+            torch.testing.assert_close(*buffers, rtol=0, atol=0)
+    assert [one.state for one in stator.compiled()] == ["ready"]
