@@ -49,7 +49,7 @@ from stator.program.numbers import NUMBER_FUNCTIONS, checked
 from stator.program.opset.queries import aliased_by, is_pure, kind_of, may_raise, written_by
 from stator.program.program import Program
 from stator.program.regions import REGION, tensors_first
-from stator.program.registry import constant_of, resolve
+from stator.program.registry import constant_of, resolve, schema_of
 from stator.program.types import NumberType
 
 SHORT, FEW_ELEMENTS = 8, 16384  # a branch of so few ops on so little data is computed both ways
@@ -206,14 +206,13 @@ class GraphRecorder:
         return compute(op.name.removeprefix("stator::"), args, result.kind)
 
     def _torch(self, op: Op, args: list[Any], attributes: dict[str, Any]) -> Sequence[Any]:
+        if args and isinstance(args[0], DeviceView) and _writes_first(op):
+            return (self._written_view(op, args, attributes),)
         self._check_views(op, args)
         if op.name == SELECT and isinstance(args[2], DeviceNumber):
             tensor, dimension, index = args
             natural = self._facts[values_in(op.args)[-1]].is_natural
             return (DeviceView(plain(tensor), dimension, index.tensor, natural),)
-        if op.name == "aten::copy_" and isinstance(args[0], DeviceView):
-            args[0].write(plain(args[1]))
-            return (args[0],)
         if op.name in ARITHMETIC | COMPARISONS and isinstance(args[1], DeviceNumber):
             tensor = plain(args[0])
             args = [tensor, args[1].tensor.to(tensor.dtype), *args[2:]]
@@ -229,6 +228,15 @@ class GraphRecorder:
         return (
             (result,) if len(op.results) == 1 and not isinstance(result, list | tuple) else result
         )
+
+    def _written_view(self, op: Op, args: Sequence[Any], attributes: dict[str, Any]) -> DeviceView:
+        """Write to a part of a tensor that only the device knows, such as `x[n] += y`."""
+        view: DeviceView = args[0]
+        if op.name == "aten::copy_":
+            view.write(plain(args[1]))
+        else:
+            view.write(resolve(op.name)(view.read(), *map(plain, args[1:]), **attributes))
+        return view
 
     def _fused(self, op: Op, values: Values) -> Sequence[Any]:
         """A run of ops by compiled code, if there is some for this layout."""
@@ -257,7 +265,7 @@ class GraphRecorder:
 
     def _check_views(self, op: Op, args: Sequence[Any]) -> None:
         """A `DeviceView` is read as a copy: a write to the copy would be lost."""
-        if not any(isinstance(arg, DeviceView) for arg in args) or op.name == "aten::copy_":
+        if not any(isinstance(arg, DeviceView) for arg in args):
             return
         views = [a for a, arg in zip(op.args, args, strict=True) if isinstance(arg, DeviceView)]
         shared = {*written_by(op), *(v for v in aliased_by(op) if self._is_written(v))}
@@ -480,3 +488,8 @@ class GraphRecorder:
             return False  # the index may be out of bounds on the side that is not taken
         used = (values[v] for one in ops for v in values_in(one.args) if v in values)
         return all(tensor.numel() <= FEW_ELEMENTS for tensor in tensors_in(used))
+
+
+def _writes_first(op: Op) -> bool:
+    """Whether `op` writes to its first argument, and gives that."""
+    return written_by(op) == values_in(op.args[:1]) and schema_of(op.name).is_mutable
