@@ -243,8 +243,8 @@ def test_without_full_graph_what_cannot_be_captured_runs_eagerly_after_one_warni
         second = static(torch.ones(2))
         static(torch.ones(3, dtype=torch.float64))  # another signature, the same cause
     assert [str(one.message) for one in caught] == [
-        "draw runs eagerly, as full_graph=False allows: [ST204] `random` gives another value each "
-        "time, and a program would keep this one\n"
+        "draw runs eagerly, as full_graph=False allows: [ST204] `random` returns a different value "
+        "each time, and a program would keep the first one\n"
         f"  at {__file__}:{line}, in draw\n"
         "        return x * random.random()\n"
         "                   ^\n"
@@ -269,7 +269,7 @@ def test_fallbacks_lists_each_cause_once_with_its_line():
     assert fallback.function == "draw"
     assert fallback.place.line == draw.__code__.co_firstlineno + 1
     assert fallback.reason == (
-        "`random` gives another value each time, and a program would keep this one"
+        "`random` returns a different value each time, and a program would keep the first one"
     )
 
 

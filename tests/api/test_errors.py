@@ -101,9 +101,9 @@ def test_python_code_that_needs_a_value_is_data_dependent():
 
     error = refusal(DataDependent, f, torch.tensor(3))
     assert error.problem == (
-        "Python code needs the value of a captured number, which only a run of the program has"
+        "Python code needs the value of a captured number, which is known only at run time"
     )
-    assert error.fix == "let Stator convert the code that asks, or compute it with tensors"
+    assert error.fix == "let Stator convert the code that needs it, or compute it with tensors"
     assert line_of(error) == "return math.nextafter(int(x), 6)"
 
 
@@ -210,7 +210,7 @@ def generated(x):
 
 def test_a_generator_that_leaves_the_program_is_refused():
     error = refusal(CaptureError, generated, torch.ones(1))
-    assert error.problem == "a generator leaves the program"
+    assert error.problem == "a generator is returned or kept outside"
     assert error.fix == "return a list of its items, or its state"
 
 

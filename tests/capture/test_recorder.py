@@ -207,7 +207,7 @@ def test_an_argument_that_is_a_parameter_is_one():
 def test_an_argument_of_an_op_that_no_program_can_hold_is_refused():
     with pytest.raises(UnsupportedCall) as caught:
         literal_arg(torch.Generator())
-    assert caught.value.problem == "an op is given a Generator, which a program cannot hold"
+    assert caught.value.problem == "an op receives a Generator, which a program cannot hold"
 
 
 def labelled(x):

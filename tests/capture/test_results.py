@@ -56,8 +56,8 @@ def test_each_call_gives_a_list_of_its_own():
 def test_what_a_program_cannot_give_is_refused_by_its_text():
     error = refusal(CaptureError, lambda x: {"a": 1}.items(), ONE)
     assert error.problem == (
-        "a dict_items leaves the program, which can give tensors, numbers, strings, None, and "
-        "containers of these"
+        "a dict_items is returned or kept outside: a program can return tensors, numbers, strings, "
+        "None, and containers of these"
     )
     assert error.fix == "return the tensors and numbers in it"
 

@@ -24,7 +24,7 @@ def test_these_are_the_commands(shell):
     assert tuple(sorted(main.commands)) == COMMANDS
     done = shell("--help")
     assert done.exit_code == 0
-    assert "Exit codes: 0 success; 1 something was found" in done.out
+    assert "Exit codes: 0 success; 1 the command found" in done.out
     assert "..." not in done.out.split("Commands:")[1]  # no line of help is cut short
 
 

@@ -46,7 +46,7 @@ def test_an_input_means(text, meaning):
         ("x:float32[2, -3]", 13, "`-3` is not a size"),
         ("x:float32[2]]", 12, "`]` cannot come after the sizes"),
         ("x:int64[3]@5..2", 10, "the range ends before it begins"),
-        ("mode=fast", 5, "`fast` is no value"),
+        ("mode=fast", 5, "`fast` is not a value"),
         ("x=", 2, "there is no value"),
         ("", 0, "there is no value"),
         ("x=w.pt", 2, "a `.pt` file is a pickle, which can run code when it is read"),

@@ -35,7 +35,7 @@ def test_a_function_in_c_has_no_code(shell):
     done = shell("code", "math:sin")
     assert done.exit_code == 2
     assert done.err == (
-        "Error: math:sin is no Python function: there is no code to show\n"
+        "Error: math:sin is not a Python function: there is no code to show\n"
         "  fix: name a function, a method or an nn.Module\n"
     )
 

@@ -1,4 +1,4 @@
-"""Operators and methods of sets whose items only a run knows."""
+"""Operators and methods of sets with data-dependent items."""
 
 from __future__ import annotations
 

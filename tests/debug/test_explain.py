@@ -63,7 +63,7 @@ def report():
 
 
 def test_a_loop_over_a_list_says_that_it_was_unrolled(report):
-    assert notes(report, 2) == (["ran as Python: unrolled over a modulelist"], 0)
+    assert notes(report, 2) == (["ran as Python: unrolled over a ModuleList"], 0)
     assert notes(report, 3) == ([], 3)
 
 

@@ -158,7 +158,7 @@ def test_a_file_without_an_op_is_refused_with_the_files_there_are():
 def test_break_at_takes_a_line():
     with pytest.raises(stator.StatorError) as caught:
         stator.debug.step(collatz, lambda frame: None).break_at("collatz")
-    assert caught.value.problem == "'collatz' is no line"
+    assert caught.value.problem == "'collatz' is not a line"
     assert caught.value.fix == 'write break_at(12) or break_at("model.py", 12)'
 
 

@@ -100,8 +100,8 @@ LIMITS: Mapping[str, tuple[str, Callable[[], Any]]] = {
         "ST102", convert_and_call(coroutine, ONES)),
     "the iteration order of a set with data-dependent items": (
         "ST204", convert_and_call(set_in_order, ONES)),
-    "a dynamic size of an `InputSpec` that is 1 and is used as the size of what it was broadcast "
-    "to: `(x + y).view(x.shape[0], -1)`": (
+    "code that uses a dynamic size in place of the size that it is broadcast to, if that size is "
+    "1: `(x + y).view(x.shape[0], -1)`": (
         "ST302", broadcast_what_is_taken_for_equal),
     "saving a model whose call changes Python objects that are not its own": (
         "ST200", save_a_counter),

@@ -157,8 +157,9 @@ def _expressions() -> str:
     right = count - len(open_ones)
     lines = [
         "## Expressions on captured values", "",
-        f"{count} expressions are tried one by one on numbers, truth values and tensors that only "
-        f"a run knows (`tests/zoo/expressions.py`); {right} give what eager gives. The others:", "",
+        f"{count} expressions are tried one by one on data-dependent numbers, bools and tensors "
+        f"(`tests/zoo/expressions.py`); {right} give the same result as eager code. The others:",
+        "",
         "| after | expression | |", "|---|---|---|",
     ]  # fmt: skip
     for (setup, expression), what in open_ones:

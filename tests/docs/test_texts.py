@@ -149,7 +149,7 @@ def test_a_set_that_no_staged_one_represents_is_changed_by_one_of_a_run():
     number = recorder.number("int", recorder.new_value(NumberType("int")))
     session.interpreter.call(table.add, number)
     assert said(set_operators.augment, session, {1}, "&", table) == (
-        "`&=` of a set whose items only a run knows",
+        "`&=` of a set with data-dependent items",
         "use `add` and `discard`",
     )
 
@@ -323,7 +323,7 @@ class Plain(Hooked):
 
 def test_a_module_with_backward_hooks(tmp_path):
     assert said(stator.to_static(Hooked()), torch.ones(2)) == (
-        "Identity has backward hooks, and is given or gives a value that depends on the path taken",
+        "Identity has backward hooks, and takes or returns a value that depends on the path taken",
         "remove the hooks",
     )
     assert said(stator.save, Plain(), tmp_path / "m", input_spec=[InputSpec([2])]) == (

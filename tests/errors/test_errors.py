@@ -38,7 +38,8 @@ def test_an_edit_is_shown_as_a_small_diff():
 
     error = refusal(errors.UnsupportedCall, f, torch.ones(2))
     assert str(error) == (
-        "[ST204] `random` gives another value each time, and a program would keep this one\n"
+        "[ST204] `random` returns a different value each time, and a program would keep the first "
+        "one\n"
         f"  at {__file__}:{f.__code__.co_firstlineno + 1}, in f\n"
         "            return x * random.random()  # as it was\n"
         "                       ^\n"
@@ -73,7 +74,7 @@ def test_the_variables_of_the_line_are_named_with_what_they_are():
 
     error = refusal(errors.UnsupportedCall, f, torch.ones(2, 3), ("a", "b"), 2)
     assert error.involved == {
-        "x": "f32[2, 3]", "total": "int", "done": "list of a length that only a run knows",
+        "x": "f32[2, 3]", "total": "int", "done": "list of data-dependent length",
         "names": "tuple of 2",
     }  # fmt: skip
 

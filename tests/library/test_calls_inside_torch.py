@@ -16,7 +16,7 @@ def test_a_function_that_torch_would_compile_is_refused_by_its_text():
     before = getattr(owner, name)
     with calls_inside_torch(None), pytest.raises(DataDependent) as caught:
         getattr(owner, name)(lambda: None)
-    assert caught.value.problem == "torch compiles a function that it is given, inside a program"
+    assert caught.value.problem == "torch compiles a function inside a program"
     assert caught.value.fix == "write plain `if` and `while`"
     assert getattr(owner, name) is before
 

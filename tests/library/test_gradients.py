@@ -77,7 +77,7 @@ def test_what_a_program_cannot_do_is_refused_with_its_line(cls, text):
 
 
 def test_a_keyword_for_apply_is_refused():
-    with pytest.raises(stator.StatorError, match="is given keyword arguments"):
+    with pytest.raises(stator.StatorError, match="receives keyword arguments"):
         stator.to_static(lambda x: Doubled.apply(x=x))(torch.ones(2))
 
 

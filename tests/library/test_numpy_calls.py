@@ -219,6 +219,6 @@ def test_a_numpy_function_that_torch_does_not_have_in_this_form_is_refused():
 
     error = refusal(UnsupportedCall, f, torch.ones(2))
     assert error.problem == (
-        "`numpy.linspace` cannot be called so on captured values: "
+        "`numpy.linspace` cannot be called this way on captured values: "
         "only start, stop, num and endpoint are known"
     )

@@ -172,9 +172,14 @@ def test_a_text_that_python_would_make_of_captured_values_is_right_or_refused(te
 
 def test_the_words_of_what_is_refused():
     refused = refusal(UnsupportedCall, lambda x: str(OSError(x.item())), torch.ones(1))
-    assert refused.problem == "the text of an OSError with captured values in it is not supported"
+    assert (
+        refused.problem
+        == "the string form of an OSError with captured values in it is not supported"
+    )
     refused = refusal(UnsupportedCall, lambda x: str(range(0, 9, int(x))), torch.ones(1))
-    assert refused.problem == "the text of a range whose step only a run knows is not supported"
+    assert (
+        refused.problem == "the string form of a range with a data-dependent step is not supported"
+    )
 
 
 def test_percent_formatting_is_that_of_the_run_or_refused():

@@ -88,7 +88,7 @@ def test_an_op_that_uses_a_result_ends_the_region():
     assert len(made.regions) == 2
     assert made.left_out == {
         "is not among the ops that are compiled": 1,  # item
-        "takes a number that only a run knows": 1,  # y + number
+        "takes a data-dependent number": 1,  # y + number
     }
 
 

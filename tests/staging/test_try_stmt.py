@@ -183,7 +183,7 @@ def test_a_handler_knows_the_arguments_of_an_exception_and_nothing_else_of_it():
         return y
 
     check(f, (ONE,), (MANY,))
-    with pytest.raises(UnsupportedCall, match="the caught exception is looked at"):
+    with pytest.raises(UnsupportedCall, match="the caught exception is inspected"):
         stator.to_static(of_its_own)(ONE)
 
 

@@ -270,7 +270,7 @@ def test_python_that_asks_for_a_value_is_refused_with_the_line():
         ask(static.data("x", [3]))
     line = ask.__code__.co_firstlineno + 1
     assert str(refusal.value) == (
-        "[ST203] Python code needs the truth of a tensor, which only a run of the program has\n"
+        "[ST203] Python code needs the truth of a tensor, which is known only at run time\n"
         f"  at {__file__}:{line}, in ask\n        if x.sum() > 0:\n           ^\n"
         "  fix: use `stator.static.cond`, `case`, `switch_case` or `while_loop`"
     )

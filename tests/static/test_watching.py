@@ -75,9 +75,7 @@ def test_what_would_lose_its_gradient_is_refused_with_the_line(record, function,
 def test_what_reads_values_is_refused_with_the_line(record, function, what):
     with pytest.raises(DataDependent) as refusal:
         record(function)
-    assert refusal.value.problem == (
-        f"Python code needs {what}, which only a run of the program has"
-    )
+    assert refusal.value.problem == (f"Python code needs {what}, which is known only at run time")
     assert refusal.value.at.file == __file__
 
 

@@ -389,7 +389,7 @@ def view_as_a_set() -> Story:
 # what a program does not model is refused
 REFUSED = {
     list_of_dicts_grows: "a dict that may have two names is kept after the call",
-    view_as_a_set: "a view of a dict whose keys only a run knows is used as a set",
+    view_as_a_set: "a view of a dict with data-dependent keys is used as a set",
     dict_that_computes_its_items_is_written: "a key that only some paths have set",
 }
 

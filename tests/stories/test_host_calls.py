@@ -258,7 +258,7 @@ def test_an_object_that_the_call_has_changed_is_not_shown_to_python_before_it_is
     with pytest.raises(UnsupportedCall) as caught:
         f(X[0])
     assert (caught.value.problem, caught.value.fix) == (
-        "`Logger.info` is given an object of the caller's that this call has changed before",
+        "`Logger.info` receives an object from outside that this call has changed",
         "pass what it needs of the object instead",
     )
 
@@ -274,8 +274,9 @@ def test_a_value_that_no_program_can_pass_to_python_is_refused():
     with pytest.raises(UnsupportedCall) as caught:
         f(X[1])
     assert caught.value.problem == (
-        "`Logger.info` is given a value that a program cannot pass to Python: a memoryview leaves "
-        "the program, which can give tensors, numbers, strings, None, and containers of these"
+        "`Logger.info` receives a value that a program cannot pass to Python: a memoryview is "
+        "returned or kept outside: a program can return tensors, numbers, strings, None, and "
+        "containers of these"
     )
     assert caught.value.fix == "pass tensors, numbers, strings and containers of these"
 
@@ -291,7 +292,7 @@ def test_what_a_host_call_gives_is_used_in_the_block_that_made_it(tmp_path):
     with pytest.raises(UnsupportedCall) as caught:
         f(X[0])
     assert (caught.value.problem, caught.value.fix) == (
-        "what `open` gives is used, and only a run has it",
+        "the result of `open` is used, but it exists only at run time",
         "call its methods only, in the block that made it",
     )
 

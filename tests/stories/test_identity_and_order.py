@@ -113,7 +113,7 @@ def test_the_order_of_such_a_set_after_a_change_is_refused(change, tmp_path):
     with pytest.raises(StatorError) as caught:
         stator.to_static(names["changed"])(X)
     assert caught.value.problem == (
-        "Python code needs the order of a set of the caller's that was larger once"
+        "Python code needs the order of a set from outside that was once larger"
     )
     assert stator.to_static(lambda x: x * len(NUMBERS))(X).tolist() == [2.0, 4.0]
 

@@ -210,8 +210,8 @@ def test_one_that_a_module_holds_moves(owner):
 def test_a_generator_of_the_callers_is_refused():
     numbers = (k for k in range(9))
     words = (
-        "items of a generator of the caller's are taken: only the capture would take them, and no "
-        "later call"
+        "items of a generator from outside are taken: only the capture would take them, not later "
+        "calls"
     )
     with pytest.raises(UnsupportedCall, match=words):
         stator.to_static(lambda x: x + next(numbers))(X)

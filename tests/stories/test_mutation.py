@@ -13,11 +13,11 @@ import torch
 from tests.stories.book import UP, Book, X
 
 story = Book(
-    counter_ops="needs|Counter|list|only a run",
+    counter_ops="needs|Counter|list|data-dependent",
     chainmap="ChainMap",
     vars_replaced="is replaced",
     list_subclass="depends on the path",
-    aug_assign_tuple="one object",
+    aug_assign_tuple="the same object",
 )
 
 

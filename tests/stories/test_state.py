@@ -9,8 +9,8 @@ import pytest
 from tests.stories.book import Book, X
 
 story = Book(
-    closure_made_and_stored="leaves the program with",
-    closure_made_and_stored_attr="leaves the program with",
+    closure_made_and_stored="is returned or kept outside with",
+    closure_made_and_stored_attr="is returned or kept outside with",
     exception_with_state="caught exception",
 )
 

@@ -30,9 +30,9 @@ story = Book(
     class_body=CHANGES,
     metaclass_makes_a_class=CHANGES,
     list_with_an_init=CHANGES,
-    object_behind_a_weak_reference="a weak reference of the caller's is followed",
-    weak_set="a WeakSet of the caller's is followed",
-    deep_copy_of_a_changed_object="this call has changed before",
+    object_behind_a_weak_reference="a weak reference from outside is used",
+    weak_set="a WeakSet from outside is used",
+    deep_copy_of_a_changed_object="this call has changed",
     key_that_the_call_makes="a dict whose key is a Key that the call makes",
 )
 

@@ -66,7 +66,7 @@ def test_objects_are_known_by_reference_in_another_capture(item):
 def test_objects_that_others_may_change_are_refused(item):
     with pytest.raises(UnsupportedCall) as caught:
         refuse_stored_objects(item)
-    assert "is put into a list whose length only a run knows" in caught.value.problem
+    assert "is put into a list of data-dependent length" in caught.value.problem
 
 
 @pytest.mark.parametrize("item", [1, None, (1, "a"), [1], StagedDict({"a": 1})])

@@ -22,7 +22,7 @@ def test_a_list_of_the_program_has_no_items_yet(use):
     with pytest.raises(DataDependent) as caught:
         use(items)
     assert caught.value.problem == (
-        "Python code needs the items of a list whose length only a run knows"
+        "Python code needs the items of a list of data-dependent length"
     )
 
 

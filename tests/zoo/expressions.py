@@ -499,7 +499,7 @@ GROUPS = (
 )
 
 REFUSED = {
-    ("x = t", "x.numpy()"): "ST200",  # a numpy array leaves the program
+    ("x = t", "x.numpy()"): "ST200",  # a numpy array is returned or kept outside
     ("x = t", "x.detach().numpy().sum()"): "ST200",
 }
 

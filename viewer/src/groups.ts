@@ -26,8 +26,8 @@ export interface Group {
   outputs: Port[];
 }
 
-const WHOLE = 80; // a block of up to so many ops is not cut
-const INNER = 30; // nor is a section of a module of up to so many
+const WHOLE = 80; // a program of up to so many ops is not cut
+const INNER = 30; // nor is a block of a longer one, or a section of a module, of up to so many
 const LEAST = 20;
 const MOST = 60;
 
@@ -105,7 +105,7 @@ class Sectioning {
       key: `b${index}`, block: index, title: titleOf(model, index), hint: "", ops,
       sections: [], parent: null, isModule: false, isItem: false, inputs: [], outputs: [],
     };
-    if (ops.length > WHOLE) {
+    if (ops.length > (model.data.ops.length > WHOLE ? INNER : WHOLE)) {
       this.paths = pathsOf(model, ops);
       this.alive = aliveAt(ops.length, this.uses);
       this.divide(group, 0, ops.length, 0);

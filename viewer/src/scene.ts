@@ -20,6 +20,7 @@ export class Scene {
   readonly laidOut: Group[] = []; // and those that have
   private edges: { from: number | null; to: number | null; element: SVGPathElement }[] = [];
   private root = s("g");
+  private sideTitles = s("g");
 
   constructor(
     private model: Model, private layouts: Layouts, private marks: Marks,
@@ -28,6 +29,7 @@ export class Scene {
 
   draw(frames: Framed[]): SVGGElement {
     for (const frame of frames) this.frame(frame, 0, 0, 0);
+    this.root.append(this.sideTitles); // above the frames beside them
     this.mark();
     return this.root;
   }
@@ -91,7 +93,7 @@ export class Scene {
     holder.append(s("rect", { class: "head", width: framed.w, height: framed.h, rx: 10, "data-toggle": framed.group.key }));
     const text = s("text", { class: "title", x: framed.w + 8 / this.scale, y: size }, framed.group.title);
     text.style.fontSize = `${size}px`;
-    holder.append(text);
+    this.sideTitles.append(s("g", { class: "frame", transform: holder.getAttribute("transform"), "aria-hidden": "true" }, text));
   }
 
   private stack(placed: Placed, x: number, y: number, depth: number): void {

@@ -46,7 +46,7 @@ from stator.values.exceptions import CaughtCause, link
 
 @dataclass(frozen=True)
 class ConcreteProgram:
-    """One capture: the program, for which calls it holds, and why it was made."""
+    """One capture: the program, the calls that it is valid for, and the reason for the capture."""
 
     program: Program
     captured: CaptureResult

@@ -80,13 +80,14 @@ def to_static(
     backend: str | None = None,
     full_graph: bool = True,
 ) -> Any:
-    """A static form of `function`: a function, a method, or an nn.Module (its forward is replaced).
+    """Make a function, a method or an nn.Module static. A module's `forward` is replaced in place.
 
-    `input_spec` is a list with an InputSpec (or a value) for each positional argument; without it
-    the first call's sizes hold, and a size that changes later becomes dynamic. What cannot be
-    captured is an error; with `full_graph=False` the whole call runs eagerly, after one warning.
-    A `stator.static.BuildStrategy` says what is done to each program before it runs, `backend` what
-    runs it; without it, `STATOR_BACKEND`, or else "native" if it is built, or else "interpreter".
+    `input_spec` is a list with an InputSpec or a constant for each positional argument. Without it,
+    the sizes of the first call are fixed, and a size that changes later becomes dynamic. Code that
+    cannot be captured raises an error; with `full_graph=False` the call runs eagerly instead, after
+    one warning. `build_strategy` selects optimizations. `backend` selects what runs the programs;
+    it defaults to the variable `STATOR_BACKEND`, then to "native" if that is built, then to
+    "interpreter".
     """
     if function is None:
         return functools.partial(

@@ -15,10 +15,10 @@ from stator.frames import user_facing
 
 @user_facing
 def explain(function: Any, *args: Any, **kwargs: Any) -> Report:
-    """What becomes of `function`, a static one or a plain one, by source line.
+    """Report how each source line of `function` was converted.
 
-    With arguments, it is captured for them and not run; without, the report is about the captures
-    that there are. Print the report, or take its `to_html()` or `to_dict()`.
+    With arguments, the function is captured for them but not run; without, the report covers its
+    existing captures. Print the report, or use its `to_html()` or `to_dict()`.
     """
     return _static(function).explain(*args, **kwargs)
 

@@ -34,11 +34,11 @@ FIRST_SIZE = 5  # of the dynamic sizes of example inputs; each other one is larg
 def to_exported_program(
     model: Any, input_spec: Sequence[Any] | None = None
 ) -> torch.export.ExportedProgram:
-    """A function or module as a `torch.export.ExportedProgram`, control flow and all.
+    """Convert a function or module to a `torch.export.ExportedProgram`, with its control flow.
 
-    `input_spec` is that of `stator.save`. Branches become `torch.cond` and loops `while_loop`;
-    ExportError names the line of what those cannot hold. The program computes no gradients, and has
-    the mode (`train` or `eval`) that the module is in.
+    `input_spec` is the same as for `stator.save`. Branches become `torch.cond` and loops become
+    `while_loop`; ExportError names the line of code that these cannot express. The program is for
+    the current mode (`train` or `eval`) of the module and computes no gradients.
     """
     requests = requests_of(model, input_spec, None, None)
     owner = owner_of(model)

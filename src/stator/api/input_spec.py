@@ -20,16 +20,16 @@ NO_RANGES: Mapping[str, Range] = MappingProxyType({})
 
 
 class InputSpec:
-    """The shape, dtype and name of a tensor argument; a size of None (or -1) may be anything.
+    """The shape, dtype and name of a tensor argument; a size of None (or -1) is dynamic.
 
-    So may a size that is a name, but sizes of one name are equal in all arguments of a call.
-    `ranges` has the least and the greatest value of such sizes, None for no bound; each run checks
-    them.
+    A size may also be a name: it is dynamic too, and sizes with the same name must be equal in all
+    arguments of a call. `ranges` maps such names to the smallest and the largest size, or None for
+    no bound. Each run checks both.
 
     >>> InputSpec(["batch", 784], "float32", "image", ranges={"batch": (1, 64)})
     InputSpec(['batch', 784], 'float32', name='image', ranges={'batch': (1, 64)})
 
-    `InputSpec.int()`, `.float()`, `.bool()` and `.str()` are specs of Python's own values.
+    `InputSpec.int()`, `.float()`, `.bool()` and `.str()` are specs for Python values.
     """
 
     @user_facing

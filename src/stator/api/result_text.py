@@ -1,6 +1,6 @@
 """result_text(): what a program gives, as its `repr` has it: `(f32[n, 4], {'loss': f32[]})`.
 
-[f32[n], ...]        a list whose length only a run knows
+[f32[n], ...]        a list of data-dependent length
 f32[n] | None        what depends on the run
 """
 

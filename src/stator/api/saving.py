@@ -51,28 +51,27 @@ def save(
     compiled: Literal["cpu", "cuda"] | None = None,
     **options: Any,
 ) -> Any:
-    """Write `path`.stator and `path`.safetensors: a module, or a function, that needs no Python.
+    """Save a module or a function as `path`.stator and `path`.safetensors.
 
-    `input_spec` has an InputSpec, a tensor to take one from, or a constant, for each argument;
-    without it the spec given to `to_static` counts, or the one call that was captured. `methods`
-    has an input_spec for each method to save; without it `forward` is saved, and each method that
-    `to_static` was given a spec for. `output_spec` lists the results to keep (with `methods`, a
-    dict of such lists); `properties` are small values to find on the loaded model. Calls of Python
-    that each run makes (logging, warnings, files) are left out of the saved model and named in a
-    log message; with `host_calls="refuse"` they are an error. `embed_source=True` puts the source
-    of the functions that the programs come from into the .stator file, for readers and the viewer.
+    `input_spec` has one entry for each argument: an InputSpec, a tensor to derive a spec from, or a
+    constant. It defaults to the spec passed to `to_static`, or to the call that was captured if
+    there is only one. `methods` maps method names to input specs; by default `forward` and all
+    methods with a spec from `to_static` are saved. `output_spec` lists the results to keep; with
+    `methods` it is a dict of such lists. `properties` are small values that the loaded model
+    carries. Host calls (logging, warnings, files) are omitted and listed in a log message; with
+    `host_calls="refuse"` they raise an error. `embed_source=True` stores the source of the captured
+    functions in the .stator file, for the viewer.
 
-    `onnx=True` also writes `path`.onnx, for `forward`, and `path`.METHOD.onnx for other methods:
-    the same program for any ONNX runtime, in the mode that the module is in. Its weights are those
-    of the .safetensors file; `embed=True` puts them into the ONNX file. `opset` is by default the
-    newest that ONNX Runtime runs. The result is then a list of reports, one for each file: ONNX
-    Runtime is compared with the program on the tensors of `input_spec`, if it has no other specs,
-    on drawn inputs, and on inputs that are searched for, so that they take other paths;
-    `search_paths=False` leaves the search out.
+    `onnx=True` also writes `path`.onnx for `forward`, and `path`.METHOD.onnx for other methods, in
+    the current mode of the module. The ONNX files refer to the weights in the .safetensors file;
+    `embed=True` stores them inside. `opset` defaults to the newest that ONNX Runtime supports. Each
+    file is compared with the program in ONNX Runtime: on the tensors of `input_spec`, if all specs
+    are tensors; on random inputs; and on generated inputs that take other paths, unless
+    `search_paths=False`. Returns a list with a report for each file.
 
-    `compiled="cpu"` or `"cuda"` also compiles the regions of the programs, ahead of time, into
+    `compiled="cpu"` or `"cuda"` also compiles the regions of the programs ahead of time, into
     libraries in the folder `path`.compiled, for `load(..., trust_compiled=True)`. The tensors of
-    `input_spec`, and drawn inputs, show how regions are called: give typical ones.
+    `input_spec` and random inputs determine how regions are compiled: pass typical ones.
     """
     if options:
         raise SpecMismatch(f"save has no option {next(iter(options))!r} here",
@@ -244,18 +243,18 @@ def load(
     verify_weights: bool = True,
     trust_compiled: bool = False,
 ) -> Any:
-    """The model saved at `path`: an nn.Module to run, or to train further.
+    """Load the model saved at `path` as an nn.Module, to run it or to train it further.
 
-    Every byte of the weights is compared with its digest. `verify_weights=False` leaves that out:
-    a large model is then mapped at once, and damage to its weights goes unnoticed. `backend` is
-    what runs its programs; without it, `STATOR_BACKEND`, or else "native" if it is built, or else
-    "interpreter". With `backend="onnxruntime"` the ONNX files run that `save(..., onnx=True)` has
-    written; the result is then no module, but is called in the same way.
+    The weights are checked against their digests. `verify_weights=False` skips this check: a large
+    model loads at once, but damage to its weights goes unnoticed. `backend` selects what runs the
+    programs; it defaults to the variable `STATOR_BACKEND`, then to "native" if that is built, then
+    to "interpreter". `backend="onnxruntime"` runs the ONNX files that `save(..., onnx=True)` wrote;
+    the result has the same signature, but is not an nn.Module.
 
-    `trust_compiled=True` runs the libraries in `path`.compiled, which `save(..., compiled=...)` or
-    `stator compile` has written. They are machine code, and can do whatever this process can do:
-    say so only of a folder whose origin you know. Where they do not fit this model, torch or
-    processor, one warning says why, and the model runs without them.
+    `trust_compiled=True` runs the libraries in `path`.compiled that `save(..., compiled=...)` or
+    `stator compile` wrote. They are machine code and can do whatever this process can do: trust
+    only a folder whose origin you know. If they do not fit this model, torch or processor, a
+    warning gives the reason and the model runs without them.
     """
     if trust_compiled and backend not in (None, "native"):
         raise UnknownOption(f"the backend {backend!r} runs no libraries",

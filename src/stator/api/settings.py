@@ -16,10 +16,10 @@ ALSO = {"loops": "control", "branches": "control"}  # what one pass does togethe
 
 @user_facing
 def set_verbosity(level: int = 0, also_to_stdout: bool = False) -> None:
-    """How much is logged, under the logger `stator`; `STATOR_VERBOSITY` sets it from outside.
+    """Set how much is logged to the logger `stator`; the variable `STATOR_VERBOSITY` does the same.
 
-    0 nothing; 1 each capture and its reason; 2 what became of each construct and callee; 3 the
-    same, and tracebacks show the frames of Stator and torch.
+    0: nothing. 1: each capture and its reason. 2: also how each construct and call was converted.
+    3: also the frames of Stator and torch in tracebacks.
     """
     if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= logs.HIGHEST:
         raise UnknownOption(f"{level!r} is not a verbosity", fix=f"give 0 to {logs.HIGHEST}")
@@ -29,10 +29,10 @@ def set_verbosity(level: int = 0, also_to_stdout: bool = False) -> None:
 
 @user_facing
 def set_code_level(level: str | Iterable[str] | None = "all", also_to_stdout: bool = False) -> None:
-    """Show each function that is converted, as these passes of the rewrite leave it.
+    """Log the code of each converted function after the given passes of the rewrite.
 
-    `level` is the name of a pass (`"calls"`, `"loops"`), several of them, `"all"`, or None for
-    nothing; `STATOR_CODE_LEVEL` sets it from outside, with commas between the names. What is shown
+    `level` is the name of a pass (`"calls"`, `"loops"`), several names, `"all"`, or None for no
+    output. The variable `STATOR_CODE_LEVEL` does the same, with commas between the names. The code
     goes to the logger `stator`.
     """
     logs.set_code(_passes(level))

@@ -101,10 +101,10 @@ class SteppedPrograms:
 
 
 class StaticFunction(Generic[Parameters, Result]):
-    """What `to_static` gives: call it like the function it was made from.
+    """A static function, as `to_static` returns it: call it like the original function.
 
-    One that an object has as its own method (`is_own`) does not keep the object alive: see
-    `state.holding`. What a decorated method gives does, as a bound method of Python does.
+    If it replaces a method of an object (`is_own`), it does not keep the object alive: see
+    `state.holding`. A decorated method does, as a bound method of Python does.
     """
 
     __slots__ = ("__dict__", "__weakref__", "_kept")  # several may share one `__dict__`

@@ -13,7 +13,7 @@ from stator.library.markers import ignore_modules, leave_alone, mark_host_call
 
 
 def enable_to_static(enabled: bool) -> None:
-    """Turn conversion on or off everywhere: off, static functions run as they were written."""
+    """Turn conversion on or off globally: if off, static functions run as they were written."""
     Switch.on = bool(enabled)
 
 
@@ -23,7 +23,7 @@ def is_enabled() -> bool:
 
 
 def not_to_static(function: Any = None) -> Any:
-    """Leave `function` as it is when converted code calls it: its ops are recorded, Python runs.
+    """Do not convert `function`: its tensor ops are recorded, its Python runs during the capture.
 
     >>> @not_to_static
     ... def helper(x):
@@ -35,11 +35,11 @@ def not_to_static(function: Any = None) -> Any:
 
 
 def host_call(function: Any = None, *, result: type | None = None) -> Any:
-    """Call `function` in Python at each run of a program, at its place, with the run's values.
+    """Make every run of a program call `function` in Python, with the values of that run.
 
-    The capture itself does not call it. `result` is the type of what it gives: `bool`, `int`,
-    `float` or `str`; without it the program gets None. A saved model cannot call Python: `save`
-    drops a host call without a result, and refuses one with a result.
+    The capture itself does not call it. `result` is the type of its result: `bool`, `int`, `float`
+    or `str`; without it the program receives None. A saved model cannot call Python: `save` omits
+    host calls without a result and refuses those with one.
 
     >>> @host_call
     ... def report(step, loss):
@@ -58,5 +58,5 @@ def host_call(function: Any = None, *, result: type | None = None) -> Any:
 
 
 def ignore_module(modules: Iterable[types.ModuleType]) -> None:
-    """Leave every function of these Python modules as it is."""
+    """Do not convert the functions of these Python modules."""
     ignore_modules([module.__name__ for module in modules])

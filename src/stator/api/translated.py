@@ -75,12 +75,12 @@ class ForwardMethod:
 
 
 class TranslatedLayer(torch.nn.Module):
-    """What `stator.load` gives: call it, train it, move it, save it again.
+    """A loaded model, as `stator.load` returns it: call it, train it, move it, save it again.
 
-    `program(method="forward")` is the program that a method runs in the mode the module is in,
-    `properties` what was saved with the model; every saved method can be called by its name. What
-    calls of the original kept in attributes of its modules, the loaded model keeps, too:
-    `reset_state()` makes it what it was when the model was saved.
+    Every saved method can be called by its name. `program(method="forward")` returns the program of
+    a method in the current mode, and `properties` has the values that were saved with the model. If
+    calls of the original keep state in attributes of its modules, so does the loaded model;
+    `reset_state()` restores the state that was saved.
     """
 
     _stator_methods: Mapping[str, Method]

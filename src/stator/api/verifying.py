@@ -29,13 +29,14 @@ def verify(
     budget: int = BUDGET,
     extremes: bool = True,
 ) -> Verification:
-    """Whether each of `backends` does what eager code does, on `inputs` and on others like them.
+    """Compare each of `backends` with eager code, on `inputs` and on generated inputs.
 
     `function` is a function, a method or a module, static or not; it is left unchanged. `inputs` is
     a tuple of arguments, a dict of named ones, an `Example`, or a list of these. More inputs are
     generated until every branch has taken both sides and every loop has run 0, 1 and many
-    iterations, or `budget` inputs were run. Values must be equal to the bit, or as `rtol` and
-    `atol` allow; `extremes` are infinities and NaN. The same `seed` gives the same report.
+    iterations, or until `budget` inputs have been run. Values must be equal to the bit, unless
+    `rtol` and `atol` allow more. `extremes=False` generates no infinities and NaNs. The same `seed`
+    gives the same report.
     """
     try:
         verifying = importlib.import_module("stator_verify.verifying")

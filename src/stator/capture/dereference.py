@@ -67,8 +67,7 @@ def _plain(kind: Kind, inside: tuple[AnyPool, ...]) -> Kind:
     if any(pool is outer for outer in inside):
         raise UnsupportedCall(
             f"{with_article(pool.form.__name__)} that may hold itself, or others made by the "
-            "same code, leaves "
-            "the program",
+            "same code, is returned or kept outside",
             at=current_place(), fix="return the tensors and numbers in it",
         )  # fmt: skip
     return pool.kind_of_copies(_plain(pool.item, (*inside, pool)))

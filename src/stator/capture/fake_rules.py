@@ -197,7 +197,7 @@ def _split_at(
 ) -> list[torch.Tensor]:
     """Parts between the numbers that `indices` holds; their number is its size."""
     if indices.dim() != 1 or not isinstance(indices.shape[0], int):
-        raise UnsupportedCall("`tensor_split` into a number of parts that only a run knows",
+        raise UnsupportedCall("`tensor_split` into a data-dependent number of parts",
                               at=current_place(), fix="give the number as an int")  # fmt: skip
     shape: list[Any] = list(tensor.shape)
     parts = []

@@ -189,14 +189,14 @@ class CapturedFunction:
         is_seen = self._is_caught or not all(is_local(obj, recorder.scope) for obj in self.objects)
         if self.objects and self._overflow_is_caught:
             raise UnsupportedCall(
-                f"`{self.name}` calls itself under a condition that only a run knows, and changes "
-                "an object that is not its own: too deep a recursion would be caught, and the "
-                "changes until then would be lost",
+                f"`{self.name}` calls itself under a data-dependent condition and changes an "
+                "object that is not its own: if the recursion is too deep, the error is caught "
+                "and the changes are lost",
                 at=current_place(), fix="pass the value as an argument and return the new one",
             )  # fmt: skip
         if self.objects and is_seen and any(map(_may_end, self._ops())):
             raise UnsupportedCall(
-                f"`{self.name}` calls itself under a condition that only a run knows, changes an "
+                f"`{self.name}` calls itself under a data-dependent condition, changes an "
                 "object that is not its own, and may raise",
                 at=current_place(), fix="pass the value as an argument and return the new one",
             )  # fmt: skip

@@ -48,7 +48,7 @@ class Leaves:
             return
         if scope is not None and scope is not recorder.scope:
             raise UnsupportedCall(
-                "`requires_grad` of a tensor is changed in a branch or a loop by code of torch",
+                "`requires_grad` of a tensor is changed in a branch or a loop by torch code",
                 at=current_place(), fix="change it before, or call `requires_grad_` of the tensor",
             )  # fmt: skip
         with recorder.inside(owner):

@@ -155,8 +155,8 @@ def refuse_bound_function(function: types.FunctionType) -> None:
     )
     if any(map(_is_of_the_capture, held)) or _written(function.__code__) & {*cells}:
         raise CaptureError(
-            f"the function `{function.__name__}`, which the call makes, leaves the program with "
-            "variables of the call",
+            f"the function `{function.__name__}`, which the call makes, is returned or kept "
+            "outside with variables of the call",
             at=current_place(), fix="return what it needs, and make the function outside",
         )  # fmt: skip
 

@@ -33,7 +33,7 @@ def literal_arg(value: object) -> Arg:
     if isinstance(value, torch.memory_format):
         return Literal("memory_format", CONTIGUOUS_FORMATS[value])
     raise UnsupportedCall(
-        f"an op is given {with_article(type(value).__name__)}, which a program cannot hold",
+        f"an op receives {with_article(type(value).__name__)}, which a program cannot hold",
         at=current_place(), fix="pass tensors, numbers or strings",
     )  # fmt: skip
 

@@ -386,7 +386,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
             reshaped = ops.schema(func).is_mutable and tensor.shape != shape
             if reshaped and (self.depth or any(isinstance(s, torch.SymInt) for s in shape)):
                 raise UnsupportedCall(
-                    f"`{name}` changes the shape of a tensor in place, where only a run knows it",
+                    f"`{name}` changes the shape of a tensor in place, where it is known only at "
+                    "run time",
                     at=current_place(), fix="use the form without the underscore",
                 )  # fmt: skip
         return result
@@ -494,7 +495,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         """The error for Python code that asks what only a run knows."""
         text = question_in_words(self, question)
         return DataDependent(
-            f"Python code needs the value of {text}, which only a run of the program has",
+            f"Python code needs the value of {text}, which is known only at run time",
             at=current_place(),
-            fix="let Stator convert the code that asks, or compute it with tensors",
+            fix="let Stator convert the code that needs it, or compute it with tensors",
         )

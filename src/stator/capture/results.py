@@ -97,8 +97,8 @@ REFERENCES = (
 
 def _refused(name: str) -> CaptureError:
     return CaptureError(
-        f"a {name} leaves the program, which can give tensors, numbers, strings, None, and "
-        "containers of these",
+        f"a {name} is returned or kept outside: a program can return tensors, numbers, strings, "
+        "None, and containers of these",
         at=current_place(), fix="return the tensors and numbers in it",
     )  # fmt: skip
 
@@ -210,7 +210,7 @@ class Results:
 
     def _container(self, value: Any) -> Structure:
         if isinstance(value, CapturedArray):
-            raise CaptureError("a numpy array leaves the program", at=current_place(),
+            raise CaptureError("a numpy array is returned or kept outside", at=current_place(),
                                fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
         if isinstance(value, BaseException):
             return self._exception(value)
@@ -219,8 +219,11 @@ class Results:
             inner = self._structure_of(found.contents)
             return shape.Conversion(found.name, found.convert, (inner,))
         if isinstance(value, CannotLeave):
-            raise CaptureError(f"{with_article(value.what)} leaves the program", at=current_place(),
-                               fix="return a list of its items, or its state")  # fmt: skip
+            raise CaptureError(
+                f"{with_article(value.what)} is returned or kept outside",
+                at=current_place(),
+                fix="return a list of its items, or its state",
+            )
         entry = RETURNED.of(value)
         if entry is None:
             raise _refused(type(value).__name__)
@@ -261,8 +264,7 @@ class Results:
             if any(is_plain_object(one) and not self.is_outside(one) for one in inner):
                 raise CaptureError(
                     f"a dict whose key is {with_article(type(key).__name__)} that the call makes "
-                    "leaves the "
-                    "program",
+                    "is returned or kept outside",
                     at=current_place(), fix="use a number or a string as the key",
                 )  # fmt: skip
 

@@ -164,8 +164,8 @@ def _refuse_overflow(body: Block, handlers: Sequence[Handler]) -> None:
     catches = any(RecursionError.__name__ in names for names, _ in handlers)
     if catches and any(op.name == "stator::call" for op in ops_in(body)):
         raise UnsupportedCall(
-            "a RecursionError is caught of a function whose depth only a run knows: what it had "
-            "changed by then would be lost",
+            "a RecursionError of a function of data-dependent depth is caught: its changes until "
+            "then would be lost",
             at=current_place(), fix="count the depth, and stop at a limit of your own",
         )  # fmt: skip
 

@@ -18,8 +18,8 @@ from stator.cli.app import Application, be_verbose, work
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 FILES = click.Path()  # any text, which a shell completes as a file
-EXITS = """Exit codes: 0 success; 1 something was found (a refusal, a difference, something
-missing); 2 wrong usage; 3 Stator refused; 4 your code raised an exception; 5 a bug in Stator;
+EXITS = """Exit codes: 0 success; 1 the command found something (a refusal, a difference, a missing
+package); 2 wrong usage; 3 Stator refused; 4 your code raised an exception; 5 a bug in Stator;
 130 interrupted."""
 
 
@@ -33,10 +33,10 @@ def _version() -> str:
 @click.group(cls=Application, context_settings=SETTINGS, epilog=EXITS)
 @click.version_option(_version(), prog_name="stator")
 def main() -> None:
-    """Turn eager PyTorch with ordinary Python control flow into static programs, and look inside.
+    """Turn eager PyTorch code with ordinary Python control flow into static programs.
 
-    OBJ is an object of yours: package.module:Name or file.py:Name; a function, an nn.Module, a
-    class of one, or a factory make(). MODEL is the path of a saved model.
+    OBJ is an object in your code, as package.module:Name or file.py:Name: a function, an nn.Module,
+    a module class, or a factory make(). MODEL is the path of a saved model.
 
     `stator COMMAND --help` shows examples.
     """
@@ -72,7 +72,7 @@ def _everywhere() -> list[click.Parameter]:
         ),
         click.Option(
             ["-v", "--verbose"], is_flag=True, expose_value=False, is_eager=True,
-            callback=be_verbose, help="Log what is done, and show full tracebacks.",
+            callback=be_verbose, help="Log progress and show full tracebacks.",
         ),
     ]  # fmt: skip
 
@@ -83,11 +83,11 @@ def _inputs(function: Declared) -> Declared:
         click.option("--seed", default=0, show_default=True, help="Seed of the random inputs."),
         click.option(
             "--size", "sizes", multiple=True, metavar="[NAME=]N",
-            help="Size of random inputs where a spec has None (4), or where it has NAME.",
+            help="Size of random inputs where a spec has None (default 4) or NAME.",
         ),
         click.option(
             "-i", "--input", "inputs", multiple=True, metavar="INPUT",
-            help="An argument: x:float32[None,784], ids:int64[B,T]@0..99, x=x.npy, n=3. Repeat it.",
+            help="An argument, repeatable: x:float32[None,784], ids:int64[B,T]@0..9, x=x.npy, n=3.",
         ),
     ):  # fmt: skip
         function = option(function)
@@ -97,7 +97,7 @@ def _inputs(function: Declared) -> Declared:
 def _init(function: Declared) -> Declared:
     return click.option(
         "--init", multiple=True, metavar="NAME=VALUE",
-        help="An argument for the class or factory that OBJ names. Repeat it.",
+        help="An argument for the class or factory that OBJ names. Repeatable.",
     )(function)  # fmt: skip
 
 
@@ -105,7 +105,7 @@ def _object(function: Declared) -> Declared:
     """How the object is made, and in which mode it is."""
     mode = click.option(
         "--mode", type=click.Choice(["train", "eval"]),
-        help="Put the module in this mode first; otherwise it stays as it is.",
+        help="Put the module into this mode first.",
     )  # fmt: skip
     return _init(mode(function))
 
@@ -127,14 +127,14 @@ def _method(function: Declared) -> Declared:
 @click.argument("targets", nargs=-1, required=True, metavar="FILE[:NAME]...", type=FILES)
 @click.option("--all", "everything", is_flag=True, help="Every function, not only static ones.")
 @click.option("--exclude", multiple=True, metavar="GLOB",
-              help="Leave out files and folders of this name; repeat it.")  # fmt: skip
+              help="Skip files and folders with this name. Repeatable.")  # fmt: skip
 def check() -> None:
-    """List by line what is converted or refused; runs nothing.
+    """List converted and refused code by line, without running it.
 
-    It reads the functions that the file makes static, and what they call or hold; if it makes none
-    static, all functions. NAME is one of them: Model.forward, or Model for all its methods.
-    A folder means the Python files in it, without virtual environments, node_modules, build
-    and what .gitignore names. Exits with 1 if anything is refused.
+    It checks the static functions of a file and the functions that they call or contain; if there
+    are none, all functions. NAME selects one: Model.forward, or Model for all its methods.
+    In a folder, it checks the Python files except those in virtual environments, node_modules,
+    build and .gitignore. Exits with 1 if anything is refused.
 
     Example:
       stator check model.py
@@ -149,10 +149,10 @@ def check() -> None:
 @_object
 @click.option("--html", type=click.Path(dir_okay=False), help="Write the report as a page.")
 def explain() -> None:
-    """Report by source line what became of OBJ.
+    """Report how each source line of OBJ was converted.
 
-    Branches, loops, guards, effects, what ran as Python and why. It is captured for the inputs, but
-    not run. Exits with 1 if it is refused.
+    The report has branches, loops, guards, side effects, and code that ran as Python with the
+    reason. OBJ is captured for the inputs but not run. Exits with 1 if it is refused.
 
     Example:
       stator explain model.py:Decoder --input "tokens:int64[None,None]"
@@ -163,7 +163,7 @@ def explain() -> None:
 @click.argument("obj", type=FILES)
 @_object
 def code() -> None:
-    """Print the Python that the rewrite makes of OBJ.
+    """Print the rewritten Python code of OBJ.
 
     Example:
       stator code model.py:Decoder
@@ -179,7 +179,7 @@ def code() -> None:
 @click.option("--raw", is_flag=True, help="As captured, before optimization.")
 @click.option("--places/--no-places", default=True, help="Show the source line of each op.")
 def program() -> None:
-    """Print the program of OBJ for these inputs, or of MODEL.
+    """Print the program of OBJ for these inputs, or that of MODEL.
 
     Example:
       stator program model.py:Decoder --input "tokens:int64[None,None]"
@@ -192,14 +192,14 @@ def program() -> None:
 @_inputs
 @_object
 @click.option("-o", "--output", required=True, metavar="PATH",
-              help="Writes PATH.stator and PATH.safetensors; in a folder, under the object's name.",
+              help="Write PATH.stator and PATH.safetensors; for a folder, under the object's name.",
               )  # fmt: skip
 @click.option("--embed-source", is_flag=True,
-              help="Keep the source of the functions in PATH.stator.")  # fmt: skip
+              help="Store the source of the functions in PATH.stator.")  # fmt: skip
 def save() -> None:
-    """Write OBJ as a saved model, for these inputs.
+    """Save OBJ as a model, for these inputs.
 
-    A module is saved in eval mode, unless --mode says otherwise.
+    A module is saved in eval mode unless --mode is train.
 
     Example:
       stator save model.py:Decoder -i "tokens:int64[None,None]" -o out/decoder
@@ -214,15 +214,20 @@ def save() -> None:
                    "Without it, beside MODEL.")  # fmt: skip
 @click.option("--opset", type=click.IntRange(1),
               help="ONNX opset; by default the newest that ONNX Runtime runs.")  # fmt: skip
-@click.option("--embed", is_flag=True, help="Put the weights inside, not only where they are.")
+@click.option(
+    "--embed",
+    is_flag=True,
+    help="Store the weights inside the ONNX file.",
+)
 @click.option("--search/--no-search", default=True, show_default=True,
-              help="Compare also on inputs that are searched for other paths.")  # fmt: skip
+              help="Also compare on generated inputs that take other paths.")  # fmt: skip
 def onnx() -> None:
     """Write the ONNX file of a saved MODEL, one for each method.
 
-    Each file is checked, and run in ONNX Runtime beside the program: the report has a line for each
-    check and the greatest difference for each output. Nothing is written that differs, or that ONNX
-    cannot hold. Exits with 1 if no run could be compared. It needs pip install 'stator[onnx]'.
+    Each file is checked, and compared with the program in ONNX Runtime. The report has a line for
+    each check and the largest difference of each output. No file is kept if the results differ or
+    if ONNX cannot express the program. Exits with 1 if no run could be compared. It needs
+    pip install 'stator[onnx]'.
 
     Example:
       stator onnx out/decoder
@@ -262,8 +267,8 @@ def compile() -> None:  # noqa: A001  # the name of the command
 def run() -> None:
     """Run a saved MODEL on arrays or values.
 
-    Inputs are taken by name, or in the order that `stator inspect` lists. What the program prints
-    goes to stderr.
+    Inputs are passed by name, or in the order that `stator inspect` lists. Output that the program
+    prints goes to stderr.
 
     Example:
       stator run out/decoder --input tokens=tokens.npy --output out/result.npz
@@ -275,9 +280,9 @@ def run() -> None:
 @click.argument("model", type=FILES)
 @click.option("--tensors", is_flag=True, help="List every tensor, not only the largest.")
 def inspect() -> None:
-    """Show what a saved MODEL holds.
+    """Show the contents of a saved MODEL.
 
-    Its methods, inputs, outputs, sizes, ops by count, versions and digests.
+    Lists methods, inputs, outputs, sizes, op counts, versions and digests.
 
     Example:
       stator inspect out/decoder
@@ -292,8 +297,8 @@ def inspect() -> None:
 def diff() -> None:
     """Compare two saved models, or the programs of two objects.
 
-    They are compared by meaning. Names of values and lines of ops make no difference; ops, their
-    order, constants, types, weights, inputs and outputs do. Exits with 1 if they differ.
+    Names of values and line numbers are ignored. Ops, their order, constants, types, weights,
+    inputs and outputs are compared. Exits with 1 if they differ.
 
     Example:
       stator diff out/before out/after
@@ -316,8 +321,8 @@ def diff() -> None:
 def bench() -> None:
     """Time OBJ eagerly and as a program.
 
-    Both get the same inputs; it prints medians and ratios. A saved MODEL is timed by itself.
-    Results are compared first: exits with 1 if they differ.
+    Both get the same inputs; it prints medians and ratios. For a saved MODEL, only its own time is
+    printed. Results are compared first: exits with 1 if they differ.
 
     Example:
       stator bench model.py:Decoder --input "tokens:int64[1,16]" --compile
@@ -326,7 +331,7 @@ def bench() -> None:
 
 @_command("doctor")
 @click.option("--try/--no-try", "tries", default=True,
-              help="Capture and run a small function, or leave that out.")  # fmt: skip
+              help="Capture and run a small function, or skip that.")  # fmt: skip
 def doctor() -> None:
     """Report what is installed, what is missing and how to get it.
 
@@ -339,12 +344,12 @@ def doctor() -> None:
 
 @_command("building")
 @click.option("--jobs", default=2, show_default=True, type=click.IntRange(1),
-              help="How many files are compiled at once.")  # fmt: skip
+              help="Number of files compiled at once.")  # fmt: skip
 def build_native() -> None:
     """Compile the native runtime for this torch and this Python.
 
-    It needs a C++ compiler, cmake, ninja and nlohmann-json (pip install 'stator[native]'). A build
-    that is there already is used again.
+    It needs a C++ compiler, cmake, ninja and nlohmann-json (pip install 'stator[native]'). An
+    existing build is reused.
 
     Example:
       stator build-native
@@ -355,16 +360,17 @@ def build_native() -> None:
 @click.argument("obj", type=FILES)
 @_inputs
 @_object
-@click.option("--backend", "backends", multiple=True, help="Compare this one; repeat it.")
+@click.option("--backend", "backends", multiple=True, help="A backend to compare. Repeatable.")
 @click.option("--gradients/--no-gradients", default=True, help="Compare gradients too.")
 @click.option("--rtol", type=float, help="Relative tolerance.")
 @click.option("--atol", type=float, help="Absolute tolerance.")
 @click.option("--budget", default=200, show_default=True, type=click.IntRange(1),
-              help="The most inputs that are made and run.")  # fmt: skip
+              help="Maximum number of generated inputs.")  # fmt: skip
 def verify() -> None:
-    """Compare OBJ as a program, and saved, with eager.
+    """Compare OBJ with its program and its saved model.
 
-    It is run on these inputs and on others that take other paths. Exits with 1 if anything differs.
+    All three run on these inputs and on generated ones that take other paths. Exits with 1 if
+    anything differs.
 
     Example:
       stator verify model.py:Decoder --input "tokens:int64[2,8]@0..99"
@@ -375,12 +381,12 @@ def verify() -> None:
 @click.argument("target", metavar="[OBJ|MODEL]", type=FILES, required=False)
 @_inputs
 @_object
-@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The page to write.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False), help="The HTML file to write.")
 @click.option("--open", "opened", is_flag=True, help="Show the page in the browser.")
 def view() -> None:
     """Write a page with the program's graph beside its source.
 
-    Without OBJ or MODEL the page is empty: drop saved models on it.
+    Without OBJ or MODEL the page is empty, and opens saved models that are dropped on it.
 
     Example:
       stator view out/decoder -o decoder.html

@@ -127,7 +127,7 @@ def _literal(text: str, start: int) -> Any:
     try:
         return ast.literal_eval(part)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        _wrong(text, start, f"`{part}` is no value" if part else "there is no value",
+        _wrong(text, start, f"`{part}` is not a value" if part else "there is no value",
                "give a Python literal (3, True, 'text', [1, 2]), a .npy, .npz or .safetensors "
                "file, or a tensor such as x:float32[None,784]")  # fmt: skip
 

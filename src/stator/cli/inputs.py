@@ -134,7 +134,7 @@ def _check_range(text: TensorText, dtype: torch.dtype) -> None:
     low, high = text.range
     if not (low.is_integer() and high.is_integer() and limits.min <= low <= high <= limits.max):
         raise CommandFailure(
-            f"--input: {low:g}..{high:g} is no range of {text.dtype}",
+            f"--input: {low:g}..{high:g} is not a range of {text.dtype}",
             fix=f"give two whole numbers from {limits.min} to {limits.max}",
         )
 
@@ -230,7 +230,7 @@ def tensor_of(
             raise ValueError("other values would come of it")
     except (TypeError, ValueError, RuntimeError) as error:
         raise CommandFailure(
-            f"--input: {value!r} is no tensor of {str(dtype).removeprefix('torch.')}",
+            f"--input: {value!r} is not a tensor of {str(dtype).removeprefix('torch.')}",
             details=str(error),
             fix="give numbers, in lists of equal lengths",
         ) from error

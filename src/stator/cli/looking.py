@@ -63,7 +63,7 @@ def code(obj: str, init: Sequence[str], mode: str | None) -> CommandOutcome:
     subject = load_subject(obj, init, mode)
     if not isinstance(getattr(subject.function, "__func__", subject.function), types.FunctionType):
         raise CommandFailure(
-            f"{obj} is no Python function: there is no code to show",
+            f"{obj} is not a Python function: there is no code to show",
             fix="name a function, a method or an nn.Module",
         )
     text = "".join(subject.static.code)  # as it is: a `Code` would colour itself

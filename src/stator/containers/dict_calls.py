@@ -238,11 +238,11 @@ def union(session: Session, left: Table, right: Table) -> Table:
 
 
 def refuse_open_views(session: Session, *values: object) -> None:
-    """An error for a view that is used as a set, of a dict whose keys only a run knows."""
+    """An error for a view that is used as a set, of a dict with data-dependent keys."""
     for value in values:
         if isinstance(value, ITEM_VIEWS) and session.staged(value) is not value:
             raise UnsupportedCall(
-                "a view of a dict whose keys only a run knows is used as a set",
+                "a view of a dict with data-dependent keys is used as a set",
                 at=current_place(), fix="use `in`, or go through it in a loop",
             )  # fmt: skip
 

@@ -38,7 +38,7 @@ class Indexed(StandIn):
 class CapturedRange(CannotLeave):
     """`range` with bounds that only a run knows."""
 
-    what: ClassVar[str] = "range whose bounds only a run knows"
+    what: ClassVar[str] = "range with data-dependent bounds"
 
     start: Any
     stop: Any
@@ -111,7 +111,8 @@ def _keys(recorder: Recorder, table: Staged) -> Indexed:
     """The keys of a dict of the program, in their order; a set has none that a run could have."""
     if isinstance(table, StagedSet):
         raise UnsupportedCall(
-            "the order of a set that only a run knows is not that of Python", at=current_place(),
+            "the order of a set with data-dependent items is not that of Python",
+            at=current_place(),
             fix="loop over `sorted(...)` of it, or use a list",
         )  # fmt: skip
     assert table.columns is not None

@@ -140,7 +140,7 @@ class StagedIterator(Moving):
     def __next__(self) -> Any:
         more = self.more()
         if not isinstance(more, bool):
-            raise needs_a_value("the items that an iterator has left, which only a run knows")
+            raise needs_a_value("the remaining items of an iterator")
         if not more:
             raise StopIteration
         return self.take()
@@ -265,7 +265,6 @@ class PythonItems:
         if self.session.takes_ahead and journal.changed():
             raise UnsupportedCall(
                 f"{with_article(type(self.native).__name__)} that changes an object is left at "
-                "an item that "
-                "only a run knows",
+                "a data-dependent item",
                 at=current_place(), fix="make a list of it first: `list(...)`",
             )  # fmt: skip

@@ -316,7 +316,7 @@ def call_list_method(recorder: Recorder, items: StagedList, name: str, args: Arg
         return getattr(list, name)(items, *args)
     if name not in METHODS:
         raise UnsupportedCall(
-            f"`list.{name}` of a list whose length only a run knows is not supported",
+            f"`list.{name}` of a list of data-dependent length is not supported",
             at=current_place(), fix="use a loop over its items",
         )  # fmt: skip
     return METHODS[name](recorder, items, *args)

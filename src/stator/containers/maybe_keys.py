@@ -33,10 +33,10 @@ def is_partial(value: object) -> bool:
 
 
 def refuse_partial(values: Iterable[object]) -> None:
-    """An error where library code is given a dict with a key that may be absent."""
+    """An error where library code receives a dict with a key that may be absent."""
     if any(map(is_partial, values)):
         raise UnsupportedCall(
-            "library code is given a dict with a key that only some paths have set",
+            "library code receives a dict with a key that only some paths have set",
             at=current_place(), fix="set the key on every path, or use `key in d` and `d[key]`",
         )  # fmt: skip
 

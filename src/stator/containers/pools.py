@@ -197,7 +197,7 @@ class ObjectPool(Pool):
 
     def _other_attributes(self) -> UnsupportedCall:
         return UnsupportedCall(
-            f"{with_article(self.cls.__name__)} that is in a list whose length only a run knows "
+            f"{with_article(self.cls.__name__)} that is in a list of data-dependent length "
             "has attributes "
             "that others do not have",
             at=current_place(), fix="set every attribute in `__init__`",

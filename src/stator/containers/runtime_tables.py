@@ -165,7 +165,7 @@ def call_table_method(
     if name not in methods:
         what = "dict" if isinstance(table, StagedDict) else "set"
         raise UnsupportedCall(
-            f"`{what}.{name}` of a {what} whose items only a run knows is not supported",
+            f"`{what}.{name}` of a {what} with data-dependent items is not supported",
             at=current_place(), fix="use a list, or a tensor",
         )  # fmt: skip
     return methods[name](session, table, *args, **kwargs)

@@ -71,7 +71,7 @@ def augment(session: Session, left: set[Staged], sign: str, right: Staged) -> St
         _combine_in_place(session, left, sign, right)
     else:
         raise UnsupportedCall(
-            f"`{sign}=` of a set whose items only a run knows", at=current_place(),
+            f"`{sign}=` of a set with data-dependent items", at=current_place(),
             fix="use `add` and `discard`",
         )  # fmt: skip
     return left

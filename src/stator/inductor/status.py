@@ -26,12 +26,12 @@ class RegionStatus:
 
 
 def compiled(*, wait: bool = False, timeout: float | None = None) -> tuple[RegionStatus, ...]:
-    """The regions of all programs that run compiled or as CUDA graphs, and how far they are.
+    """The regions that run compiled or as CUDA graphs, in all programs, with their progress.
 
     With `backend="inductor"`, regions are compiled in the background, after the first call that
-    reaches them. With `wait`, what has been asked for is compiled first, for at most `timeout`
-    seconds, with a bar in a terminal. With `backend="cudagraph"`, the second call that reaches a
-    region records it.
+    reaches them. `wait=True` waits for the regions requested so far, for at most `timeout`
+    seconds, and shows a progress bar in a terminal. With `backend="cudagraph"`, the second call
+    that reaches a region records it.
     """
     if wait:
         total = QUEUE.left

@@ -81,6 +81,6 @@ def _given(session: Session, handler: Any) -> Any:
 
 def _refuse_to_compile(*_args: Any, **_kwargs: Any) -> NoReturn:
     raise DataDependent(
-        "torch compiles a function that it is given, inside a program",
+        "torch compiles a function inside a program",
         at=current_place(), fix="write plain `if` and `while`",
     )  # fmt: skip

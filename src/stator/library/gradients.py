@@ -98,7 +98,7 @@ def apply_function(
     """`SomeFunction.apply(*args)`."""
     if kwargs:
         raise UnsupportedCall(
-            f"`{function.__self__.__name__}.apply` is given keyword arguments",
+            f"`{function.__self__.__name__}.apply` receives keyword arguments",
             at=current_place(),
             fix="pass them by position",
             edit=BY_POSITION if len(kwargs) == 1 else None,
@@ -268,7 +268,7 @@ def hook_module(
     for place, value in enumerate(values):
         if isinstance(value, Union):
             raise UnsupportedCall(
-                f"{type(module).__name__} has backward hooks, and is given or gives "
+                f"{type(module).__name__} has backward hooks, and takes or returns "
                 "a value that depends on the path taken",
                 at=current_place(), fix="remove the hooks",
             )  # fmt: skip

@@ -169,7 +169,7 @@ class IteratorCalls:
         """Is there a row `at` of a strict `zip`? An error where only some have an item."""
         more = [part.more(at) for part in parts]
         if not all(isinstance(one, bool) for one in more):
-            raise UnsupportedCall("`zip` with `strict=True` of lengths that only a run knows",
+            raise UnsupportedCall("`zip` with `strict=True` of data-dependent lengths",
                                   at=current_place(), fix="compare the lengths")  # fmt: skip
         if len(set(more)) > 1:
             at_fault = more.index(not more[0])
@@ -226,11 +226,11 @@ class IteratorCalls:
         changed = [obj for obj, _ in journal.changed() if not isinstance(obj, StagedIterator)]
         changed = [obj for obj in changed if not (_is_made_since(start, obj) and is_new(obj))]
         if is_written or changed:
-            raise UnsupportedCall("the function that `filter` is given changes an object",
+            raise UnsupportedCall("the function of `filter` changes an object",
                                   at=current_place(), fix="use a loop")  # fmt: skip
         if any(kind_of(op) in SEEN or row_of(op.name).random for op in ops):
             raise UnsupportedCall(
-                "the function that `filter` is given prints, calls Python or draws random numbers",
+                "the function of `filter` prints, calls Python or draws random numbers",
                 at=current_place(), fix="use a loop",
             )  # fmt: skip
         items, unrolls = self.source(kept)

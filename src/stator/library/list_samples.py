@@ -25,8 +25,8 @@ def call_with_samples(
     result = function(*two_args, **two_kwargs)
     if not isinstance(result, torch.Tensor):
         raise UnsupportedCall(
-            f"`{getattr(function, '__name__', function)}` of a list whose length only a run "
-            "knows is not supported",
+            f"`{getattr(function, '__name__', function)}` of a list of data-dependent "
+            "length is not supported",
             at=current_place(), fix="use torch.stack or torch.cat, or a loop",
         )  # fmt: skip
     return _with_varying_sizes(recorder, result, other)

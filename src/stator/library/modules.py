@@ -227,7 +227,7 @@ def _refuse_hook(session: Session, module: torch.nn.Module) -> None:
         raise UnsupportedCall(
             f"a hook of {with_article(type(module).__name__)} is added or removed inside a branch "
             "or a loop of the program",
-            at=current_place(), fix="add it before, and let the hook itself ask",
+            at=current_place(), fix="add it before, and test the condition in the hook",
         )  # fmt: skip
 
 

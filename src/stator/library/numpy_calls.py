@@ -65,7 +65,7 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
         return counterpart(*args, **kwargs)
     except NotImplementedError as error:
         raise UnsupportedCall(
-            f"`numpy.{function.__name__}` cannot be called so on captured values: {error}",
+            f"`numpy.{function.__name__}` cannot be called this way on captured values: {error}",
             at=current_place(), fix="use the torch function",
         ) from error  # fmt: skip
 

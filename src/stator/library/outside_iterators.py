@@ -86,9 +86,8 @@ def _outside(session: Session, native: Iterator[Any]) -> StagedIterator:
     kinds = {type(item) for item in upcoming}
     if len(kinds) != 1 or not kinds <= {*SCALARS}:
         raise UnsupportedCall(
-            f"items of {with_article(type(native).__name__)} of the caller's are taken: only the "
-            "capture would "
-            "take them, and no later call",
+            f"items of {with_article(type(native).__name__)} from outside are taken: only the "
+            "capture would take them, not later calls",
             at=current_place(), fix="make a list of it before the call",
         )  # fmt: skip
     return _without_an_end(session, native, kinds.pop())
@@ -185,8 +184,8 @@ def _argument(session: Session, arg: Any) -> Any:
             if is_native(item) and _is_outside(session, item):
                 iterated(session, item)
                 raise UnsupportedCall(
-                    f"library code is given a list with {with_article(type(item).__name__)} of "
-                    "the caller's",
+                    f"library code receives a list with {with_article(type(item).__name__)} "
+                    "from outside",
                     at=current_place(), fix="make a list of it before the call",
                 )  # fmt: skip
         return arg

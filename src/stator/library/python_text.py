@@ -28,16 +28,16 @@ WITHOUT_TEXT: tuple[Any, ...] = (
 
 
 def no_text(value: object) -> UnsupportedCall:
-    """The error for the text of `value`, which only a run could make."""
+    """The error for the string form of `value`, which only a run could make."""
     return UnsupportedCall(
-        f"the text of {with_article(python_name(value))} with captured values in it is not "
+        f"the string form of {with_article(python_name(value))} with captured values in it is not "
         "supported",
         at=current_place(), fix="print its items one by one",
     )  # fmt: skip
 
 
 def python_text(make: Callable[[], str], value: object) -> str:
-    """`make()`, the text of `value`; refused if a captured value is asked for its text."""
+    """`make()`, the string form of `value`; refused if a captured value is asked for its text."""
     with _refused(value):
         return make()
 

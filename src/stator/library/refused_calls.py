@@ -35,8 +35,10 @@ def refuse_call(function: object) -> None:
     if found is None and is_transform(function):
         found = ("a function transform of `torch.func` inside a program", "call it outside")
     if found is None and _reads_the_world(function):
-        found = (f"`{name}` gives another value each time, and a program would keep this one",
-                 "call it outside and pass the value, or use torch's functions")  # fmt: skip
+        found = (
+            f"`{name}` returns a different value each time, and a program would keep the first one",
+            "call it outside and pass the value, or use torch's functions",
+        )
     if found is not None:
         raise UnsupportedCall(
             found[0],

@@ -134,7 +134,7 @@ def is_contiguous(
         if not args and not kwargs:
             return _is_contiguous_in_run(session, tensor)
         raise UnsupportedCall(
-            "whether a tensor is contiguous depends on sizes that only a run knows",
+            "whether a tensor is contiguous depends on data-dependent sizes",
             at=current_place(), fix="call `.contiguous()`, which copies only where it must",
         )  # fmt: skip
     return tensor.is_contiguous(*args, **kwargs)
@@ -295,7 +295,7 @@ def _dtype_of(kind: Kind) -> torch.dtype | None:
 def _has_number(data: object) -> bool:
     if lists.is_captured(data):
         raise UnsupportedCall(
-            "`torch.tensor` of a list that holds a list whose length only a run knows",
+            "`torch.tensor` of a list that holds a list of data-dependent length",
             at=current_place(), fix="use `torch.stack` of tensors",
         )  # fmt: skip
     if isinstance(data, list | tuple):

@@ -298,7 +298,7 @@ def _slice_text(session: Session, value: CapturedRange | slice) -> CapturedText:
     if isinstance(value, CapturedRange):
         if not isinstance(value.step, int):
             raise UnsupportedCall(
-                "the text of a range whose step only a run knows is not supported",
+                "the string form of a range with a data-dependent step is not supported",
                 at=current_place(), fix="print its bounds one by one",
             )  # fmt: skip
         items = items[: 2 if value.step == 1 else 3]

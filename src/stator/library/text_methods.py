@@ -50,7 +50,7 @@ NO_BOUND = "slice indices must be integers or None or have an __index__ method"
 
 @dataclass(frozen=True)
 class TextMethod(StandIn):
-    """A method of a string that only a run knows."""
+    """A method of a data-dependent string."""
 
     text: CapturedText
     name: str

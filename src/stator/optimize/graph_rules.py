@@ -52,10 +52,10 @@ INDEXING = frozenset({"index", "index_put", "index_put_", "_unsafe_index", "_ind
 AUTOGRAD = frozenset(
     f"aten::{name}" for name in ("requires_grad_", "detach_", "set_data", "retain_grad")
 )
-NO_TENSOR = "gives a value that is no tensor of a CUDA device and no number"
+NO_TENSOR = "returns a value that is neither a CUDA tensor nor a number"
 WRITTEN = "has to do with a tensor that the program writes to"
 GROWS = "carries tensors whose sizes change from one iteration to the next"
-RUN_NUMBER = "takes a number that only a run knows"
+RUN_NUMBER = "takes a data-dependent number"
 
 COMPARISONS = frozenset(f"aten::{name}.Scalar" for name in ("eq", "ne", "lt", "le", "gt", "ge"))
 ARITHMETIC = frozenset(f"aten::{name}.Tensor" for name in ("add", "sub", "mul"))
@@ -197,7 +197,7 @@ class GraphRules:
         if op.name in LISTS:
             return "" if all(map(self._is_in_graph, lists_of(op))) else NO_TENSOR
         if kind != "torch" or not op.name.startswith("aten::"):
-            return "is no op of torch"
+            return "is not an op of torch"
         return self._why_not_op(op) or self._why_not_types(op)
 
     def _why_not_op(self, op: Op) -> str:
@@ -207,7 +207,7 @@ class GraphRules:
         if draws(op) and op.attributes.get("generator") is not None:
             return "draws from a generator of its own"
         if row.mutates and not is_off(op) and not written_by(op):
-            return "changes something that is no tensor of the program"
+            return "changes something that is not a tensor of the program"
         if row.conditions or not op.results:
             return "is checked by the host"
         return "gives sizes that depend on values" if schema.tags & UNSIZED else ""
@@ -222,7 +222,7 @@ class GraphRules:
         if len(tensors) + len(numbers) < len(involved) or any(
             k.dtype not in DENSE for k in tensors
         ):
-            return "has a value that is no dense tensor and no number"
+            return "has a value that is neither a dense tensor nor a number"
         if len({kind.device for kind in tensors}) != 1 or not self._is_there(tensors[0]):
             return "has tensors that are not on one CUDA device"
         stem = stem_of(op.name)
@@ -272,7 +272,7 @@ class GraphRules:
         if not isinstance(kind, TensorType) or not self._is_there(kind):
             return "reads a number from a tensor that is not on a CUDA device"
         if kind.dtype not in DENSE or not is_static(kind.shape) or any(n != 1 for n in kind.shape):
-            return "has a value that is no dense tensor and no number"
+            return "has a value that is neither a dense tensor nor a number"
         return ""
 
     def _why_not_number(self, op: Op) -> str:

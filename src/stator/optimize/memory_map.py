@@ -148,7 +148,7 @@ class MemoryMap:
                 content = INVERSES[step.op.name](step, source, content, make)
             except LookupError:
                 raise ExportError(
-                    f"{op.name} writes through {step.op.name} at a place that only a run knows",
+                    f"{op.name} writes through {step.op.name} at a data-dependent place",
                     at=op.place,
                 ) from None
         self.set(place.root, content, op.place)

@@ -116,7 +116,7 @@ def why_not(op: Op, is_touched: Callable[[Value], bool]) -> str:
     if op.name in INTEGERS and family is not None:
         return ""
     if kind_of(op) != "torch":
-        return "is no op of torch"
+        return "is not an op of torch"
     row, is_settled = row_of(op.name), is_off(op)
     if row.random and not is_settled:
         return "draws random numbers"
@@ -134,9 +134,9 @@ def _why_not_types(op: Op, involved: Sequence[Value]) -> str:
     tensors = [value.type for value in involved if isinstance(value.type, TensorType)]
     numbers = [value.type for value in involved if isinstance(value.type, NumberType)]
     if len(tensors) + len(numbers) < len(involved) or any(k.dtype not in DENSE for k in tensors):
-        return "has a value that is no dense tensor and no number"
+        return "has a value that is neither a dense tensor nor a number"
     if any(kind != NumberType("int") for kind in numbers) or not _integers_are_sizes(op):
-        return "takes a number that only a run knows"
+        return "takes a data-dependent number"
     results = [value.type for value in op.results if isinstance(value.type, TensorType)]
     if family_of(op) != "cheap" and any(kind.dtype not in COMPUTED for kind in results):
         return "computes integers"

@@ -12,10 +12,10 @@ from stator.program.structure import Structure
 
 @dataclass(eq=False, slots=True)
 class Program:
-    """A function of tensors and numbers; `inputs` are a call's leaves, in order.
+    """A function of tensors and numbers; `inputs` are the leaves of a call's arguments, in order.
 
-    A program of a model that keeps state has more: the last inputs are what the state of `state`
-    is before a run, the last outputs what it is after it.
+    If a model keeps state, its program has further inputs and outputs at the end: the state before
+    the run and the state after it, in the order of `state`.
     """
 
     name: str

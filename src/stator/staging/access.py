@@ -141,7 +141,7 @@ def _read_or_missing(session: Session, obj: dict[Staged, Staged], key: object) -
 def _range_item(session: Session, obj: CapturedRange, key: Staged) -> Staged:
     """`range(...)[key]`, where only a run knows the bounds."""
     if isinstance(key, slice):
-        raise UnsupportedCall("a range whose bounds only a run knows is sliced", at=current_place(),
+        raise UnsupportedCall("a range with data-dependent bounds is sliced", at=current_place(),
                               fix="make a list of it first: `list(...)`")  # fmt: skip
     key, count = as_index(session.recorder, key), obj.length()
     outside = either(key >= count, key < -count)
@@ -179,7 +179,7 @@ def _list_item(session: Session, obj: Staged, key: Staged) -> Staged:
 
 
 def _text_item(session: Session, obj: CapturedText, key: Staged) -> Staged:
-    """`text[key]` of a string that only a run knows."""
+    """`text[key]` of a data-dependent string."""
     if isinstance(key, slice):
         return text_slice(session.recorder, obj, _slice_of(session, key))
     key = as_index(session.recorder, key, _no_position(obj))
@@ -322,7 +322,7 @@ def _set_slice(session: Session, obj: StagedList, key: slice, value: Staged) -> 
         return
     if key.step not in (None, 1):
         raise UnsupportedCall(
-            "a slice with a step, of a list whose length only a run knows, is assigned",
+            "a slice with a step is assigned, of a list of data-dependent length",
             at=current_place(), fix="assign the items in a loop",
         )  # fmt: skip
     new = session.interpreter.run(definitions.with_slice, obj, key.start, key.stop, value)

@@ -172,7 +172,7 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
     if isinstance(obj, CaughtError) and name == "args":
         return obj.arguments()
     if isinstance(obj, CapturedRange) and not hasattr(obj, name):
-        raise UnsupportedCall(f"`.{name}` of a value that only a run knows", at=current_place(),
+        raise UnsupportedCall(f"`.{name}` of a data-dependent value", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip
     if isinstance(obj, torch.Tensor):
         _refuse_attribute(session, obj, name)

@@ -13,6 +13,7 @@ from stator.containers.iteration import indexed
 from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import Machine
 from stator.containers.maybe_keys import for_each_way, is_partial
+from stator.english import with_article
 from stator.library.outside_iterators import iterated
 from stator.library.user_methods import user_method
 from stator.staging.dict_loops import NextItem, taken, unchanged
@@ -220,9 +221,9 @@ def _for_python(
 
 
 def _in_words(iterable: Staged) -> str:
-    kind = python_name(iterable).lower()
+    kind = with_article(python_name(iterable))
     known = type(iterable) in (list, tuple, dict, str, StagedList)
-    return f"a {kind} of {len(iterable)}" if known else f"a {kind}"
+    return f"{kind} of {len(iterable)}" if known else kind
 
 
 def _iteration(body: Callable[[object], object], item: object) -> Code:

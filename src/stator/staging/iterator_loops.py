@@ -40,7 +40,8 @@ def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None
             break
         if ends_by_raising(session, iterations):
             raise DataDependent(
-                f"only an error ends this loop over a {iterator.what}, and only a run knows when",
+                f"only an error ends this loop over a {iterator.what}, and when that is depends on "
+                "the data",
                 at=current_place(), fix="write `while True:`, and count in it",
             )  # fmt: skip
         loop.body(iterator.take())

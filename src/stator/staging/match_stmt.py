@@ -37,7 +37,7 @@ def is_sequence(session: Session, value: object, size: int, starred: bool) -> St
 def rest_of_sequence(session: Session, value: Staged, before: int, after: int) -> Staged:
     """The items between the first `before` and the last `after`, as a list."""
     if is_captured(value):
-        raise UnsupportedCall("`*name` takes a number of items that only a run knows",
+        raise UnsupportedCall("`*name` takes a data-dependent number of items",
                               at=current_place(), fix="index the list instead")  # fmt: skip
     taken = getitem(session, value, slice(before, len(value) - after, None))
     return StagedList(taken)

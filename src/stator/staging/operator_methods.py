@@ -95,7 +95,7 @@ def _answer(
     for result in (_ask(session, one, negate) for one in asked):
         if isinstance(result, Union) and any(one is NotImplemented for one in result.alternatives):
             raise UnsupportedCall(
-                "an operator gives NotImplemented on some paths, and only a run knows on which",
+                "an operator returns NotImplemented on some paths only",
                 at=current_place(), fix="return it under a condition that Python knows",
             )  # fmt: skip
         if result is not NotImplemented:

@@ -231,7 +231,7 @@ def _record(
     orelse: Code,
     variables: LoopVariables,
 ) -> None:
-    session.decisions.add("try", "recorded", "only a run knows whether it raises")
+    session.decisions.add("try", "recorded", "whether it raises is known only at run time")
     handlers = [
         (error_names(classes()), _in_handler(session, handler)) for classes, handler in clauses
     ]
@@ -262,7 +262,7 @@ def cause(session: Session, error: Staged) -> Staged:
     """What `raise ... from error` names as the cause."""
     if isinstance(error, Union):
         raise UnsupportedCall(
-            "the cause of an exception is one of several values, and only a run knows which",
+            "the cause of an exception is one of several values, depending on the data",
             at=current_place(), fix="raise it in each branch, from what is known there",
         )  # fmt: skip
     return caught_cause(session, error) if isinstance(error, CaughtError) else error

@@ -88,7 +88,7 @@ def record_host_call(
         arguments = results.structure_of((tuple(args), dict(kwargs)))
     except CaptureError as error:
         raise UnsupportedCall(
-            f"`{name}` is given a value that a program cannot pass to Python: {error.problem}",
+            f"`{name}` receives a value that a program cannot pass to Python: {error.problem}",
             at=current_place(), fix="pass tensors, numbers, strings and containers of these",
         ) from None  # fmt: skip
     _refuse_pending(session, (*args, *kwargs.values()), name)
@@ -114,7 +114,7 @@ def _refuse_pending(session: Session, values: Sequence[Any], name: str) -> None:
     for value in values:
         if id(session.stand_ins.original(value)) in changed or id(value) in changed:
             raise UnsupportedCall(
-                f"`{name}` is given an object of the caller's that this call has changed before",
+                f"`{name}` receives an object from outside that this call has changed",
                 at=current_place(), fix="pass what it needs of the object instead",
             )  # fmt: skip
 

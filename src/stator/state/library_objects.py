@@ -72,9 +72,8 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
         return
     if session.provenance.is_external(owner):
         raise UnsupportedCall(
-            f"a method of {with_article(type(owner).__name__)} of the caller's is called, which "
-            "only the "
-            "capture would do, and no later call",
+            f"a method of {with_article(type(owner).__name__)} from outside is called, which only "
+            "the capture would do, not later calls",
             at=current_place(), fix="call it outside, and pass what it gives",
         )  # fmt: skip
     if not session.recorder.depth or session.provenance.created_since(session.recorder.scope)(
@@ -182,9 +181,8 @@ def refuse_changed(session: Session, obj: Any, depth: int = 3) -> None:
         staged = session.staged(value)
         if staged is not value and not same_state(state_of(staged), state_of(value)):
             raise UnsupportedCall(
-                f"library code is given {with_article(type(obj).__name__)} of the caller's, "
-                f"whose `{name}` "
-                "this call has changed before",
+                f"library code receives {with_article(type(obj).__name__)} from outside, whose "
+                f"`{name}` this call has changed",
                 at=current_place(), fix="pass what it needs of the object instead",
             )  # fmt: skip
         refuse_changed(session, value, depth - 1)

@@ -165,7 +165,7 @@ def refuse_departures(
         raise IdentityMattersError("Python is called with a module that is replaced")
     given = (outputs, *(change.state for change in changes))
     if not all(isinstance(one, SCALARS) for part in given for one in _constants(part)):
-        raise IdentityMattersError("an object leaves the program")
+        raise IdentityMattersError("an object is returned or kept outside")
 
 
 def _constants(structure: object) -> Iterator[object]:

@@ -33,7 +33,7 @@ AnySlot = Slot | ListSlot | TreeSlot | ReplacedSlot | ModuleSlot
 
 
 def has_open_list(slot: AnySlot) -> bool:
-    """Is it, or does it hold, a list whose length only a run knows?"""
+    """Is it, or does it hold, a list of data-dependent length?"""
     return slot.has_open_list if isinstance(slot, TreeSlot) else isinstance(slot, ListSlot)
 
 

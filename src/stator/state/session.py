@@ -46,7 +46,7 @@ WEAK = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 def weak_reference(what: str) -> UnsupportedCall:
     """The refusal of a look at objects that the program would keep alive."""
     return UnsupportedCall(
-        f"a {what} of the caller's is followed: a program would keep alive what is behind it",
+        f"a {what} from outside is used: a program would keep its object alive",
         at=current_place(), fix="follow it outside, and pass the object",
     )  # fmt: skip
 
@@ -149,7 +149,7 @@ class Session:
     def staged(self, value: object) -> Any:
         """The stand-in of an external list, set or deque; any other value unchanged.
 
-        A view of a dict whose items only a run knows is a list of these.
+        A view of a dict with data-dependent items is a list of these.
         """
         if isinstance(value, VIEWS):
             return self._seen_view(value)

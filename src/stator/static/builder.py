@@ -189,7 +189,7 @@ class Builder(Recorder):
 
     def _needs_value(self, what: str) -> DataDependent:
         return DataDependent(
-            f"Python code needs {what}, which only a run of the program has",
+            f"Python code needs {what}, which is known only at run time",
             at=current_place(), fix=CONTROL,
         )  # fmt: skip
 

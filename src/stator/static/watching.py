@@ -83,7 +83,7 @@ class ForeignCodeMode(TorchFunctionMode):
         kwargs = kwargs or {}
         if func in READS:
             raise self.refusals.keep(DataDependent(
-                f"Python code needs {READS[func]}, which only a run of the program has",
+                f"Python code needs {READS[func]}, which is known only at run time",
                 at=current_place(), fix="compute it with torch, or use `stator.to_static`",
             ))  # fmt: skip
         if func in GRAPH:

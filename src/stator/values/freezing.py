@@ -65,7 +65,7 @@ def refuse_stored_objects(item: object) -> None:
 def stored_object(item: object) -> UnsupportedCall:
     """The error for an object that is put into a runtime list."""
     return UnsupportedCall(
-        f"{with_article(python_name(item))} is put into a list whose length only a run knows",
+        f"{with_article(python_name(item))} is put into a list of data-dependent length",
         at=current_place(), fix="put tensors, numbers, tuples or lists into it",
     )  # fmt: skip
 

@@ -154,7 +154,7 @@ def _rows_of(handle: PooledObject) -> Rows:
 
 def _unknown(handle: PooledObject, what: str) -> UnsupportedCall:
     return UnsupportedCall(
-        f"a {handle.__class__.__name__} is in a list whose length only a run knows, and code "
+        f"a {handle.__class__.__name__} is in a list of data-dependent length, and code "
         f"that is not converted {what}",
         at=current_place(), fix="use its attributes",
     )  # fmt: skip

@@ -77,7 +77,7 @@ class StagedList(Staged, list[Any]):
     """A list in converted code."""
 
     plain = list
-    unknown = "the items of a list whose length only a run knows"
+    unknown = "the items of a list of data-dependent length"
 
     @property
     def is_tuple(self) -> bool:
@@ -92,7 +92,7 @@ class StagedSet(Staged, set[Any]):
     """A set made by converted code."""
 
     plain = set
-    unknown = "the items of a set that only a run knows"
+    unknown = "the items of a data-dependent set"
     is_in_order = True  # does it give its items in the order that Python would?
     order: tuple[Any, ...] | None = None  # that order, if it is another one, until a change
 
@@ -108,7 +108,7 @@ class StagedDict(Staged, dict[Any, Any]):
     """A dict made by converted code."""
 
     plain = dict
-    unknown = "the items of a dict whose keys only a run knows"
+    unknown = "the items of a dict with data-dependent keys"
 
 
 class StagedDeque(StagedList):
@@ -197,7 +197,7 @@ def _ordered_items(self: StagedSet) -> Any:
     if self.is_in_order:
         return items
     if self.order is None or set(self.order) != set(items):
-        raise needs_a_value("the order of a set of the caller's that was larger once")
+        raise needs_a_value("the order of a set from outside that was once larger")
     return iter(self.order)
 
 
@@ -254,7 +254,7 @@ def is_copied(value: object) -> bool:
 
 
 def is_table(value: object) -> bool:
-    """Is `value` a dict or a set whose items only a run knows?"""
+    """Is `value` a dict or a set with data-dependent items?"""
     return isinstance(value, StagedDict | StagedSet) and value.is_open
 
 

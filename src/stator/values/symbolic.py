@@ -123,7 +123,8 @@ class HostObject(StandIn):
     def refused(self) -> UnsupportedCall:
         """The error for a use that needs the object itself."""
         return UnsupportedCall(
-            f"what `{self.name}` gives is used, and only a run has it", at=current_place(),
+            f"the result of `{self.name}` is used, but it exists only at run time",
+            at=current_place(),
             fix="call its methods only, in the block that made it",
         )  # fmt: skip
 
@@ -195,7 +196,7 @@ class CaughtError(StandIn):
     def refused(self) -> UnsupportedCall:
         """The error for any other use."""
         return UnsupportedCall(
-            "the caught exception is looked at, and only a run has it", at=current_place(),
+            "the caught exception is inspected, but it exists only at run time", at=current_place(),
             fix="use its text (`str(error)`) or its class (`isinstance`) inside the handler",
         )  # fmt: skip
 

@@ -52,11 +52,11 @@ def _variables_of(error: Exception, place: Location) -> dict[str, str]:
 def in_words(value: object) -> str:
     """The form of a captured value, a number or a container; nothing of anything else."""
     if isinstance(value, CapturedText):
-        return "a string that only a run knows"
+        return "a data-dependent string"
     if isinstance(value, Symbolic | Undefined | torch.Tensor):
         return name_of(describe_value(value))
     if isinstance(value, _CONTAINERS):
         plain = python_name(value)
         known = not getattr(value, "is_open", False)
-        return f"{plain} of {len(value)}" if known else f"{plain} of a length that only a run knows"
+        return f"{plain} of {len(value)}" if known else f"{plain} of data-dependent length"
     return repr(value) if isinstance(value, _NUMBERS) else ""

@@ -100,7 +100,7 @@ class Stepper:
         file, number = (None, where) if line is None else (where, line)
         if not isinstance(number, int) or not (file is None or isinstance(file, str)):
             raise UnknownOption(
-                f"{where!r} is no line", fix='write break_at(12) or break_at("model.py", 12)'
+                f"{where!r} is not a line", fix='write break_at(12) or break_at("model.py", 12)'
             )
         new = Breakpoint(file, number, when)
         if self._runs:

@@ -265,7 +265,7 @@ def differences(to: Lowering, op: Op) -> ir.Value:
     if "dim" not in arguments_of(op):
         axis = rank(op.args[0]) - 1
     if dtype is D.BOOL or not isinstance(times, int):
-        to.refuse(f"{op.name} of booleans, or of a number of times that only a run knows")
+        to.refuse(f"{op.name} of booleans, or with a data-dependent number of repeats")
     assert isinstance(times, int)
     ends = [to.value(argument(op, name)) if isinstance(argument(op, name), Value) else None
             for name in ("prepend", "append")]  # fmt: skip

@@ -73,7 +73,7 @@ class Lowering:
         if isinstance(arg, Value):
             found = self.scope.find(arg)
             if isinstance(found, Text):
-                self.refuse("a string that only a run knows cannot be in an ONNX graph")
+                self.refuse("a data-dependent string cannot be in an ONNX graph")
             return found
         kind = kind or kind_of_constant(arg)
         if arg is None:

@@ -84,7 +84,7 @@ def arithmetic(name: str) -> Rule:
 def _fits(to: Lowering, estimate: ir.Value) -> None:
     size = scalar(to, "Abs", "float", estimate)
     small = to.scope.boolean("Less", size, to.scope.constant(LIMIT, D.DOUBLE))
-    to.check(small, "IntegerOverflow", "an integer does not fit into 64 bits with a sign")
+    to.check(small, "IntegerOverflow", "an integer does not fit into 64 bits")
 
 
 def divisor(to: Lowering, arg: Arg, kind: str, text: str) -> ir.Value:
