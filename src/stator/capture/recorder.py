@@ -386,8 +386,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
             reshaped = ops.schema(func).is_mutable and tensor.shape != shape
             if reshaped and (self.depth or any(isinstance(s, torch.SymInt) for s in shape)):
                 raise UnsupportedCall(
-                    f"`{name}` changes the shape of a tensor in place, where it is known only at "
-                    "run time",
+                    f"`{name}` changes the shape of a tensor in place, where it is data-dependent",
                     at=current_place(), fix="use the form without the underscore",
                 )  # fmt: skip
         return result
