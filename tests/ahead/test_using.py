@@ -7,6 +7,7 @@ import logging
 import pickle
 import shutil
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -145,6 +146,23 @@ def test_autocast_and_modes_of_torch_run_the_ops(saved):
     with torch.autocast("cpu", torch.bfloat16):
         _, regions = counted(lambda: loaded(rows(4)))
     assert regions == 0
+
+
+def test_threads_and_inference_mode(saved):
+    _, path = saved
+    loaded = stator.load(path, trust_compiled=True)
+    with torch.inference_mode():
+        assert loaded(rows(3))[0].is_inference()
+    inputs = [rows(count).abs() for count in (2, 3, 17, 64)]
+    with torch.no_grad():
+        wanted = [loaded(x)[0] for x in inputs]
+
+    def work(index):
+        with torch.no_grad():  # of this thread
+            return torch.equal(loaded(inputs[index % 4])[0], wanted[index % 4])
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(work, range(400)))
 
 
 def test_no_library_is_loaded_unless_the_caller_trusts_it(copied, caplog):

@@ -97,13 +97,14 @@ class Batch:
         }  # fmt: skip
         self.jobs.append(Job(name, _interpreted(program, leaves, stored, state), line, outputs))
 
-    def differences(self) -> Iterator[str]:
+    def differences(self, *options: str) -> Iterator[str]:
         """What `stator-run` does otherwise, one line for each call."""
         jobs = self.folder / "jobs.jsonl"
         jobs.write_text("".join(json.dumps(job.line) + "\n" for job in self.jobs))
         subprocess.run(
-            [str(command()), "--batch", str(jobs), "--threads", "1"], check=True, timeout=600
-        )
+            [str(command()), "--batch", str(jobs), "--threads", "1", *options],
+            check=True, timeout=600,
+        )  # fmt: skip
         for job in self.jobs:
             if difference := _difference(job.wanted, _read_result(job.outputs)):
                 yield f"{job.name}: {difference}"
