@@ -56,7 +56,7 @@ class Decoder(nn.Module):
         return tokens, n
 
 
-@pytest.mark.parametrize("end", range(12))
+@pytest.mark.parametrize("end", [0, 5, 8, 11])
 def test_a_greedy_search_is_one_recording(end):
     torch.manual_seed(0)
     model = Decoder(end).eval()
