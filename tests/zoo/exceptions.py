@@ -630,3 +630,29 @@ def chain_of_exceptions(x):
     if x.sum() < -2:
         return missing_name  # noqa: F821
     raise LookupError("last") from OSError(2, "no file")
+
+
+@program((f(1.0), i(2)), (f(1.0), i(0)), (f(-1.0), i(2)), may_raise=True)
+def return_that_a_finally_cancels(x, y):
+    """A `finally` or a `with` that raises on the way out cancels a `return` and a `break`."""
+    kept = []
+    try:
+        try:
+            return x * 3
+        finally:
+            kept.append(1)
+            if y > 1:
+                raise ValueError(2)
+    except ValueError:
+        kept.append(4)
+    for k in range(3):
+        try:
+            try:
+                kept.append(k)
+                break
+            finally:
+                if x > 0:
+                    raise KeyError(k)
+        except KeyError:
+            kept.append(7)
+    return x, kept

@@ -282,3 +282,56 @@ def variable_of_a_function_that_has_ended(x, y):
         mine()
         total = total + mine()
     return x * now() + total
+
+
+NESTED = {}
+
+
+class Node:
+    """An object that may hold itself."""
+
+    def __init__(self):
+        self.inner, self.count = None, 0
+
+
+def restart_nested():
+    """Lists in a dict, and an object in another one, of the caller's."""
+    NESTED.clear()
+    NESTED.update(one=[1], two=[], seen={4}, node=Node())
+    NESTED["node"].inner = Node()
+
+
+def watch_nested():
+    """What the caller sees of it."""
+    node = NESTED["node"]
+    return NESTED["one"], NESTED["two"], NESTED["seen"], node.inner is node, node.inner.count
+
+
+@program(
+    (f(1.0),), (f(-1.0),), (f(1.0),), reset=restart_nested, watch=watch_nested,
+    stages=("rewritten", "captured", "unoptimised"),
+)  # fmt: skip
+def lists_found_in_a_dict(x):
+    """What is in a container of the caller's is the list that was changed, wherever it is asked."""
+    first = NESTED.get("two")
+    first.append(3)
+    for key, value in list(NESTED.items()):
+        if key == "seen":
+            value.add(5)
+    pair, *rest = [NESTED["one"], NESTED["two"]]
+    pair.append(6)
+    found = [1 if v else 2 for v in (first, pair, value)]
+    return x * len(found), found, f"{pair} {rest}", (first,) == ([3],), sum([first, pair], [])
+
+
+@program(
+    (f(1.0),), (f(-1.0),), (f(1.0),), reset=restart_nested, watch=watch_nested,
+    stages=("rewritten", "captured", "unoptimised"),
+)  # fmt: skip
+def object_that_may_hold_itself(x):
+    """An attribute that is the object itself on one path."""
+    node = NESTED["node"]
+    if x.sum() > 0:
+        node.inner = node
+    node.inner.count += 1
+    return x * node.inner.count

@@ -30,14 +30,22 @@ def dereferenced(recorder: Recorder, columns: Columns) -> Columns:
 
 def holds_pooled(value: object) -> bool:
     """Is there a pooled container in `value`, or a runtime list that holds some?"""
-    if isinstance(value, Reference):
-        return True
-    if isinstance(value, Union):
-        return any(map(holds_pooled, value.alternatives))
-    if isinstance(value, Staged) and value.columns is not None:
-        return any(isinstance(kind, PooledKind) for kind in nodes(value.columns.item))
-    parts = STAGED.parts(value)
-    return parts is not None and any(map(holds_pooled, parts.items))
+    waiting, seen = [value], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if isinstance(one, Reference):
+            return True
+        if id(one) in seen:  # an object may hold itself
+            continue
+        seen.add(id(one))
+        if isinstance(one, Union):
+            waiting.extend(one.alternatives)
+        elif isinstance(one, Staged) and one.columns is not None:
+            if any(isinstance(kind, PooledKind) for kind in nodes(one.columns.item)):
+                return True
+        elif (parts := STAGED.parts(one)) is not None:
+            waiting.extend(parts.items)
+    return False
 
 
 def pools_in(kind: Kind) -> list[AnyPool]:

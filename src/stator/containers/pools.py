@@ -25,6 +25,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Op
 from stator.state.session import Session
+from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
 from stator.values.attributes import attributes_of
@@ -232,7 +233,7 @@ class Pools:
 
     def created(self, function: object, start: int, value: Staged) -> Staged:
         """`value`, which a call has given; an object of a class that is pooled is an entry."""
-        provenance = self.session.provenance
+        value, provenance = self._as_seen(value), self.session.provenance
         if not (makes_objects(function) and can_be_pooled(type(value))):
             return value
         if isinstance(value, Reference) or provenance.created_at(value) <= start:
@@ -250,13 +251,18 @@ class Pools:
         """The same for a call; of `x.tolist()` the lists inside are new as well."""
         name = getattr(function, "__name__", "")
         if name != "tolist":
-            return self.placed(f"{name}()", make)
+            return self._as_seen(self.placed(f"{name}()", make))
         start = tick()
         value = make()
         if not isinstance(value, StagedList) or not _is_new(value, start):
             return value
         place = current_place()
         return self._of_site(self._rows(value, (place, "tolist[]")), (place, "tolist"))
+
+    def _as_seen(self, value: Staged) -> Staged:
+        """A list of the caller's that was in another one, as its stand-in."""
+        is_outside = has_stand_in(value) and self.session.provenance.is_external(value)
+        return self.session.stand_in(value) if is_outside else value
 
     def _rows(self, value: StagedList, site: Site) -> StagedList:
         """`value`, in which each list is one of `site`."""

@@ -64,6 +64,7 @@ def is_text_symbolic(value: object) -> bool:
 def format_value(session: Session, value: Staged, conversion: str | None, spec: Staged) -> Staged:
     """`{value!conversion:spec}` of an f-string."""
     recorder, is_bare = session.recorder, not (isinstance(spec, CapturedText) or spec)
+    value = session.staged(value)
     if isinstance(value, CaughtError):
         if conversion in ("r", "a"):
             raise value.refused()

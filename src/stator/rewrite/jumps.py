@@ -183,10 +183,13 @@ class _Lowering:
             )  # fmt: skip
         rest = [] if _leaves_block(node.body) else node.orelse
         inner, body = place.inner(last=not rest), node.body
+        cancels = any(map(_may_cancel_jumps, own_statements(body)))
         node.body, flags = self.watch(lambda: self.block(body, inner))
         node.orelse = self.guarded(flags, rest, place)
         for handler in node.handlers:
-            handler.body = self.block(handler.body, place)
+            new = self.block(handler.body, place)
+            cleared = [line for flag in flags if cancels for line in self.clear(flag, node)]
+            handler.body = [*cleared, *new]
         node.finalbody = self.block(node.finalbody, _Place(place.loop))
 
     def loop(self, node: ast.stmt, rest: Block, place: _Place) -> Block:
@@ -210,6 +213,11 @@ class _Lowering:
         if not flags or not lowered:
             return lowered
         return quote("if TEST: BODY", at=rest[0], TEST=_none_of(flags, rest[0]), BODY=lowered)
+
+
+def _may_cancel_jumps(node: ast.AST) -> bool:
+    """May code of it run, and raise, when a jump is on its way out?"""
+    return isinstance(node, ast.With) or (isinstance(node, ast.Try) and bool(node.finalbody))
 
 
 def _otherwise(node: ast.While | ast.For, breaks: bool, broke: str) -> Block:

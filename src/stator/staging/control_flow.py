@@ -27,6 +27,7 @@ from stator.staging.recorded_loops import (
 )
 from stator.staging.truth import truth
 from stator.state.session import Session
+from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Code, Names, Read, Staged, Write
 from stator.values.staged import Locals, StagedList, python_name
 from stator.values.union import Union
@@ -209,10 +210,11 @@ def _for_python(
             assert rest is not None
             for_recorded(session, rest, 0, body, goes_on, read, write, names)
             return
+        one = _iteration(session, body, item)
         if condition is not True:
-            capture_sides(session, condition, _iteration(body, item), _nothing, read, write, names)
+            capture_sides(session, condition, one, _nothing, read, write, names)
             continue
-        _iteration(body, item)()
+        one()
         if isinstance(iterable, StagedList) and iterable.is_open:
             rest = indexed(recorder, iterable)
             assert rest is not None
@@ -226,10 +228,10 @@ def _in_words(iterable: Staged) -> str:
     return f"{kind} of {len(iterable)}" if known else kind
 
 
-def _iteration(body: Callable[[object], object], item: object) -> Code:
+def _iteration(session: Session, body: Callable[[object], object], item: object) -> Code:
     def run() -> None:
         if not isinstance(item, NextItem):
-            body(item)
+            body(session.stand_in(item) if has_stand_in(item) else item)
         elif item.check():
             body(*item.item)
 
