@@ -7,6 +7,7 @@ import logging
 import pickle
 import shutil
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -334,3 +335,25 @@ def test_a_model_file_itself_has_no_regions(copied, tmp_path):
         )  # fmt: skip
         assert done.returncode == 1
         assert "stator::region is only for programs that are beside libraries" in done.stderr
+
+
+def test_the_c_api_runs_libraries_and_says_why_not(saved, tmp_path):
+    """In a process of its own, as the library brings a runtime that this process has, too."""
+    library = command().parent / "libstator.so.0"
+    code = """
+import ctypes, sys, torch
+api = ctypes.CDLL(sys.argv[1])
+api.stator_load_compiled.restype = api.stator_load.restype = ctypes.c_void_p
+model, problem = ctypes.c_void_p(), ctypes.c_char_p()
+error = api.stator_load_compiled(sys.argv[2].encode(), ctypes.byref(model), ctypes.byref(problem))
+assert error is None and model.value
+print((problem.value or b"none").decode())
+"""
+    for ending in (".stator", ".safetensors"):
+        shutil.copy(f"{saved[1]}{ending}", tmp_path)
+    for path, said in ((saved[1], "none"), (tmp_path / "walk", "there is no ")):
+        done = subprocess.run(
+            [sys.executable, "-c", code, str(library), str(path)],
+            capture_output=True, text=True, timeout=120,
+        )  # fmt: skip
+        assert done.stdout.startswith(said), done.stderr
