@@ -224,7 +224,15 @@ def number_for_python(x, y):
 
 
 def numpy_returned(x, y):
-    return numpy.sin(x.numpy())
+    return numpy.sin(x.numpy()).sum()
+
+
+def numpy_of_tensor_returned(x, y):
+    return numpy.clip(x, 0, 1)
+
+
+def numpy_in_front(x, y):
+    return x.numpy() * x
 
 
 def identity(x, y):

@@ -1,12 +1,15 @@
 """Python's builtins on captured values."""
 
+import operator
 import sys
 
 import pytest
 import torch
 
+import stator
 from stator import InputSpec
 from tests.capture.oracle import check
+from tests.zoo.comparison import compare
 
 X = torch.tensor([3.0, -1.0, 2.0])
 CALLS = ((X,), (-X,), (X * 0,))
@@ -69,3 +72,19 @@ def test_a_range_beside_rows_of_unknown_number_is_zipped():
 )
 def test_max_of_nothing_raises_value_error():
     check(lambda x: max(v for v in x.tolist() if v > 5), *CALLS)
+
+
+def test_functions_of_operator_do_what_the_operators_do():
+    def f(x):
+        items, table = [], {}
+        for value in x:
+            if value > 0:
+                items.append(value)
+                operator.setitem(table, "last", value)
+        number = 1 if x.sum() > 0 else 2.5
+        joined = operator.add(items, [x[0]])
+        return joined, operator.mul(number, x), operator.lt(number, 2), operator.getitem(joined, 0)
+
+    static = stator.to_static(f)
+    for x in (torch.tensor([1.0, -2.0, 3.0]), torch.tensor([-1.0, -2.0, 1.0])):
+        assert compare(f(x), static(x)) is None

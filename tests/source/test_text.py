@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import linecache
+import types
 
 import pytest
 
@@ -123,3 +124,13 @@ def test_lambdas_that_cannot_be_told_apart_are_refused():
         f"[ST101] `<lambda>` ({where}) is one of several lambdas on one line\n"
         "  fix: define it with `def` in a file or a notebook cell, or mark it `not_to_static`"
     )
+
+
+def test_a_function_whose_code_has_another_name_is_found_by_its_line():
+    def written(x, *rest, scale=2):
+        return x * scale
+
+    renamed = types.FunctionType(
+        written.__code__.replace(co_name="Other.written"), written.__globals__
+    )
+    assert read_source(renamed).tree.name == "written"

@@ -499,16 +499,11 @@ GROUPS = (
 )
 
 REFUSED = {
-    ("x = t", "x.numpy()"): "ST200",  # a numpy array is returned or kept outside
-    ("x = t", "x.detach().numpy().sum()"): "ST200",
+    ("x = t", "x.detach().numpy().sum()"): "ST200",  # a numpy number is returned
 }
 
 PENDING = {
     ("k = int(t)", "(0,)*k"): "refused: ST203 Python code needs the value of a captured number",
-    (
-        "v = float(t)",
-        "torch.arange(0,v)",
-    ): "refused: ST203 Python code needs the value of a captured number",
     (
         "d = {'a': t}\n    if t > 0:\n        d['b'] = t * 2",
         "d.popitem()[0]",

@@ -368,3 +368,30 @@ def padded_with_a_size(x):
     """A size, and a number made of one, where torch wants a float."""
     last = nn.functional.pad(torch.where(x[1:] - x[:-1])[0], [0, 1], value=x.size(0) - 1)
     return last, nn.functional.pad(x, [1, x.size(0)], value=x.size(0) * 0.5)
+
+
+@program((f(1.0, 2.0),), (f(0.0, 0.4),), (f(-3.0, 0.0),), (f(3.0, 0.1),), may_raise=True)
+def ranges_to_a_float_of_data(x):
+    """`arange` with bounds and steps that are floats of a run: the grid of a solver."""
+    steps = torch.ceil(x.sum() / 0.5 + 1).item()
+    grid = torch.arange(0, steps, dtype=x.dtype) * 0.5
+    return grid, torch.arange(steps), torch.arange(0.25, steps, 0.5), grid.shape[0]
+
+
+@program((f(0.2, 0.4, 0.9),), (f(0.5, 0.1, 0.3),), stages=("rewritten", "captured", "unoptimised"))
+def arrays_of_numpy_leave(x):
+    """Arrays as results, their views too; a row of captured numbers next to an array."""
+    given = x.numpy()
+    last = (((1 - x[0]) / x[0]) ** 0.5).item()
+    row = np.concatenate([np.sqrt(given), [last, given[0]]])
+    given[1] = 0.75
+    return row, {"view": given[1:], "counts": np.arange(3) * 2}, np.cumsum(given > 0.3)
+
+
+@program((f(0.2, 0.4, 0.9),), (f(0.5, 0.1, 0.3),))
+def numbers_of_numpy_beside_tensors(x):
+    """An item of an array in arithmetic with a tensor is a number, and the result a tensor."""
+    factor = np.sqrt(x.numpy())[1]
+    x = x * factor - factor
+    x *= factor
+    return x / factor, x > factor

@@ -103,7 +103,10 @@ def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
         return False
     if one.requires_grad or other.requires_grad or one.layout != torch.strided:
         return False
-    left, right = (tensor.contiguous().reshape(-1).view(torch.uint8) for tensor in (one, other))
+    left, right = (
+        tensor.reshape(-1).clone(memory_format=torch.contiguous_format).view(torch.uint8)
+        for tensor in (one, other)
+    )
     return torch.equal(left, right)
 
 
@@ -131,8 +134,16 @@ def capture_all(
     """
     state = ModelState.of(owner)
     for _ in range(ROUNDS):
-        made, is_settled = _capture_round(requests, owner, state, refuse_host_calls)
+        try:
+            made, is_settled = _capture_round(requests, owner, state, refuse_host_calls)
+        except CaptureError as error:
+            if not state.leaves_out(error):
+                raise
+            continue
         if is_settled:
+            if state.unkept:
+                LOGGER.warning("the saved model does not keep what calls put into %s, and never "
+                               "read from there", ", ".join(state.unkept))  # fmt: skip
             used = {use.name for program in made.programs.values() for use in program.state}
             made.states = {name: one for name, one in state.saved().items() if name in used}
             refuse_shared(list(made.programs.values()), state)

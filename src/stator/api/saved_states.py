@@ -14,6 +14,7 @@ from typing import Any
 import torch
 
 from stator.api.cells import find_cell
+from stator.api.held_objects import held_objects, outer_variables
 from stator.capture.inputs import Argument
 from stator.english import with_article
 from stator.errors import CaptureError
@@ -25,6 +26,7 @@ from stator.program.structure import Choice, Leaf, Mapping, Structure
 from stator.program.types import TensorType
 from stator.staging.trace import CaptureResult
 from stator.state.effects import Effect
+from stator.state.reads import Read
 from stator.state.saved_state import (
     NotState,
     SavedSlot,
@@ -51,22 +53,26 @@ class ModelState:
     slots: dict[str, SavedSlot]
     initial: dict[str, Any]
     structures: dict[str, Structure]
+    unkept: dict[str, tuple[tuple[Slot, ...], CaptureError]]  # only written, so no call needs them
+    reads: list[Read]  # of all captures
 
     @staticmethod
     def of(owner: torch.nn.Module | None) -> ModelState:
         """That of a model of which nothing is known."""
-        return ModelState(owner, {}, {}, {})
+        return ModelState(owner, {}, {}, {}, {}, [])
 
     def learn(self, captured: CaptureResult, function: Any) -> bool:
         """What a capture tells; True if the forms are others now, so that it must be made again."""
         before = len(self.slots)
+        self.reads += [read for read in captured.guards.reads if read.holder is not None]
         final = [(effect, True) for effect in captured.effects]
         on_the_way = [(effect, False) for effects in captured.noted for effect in effects]
         for effect, is_final in (*final, *on_the_way):
             for name, places in self._places(captured.program, effect, function, is_final):
                 self._add(name, places)
-        for name, places in self._written_tensors(captured):
+        for name, places in self._written_tensors(captured, function):
             self._add(name, places)
+        self._refuse_unkept()
         changed = len(self.slots) > before
         left = captured.left
         if left is None:
@@ -93,8 +99,24 @@ class ModelState:
             if name in self.structures
         }
 
+    def leaves_out(self, error: CaptureError) -> bool:
+        """Is `error` about an attribute that cannot be state? Then no call may need that it is."""
+        found = error.__context__
+        if not isinstance(found, NotState) or found.name not in self.slots:
+            return False
+        self.unkept[found.name] = (self.slots.pop(found.name).places, error)
+        del self.initial[found.name]
+        self.structures.pop(found.name, None)
+        self._refuse_unkept()
+        return True
+
+    def _refuse_unkept(self) -> None:
+        for places, error in self.unkept.values():
+            if any(_is_read(place, read) for place in places for read in self.reads):
+                raise error
+
     def _add(self, name: str, places: tuple[Slot, ...]) -> None:
-        if name in self.slots:
+        if name in self.slots or name in self.unkept:
             return
         slot = SavedSlot(name, places, None)  # type: ignore[arg-type]  # found next
         value = slot.read()
@@ -102,7 +124,11 @@ class ModelState:
         try:
             kind = kind_of_state(value, known)
         except NotState as found:
-            raise not_state(name, found) from None
+            self.unkept[name] = (places, not_state(name, found))
+            return
+        for other in [one for one in self.slots if one.startswith(f"{name}.")]:
+            del self.slots[other], self.initial[other]  # the whole object is state now
+            self.structures.pop(other, None)
         self.slots[name], self.initial[name] = replace(slot, kind=kind), value
 
     # ---- where the objects are that a call changes
@@ -124,19 +150,27 @@ class ModelState:
                 for key in keys_of(effect):
                     yield _joined(prefix, key), self._all_places(module, key)
                 return
-        found = self._root_of(effect.target)
+        for name, obj in self._objects(function):
+            if effect.target is obj:
+                self._refuse_deleted(effect, function)
+                for key in keys_of(effect):
+                    yield _joined(name, key), (Slot(obj, key),)
+                return
+        found = self._root_of(effect.target, function)
         if found is not None:
             yield found
         elif is_final:
             raise refused(effect, function)
 
-    def _written_tensors(self, captured: CaptureResult) -> Iterator[tuple[str, tuple[Slot, ...]]]:
+    def _written_tensors(
+        self, captured: CaptureResult, function: Any
+    ) -> Iterator[tuple[str, tuple[Slot, ...]]]:
         """The attributes that hold a tensor which a run writes to, and which is no buffer."""
         constants = [one for one in captured.program.stored if one.kind == "constant"]
         aliases = Aliases(captured.program) if constants else None
         for stored in constants:
             if aliases is not None and aliases.is_written(stored.value):
-                found = self._root_of(captured.tensors[stored.name])
+                found = self._root_of(captured.tensors[stored.name], function)
                 if found is not None:
                     yield found
 
@@ -144,8 +178,31 @@ class ModelState:
         if self.owner is not None:
             yield from self.owner.named_modules()
 
-    def _root_of(self, target: object) -> tuple[str, tuple[Slot, ...]] | None:
-        """The attribute of a module that holds `target`, however deep inside."""
+    def _objects(self, function: Any) -> list[tuple[str, Any]]:
+        """The objects that attributes of modules, or variables that `function` names, hold.
+
+        An attribute of such an object can be state by itself, unless a call puts another object
+        in its place: then the whole object is.
+        """
+        roots = [
+            (_joined(prefix, key), value)
+            for prefix, module in self._modules()
+            for key, value in vars(module).items()
+            if key not in TABLES
+        ]
+        every = held_objects((*roots, *outer_variables(function)))
+        return [(name, obj) for name, obj in every if not self._is_within_state(name)]
+
+    def _is_within_state(self, name: str) -> bool:
+        parts = name.split(".")
+        return any(".".join(parts[:count]) in self.slots for count in range(1, len(parts) + 1))
+
+    def _root_of(self, target: object, function: Any) -> tuple[str, tuple[Slot, ...]] | None:
+        """The attribute of a module or of an object that holds `target`, however deep inside."""
+        for name, obj in reversed(self._objects(function)):
+            for key, value in vars(obj).items():
+                if any(one is target for one in (value, *parts_of(value))):
+                    return _joined(name, key), (Slot(obj, key),)
         for prefix, module in self._modules():
             for key, value in vars(module).items():
                 if key in TABLES or key.startswith(("_forward", "_backward")):
@@ -172,6 +229,11 @@ class ModelState:
             raise refused(
                 effect, function, f"deletes `{gone[0]}` of {with_article(_class(effect))}"
             )
+
+
+def _is_read(place: Slot, read: Read) -> bool:
+    """Was `place` among what was read? All of its owner is, where a read has no name."""
+    return place.is_same_place(Slot(read.holder, place.key if read.key is None else read.key))
 
 
 def keys_of(effect: Effect) -> tuple[Any, ...]:

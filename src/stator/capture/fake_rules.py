@@ -1,7 +1,8 @@
 """Shapes of ops that torch does not describe, or only where it knows the length of a sequence.
 
 Torch has no rule of its own for these. Some it runs step by step to see what comes out, and needs a
-length for that. Each function here is given what the op is given, and a maker of fresh sizes.
+length for that. Each function here is given what the op is given, and a maker of fresh sizes; one
+that gives `NotImplemented` leaves the op to torch.
 """
 
 from __future__ import annotations
@@ -227,6 +228,19 @@ def _spaced(
     return _vector(steps, dtype, device)
 
 
+def _range(
+    fresh: FreshSize,
+    *ends: Any,
+    dtype: torch.dtype | None = None,
+    device: Any = None,
+    **__: Any,
+) -> Any:
+    """`arange` to a float that only a run knows: its length is rounded from that."""
+    if not any(isinstance(end, torch.SymFloat) for end in ends):
+        return NotImplemented
+    return _vector(fresh(), dtype, device)
+
+
 def _window(
     _fresh: FreshSize,
     length: Any,
@@ -312,6 +326,9 @@ FAKE_RULES: Mapping[str, Callable[..., Described]] = MappingProxyType(
         "aten::ctc_loss.IntList": _ctc_loss,
         "aten::linalg_lstsq": _least_squares,
         "aten::fill_diagonal_": _itself,
+        "aten::arange": _range,
+        "aten::arange.start": _range,
+        "aten::arange.start_step": _range,
         "aten::linspace": _spaced,
         "aten::logspace": _spaced,
         "aten::tril_indices": functools.partial(_triangle, torch.tril_indices),

@@ -371,9 +371,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         try:
             args, kwargs = tree_map_only(torch.Tensor, self.as_fake, (args, kwargs))
             rule = FAKE_RULES.get(name)
-            if rule is not None:
-                result = rule(self.fresh_size, *args, **kwargs)
-            else:
+            result = rule(self.fresh_size, *args, **kwargs) if rule else NotImplemented
+            if result is NotImplemented:
                 result = self._retry_with_flipped_answers(lambda: func(*args, **kwargs))
         except StatorError:
             raise

@@ -210,8 +210,7 @@ class Results:
 
     def _container(self, value: Any) -> Structure:
         if isinstance(value, CapturedArray):
-            raise CaptureError("a numpy array is returned or kept outside", at=current_place(),
-                               fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
+            return self._array(value)
         if isinstance(value, BaseException):
             return self._exception(value)
         found = departure_of(value)
@@ -237,6 +236,18 @@ class Results:
         if entry is DICT:
             self._check_keys(keys)
         return self._node(entry, type(value), keys, tuple(map(self.structure_of, items)))
+
+    def _array(self, array: Any) -> Structure:
+        """An array is made again of its tensor; one without dimensions may be a number."""
+        original = self.plain(array)
+        if original is not array:
+            return shape.ConstantValue(original)
+        tensor = array.tensor
+        if not tensor.dim():
+            raise CaptureError("a numpy number, or an array without dimensions, is returned or kept outside", at=current_place(),
+                               fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
+        leaf = self._leaf(self.recorder.arg(tensor))
+        return shape.Conversion("ndarray", torch.Tensor.numpy, (leaf,))
 
     def _exception(self, error: BaseException) -> Structure:
         """An exception is made again of its parts; one that a run has caught is known there."""

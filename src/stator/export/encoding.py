@@ -243,7 +243,7 @@ def _variant(variant: shape.Choice, depth: int) -> Json:
 def _conversion(made: shape.Conversion, depth: int) -> Json:
     """A dict of another class is saved as a dict, a Parameter as a tensor; there are no sets."""
     (inner,) = made.items
-    if not (_is_dict(inner) or isinstance(inner, shape.Leaf)):
+    if made.name == "ndarray" or not (_is_dict(inner) or isinstance(inner, shape.Leaf)):
         raise _not_in_a_file(made.name)
     return encode_structure(inner, depth)
 

@@ -52,7 +52,7 @@ from stator.library.markers import is_left_alone
 from stator.library.modules import call_module, enumerates, may_call_user_code, members, tree_watch
 from stator.library.new_objects import NewObjects
 from stator.library.number_calls import MATH_FUNCTIONS
-from stator.library.numpy_calls import call_numpy, is_numpy_function, numpy_dtype
+from stator.library.numpy_calls import CUMULATED, call_numpy, is_numpy_function, numpy_dtypes
 from stator.library.outside_iterators import iterated_arguments
 from stator.library.recursion import Recursion
 from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op, refuse_call
@@ -370,8 +370,9 @@ class Caller:
             owner.refuse_write(name)
         if name in ("item", "tolist"):
             return TENSOR_METHODS[name](self.session, owner.tensor, *args)
-        args = tuple(map(numpy_dtype, args))
-        return self.library(method, args, {k: numpy_dtype(v) for k, v in kwargs.items()})
+        if name in CUMULATED:
+            return call_numpy(self.session, CUMULATED[name], (owner, *args), kwargs)
+        return self.library(method, *numpy_dtypes(args, kwargs))
 
     def _call_list_method(
         self, owner: StagedList, name: str, args: Args, kwargs: Keywords
@@ -489,11 +490,9 @@ class Caller:
 
     def _own_result(self, result: object, args: Args) -> Staged:
         """A real tensor that a call made just now (`torch.from_numpy`): every run needs its own."""
-        if (
-            isinstance(result, torch.Tensor)
-            and not isinstance(result, FakeTensor | torch.nn.Parameter)
-            and not any(isinstance(arg, torch.Tensor | torch.nn.Module) for arg in args)
-        ):
+        known = isinstance(result, FakeTensor | torch.nn.Parameter)
+        known |= any(isinstance(arg, torch.Tensor | torch.nn.Module) for arg in args)
+        if isinstance(result, torch.Tensor) and not known:
             return result.clone()
         if is_native(result) and not self.session.provenance.is_external(result):
             return staged_iterator(self.session, result, args, is_new=True)

@@ -7,6 +7,8 @@ capturing.
 
 from __future__ import annotations
 
+import functools
+import operator
 import types
 
 import numpy
@@ -22,6 +24,10 @@ from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedList
 from stator.values.symbolic import Number
 
+CUMULATED = {"cumsum": numpy.cumsum, "cumprod": numpy.cumprod}
+MAKES_ARRAYS = (numpy.array, numpy.asarray, numpy.ascontiguousarray, numpy.asanyarray)
+CAPTURED_ROW = (torch.Tensor, CapturedArray)
+NUMBERS = (bool, int, float, numpy.generic, torch.SymInt, torch.SymFloat, torch.SymBool)
 TAKES_DATA = frozenset({
     "prod", "sum", "mean", "max", "min", "amax", "amin", "array", "asarray", "cumsum", "cumprod",
     "median", "var", "std", "linspace",
@@ -58,11 +64,16 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
     counterpart = _counterpart(function, module)
     if isinstance(function, numpy.ufunc) or function.__name__ in TAKES_DATA:
         args = tuple(_numbers_as_array(session, arg) for arg in args)
+    args = tuple(_rows_as_arrays(session, arg) for arg in args)
     if isinstance(kwargs.get("out"), ReversedArray):
         kwargs["out"].refuse_write()
+    is_on_tensor = any(isinstance(arg, torch.Tensor) for arg in args)
+    if is_on_tensor and function not in MAKES_ARRAYS and not isinstance(function, numpy.ufunc):
+        session.stand_ins.are_certain = False
     args, kwargs = _for_torch((args, kwargs))
     try:
-        return counterpart(*args, **kwargs)
+        made = counterpart(*args, **kwargs)
+        return _as_tensor(made) if is_on_tensor and isinstance(function, numpy.ufunc) else made
     except NotImplementedError as error:
         raise UnsupportedCall(
             f"`numpy.{function.__name__}` cannot be called this way on captured values: {error}",
@@ -70,9 +81,20 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
         ) from error  # fmt: skip
 
 
+def _as_tensor(made: Staged) -> Staged:
+    """What a ufunc of a tensor gives: a tensor, of numpy's dtype."""
+    if isinstance(made, tuple):
+        return tuple(map(_as_tensor, made))
+    return made.tensor if isinstance(made, CapturedArray) else made
+
+
 def _numbers_as_array(session: Session, value: object) -> Staged:
     """Captured numbers, alone or in a sequence, as an array of the dtype that numpy gives them."""
     parts = value if isinstance(value, list | tuple) else (value,)
+    if value is not parts and not isinstance(value, Number):
+        return value
+    if _is_row(parts):
+        return CapturedArray(_row(session, parts))
     if not any(isinstance(part, Number) for part in parts):
         return value
     plain = list(value) if isinstance(value, tuple) else value
@@ -80,6 +102,54 @@ def _numbers_as_array(session: Session, value: object) -> Staged:
     dtype = torch.float64 if is_float else None  # not torch's default, which has fewer digits
     made = session.interpreter.call(torch.tensor, plain, dtype=dtype)
     return CapturedArray(made.double() if made.is_floating_point() else made)
+
+
+def _rows_as_arrays(session: Session, value: object) -> Staged:
+    """The sequences in a sequence (`numpy.concatenate([a, [last]])`), as arrays."""
+    if type(value) in (list, tuple, StagedList) and not _is_open(value):
+        inner: Staged = value
+        made = [
+            _numbers_as_array(session, item) if isinstance(item, list | tuple) else item
+            for item in inner
+        ]
+        return value if all(map(operator.is_, made, inner)) else made
+    return value
+
+
+def _is_open(value: object) -> bool:
+    return isinstance(value, StagedList) and value.is_open
+
+
+def _is_row(parts: Staged) -> bool:
+    """Numbers, some of which are captured arrays or tensors without dimensions?"""
+    if _is_open(parts) or not any(isinstance(part, CAPTURED_ROW) for part in parts):
+        return False
+    return all(isinstance(part, CAPTURED_ROW + NUMBERS) and not _rank(part) for part in parts)
+
+
+def _rank(part: Staged) -> int:
+    return part.ndim if isinstance(part, CAPTURED_ROW) else 0
+
+
+def _row(session: Session, parts: Staged) -> torch.Tensor:
+    """The numbers `parts` in one tensor, of the dtype that numpy would find for them."""
+    names = [_dtype_name(part) for part in parts]
+    dtype = getattr(torch, functools.reduce(numpy.promote_types, names, names[0]).name)
+    made = (
+        _tensor(part).detach() if isinstance(part, CAPTURED_ROW)
+        else session.interpreter.call(torch.tensor, part, dtype=dtype)
+        for part in parts
+    )  # fmt: skip
+    return torch.stack([one.to(dtype) for one in made])
+
+
+def _dtype_name(part: Staged) -> Staged:
+    if isinstance(part, CAPTURED_ROW):
+        return numpy.dtype(str(_tensor(part).dtype).removeprefix("torch."))
+    if isinstance(part, numpy.generic):
+        return part.dtype
+    names = {torch.SymFloat: float, torch.SymInt: int, torch.SymBool: bool}
+    return numpy.dtype(names.get(type(part), type(part)))
 
 
 def _interpolated(x: Staged, xp: Staged, fp: Staged) -> Staged:
@@ -109,6 +179,14 @@ def _evenly_spaced(
     return CapturedArray(torch.cat([made[:-1], high[None]]) if endpoint else made)
 
 
+def _cumulated(name: str, array: Staged, axis: object = None, dtype: object = None) -> Staged:
+    """`numpy.cumsum` and `cumprod`: of truth values and small integers, they give an int64."""
+    held = torch.as_tensor(_tensor(array))
+    if dtype is None and not (held.is_floating_point() or held.is_complex()):
+        dtype = "int64"
+    return getattr(numpy_layer.functions, name)(CapturedArray(held), axis=axis, dtype=dtype)
+
+
 def _tensor(value: Staged) -> Staged:
     return value.tensor if isinstance(value, CapturedArray) else value
 
@@ -118,12 +196,15 @@ def _counterpart(function: Staged, module: str) -> Staged:
         return _interpolated
     if function is numpy.linspace:
         return _evenly_spaced
+    name = function.__name__
+    if CUMULATED.get(name) is function:
+        return functools.partial(_cumulated, name)
     found: object = numpy_layer.functions
-    for part in (*module.split(".")[1:], function.__name__):
+    for part in (*module.split(".")[1:], name):
         found = getattr(found, part, None)
     if found is None:
         raise UnsupportedCall(
-            f"`numpy.{function.__name__}` has no counterpart on captured tensors",
+            f"`numpy.{name}` has no counterpart on captured tensors",
             at=current_place(), fix="use the torch function",
         )  # fmt: skip
     return found
@@ -179,6 +260,11 @@ def _for_torch(tree: object) -> Staged:
     if isinstance(tree, torch.Tensor):
         return CapturedArray(tree)
     return numpy_dtype(tree)
+
+
+def numpy_dtypes(args: Args, kwargs: Keywords) -> tuple[Args, Keywords]:
+    """Arguments with dtypes of numpy's under the names that torch's numpy layer knows."""
+    return tuple(map(numpy_dtype, args)), {key: numpy_dtype(one) for key, one in kwargs.items()}
 
 
 def numpy_dtype(value: object) -> Staged:

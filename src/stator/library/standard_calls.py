@@ -1,4 +1,4 @@
-"""Calls of `heapq`, `bisect`, `itertools` and of a Counter that are given staged values."""
+"""Calls of `heapq`, `bisect`, `itertools`, `operator` and of a Counter, given staged values."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import collections
 import functools
 import heapq
 import itertools
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,16 @@ OF_CAPTURED: dict[Any, Any] = {
     itertools.dropwhile: written.dropwhile, itertools.groupby: written.groupby,
     itertools.pairwise: written.pairwise,
 }  # fmt: skip
+ARITHMETIC: dict[Any, str] = {
+    operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
+    operator.floordiv: "//", operator.mod: "%", operator.pow: "**", operator.matmul: "@",
+    operator.and_: "&", operator.or_: "|", operator.xor: "^", operator.lshift: "<<",
+    operator.rshift: ">>", operator.concat: "+",
+}  # fmt: skip
+COMPARISON: dict[Any, str] = {
+    operator.lt: "<", operator.le: "<=", operator.eq: "==", operator.ne: "!=",
+    operator.gt: ">", operator.ge: ">=",
+}  # fmt: skip
 
 
 def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
@@ -42,7 +53,28 @@ def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
         **{function: functools.partial(_call, session, function, definition)
            for function, definition in (OF_LISTS | OF_CAPTURED).items()},
         collections.Counter: functools.partial(_counter, session),
+        **_operators(session),
     }  # fmt: skip
+
+
+def _operators(session: Session) -> dict[Any, Callable[..., Staged]]:
+    """Functions of `operator`: what the operator itself does."""
+    return {
+        **{function: functools.partial(_arithmetic, session, sign)
+           for function, sign in ARITHMETIC.items()},
+        **{function: functools.partial(_comparison, session, sign)
+           for function, sign in COMPARISON.items()},
+        operator.getitem: lambda obj, key, /: session.interpreter.getitem(obj, key),
+        operator.setitem: lambda obj, key, value, /: session.interpreter.setitem(obj, key, value),
+    }  # fmt: skip
+
+
+def _arithmetic(session: Session, sign: str, left: Staged, right: Staged, /) -> Staged:
+    return session.interpreter.arithmetic(left, sign, right)
+
+
+def _comparison(session: Session, sign: str, left: Staged, right: Staged, /) -> Staged:
+    return session.interpreter.compare(left, sign, right)
 
 
 def _call(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import itertools
 import linecache
 import textwrap
@@ -69,7 +70,7 @@ _Index = dict[tuple[str, int], tuple[_FoundDefinition, ...]]
 
 
 def _find(code: types.CodeType, index: _Index) -> _FoundDefinition:
-    found = index.get((code.co_name, code.co_firstlineno), ())
+    found = index.get((code.co_name, code.co_firstlineno), ()) or _renamed(code, index)
     if len(found) > 1:
         found = _innermost(tuple(entry for entry in found if _holds(entry.node, code)))
     if len(found) == 1:
@@ -77,6 +78,31 @@ def _find(code: types.CodeType, index: _Index) -> _FoundDefinition:
     if found:
         raise _unavailable(code, "is one of several lambdas on one line")
     raise _unavailable(code, "is not in the text of its file")
+
+
+def _renamed(code: types.CodeType, index: _Index) -> tuple[_FoundDefinition, ...]:
+    """The `def` of a function whose code was given another name (`code.replace(co_name=...)`)."""
+    starts = (found for (_, line), found in index.items() if line == code.co_firstlineno)
+    every = {id(entry): entry for entry in itertools.chain.from_iterable(starts)}.values()
+    return tuple(
+        entry
+        for entry in every
+        if _parameters(entry.node) == _parameters_of(code)
+        and all(entry.node.lineno <= start[0] for start, _ in _places(code))
+        and all(end[0] <= (entry.node.end_lineno or 0) for _, end in _places(code))
+    )
+
+
+def _parameters(node: Definition) -> tuple[str, ...]:
+    """The names of the parameters, in the order of a code object."""
+    args = node.args
+    named = [*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg]
+    return tuple(one.arg for one in named if one is not None)
+
+
+def _parameters_of(code: types.CodeType) -> tuple[str, ...]:
+    stars = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_varnames[: code.co_argcount + code.co_kwonlyargcount + stars]
 
 
 def _holds(node: Definition, code: types.CodeType) -> bool:

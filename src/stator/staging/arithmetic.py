@@ -25,6 +25,7 @@ from stator.containers import definitions
 from stator.containers.dict_calls import refuse_open_views, union
 from stator.containers.lists import concatenated, is_captured, is_tuple, repeated
 from stator.containers.set_operators import COMBINED, are_sets_of_a_run, combined
+from stator.library.array_operands import beside_tensor
 from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
 from stator.library.text import fstring, is_text_symbolic, percent_format
@@ -106,6 +107,7 @@ def _python(session: Session, left: object, sign: str, right: object) -> Staged:
         done = compute_known(session, PYTHON[sign], left, right)
         if done is not NOT_KNOWN:
             return done
+    left, right = beside_tensor(session, left, right)
     return PYTHON[sign](_beside(left, right), _beside(right, left))
 
 

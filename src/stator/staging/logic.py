@@ -29,6 +29,7 @@ from stator.containers.runtime_tables import entries, has, is_captured_item
 from stator.containers.set_operators import are_sets_of_a_run, is_within
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.array_operands import beside_tensor
 from stator.library.dataclass_calls import compared_fields
 from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
@@ -165,6 +166,7 @@ def _compare(session: Session, left: object, sign: str, right: object) -> Staged
         done = compute_known(session, {**ORDER, **EQUALITY}[sign], left, right)
         if done is not NOT_KNOWN:
             return done
+    left, right = beside_tensor(session, left, right)
     refuse_identity(left)
     refuse_identity(right)
     if any(isinstance(one, Number | CapturedText | CapturedComplex) for one in (left, right)):

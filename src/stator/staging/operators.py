@@ -19,6 +19,7 @@ from stator.debugger import for_converted_code
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library import text
+from stator.library.array_operands import beside_tensor
 from stator.library.calls import Caller
 from stator.library.iterator_calls import staged_iterator
 from stator.library.outside_iterators import iterated
@@ -370,7 +371,7 @@ class Staging:
         if isinstance(left, torch.Tensor | dict | set):
             if not isinstance(left, torch.Tensor):
                 self.session.note(left)
-            return IN_PLACE[sign](left, right)
+            return IN_PLACE[sign](*beside_tensor(self.session, left, right))
         return arithmetic(self.session, left, sign, right)
 
     def _augmented_list(self, sign: str, left: StagedList, right: object) -> Staged:

@@ -63,6 +63,8 @@ HELD = Containers(
 class NotState(Exception):
     """What an attribute holds cannot be state; the text says what it is."""
 
+    name: str  # of the attribute, once it is known
+
 
 @dataclass(frozen=True)
 class SavedSlot:
@@ -222,6 +224,7 @@ class StateRecorder:
 
 def not_state(name: str, found: NotState) -> CaptureError:
     """The refusal of something that is kept in an attribute."""
+    found.name = name
     return CaptureError(
         f"a call changes `{name}`, and keeps {found} there, which a saved model cannot keep",
         at=current_place(),

@@ -9,6 +9,8 @@ from typing import Any
 import numpy
 
 from stator.capture.provenance import Provenance
+from stator.errors import CaptureError
+from stator.frames import current_place
 from stator.values.arrays import CapturedArray
 from stator.values.staged import Staged, StagedDeque, StagedList, StagedSet
 
@@ -44,6 +46,7 @@ class StandIns:
         # by the id of the external object, which is kept so that its id is not used again
         self._containers: dict[int, tuple[Any, Staged]] = {}
         self.arrays: dict[int, tuple[numpy.ndarray[Any, Any], CapturedArray]] = {}
+        self.are_certain = True  # no array may be a tensor, as `numpy.clip(tensor, 0, 1)` is
 
     def add(self, external: object, stand_in: Staged) -> None:
         """`stand_in` is used in place of `external`; its changes are written back."""
@@ -60,6 +63,15 @@ class StandIns:
 
     def original(self, value: object) -> Any:
         """The external container that `value` represents; any other value unchanged."""
+        if isinstance(value, CapturedArray):
+            if not self.are_certain:
+                raise CaptureError(
+                    "the result of a numpy function of a tensor, which may be a tensor, is returned or kept",
+                    at=current_place(),
+                    fix="return a tensor: `torch.as_tensor(...)`",
+                )
+            arrays = self.arrays.values()
+            return next((external for external, one in arrays if one is value), value)
         if not isinstance(value, Staged):
             return value
         pairs = self._containers.values()
