@@ -67,7 +67,7 @@ def test_attributes_of_an_object_of_the_model_are_state_one_by_one(tmp_path):
     assert got(ROWS[0])[1] == 4
 
 
-def test_objects_that_a_function_names_are_state_too(tmp_path):
+def test_objects_in_the_closure_of_a_function_are_state_too(tmp_path):
     schedule = Schedule()
 
     def sample(x):

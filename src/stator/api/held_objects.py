@@ -1,7 +1,7 @@
 """held_objects(): the Python objects whose attributes can be state of a saved model.
 
-A scheduler that a model has as an attribute, or that a function names: what calls change in it is
-state as the attributes of modules are, and what they only read is part of the program.
+A scheduler that a model has as an attribute, or a function in its closure: what calls change in it
+is state as the attributes of modules are, and what they only read is part of the program.
 """
 
 from __future__ import annotations
@@ -42,16 +42,13 @@ def _is_held(value: Any) -> bool:
 
 
 def outer_variables(function: Any) -> Iterator[tuple[str, Any]]:
-    """The variables of enclosing functions and of the module that the code of `function` names."""
+    """The variables of enclosing functions that `function` has; those of modules are everyone's."""
     plain = getattr(function, "__func__", function)
     if not isinstance(plain, types.FunctionType):
         return
     for name, cell in zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True):
         if name != "__class__" and _is_filled(cell):
             yield name, cell.cell_contents
-    for name in _names(plain.__code__):
-        if name in plain.__globals__:
-            yield name, plain.__globals__[name]
 
 
 def _is_filled(cell: types.CellType) -> bool:
@@ -60,11 +57,3 @@ def _is_filled(cell: types.CellType) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _names(code: types.CodeType) -> Iterator[str]:
-    """The names that `code`, or a function written inside it, looks up."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)

@@ -179,7 +179,7 @@ class ModelState:
             yield from self.owner.named_modules()
 
     def _objects(self, function: Any) -> list[tuple[str, Any]]:
-        """The objects that attributes of modules, or variables that `function` names, hold.
+        """The objects that attributes of modules, or variables in the closure of `function`, hold.
 
         An attribute of such an object can be state by itself, unless a call puts another object
         in its place: then the whole object is.
