@@ -244,8 +244,8 @@ class Results:
             return shape.ConstantValue(original)
         tensor = array.tensor
         if not tensor.dim():
-            raise CaptureError("a numpy number, or an array without dimensions, is returned or kept outside", at=current_place(),
-                               fix="return a tensor: `torch.from_numpy(...)`")  # fmt: skip
+            raise CaptureError("a numpy scalar is returned or kept outside", at=current_place(),
+                               fix="return a number: `float(...)`, or a tensor")  # fmt: skip
         leaf = self._leaf(self.recorder.arg(tensor))
         return shape.Conversion("ndarray", torch.Tensor.numpy, (leaf,))
 

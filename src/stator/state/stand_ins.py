@@ -66,7 +66,7 @@ class StandIns:
         if isinstance(value, CapturedArray):
             if not self.are_certain:
                 raise CaptureError(
-                    "the result of a numpy function of a tensor, which may be a tensor, is returned or kept",
+                    "what a numpy function returned for a tensor is returned or kept outside",
                     at=current_place(),
                     fix="return a tensor: `torch.as_tensor(...)`",
                 )
