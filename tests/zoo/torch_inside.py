@@ -230,3 +230,13 @@ class ModeChangedInABranch(nn.Module):
         elif x.sum() < -3:
             self.train()
         return self.parts(x), self.parts[1][0].training
+
+
+@program(
+    (r(3, 2), r(3, seed=1)), (r(5, 2, seed=2), r(5, seed=3)), (r(4, 2), r(4)),
+    dynamic=({0}, {0}), trains=True,
+)  # fmt: skip
+def density_of_two_inputs(x, y):
+    """Library code that raises if two open sizes differ: they are taken to be equal."""
+    mean, scale = x.chunk(2, -1)
+    return torch.distributions.Normal(mean, scale.exp()).log_prob(y[:, None]).sum()

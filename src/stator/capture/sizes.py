@@ -215,8 +215,10 @@ class Sizes(ShapeEnv):
         return any(s in self.opaque or (s in self.data and not inside_op) for s in symbols)
 
     def _typical_answer(self, question: Any) -> bool:
-        if isinstance(question, sympy.Eq) and not any(side.is_number for side in question.args):
-            return True  # two sizes compared: the code is about to demand that they agree
+        if isinstance(question, sympy.Eq | sympy.Ne) and not any(
+            side.is_number for side in question.args
+        ):  # two sizes compared: the code is about to demand that they agree
+            return isinstance(question, sympy.Eq)
         sizes = {symbol: self._typical_size(symbol) for symbol in question.free_symbols}
         return bool(question.xreplace(sizes))
 
