@@ -37,7 +37,7 @@ def catches(x):
 def nests_lists(x):
     rows = []
     for value in x:
-        rows.append([one for one in x if one > value])
+        rows.append([x[x > one] for one in x if one > value])
     return rows
 
 
@@ -72,7 +72,8 @@ def adds_bfloat16(x):
 REFUSED = (
     Refusal("`try` / `except` that must catch at run time", "ONNX has no exceptions", catches),
     Refusal(
-        "lists of lists of unknown length", "ONNX has sequences of tensors only", nests_lists,
+        "lists of lists whose items have several shapes, and lists inside of these",
+        "ONNX has sequences of tensors only: an inner list must be one tensor", nests_lists,
         (InputSpec([None]),),
     ),
     Refusal(

@@ -41,3 +41,24 @@ def test_a_recursion_that_is_too_deep_is_an_error():
 def test_a_program_without_functions_stays_as_it_is():
     captured = capture(lambda x: x + 1, torch.ones(2))
     assert inline(captured.program).program is captured.program
+
+
+def test_copies_are_not_too_deep_inside_each_other_for_a_file():
+    def walked(n):
+        def even(k):
+            return True if k == 0 else odd(k - 1)
+
+        def odd(k):
+            return False if k == 0 else even(k - 1)
+
+        return even(int(n))
+
+    found = inline(captured(walked, torch.tensor(4)))
+    assert 0 < found.depth < DEPTH
+    assert deepest(found.program.body) <= MOST_NESTED + 1
+
+
+def deepest(block):
+    """How many blocks are inside each other."""
+    inner = [deepest(one) for op in block.ops for one in op.blocks]
+    return 1 + max(inner) if inner else 0

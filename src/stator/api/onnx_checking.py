@@ -15,6 +15,7 @@ import torch
 from stator.api.onnx_inputs import drawn_inputs
 from stator.api.onnx_layer import OnnxMethod
 from stator.api.onnx_report import OnnxPaths, OnnxReport
+from stator.api.result_parts import result_parts
 from stator.errors import ExportError
 from stator.execute.backend import RaisedError, RunOptions
 from stator.execute.interpreter import INTERPRETER
@@ -23,6 +24,7 @@ from stator.export.onnx.model import OnnxModel
 from stator.export.onnx.session import OnnxSession, RunFailure
 from stator.program.ir import Block, Op, ops_in
 from stator.program.program import Program
+from stator.program.structure import positions_in
 from stator.program.types import TensorType
 
 MOST_OPS = 3000  # of a run, before it counts as endless
@@ -173,7 +175,10 @@ class _SideBySide:
             if isinstance(wanted, RaisedError) and isinstance(found, RunFailure):
                 return ""
             return f"one of them raises: {_said(wanted)}, and {_said(found)}"
-        for index, one, other in self._outputs(wanted, found):
+        pairs = self._outputs(wanted, found)
+        if pairs is None:
+            return "the results have other structures"
+        for index, one, other in pairs:
             same, distance = _close(one, other, self.tolerance)
             if not same:
                 return f"output {index} is {other!r}, not {one!r}"
@@ -183,14 +188,18 @@ class _SideBySide:
                 return f"the buffer {name} differs after a run"
         return ""
 
-    def _outputs(self, wanted: Leaves, found: Leaves) -> list[tuple[int, Any, Any]]:
-        """The results that mean something, by number: not an absent part of a union."""
-        every = zip(self.program.body.outputs, wanted, found, strict=True)
-        return [
-            (index, one, other)
-            for index, (arg, one, other) in enumerate(every)
-            if arg is not None and one is not None
-        ]
+    def _outputs(self, wanted: Leaves, found: Leaves) -> list[tuple[int, Any, Any]] | None:
+        """What both give, by the number of the output: not what the result does not contain."""
+        one, other = (self._parts(leaves) for leaves in (wanted, found))
+        if [position for position, _ in one] != [position for position, _ in other]:
+            return None
+        return [(index, a, b) for (index, a), (_, b) in zip(one, other, strict=True)]
+
+    def _parts(self, leaves: Leaves) -> list[tuple[int, Any]]:
+        structure = self.program.output_structure
+        known = set(positions_in(structure))
+        others = [(k, leaf) for k, leaf in enumerate(leaves) if k not in known]
+        return [*result_parts(structure, leaves), *others]
 
     def _reference(self, inputs: Leaves, stored: Tensors) -> Outcome:
         """What the program gives; what it prints is of no interest here."""
@@ -212,7 +221,9 @@ class _SideBySide:
                     return True
                 continue
             pairs = self._outputs(wanted, found)
-            if not all(_close(one, other, self.tolerance)[0] for _, one, other in pairs):
+            if pairs is None or not all(
+                _close(one, other, self.tolerance)[0] for _, one, other in pairs
+            ):
                 return True
         return False
 

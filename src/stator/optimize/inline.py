@@ -3,8 +3,8 @@
     %y = stator::call(%x, function='f')    ->   the ops of f, with %x for its input
 
 Each call inside gets a copy of its function, down to `depth` calls inside each other. Beyond that,
-it is a `raise` of RecursionError. The depth is less where the copies would be too many. Regions
-are taken out too.
+it is a `raise` of RecursionError. The depth is less where the copies would be too many, or too
+deep inside each other for a file. Regions are taken out too.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from stator.program.verifier import verify
 
 DEPTH = 24
 MOST_OPS = 8000
+MOST_NESTED = 26  # blocks inside each other: readers of ONNX files stop at about 30
 
 
 @dataclass(frozen=True)
@@ -35,7 +36,10 @@ def inline(program: Program, depth: int = DEPTH) -> Inlined:
     program = without_regions(program)
     if not program.functions:
         return Inlined(program, 0)
-    while depth > 1 and _size(program.body, program, depth, {}) > MOST_OPS:
+    while depth > 1 and (
+        _size(program.body, program, depth, {}) > MOST_OPS
+        or _nesting(program.body, program, depth, {}) > MOST_NESTED
+    ):
         depth -= 1
     body = _Copy(program, depth).block(program.body, {}, 0)
     recurs = any(_reaches(program, name, name) for name in program.functions)
@@ -69,6 +73,21 @@ def _size(block: Block, program: Program, depth: int, known: dict[tuple[str, int
                 known[name, depth] = _size(program.functions[name], program, depth - 1, known)
             total += known[name, depth]
     return total
+
+
+def _nesting(block: Block, program: Program, depth: int, known: dict[tuple[str, int], int]) -> int:
+    """How many blocks are inside each other once calls are put in place."""
+    most = 0
+    for op in block.ops:
+        for inner in op.blocks:
+            most = max(most, 1 + _nesting(inner, program, depth, known))
+        if op.name != "stator::call":
+            continue
+        name = str(op.attributes["function"])
+        if depth and (name, depth) not in known:
+            known[name, depth] = _nesting(program.functions[name], program, depth - 1, known)
+        most = max(most, known[name, depth] if depth else 1)
+    return most
 
 
 @dataclass

@@ -172,7 +172,7 @@ def test_a_result_that_is_not_there_yet_may_have_any_size(tmp_path):
     same(EarlyExit().eval(), tmp_path, *calls, spec=spec)
 
 
-def test_a_list_that_grows_is_a_sequence(tmp_path):
+def test_a_list_of_rows_that_grows(tmp_path):
     def kept(x):
         rows = []
         for row in x:

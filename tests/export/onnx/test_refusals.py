@@ -11,6 +11,7 @@ from stator.api.onnx_layer import OnnxMethod
 from stator.errors import ExportError
 from stator.export.onnx.session import OnnxSession, to_feed
 from stator.export.onnx.types import onnx_type
+from stator.program.sizes import AnySize
 from stator.program.types import ListType, NumberType, TensorType
 
 X = torch.tensor([1.0, 2.0])
@@ -112,12 +113,15 @@ def test_a_complex_input(tmp_path):
     assert problem == "ONNX Runtime has no type for c64[2]"
 
 
-def test_a_list_of_lists():
-    kind = ListType(ListType(NumberType("int")))
+def test_a_list_of_lists_of_several_shapes():
+    kind = ListType(ListType(TensorType("float32", (AnySize(),))))
     with pytest.raises(ExportError) as caught:
         onnx_type(kind)
-    assert caught.value.problem == "ONNX has no lists of lists"
+    assert caught.value.problem == "ONNX has no lists of lists whose items have several shapes"
     assert caught.value.fix == "keep one list, and the lengths of its parts"
-    assert onnx_type(ListType(NumberType("int"))) == ir.SequenceType(
-        ir.TensorType(ir.DataType.INT64)
-    )
+
+
+def test_a_list_of_lists_of_lists():
+    with pytest.raises(ExportError) as caught:
+        onnx_type(ListType(ListType(ListType(NumberType("int")))))
+    assert caught.value.problem == "ONNX has no lists of lists whose items have several shapes"

@@ -6,6 +6,7 @@
     Reshape(Squeeze(Shape(x, start=1, end=2)), [1])               ->   Shape(x, start=1, end=2)
     Reshape(Reshape(x, sizes), [-1, 128])                         ->   Reshape(x, [-1, 128])
     CastLike(0.0, n)                                              ->   0
+    Identity(x), unless a graph gives it                          ->   x
 
 Many models write the first formula out. ONNX Runtime would find it too, but not where `ranges` has
 put a node around Tanh. The second one spares an `If`, which takes as long as ten small nodes. The
@@ -40,10 +41,24 @@ def fuse(graph: ir.Graph, opset: int) -> None:
                 _fuse_reshapes(inner, node)
             elif node.op_type == "CastLike":
                 _fold_cast(inner, node)
+            elif node.op_type == "Identity":
+                _drop_copy(inner, node)
     if opset < FIRST_OPSET:
         return
     for inner in (graph, *graph.subgraphs()):
         _fuse_gelu(inner)
+
+
+def _drop_copy(graph: ir.Graph, node: ir.Node) -> None:
+    """A copy that only nodes read."""
+    (given,), (output,) = node.inputs, node.outputs
+    if given is None or output.is_graph_output():
+        return
+    given.type, given.shape = given.type or output.type, given.shape or output.shape
+    if given.producer() is not None:
+        given.meta.update(dict(output.meta))  # the user's name for it
+    output.replace_all_uses_with(given)
+    graph.remove(node, safe=True)
 
 
 def _fuse_expand(graph: ir.Graph, node: ir.Node) -> None:

@@ -12,20 +12,22 @@ from stator.export.onnx.library import (
     call,
     rank,
 )
-from stator.export.onnx.lists import raises
+from stator.export.onnx.list_operands import raises
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
 from stator.export.onnx.operands import (
     argument,
     dimension,
     dtype_of_result,
+    own_copy,
     scalar_of,
     shape_of,
     tensor_type,
 )
 from stator.export.onnx.reductions import without_nan
 from stator.export.onnx.scope import D, dtype_in
-from stator.export.onnx.types import onnx_type, present
+from stator.export.onnx.stacked_lists import joined_along, stacked_along
+from stator.export.onnx.types import present
 from stator.program.ir import Arg, Op, Value
 from stator.program.registry import resolve
 from stator.program.types import ListType, TensorType
@@ -78,12 +80,12 @@ def check_indices(to: Lowering, indices: Arg) -> None:
     if 0 in kind.shape or to.scope.was_checked(found) or _counts_up(found):
         return
     to.scope.checked.add(found)
-    negative = to.scope.emit("Less", found, to.scope.constant(0, dtype_in(found)), dtype=D.BOOL)
-    count = to.scope.cast(negative, D.INT64)
-    if kind.shape:
-        count = to.scope.emit("ReduceSum", count, dtype=D.INT64, shape=[],
+    least = found if found.dtype is D.INT32 else to.scope.cast(found, D.INT64)
+    if kind.shape:  # of no indices, it is the greatest integer
+        least = to.scope.emit("ReduceMin", least, dtype=least.dtype, shape=[],
                               attributes={"keepdims": 0})  # fmt: skip
-    fine = to.scope.boolean("Equal", count, to.scope.int64(0))
+    zero = to.scope.constant(0, dtype_in(least))
+    fine = to.scope.boolean("GreaterOrEqual", least, zero)
     to.check(fine, "IndexError", "index out of range in self")
 
 
@@ -189,7 +191,10 @@ def split_up(to: Lowering, op: Op) -> None:
         call(to, op, function)
         return
     dim, found, scope = dimension(to, op), to.value(op.args[0]), to.scope
-    kind = onnx_type(result.type, to.place)
+    if op.name == "aten::unbind.int" and to.is_stacked(result.type):
+        to.bind(result, _rows_along(to, found, dim, rank(op.args[0])))
+        return
+    kind = ir.SequenceType(ir.TensorType(dtype_in(found)))
     sizes = shape_of(to, op.args[0])
     count = scope.emit("Gather", sizes, scope.int64(dim), dtype=D.INT64, shape=[])
     is_empty = scope.boolean("Equal", count, scope.int64(0))
@@ -198,7 +203,8 @@ def split_up(to: Lowering, op: Op) -> None:
     if is_split:  # one part without elements
         part = to.scope.emit("SequenceConstruct", found, kind=kind)
     else:
-        part = to.absent(result.type)
+        attributes = {"dtype": int(dtype_in(found))}
+        part = to.scope.emit("SequenceEmpty", kind=kind, attributes=attributes)
     empty = to.graph("empty", [part])
     to.inner()
     length = [number(to, argument(op, "split_size"), "int")] if is_split else []
@@ -208,6 +214,16 @@ def split_up(to: Lowering, op: Op) -> None:
     made = new_value("", kind, None)
     scope.node("If", [is_empty], [made], {"then_branch": empty, "else_branch": other})
     to.bind(result, made)
+
+
+def _rows_along(to: Lowering, found: ir.Value, dim: int, count: int) -> ir.Value:
+    """A tensor whose first dimension was `dim`."""
+    order = [dim, *(k for k in range(count) if k != dim)]
+    return (
+        to.scope.emit("Transpose", found, dtype=dtype_in(found), attributes={"perm": order})
+        if dim
+        else own_copy(to, found)
+    )
 
 
 def _has_known_parts(op: Op) -> bool:
@@ -242,6 +258,9 @@ def joined(to: Lowering, op: Op) -> Any:
     assert isinstance(dim, int)
     dtype = dtype_of_result(to, op)
     axis = dim % len(result.shape)
+    if isinstance(tensors, Value) and to.is_stacked(tensors.type):
+        whole = stacked_along if is_stack else joined_along
+        return to.scope.cast(whole(to, tensors, axis), dtype)
     if isinstance(tensors, Value):
         found = to.scope.emit("ConcatFromSequence", to.value(tensors), dtype=dtype,
                               attributes={"axis": axis, "new_axis": int(is_stack)})  # fmt: skip

@@ -17,6 +17,7 @@ import torch
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import kind_of_number
 from stator.export.onnx.scope import D
+from stator.export.onnx.sequences import rows_of
 from stator.export.onnx.types import NUMBERS, element_type, present
 from stator.program.ir import Arg, Literal, Op, Value
 from stator.program.registry import argument_names, resolve, schema_of
@@ -274,6 +275,8 @@ def operand(
     if isinstance(arg, Value):
         found = to.value(arg)
         kind = present(arg.type)
+        if isinstance(kind, ListType) and to.is_stacked(kind):
+            return rows_of(to.scope, found)
         if wanted is not None and isinstance(kind, TensorType | NumberType):
             return to.scope.cast(found, _element(to, wanted))
         if isinstance(kind, NumberType) and kind.kind == "float":

@@ -14,14 +14,25 @@ from typing import Any
 import onnx_ir as ir
 
 from stator.errors import ExportError
+from stator.export.onnx.list_sizes import sizes_in_lists
 from stator.export.onnx.ranges import keep_ranges
 from stator.export.onnx.scope import D, GraphScope
+from stator.export.onnx.sequences import rows_of, stack_of
 from stator.export.onnx.status import Message, Messages, check, is_fine, report
-from stator.export.onnx.types import DTYPES, element_type, onnx_shape, onnx_type, present
+from stator.export.onnx.types import (
+    DTYPES,
+    element_type,
+    is_stacked,
+    onnx_shape,
+    onnx_type,
+    present,
+)
+from stator.export.onnx.variables import variable_names
 from stator.location import file_name
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
+from stator.program.sizes import Dim, Symbol, is_static
 from stator.program.types import ListType, NumberType, TensorType, TextType, Type
 from stator.torch_private.onnx_library import new_value
 
@@ -30,6 +41,7 @@ NUMBER_NAMES: Mapping[type, NumberType] = {
     int: NumberType("int"),
     float: NumberType("float"),
 }
+VARIABLE = "variable"  # the user's name for a value, until all values are named
 UNKNOWN = "…"  # in a message: text that only a run knows
 Lower = Callable[["Lowering", Op], None]
 
@@ -51,17 +63,51 @@ class Lowering:
         self.dropped: list[str] = []  # prints and host calls, described
         self.small: set[Value] = set()  # integers too small to overflow in any run
         self.at: Op | None = None
+        self.sizes = sizes_in_lists(program)
+        self.variables = variable_names(program.body)
 
     # ---- values
 
     def bind(self, value: Value, given: Any) -> None:
         """`given` represents `value`; it gets the type and shape that the program declares."""
         if isinstance(given, ir.Value):
-            given.type = onnx_type(value.type, self.place)
-            shape = onnx_shape(value.type)
+            if isinstance(present(value.type), ListType):
+                given = self.fit(given, value.type)
+            given.type = self.type_of(value.type)
+            shape = self.shape_of(value.type)
             if shape is not None:
                 given.shape = shape
+            self.call(value, given)
         self.scope.values[value] = given
+
+    def call(self, value: Value, given: ir.Value) -> None:
+        """`given` gets the user's name for `value`, unless it has one."""
+        name = self.variables.get(value)
+        if name is not None:
+            given.meta.setdefault(VARIABLE, name)
+
+    def type_of(self, kind: Type) -> ir.TypeProtocol:
+        """The type in ONNX of values of type `kind`."""
+        return onnx_type(kind, self.place, self.sizes)
+
+    def shape_of(self, kind: Type) -> ir.Shape | None:
+        """The shape of values of type `kind`; None for sequences."""
+        return onnx_shape(kind, self.sizes)
+
+    def is_stacked(self, kind: Type) -> bool:
+        """Whether lists of this type are tensors."""
+        return is_stacked(kind, self.sizes)
+
+    def fit(self, value: ir.Value, kind: Type) -> ir.Value:
+        """`value` as values of type `kind` are represented: a list of another type may not be."""
+        wanted = self.type_of(kind)
+        if isinstance(wanted, ir.TensorType):
+            if isinstance(value.type, ir.SequenceType):
+                value = stack_of(self.scope, value, self.absent(kind))
+            return self.scope.cast(value, wanted.dtype)
+        if isinstance(value.type, ir.TensorType):
+            return rows_of(self.scope, self.scope.cast(value, dtype_of_items(wanted)))
+        return value
 
     @property
     def place(self) -> Any:
@@ -83,13 +129,9 @@ class Lowering:
     def absent(self, kind: Type) -> ir.Value:
         """A value that no one reads."""
         kind = present(kind)
-        dtype = element_type(kind.element if isinstance(kind, ListType) else kind, self.place)
         if isinstance(kind, ListType):
-            onnx_type(kind, self.place)
-            return self.scope.emit(
-                "SequenceEmpty", kind=ir.SequenceType(ir.TensorType(dtype)),
-                attributes={"dtype": int(dtype)},
-            )  # fmt: skip
+            return self.empty(kind)
+        dtype = element_type(kind, self.place)
         if isinstance(kind, TensorType):
             sizes = [size if isinstance(size, int) else 0 for size in kind.shape]
             filler = ir.tensor([0], dtype=dtype)
@@ -98,6 +140,34 @@ class Lowering:
                 attributes={"value": filler},
             )  # fmt: skip
         return self.scope.constant("" if dtype is D.STRING else 0, dtype)
+
+    def empty(self, kind: ListType) -> ir.Value:
+        """A list without items."""
+        wanted, item = self.type_of(kind), present(kind.element)
+        if isinstance(wanted, ir.SequenceType):
+            attributes = {"dtype": int(dtype_of_items(wanted))}
+            return self.scope.emit("SequenceEmpty", kind=wanted, attributes=attributes)
+        sizes = [*item.shape] if isinstance(item, TensorType) else []
+        if is_static(sizes):
+            shape = self.scope.int64([0, *(size for size in sizes if isinstance(size, int))])
+        else:
+            parts = [self.scope.int64([0]), *map(self._size, sizes)]
+            shape = self.scope.emit("Concat", *parts, dtype=D.INT64, shape=[len(parts)],
+                                    attributes={"axis": 0})  # fmt: skip
+        assert isinstance(wanted, ir.TensorType)
+        return self.scope.emit(
+            "ConstantOfShape", shape, dtype=wanted.dtype, shape=self.shape_of(kind),
+            attributes={"value": ir.tensor([0], dtype=wanted.dtype)},
+        )  # fmt: skip
+
+    def _size(self, size: Dim) -> ir.Value:
+        """A size, as a tensor of one element."""
+        if isinstance(size, int):
+            return self.scope.int64([size])
+        assert isinstance(size, Symbol)
+        value, dim = self.sizes[size]
+        return self.scope.emit("Shape", self.value(value), dtype=D.INT64, shape=[1],
+                               attributes={"start": dim, "end": dim + 1})  # fmt: skip
 
     def refuse(self, problem: str, fix: str = "") -> Any:
         """ExportError at the op that is being lowered."""
@@ -166,9 +236,9 @@ class Lowering:
 
     def own(self, value: ir.Value, others: Sequence[ir.Value], kind: Type) -> ir.Value:
         """`value` as an output of the current graph, which `others` are too."""
-        wanted = onnx_type(kind, self.place)
-        if isinstance(wanted, ir.TensorType) and value.dtype is not wanted.dtype:
-            return self.scope.cast(value, wanted.dtype)
+        found = self.fit(value, kind)
+        if found is not value:
+            return found
         if self.scope.is_own(value) and not any(value is other for other in others):
             return value
         return self.scope.emit("Identity", value, kind=value.type, shape=value.shape)
@@ -182,7 +252,17 @@ class Lowering:
 
     def results(self, values: Sequence[Value]) -> list[ir.Value]:
         """New outputs of a node, of the types of `values`."""
-        return [new_value("", onnx_type(v.type, self.place), onnx_shape(v.type)) for v in values]
+        made = [new_value("", self.type_of(v.type), self.shape_of(v.type)) for v in values]
+        for value, given in zip(values, made, strict=True):
+            self.call(value, given)
+        return made
+
+
+def dtype_of_items(kind: ir.TypeProtocol) -> ir.DataType:
+    """The element type of the tensors in a sequence."""
+    assert isinstance(kind, ir.SequenceType)
+    assert isinstance(kind.elem_type, ir.TensorType)
+    return kind.elem_type.dtype
 
 
 def lower_if(to: Lowering, op: Op) -> None:
@@ -222,7 +302,7 @@ def lower_while(to: Lowering, op: Op) -> None:
     condition = to.value(op.args[0])
     kinds = [value.type for value in body.inputs]
     given = [
-        typed(to, to.value(arg, kind), kind) for arg, kind in zip(op.args[1:], kinds, strict=True)
+        to.fit(to.value(arg, kind), kind) for arg, kind in zip(op.args[1:], kinds, strict=True)
     ]
     if to.scope.status is not None:
         condition = to.scope.boolean("And", condition, is_fine(to.scope))
@@ -273,12 +353,6 @@ def _loop_body(to: Lowering, op: Op, *, reports: bool) -> ir.Graph | None:
         assert scope.status is not None
         outputs.append(to.own(scope.status, outputs, NumberType("int")))
     return to.graph("body", outputs)
-
-
-def typed(to: Lowering, value: ir.Value, kind: Type) -> ir.Value:
-    """`value` with the element type of `kind`."""
-    wanted = onnx_type(kind, to.place)
-    return to.scope.cast(value, wanted.dtype) if isinstance(wanted, ir.TensorType) else value
 
 
 def note_small(to: Lowering, op: Op) -> None:

@@ -16,11 +16,12 @@ from stator.errors import ExportError
 from stator.export.onnx import lists, numbers, tensors
 from stator.export.onnx.fusion import fuse
 from stator.export.onnx.library import dtype_of, inexact_numbers, lower_torch
-from stator.export.onnx.lowering import KINDS, LOWERINGS, Lowering, kind_of_constant
+from stator.export.onnx.lowering import KINDS, LOWERINGS, VARIABLE, Lowering, kind_of_constant
 from stator.export.onnx.operands import argument
 from stator.export.onnx.scans import lower_loop
 from stator.export.onnx.status import Message
 from stator.export.onnx.types import DTYPES, onnx_shape, onnx_type
+from stator.export.onnx.weighted_sums import use_kernels
 from stator.location import file_name
 from stator.program.ir import Arg, Op, Value
 from stator.program.program import Program
@@ -106,8 +107,9 @@ def build(
     by_value = {item.value: item.name for item in program.stored}
     states = [by_value.get(value, value.name) for value in written]
     names += [state + NEXT for state in states]
-    if lowering.scope.status is not None:
-        outputs.append(lowering.own(lowering.scope.status, outputs, NumberType("int")))
+    if lowering.scope.status is not None or not outputs:  # a model has one output at least
+        status = lowering.scope.status or lowering.scope.int64(0)
+        outputs.append(lowering.own(status, outputs, NumberType("int")))
         names.append(STATUS)
     changed = {item.value for item in program.stored} & set(written)
     graph_inputs += [
@@ -121,6 +123,7 @@ def build(
         name=program.name, opset_imports={"": LIBRARY_OPSET},
     )  # fmt: skip
     fuse(graph, opset)
+    use_kernels(graph)
     model = ir.Model(graph, ir_version=10, producer_name="stator")
     _name_all(graph)
     pairs = tuple((state, state + NEXT) for state in states)
@@ -137,7 +140,7 @@ def _kind(arg: Arg) -> Type:
 
 
 def _input(lowering: Lowering, value: Value) -> ir.Value:
-    made = new_value(value.name, onnx_type(value.type), onnx_shape(value.type))
+    made = new_value(value.name, lowering.type_of(value.type), lowering.shape_of(value.type))
     lowering.scope.values[value] = made
     return made
 
@@ -190,7 +193,7 @@ def _name_all(graph: ir.Graph) -> None:
     for inner in _graphs(graph):
         for value in inner.inputs if inner is not graph else ():
             count += 1
-            value.name = f"carried_{count}"
+            value.name = _new_name(value, f"carried_{count}", taken)
         for node in inner:
             count += 1
             place = node.metadata_props.get("stator.place", "")
@@ -198,9 +201,18 @@ def _name_all(graph: ir.Graph) -> None:
             for value in node.outputs:
                 if value not in kept:
                     count += 1
-                    value.name = f"v{count}"
-                    while value.name in taken:
-                        value.name += "_"
+                    value.name = _new_name(value, f"v{count}", taken)
+
+
+def _new_name(value: ir.Value, usual: str, taken: set[str | None]) -> str:
+    """The user's name for `value`, with a number if it is taken, or the usual one."""
+    name = wanted = str(value.meta.get(VARIABLE, usual))
+    number = 1
+    while name in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    taken.add(name)
+    return name
 
 
 def _describe(model: ir.Model, lowering: Lowering, states: Sequence[tuple[str, str]]) -> None:

@@ -66,9 +66,7 @@ class _Network:
             return self.network(given, layers)
         to, dtype = self.to, dtype_in(given)
         scope = to.scope
-        both = scope.emit("Concat", *self.sizes(), dtype=D.INT64, attributes={"axis": 0})
-        count = scope.emit("ReduceProd", both, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
-        is_empty = scope.boolean("Equal", count, scope.int64(0))
+        is_empty = self.is_empty()
         to.inner()
         sizes = [size_at(to, self.op.args[0], dim) for dim in (0, 1)]
         shape = to.scope.emit("Concat", *sizes, to.scope.int64([self.width()]), dtype=D.INT64,
@@ -82,6 +80,19 @@ class _Network:
         made = [new_value("", ir.TensorType(dtype), None) for _ in range(1 + len(self.states))]
         scope.node("If", [is_empty], made, {"then_branch": empty, "else_branch": some})
         return made
+
+    def is_empty(self) -> ir.Value:
+        """Whether there is no step or no row."""
+        scope, shape = self.to.scope, tensor_type(self.op.args[0]).shape
+        unknown = [
+            size
+            for size, dim in zip(self.sizes(), self.dims(), strict=True)
+            if not isinstance(shape[dim], int) or not shape[dim]
+        ]
+        count, *others = unknown
+        for other in others:
+            count = scope.emit("Mul", count, other, dtype=D.INT64, shape=[1])
+        return scope.emit("Equal", count, scope.int64([0]), dtype=D.BOOL, shape=[1])
 
     def network(self, given: ir.Value, layers: int) -> list[ir.Value]:
         """The features of each step of the last layer, and the last states of all."""
@@ -129,6 +140,9 @@ class _Network:
         scope, dtype = self.to.scope, dtype_in(given)
         outputs = [new_value("", ir.TensorType(dtype), None) for _ in range(1 + len(starts))]
         scope.node(self.node, [given, *weights, None, *starts], outputs, attributes)
+        if self.directions == 1:
+            steps = scope.emit("Squeeze", outputs[0], scope.int64([1]), dtype=dtype)
+            return [steps, *outputs[1:]]
         steps = scope.emit("Transpose", outputs[0], dtype=dtype, attributes={"perm": [0, 2, 1, 3]})
         shape = scope.emit("Concat", *self.sizes(), scope.int64([self.width()]), dtype=D.INT64,
                            attributes={"axis": 0})  # fmt: skip

@@ -13,7 +13,7 @@ from typing import Any
 import onnx_ir as ir
 
 from stator.export.onnx.library import call, rank
-from stator.export.onnx.lists import raises
+from stator.export.onnx.list_operands import raises
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.operands import (
     argument,

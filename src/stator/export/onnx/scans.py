@@ -13,12 +13,11 @@ from dataclasses import dataclass
 
 import onnx_ir as ir
 
-from stator.export.onnx.lowering import Lowering, lower_while, note_small, typed
+from stator.export.onnx.lowering import Lowering, lower_while, note_small
 from stator.export.onnx.scope import D
-from stator.export.onnx.types import onnx_shape, onnx_type
 from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
 from stator.program.sizes import AnySize
-from stator.program.types import NumberType, TensorType, Type
+from stator.program.types import NumberType, TensorType
 from stator.torch_private.onnx_library import new_value
 
 
@@ -52,8 +51,8 @@ def row_loop(op: Op) -> RowLoop | None:
     changing = {*body.inputs, *made}
     selections = tuple(one for one in body.ops if _selects(one, body.inputs[counter], changing))
     others = tuple(one for one in body.ops if one not in (*selections, step, test))
-    columns = [kind for k, kind in enumerate(v.type for v in body.inputs) if k != counter]
-    if not selections or not all(map(_is_steady, columns)):
+    columns = [k for k in range(len(body.inputs)) if k != counter]
+    if not selections or not all(_is_steady(op, k) for k in columns):
         return None
     used = {value for one in ops_in(Block((), [*others])) for value in used_by(one)}
     used.update(value for k, arg in enumerate(body.outputs[1:]) if k != counter
@@ -96,10 +95,16 @@ def _selects(op: Op, counter: Value, changing: set[Value]) -> bool:
     return is_tensor and type(dim) is int and dim == 0 and index is counter
 
 
-def _is_steady(kind: Type) -> bool:
-    if isinstance(kind, TensorType):
-        return not any(isinstance(size, AnySize) for size in kind.shape)
-    return isinstance(kind, NumberType)
+def _is_steady(op: Op, column: int) -> bool:
+    """Whether what is carried keeps its shape from before the loop to its end."""
+    (body,) = op.blocks
+    kind = body.inputs[column].type
+    if not isinstance(kind, TensorType):
+        return isinstance(kind, NumberType)
+    others = (op.args[1 + column], body.outputs[1 + column])
+    kinds = [one.type for one in others if isinstance(one, Value)]
+    shapes = [one.shape for one in kinds if isinstance(one, TensorType)]
+    return shapes == [kind.shape] * 2 and not any(isinstance(n, AnySize) for n in kind.shape)
 
 
 def _rows(arg: Arg) -> object:
@@ -124,8 +129,7 @@ def _lower_scan(to: Lowering, op: Op, loop: RowLoop) -> bool:
     places = [k for k in range(len(body.inputs)) if k != loop.counter]
     kinds = [body.inputs[k].type for k in places]
     given = [
-        typed(to, to.value(op.args[1 + k], kind), kind)
-        for k, kind in zip(places, kinds, strict=True)
+        to.fit(to.value(op.args[1 + k], kind), kind) for k, kind in zip(places, kinds, strict=True)
     ]
     note_small(to, op)
     graph = _body(to, op, loop, places)
@@ -135,7 +139,7 @@ def _lower_scan(to: Lowering, op: Op, loop: RowLoop) -> bool:
     first = loop.selections[0].args[0]
     count, condition = _rows(first), to.value(op.args[0])
     attributes = {"body": graph, "num_scan_inputs": len(tensors)}
-    results = [new_value("", onnx_type(kind, to.place), onnx_shape(kind)) for kind in kinds]
+    results = [new_value("", to.type_of(kind), to.shape_of(kind)) for kind in kinds]
     if isinstance(count, int):
         to.scope.node("Scan", [*given, *tensors], results, attributes)
         total = to.scope.emit("Identity", to.scope.int64(count), dtype=D.INT64, shape=[])

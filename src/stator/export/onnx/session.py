@@ -30,6 +30,12 @@ ERRORS_OF_RUNTIME: tuple[type[Exception], ...] = tuple(
 COPYING = ["ConstantFolding"]  # optimizers that may transpose weights and keep both
 REFUSALS: tuple[type[Exception], ...] = (*ERRORS_OF_RUNTIME, ExportError)
 FAILED_NODE = re.compile(r"Name:'([^']+)'")
+ELEMENT = re.compile(r"tensor\((\w+)\)")
+NUMPY_TYPES = {"float": np.float32, "double": np.float64, "string": np.object_} | {
+    name: np.dtype(name)
+    for name in ("float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
+                 "uint64", "bool")
+}  # fmt: skip
 PLACE = re.compile(r"@(.+):(\d+)$")
 
 
@@ -95,12 +101,16 @@ class OnnxSession:
         self.states: list[list[str]] = json.loads(stored.get(STATES, "[]"))
         self._errors: dict[str, str] = json.loads(stored.get(ERRORS, "{}"))
         given = (*self._session.get_inputs(), *self._session.get_overridable_initializers())
-        self.inputs = {item.name for item in given}  # a buffer that changes is both
+        self.inputs = {item.name: item for item in given}  # a buffer that changes is both
         self.outputs = [item.name for item in self._session.get_outputs()]
 
     def run(self, feeds: Mapping[str, Any]) -> list[Any] | RunFailure:
         """The outputs in order, without the status; or what the run reports."""
-        used = {name: value for name, value in feeds.items() if name in self.inputs}
+        used = {
+            name: _as_declared(value, self.inputs[name])
+            for name, value in feeds.items()
+            if name in self.inputs
+        }
         try:
             found = self._session.run(None, used)
         except ERRORS_OF_RUNTIME as error:
@@ -132,6 +142,17 @@ class OnnxSession:
 
 def _first(text: str) -> str:
     return text.strip().splitlines()[0][:300] if text.strip() else "it gives no reason"
+
+
+def _as_declared(value: Any, declared: ort.NodeArg) -> Any:
+    """A list as the tensor or the sequence that the model takes."""
+    if not isinstance(value, list):
+        return value
+    dtype = NUMPY_TYPES[ELEMENT.search(declared.type)[1]]  # type: ignore[index]
+    if not declared.type.startswith("seq"):
+        sizes = [size if isinstance(size, int) else 0 for size in declared.shape[1:]]
+        return np.stack(value) if value else np.zeros([0, *sizes], dtype)
+    return [np.array(item, dtype) if isinstance(item, list) else item for item in value]
 
 
 def to_feed(value: object, kind: Type) -> Any:

@@ -39,7 +39,7 @@ from stator.export.onnx.library import (
     call,
     rank,
 )
-from stator.export.onnx.lists import raises
+from stator.export.onnx.list_operands import raises
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.normalization import batch_norm, trained_batch_norm
 from stator.export.onnx.numbers import kind_of_number, number

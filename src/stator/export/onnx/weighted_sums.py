@@ -1,0 +1,93 @@
+"""Activations whose values only weighted sums read, by the kernels of ONNX Runtime.
+
+    Clip(Tanh(x), -1, 1)        ->   Tanh(x)
+    Div(x, Add(Exp(Neg(x)), 1)) ->   Mul(x, Sigmoid(x)), which ONNX Runtime computes in one step
+
+The kernels of Tanh and Sigmoid are up to 3e-6 away from torch's values and may leave their ranges
+by a rounding (`ranges`). A comparison or a logarithm would show that. A product with a matrix of
+weights, or a convolution, has larger roundings of its own.
+"""
+
+from __future__ import annotations
+
+import onnx_ir as ir
+
+from stator.export.onnx.scope import D
+
+WEIGHTED = frozenset({"MatMul", "Gemm", "Conv"})  # the second input is a matrix of weights
+PASSING = frozenset(
+    {"Add", "Mul", "Reshape", "Transpose", "Identity", "Unsqueeze", "Squeeze"}
+)  # nodes that leave rounding errors as they are
+
+
+def use_kernels(graph: ir.Graph) -> None:
+    """Replace the formulas in `graph`, and in those inside it."""
+    for inner in (graph, *graph.subgraphs()):
+        for node in tuple(inner):
+            if node.op_type == "Clip":
+                _use_tanh(inner, node)
+            elif node.op_type == "Div":
+                _use_sigmoid(inner, node)
+
+
+def _use_tanh(graph: ir.Graph, node: ir.Node) -> None:
+    found, (output,) = node.inputs[0], node.outputs
+    maker = found.producer() if found is not None else None
+    if found is None or maker is None or maker.op_type != "Tanh" or not _is_summed(output):
+        return
+    found.type, found.shape = output.type, output.shape
+    output.replace_all_uses_with(found)
+    graph.remove(node, safe=True)
+
+
+def _use_sigmoid(graph: ir.Graph, node: ir.Node) -> None:
+    given, whole = node.inputs
+    (output,) = node.outputs
+    power = _first_input(_first_input(whole, "Add"), "Exp")
+    if given is None or given.dtype is not D.FLOAT or _first_input(power, "Neg") is not given:
+        return
+    if not _is_summed(output) or whole is None or len(whole.uses()) != 1:
+        return
+    sigmoid = ir.Node("", "Sigmoid", [given], num_outputs=1)
+    (value,) = sigmoid.outputs
+    value.type, value.shape = output.type, output.shape
+    sigmoid.metadata_props.update(node.metadata_props)
+    sigmoid.doc_string = node.doc_string
+    graph.insert_before(node, sigmoid)
+    node.op_type = "Mul"
+    node.replace_input_with(1, value)
+    unused: ir.Value | None = whole
+    for _ in range(3):
+        maker = unused.producer() if unused is not None else None
+        if maker is None or any(one.uses() for one in maker.outputs):
+            return
+        unused = maker.inputs[0]
+        graph.remove(maker, safe=True)
+
+
+def _first_input(value: ir.Value | None, op: str) -> ir.Value | None:
+    """The first input of the node `op`, if it makes `value`."""
+    maker = value.producer() if value is not None else None
+    return maker.inputs[0] if maker is not None and maker.op_type == op else None
+
+
+def _is_summed(value: ir.Value) -> bool:
+    """Whether `value` is only read, perhaps multiplied or moved before, by sums with weights."""
+    if value.is_graph_output() or not value.uses():
+        return False
+    for user, index in value.uses():
+        if user.op_type in WEIGHTED and index == 0:
+            weights = user.inputs[1]
+            if weights is None or not _is_weights(weights):
+                return False
+        elif user.op_type not in PASSING or not all(map(_is_summed, user.outputs)):
+            return False
+    return True
+
+
+def _is_weights(value: ir.Value) -> bool:
+    """Whether `value` is stored in the model, perhaps transposed."""
+    if value.is_initializer():
+        return True
+    moved = _first_input(value, "Transpose")
+    return moved is not None and moved.is_initializer()
