@@ -11,7 +11,7 @@ def test_an_alternative_that_does_not_hold_has_no_leaves():
 
 
 def test_each_item_of_a_list_has_the_leaves_of_its_own_alternative():
-    structure = RuntimeList("list", Choice(0, (Leaf(1), Leaf(2))))
+    structure = RuntimeList(Choice(0, (Leaf(1), Leaf(2))))
     leaves = [[0, 1], ["a", None], [None, "b"]]
     lengths = [(0, 2), (1, 2), (2, 2)]
     assert list(result_parts(structure, leaves)) == [*lengths, (0, 0), (1, "a"), (0, 1), (2, "b")]

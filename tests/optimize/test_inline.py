@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from stator.optimize.inline import inline
+from stator.optimize.inline import DEPTH, MOST_NESTED, inline
 from tests.optimize.captured import capture, count, outputs, same
 
 
@@ -53,7 +53,7 @@ def test_copies_are_not_too_deep_inside_each_other_for_a_file():
 
         return even(int(n))
 
-    found = inline(captured(walked, torch.tensor(4)))
+    found = inline(capture(walked, torch.tensor(4)).program)
     assert 0 < found.depth < DEPTH
     assert deepest(found.program.body) <= MOST_NESTED + 1
 
