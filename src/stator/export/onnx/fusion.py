@@ -54,7 +54,8 @@ def _drop_copy(graph: ir.Graph, node: ir.Node) -> None:
     (given,), (output,) = node.inputs, node.outputs
     if given is None or output.is_graph_output():
         return
-    given.type, given.shape = given.type or output.type, given.shape or output.shape
+    given.type = given.type or output.type
+    given.shape = output.shape if given.shape is None else given.shape
     if given.producer() is not None:
         given.meta.update(dict(output.meta))  # the user's name for it
     output.replace_all_uses_with(given)

@@ -15,6 +15,7 @@ from onnxscript import version_converter
 from stator.errors import ExportError
 from stator.export.onnx import lists, numbers, tensors
 from stator.export.onnx.fusion import fuse
+from stator.export.onnx.inference import fill_in
 from stator.export.onnx.library import dtype_of, inexact_numbers, lower_torch
 from stator.export.onnx.lowering import KINDS, LOWERINGS, VARIABLE, Lowering, kind_of_constant
 from stator.export.onnx.operands import argument
@@ -129,6 +130,7 @@ def build(
     pairs = tuple((state, state + NEXT) for state in states)
     _describe(model, lowering, pairs)
     convert(model, opset)
+    fill_in(model)
     _note_errors(model)
     return OnnxModel(model, tuple(lowering.messages.listed), pairs, tuple(lowering.dropped))
 
