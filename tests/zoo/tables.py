@@ -306,6 +306,7 @@ def dict_updated_by_one_of_two(x):
         d["three"] = 3
     e = {"one": 0}
     e.update(d if x[0] > 0 else {"one": len(d)})
+    e.update({letter: 3 for letter in "ab" if x.sum() > 0})
     return e
 
 

@@ -39,7 +39,8 @@ def call_dict_method(
     session: Session, owner: Staged, name: str, method: Staged, args: Args, kwargs: Keywords
 ) -> Staged:
     """`owner.name(*args, **kwargs)`."""
-    if first_union(args[:1]) is not None and (name in KEYED or name == "update"):
+    is_chosen = name == "update" and isinstance(next(iter(args), None), Union)
+    if is_chosen or (name in KEYED and first_union(args[:1]) is not None):
         return distribute(
             lambda key: call_dict_method(session, owner, name, method, (key, *args[1:]), kwargs),
             args[:1], {},

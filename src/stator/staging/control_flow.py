@@ -232,8 +232,9 @@ def _iteration(session: Session, body: Callable[[object], object], item: object)
     def run() -> None:
         if not isinstance(item, NextItem):
             body(session.stand_in(item) if has_stand_in(item) else item)
-        elif item.check():
-            body(*item.item)
+            return
+        for found in item.item():
+            body(session.stand_in(found) if has_stand_in(found) else found)
 
     return run
 

@@ -6,8 +6,9 @@ paths have changed the dict, a run has to ask; and it asks only if there is anot
 
 from __future__ import annotations
 
+import functools
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -33,16 +34,15 @@ class NextItem:
     session: Session
     table: Staged
     keys: tuple[object, ...]
-    item: tuple[Staged, ...]
+    read: Callable[[Staged], Staged] | None = None  # of the table: the item, if there is one
     error: RuntimeError | None = None
 
-    def check(self) -> bool:
-        """Raise, now or in the program, if the dict has changed; whether there is an item."""
+    def item(self) -> tuple[Staged, ...]:
+        """Raise, now or in the program, if the dict has changed; then the item, if there is one."""
         if self.error is not None:
             raise self.error
-        if self.table is not None:
-            _check(self.session, self.table, self.keys)
-        return bool(self.item)
+        whole = _checked(self.session, self.table, self.keys)
+        return () if self.read is None else (self.read(whole),)
 
 
 def taken(session: Session, iterable: Staged) -> Iterator[Staged]:
@@ -54,7 +54,7 @@ def taken(session: Session, iterable: Staged) -> Iterator[Staged]:
     try:
         yield from _items(iterable)
     except RuntimeError as error:
-        yield NextItem(session, None, (), (), error)
+        yield NextItem(session, None, (), error=error)
 
 
 @contextmanager
@@ -79,9 +79,9 @@ def _of_dict(session: Session, iterable: Staged, table: Staged) -> Iterator[Stag
         if session.journal.writes == writes or not _is_changed(table, keys):
             yield _item(iterable, table, key)
         else:
-            yield NextItem(session, table, keys, (_item(iterable, table, key),))
+            yield NextItem(session, table, keys, functools.partial(_item, iterable, key=key))
     if session.journal.writes != writes and _is_changed(table, keys):
-        yield NextItem(session, table, keys, ())
+        yield NextItem(session, table, keys)
 
 
 def _item(iterable: Staged, table: Staged, key: object) -> Staged:
@@ -105,7 +105,8 @@ def _is_changed(table: Staged, keys: tuple[object, ...]) -> bool:
     return is_table(table) or tuple(table) != keys or any(map(maybe_absent, table.values()))
 
 
-def _check(session: Session, table: Staged, keys: tuple[object, ...]) -> None:
+def _checked(session: Session, table: Staged, keys: tuple[object, ...]) -> Staged:
+    """The dict as it is where it has not changed."""
     if is_table(table):
         raise UnsupportedCall(
             "a dict gets a key that only a run knows while a loop goes through it",
@@ -121,12 +122,14 @@ def _check(session: Session, table: Staged, keys: tuple[object, ...]) -> None:
             "a dict gets some keys and loses others while a loop goes through it",
             at=current_place(), fix="loop over a copy: `list(...)`",
         )  # fmt: skip
+    whole = dict(table)
     for key in maybe:
         if key in known:
-            defined(session.recorder, table[key], RuntimeError(CHANGED))
+            whole[key] = defined(session.recorder, table[key], RuntimeError(CHANGED))
         else:
             present = session.recorder.apply_all(table[key], _is_there)
             raise_if(session.recorder, session.interpreter.truth(present), RuntimeError(CHANGED))
+    return whole
 
 
 def _is_there(value: object) -> bool:
