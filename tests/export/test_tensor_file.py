@@ -3,10 +3,12 @@
 import json
 import os
 
+import numpy
 import pytest
 import safetensors.torch
 import torch
 
+import stator
 from stator.errors import FormatError
 from stator.export import tensor_header
 from stator.export.checking import Damage
@@ -169,3 +171,17 @@ def test_a_tensor_that_the_file_cannot_hold_is_refused(tmp_path, name, tensor, p
 def test_the_sizes_of_dtypes_are_those_of_torch():
     for dtype in DTYPES.values():
         assert getattr(torch, dtype.name).itemsize == dtype.size
+
+
+def test_tensors_with_one_item_or_none_are_written_whatever_their_strides(tmp_path):
+    empty = torch.from_numpy(numpy.array([]))
+    assert empty.stride() == (0,) or empty.stride() == (1,)
+    one = torch.full((3,), 7.0, dtype=torch.float64).as_strided((1,), (0,))
+
+    def f(x):
+        return torch.cat([empty, one, x]), empty
+
+    stator.save(f, tmp_path / "model", [stator.InputSpec([2], "float64")])
+    x = torch.ones(2, dtype=torch.float64)
+    for got, want in zip(stator.load(tmp_path / "model")(x), f(x), strict=True):
+        assert torch.equal(got, want)

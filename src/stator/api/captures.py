@@ -104,7 +104,9 @@ def _identical(one: torch.Tensor, other: torch.Tensor) -> bool:
     if one.requires_grad or other.requires_grad or one.layout != torch.strided:
         return False
     left, right = (
-        tensor.reshape(-1).clone(memory_format=torch.contiguous_format).view(torch.uint8)
+        torch.empty(tensor.numel(), dtype=tensor.dtype, device=tensor.device)
+        .copy_(tensor.reshape(-1))  # one without items, or with one, may have any stride
+        .view(torch.uint8)
         for tensor in (one, other)
     )
     return torch.equal(left, right)

@@ -66,7 +66,7 @@ def write_tensors(file: Path, tensors: Mapping[str, torch.Tensor]) -> None:
     with file.open("xb") as stream:
         stream.write(len(text).to_bytes(LENGTH, "little") + text)
         for name in sorted(tensors):
-            data = _plain(tensors[name]).reshape(-1).view(torch.uint8).numpy().data
+            data = _plain(tensors[name]).view(torch.uint8).numpy().data
             stream.write(data)
             stream.write(bytes(-len(data) % ALIGNMENT))
 
@@ -92,9 +92,13 @@ def _form(name: str, tensor: torch.Tensor) -> tuple[str, list[int], int]:
 
 
 def _plain(tensor: torch.Tensor) -> torch.Tensor:
-    """`tensor` as bytes in their order: contiguous, in main memory, real."""
+    """The items of `tensor` in their order, in one dimension, in main memory, real.
+
+    NOTE: a tensor with one item or none may have any stride, and counts as contiguous.
+    """
     dense = tensor.detach().cpu().resolve_conj().resolve_neg()
-    return (torch.view_as_real(dense) if dense.is_complex() else dense).contiguous()
+    real = (torch.view_as_real(dense) if dense.is_complex() else dense).contiguous()
+    return real.as_strided((real.numel(),), (1,))
 
 
 def map_tensors(descriptor: int, spans: Mapping[str, Span]) -> dict[str, torch.Tensor]:
