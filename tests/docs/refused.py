@@ -778,6 +778,23 @@ def value_sent_to_a_list(x, y):
     return next(items) + items.send(x)
 
 
+def output_redirected(x, y):
+    with contextlib.redirect_stdout(sys.stderr):
+        print(y)
+    return x
+
+
+def list_on_a_caught_exception(x, y):
+    error = ValueError("no")
+    error.items = [x]
+    try:
+        if y > 1:
+            raise error
+    except ValueError as caught:
+        return caught.items
+    return x
+
+
 def generator_returned(x, y):
     def items():
         yield x

@@ -6,17 +6,24 @@ also sets it for what Stator and torch catch inside, which is no exception of th
 
 from __future__ import annotations
 
+import enum
 import sys
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
+
 from stator.capture.errors.capture_artifacts import users_text
-from stator.frames import is_machinery_file
+from stator.errors import UnsupportedCall
+from stator.frames import current_place, is_machinery_file
 from stator.program.structure import Structure
 from stator.values.exceptions import CaughtCause, ExceptionParts, KnownExceptions, parts_of
-from stator.values.symbolic import CaughtError
+from stator.values.symbolic import CaughtError, Undefined
+from stator.values.union import Symbolic
+
+PLAIN = (torch.Tensor, Symbolic, bool, int, float, complex, str, bytes, type(None), type, enum.Enum)
 
 
 def _itself(value: Any) -> Any:
@@ -35,6 +42,7 @@ class ExceptionTable:
     original: Callable[[Any], Any] = _itself  # a stand-in -> the caller's container
     text_of: Callable[[Any], Any] = str  # in converted code
     arguments: tuple[Any, ...] | None = None  # of the exception whose raise is being recorded
+    raised: BaseException | None = None  # that exception itself
     caught: list[CaughtError] = field(default_factory=list)  # by the handlers that are recorded now
     # what the caller is handling: each run has its own
     outer: BaseException | None = field(default_factory=lambda: sys.exc_info()[1])
@@ -51,6 +59,20 @@ class ExceptionTable:
         args = tuple(users_text(arg) if isinstance(arg, str) else arg for arg in parts.args)
         return parts._replace(args=args, cause=None, suppresses=False)
 
+    def attribute(self, name: str) -> Any:
+        """An attribute of the exception whose raise is being recorded: its own, or its class's."""
+        assert self.raised is not None
+        parts = self.parts_of(self.raised)
+        for table in (parts.fields, parts.members):
+            if name in table:
+                return _plain(table[name], name)
+        for cls in type(self.raised).__mro__:
+            if name in vars(cls):
+                found = vars(cls)[name]
+                is_member = isinstance(found, types.MemberDescriptorType)
+                return _plain(getattr(self.raised, name) if is_member else found, name)
+        return Undefined(name)
+
     def _users(self, error: BaseException | None) -> BaseException | None:
         """`error`, or the next of its contexts, if it is an exception of the user's program."""
         while error is not None and error is not self.outer and not self._is_users(error):
@@ -63,6 +85,18 @@ class ExceptionTable:
         if isinstance(error, CaughtCause) or any(error is one for one in self.handled):
             return True
         return isinstance(error, Exception) and not _is_raised_inside(error)
+
+
+def _plain(value: object, name: str) -> object:
+    """An attribute that a run can give a handler: no code computes it, and no one changes it."""
+    parts = value if type(value) is tuple else (value,)
+    if not all(isinstance(one, PLAIN) for one in parts):
+        raise UnsupportedCall(
+            f"`.{name}` of a caught exception is no tensor, number, string or tuple of these: a "
+            "handler would have a copy of it",
+            at=current_place(), fix="keep the value in a variable outside of the `try`",
+        )  # fmt: skip
+    return value
 
 
 def _is_raised_inside(error: BaseException) -> bool:

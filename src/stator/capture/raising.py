@@ -63,11 +63,11 @@ def record_raise(recorder: Recorder, error: Exception) -> None:
         fields[TEXT] = args[0]
     if fields:
         attributes["fields"] = tuple(fields)
-    recorder.exceptions.arguments = parts.args
+    recorder.exceptions.arguments, recorder.exceptions.raised = parts.args, error
     recorder.emit(
         "stator::raise", (builtin, *args, *fields.values()), attributes=attributes, place=place
     )
-    recorder.exceptions.arguments = None
+    recorder.exceptions.arguments = recorder.exceptions.raised = None
 
 
 def _text(recorder: Recorder, error: Exception) -> Any:

@@ -76,7 +76,9 @@ class Attempt:
         self.scope: Scope | None = None  # its block
         self.journal: Any = None  # what is noted outside of it
         self.tracks_arguments = False  # does a handler ask for those of what it has caught?
-        self.arguments: tuple[Any, ...] | None = None  # of what the next op raises; None: its text
+        self.asked: tuple[str, ...] = ()  # the attributes that handlers ask for, too
+        # (arguments, *attributes) of what the next op raises; None: it has a text only
+        self.arguments: tuple[Any, ...] | None = None
 
     @property
     def waits(self) -> bool:

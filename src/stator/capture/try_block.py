@@ -34,7 +34,7 @@ from stator.values.contents import same_state, state_of
 from stator.values.describe import describe, generalise
 from stator.values.kinds import Fresh, Kind, same_value
 from stator.values.merge import merge
-from stator.values.symbolic import CapturedText, CaughtError
+from stator.values.symbolic import CapturedText, CaughtError, Undefined
 from stator.values.union import Union
 
 Handler = tuple[tuple[str, ...], Callable[[CaughtError], Any]]  # what it catches, and its code
@@ -91,25 +91,29 @@ def _capture_try(
     body: Callable[[], object],
     handlers: Sequence[Handler],
 ) -> Any:
-    """Once more, keeping the arguments of what is raised, where a handler asks for them."""
+    """Once more, keeping the parts of what is raised, where a handler asks for them."""
     mark, before, read = recorder.mark(), variables.read(), attempt.read
-    try:
-        return _record_try(recorder, variables, attempt, body, handlers)
-    except ArgumentsNeeded as needed:
-        if needed.attempt is not attempt:
-            raise
-    recorder.rewind(mark)
-    variables.write(before)
-    attempt.tracks_arguments = True
-    attempt.read = lambda: (*read(), attempt.arguments)
-    return _record_try(recorder, variables, attempt, body, handlers)
+    while True:
+        try:
+            return _record_try(recorder, variables, attempt, body, handlers)
+        except ArgumentsNeeded as needed:
+            if needed.attempt is not attempt:
+                raise
+            attempt.asked += needed.names
+        recorder.rewind(mark)
+        variables.write(before)
+        attempt.tracks_arguments = True
+        attempt.read = lambda: (*read(), attempt.arguments)
 
 
 class ArgumentsNeeded(BaseException):
-    """A handler asks for the arguments of what it has caught: the body has to keep them."""
+    """A handler asks for parts of what it has caught: the body has to keep them.
 
-    def __init__(self, attempt: Attempt) -> None:
-        self.attempt = attempt
+    These are the arguments, and the attributes `names`.
+    """
+
+    def __init__(self, attempt: Attempt, *names: str) -> None:
+        self.attempt, self.names = attempt, names
 
 
 def _record_try(
@@ -207,7 +211,9 @@ class _Handler:
         self.scope = self.recorder.scope
         self.scope.block.inputs = tuple(self.inputs)
         self.kept.restore(leaves, self.before, self._write)
-        error = CaughtError(CapturedText(name), CapturedText(text), self._ask, self._give)
+        error = CaughtError(
+            CapturedText(name), CapturedText(text), self._ask, self._give, self._attribute
+        )
         self.recorder.exceptions.caught.append(error)
         try:
             self.code(error)
@@ -226,10 +232,31 @@ class _Handler:
         self._check_inside()
         if not self.attempt.tracks_arguments:
             raise ArgumentsNeeded(self.attempt)
+        return self._part(lambda parts: (text,) if parts is None else parts[0])
+
+    def _attribute(self, name: str) -> Any:
+        """An attribute of the error; one that an op raises by itself has none."""
+        self._check_inside()
+        if not self.attempt.tracks_arguments or name not in self.attempt.asked:
+            raise ArgumentsNeeded(self.attempt, name)
+        at = self.attempt.asked.index(name) + 1
+
+        def found(value: Any) -> Any:
+            if isinstance(value, Undefined):
+                raise AttributeError(f"the exception has no attribute '{name}'")
+            return value
+
+        def attribute(parts: Any) -> Any:
+            value = Undefined(name) if parts is None else parts[at]
+            if isinstance(value, Union):
+                return self.recorder.apply_all(value, found)
+            return found(value)
+
+        return self._part(attribute)
+
+    def _part(self, part: Callable[[Any], Any]) -> Any:
         found = self.arguments
-        if isinstance(found, Union):
-            return self.recorder.apply_all(found, lambda one: (text,) if one is None else one)
-        return (text,) if found is None else found
+        return self.recorder.apply_all(found, part) if isinstance(found, Union) else part(found)
 
     def _check_inside(self) -> None:
         if self.scope not in self.recorder.scope.chain():

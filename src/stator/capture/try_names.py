@@ -30,7 +30,7 @@ class TryNames(Listener):
         for attempt in self._recorder.attempts:
             if attempt.root is None or attempt.root is root:
                 if attempt.tracks_arguments:
-                    attempt.arguments = self._arguments(op)
+                    attempt.arguments = self._parts(op, attempt.asked)
                 attempt.seen.append((attempt.read(), self._changed_in(attempt)))
                 if attempt.keep is not None:
                     self._keep(attempt.keep)
@@ -42,15 +42,17 @@ class TryNames(Listener):
         finally:
             self._is_keeping = False
 
-    def _arguments(self, op: Op) -> tuple[object, ...] | None:
-        """The arguments of what `op` raises; None where that is its text only."""
+    def _parts(self, op: Op, asked: tuple[str, ...]) -> tuple[object, ...] | None:
+        """The arguments and attributes of what `op` raises; None where that is its text only."""
         exceptions = self._recorder.exceptions
         if op.name == "stator::reraise" and exceptions.caught:
-            found: tuple[object, ...] = exceptions.caught[-1].arguments()
-            return found
+            caught = exceptions.caught[-1]
+            return (caught.arguments(), *map(caught.attribute, asked))
         if op.name in ELSEWHERE:
             raise refused_arguments()
-        return exceptions.arguments
+        if exceptions.arguments is None:
+            return None
+        return (exceptions.arguments, *map(exceptions.attribute, asked))
 
     def _changed_in(self, attempt: Attempt) -> dict[int, tuple[object, object]]:
         """The objects that the body of a `try` has changed so far, and their states now."""

@@ -20,8 +20,10 @@ from typing import Any
 
 import torch
 
+from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import Indexed, of_python
 from stator.containers.iterators import StagedIterator, endless, new_iterator
+from stator.containers.machine_definitions import Machine
 from stator.containers.standard_definitions import by_index
 from stator.english import with_article
 from stator.errors import UnsupportedCall
@@ -38,6 +40,10 @@ SCALARS = (int, float, str, bool)
 LOOPING = frozenset(  # the modules whose functions loop over what they are given
     {"itertools", "collections", "heapq", "_heapq"}
 )
+TAKES_ALL: tuple[Any, ...] = (  # and go through one iterable from its start to its end
+    all, any, frozenset, list, max, min, set, sorted, sum, tuple, functools.reduce, math.fsum,
+    math.prod,
+)  # fmt: skip
 LOOPS = (  # the functions of other modules that do
     all, any, bytearray, bytes, dict, enumerate, filter, frozenset, iter, list, map, max, min,
     reversed, set, sorted, sum, tuple, zip, functools.reduce, math.fsum, math.prod,
@@ -162,10 +168,28 @@ def iterated_arguments(
 
 def taken(session: Session, function: Staged, args: tuple[object, ...]) -> tuple[Any, ...]:
     """The arguments of a builtin function; an iterator as the program knows it."""
+    loops = _loops(function, args)
+    first = 1 if function in (map, filter, functools.reduce) else 0
+    last = first if function in TAKES_ALL else len(args)  # `start` of `sum` is no iterable
     return tuple(
-        arg if _is_read_by_index(arg) and not _loops(function, args) else iterated(session, arg)
-        for arg in args
+        _items(session, function, arg) if loops and first <= k <= last else _as_known(session, arg)
+        for k, arg in enumerate(args)
     )
+
+
+def _as_known(session: Session, arg: Staged) -> Staged:
+    return arg if _is_read_by_index(arg) else iterated(session, arg)
+
+
+def _items(session: Session, function: Staged, arg: Staged) -> Staged:
+    """An iterable argument; the `__iter__` of a user's is converted, and called once."""
+    method = user_method(arg, "__iter__") if function in TAKES_ALL else None
+    if method is None or isinstance(arg, Machine):
+        return iterated(session, arg)
+    found = session.interpreter.call_method(method, arg)
+    if isinstance(found, StagedGenerator | StagedIterator | Machine):
+        return found
+    return session.interpreter.call(list, found) if found is not arg else arg
 
 
 def _loops(function: Staged, args: tuple[object, ...]) -> bool:

@@ -17,6 +17,7 @@ from stator.containers.lists import is_captured
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library import text_definitions
 from stator.library.python_text import no_text, python_text
 from stator.library.user_methods import user_method
 from stator.program.ir import Arg
@@ -66,9 +67,10 @@ def format_value(session: Session, value: Staged, conversion: str | None, spec: 
     recorder, is_bare = session.recorder, not (isinstance(spec, CapturedText) or spec)
     value = session.staged(value)
     if isinstance(value, CaughtError):
-        if conversion in ("r", "a"):
+        if conversion == "a":
             raise value.refused()
-        value = value.text(recorder.sees_value)
+        value = _shown(session, value) if conversion == "r" else value.text(recorder.sees_value)
+        conversion = None
     own = _users_text(value, conversion)
     if own is not None and (conversion or is_bare or own.__name__ == "__format__"):
         given = ("" if is_bare else spec,) if own.__name__ == "__format__" else ()
@@ -219,6 +221,15 @@ def compare_texts(session: Session, left: object, sign: str, right: object) -> S
 def _first_variant(values: tuple[object, ...]) -> int | None:
     """The position of the first Union; None where there is none."""
     return next((k for k, value in enumerate(values) if isinstance(value, Union)), None)
+
+
+def _shown(session: Session, error: CaughtError) -> Staged:
+    """`repr(error)`: its class and its arguments, unless a user's class says something else."""
+    written: Any = session.recorder.exceptions.classes.values()
+    if any(cls.__repr__ is not BaseException.__repr__ for cls in written):
+        raise error.refused()
+    run = session.interpreter.run
+    return run(text_definitions.exception_text, error.class_name(), error.arguments())
 
 
 def text_arg(session: Session, value: object) -> Arg:

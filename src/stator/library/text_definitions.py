@@ -10,6 +10,13 @@ from stator.values.annotations import Staged
 LINE_ENDS = "\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
+def exception_text(name: Staged, args: Staged) -> Staged:
+    """`repr(error)` of an exception."""
+    if len(args) == 1:
+        return f"{name}({args[0]!r})"
+    return f"{name}{args!r}"
+
+
 def zfill(text: Staged, width: Staged, /) -> Staged:
     """`text.zfill(width)`."""
     zeros = "0" * (width - len(text))

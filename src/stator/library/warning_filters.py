@@ -7,6 +7,7 @@ front of the caller's when it was captured. Outside of such a block a run sets f
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import warnings
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from stator.state.session import Session
 
 FILTER_CALLS = frozenset({warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings})
 CERTAIN = frozenset({"ignore", "error", "always"})  # whatever was warned of before
+REDIRECTS = (contextlib.redirect_stdout, contextlib.redirect_stderr)
 QUIET = frozenset({"ignore", "warn"})
 Filter = tuple[Any, ...]
 
@@ -28,6 +30,11 @@ Filter = tuple[Any, ...]
 @contextmanager
 def entered(session: Session, manager: Any) -> Iterator[Any]:
     """The block of `manager`, a manager of a library's: as it is, with what cannot be refused."""
+    if isinstance(manager, REDIRECTS):
+        raise UnsupportedCall(
+            "what is printed is redirected: only a run prints, and the capture would redirect it",
+            at=current_place(), fix="redirect it around the call, or build the text itself",
+        )  # fmt: skip
     with manager as value:
         if isinstance(manager, warnings.catch_warnings):
             session.filter_scopes[id(warnings.filters)] = session.recorder.scope

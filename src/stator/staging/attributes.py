@@ -171,6 +171,8 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         return text_attribute(obj, name)
     if isinstance(obj, CaughtError) and name == "args":
         return obj.arguments()
+    if isinstance(obj, CaughtError):
+        return obj.attribute(name)
     if isinstance(obj, CapturedRange) and not hasattr(obj, name):
         raise UnsupportedCall(f"`.{name}` of a data-dependent value", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip

@@ -155,6 +155,9 @@ class CapturedComplex:
     __bool__ = __hash__ = __complex__  # type: ignore[assignment]
 
 
+OF_EVERY_EXCEPTION = frozenset(dir(Exception))
+
+
 class CaughtError(StandIn):
     """The exception that a recorded handler has caught: only a run has it."""
 
@@ -164,8 +167,10 @@ class CaughtError(StandIn):
         text: CapturedText,
         ask: Callable[[Any], Any],
         arguments: Callable[[CapturedText], Any],
+        attribute: Callable[[str], Any],
     ) -> None:
-        self.__dict__.update(_name=name, _text=text, _ask=ask, _arguments=arguments)
+        self.__dict__.update(_name=name, _text=text, _ask=ask)
+        self.__dict__.update(_arguments=arguments, _attribute=attribute)
 
     def __repr__(self) -> str:
         return "<the caught exception>"
@@ -184,6 +189,12 @@ class CaughtError(StandIn):
     def arguments(self) -> Any:
         """`error.args`."""
         return self._arguments(self._text)
+
+    def attribute(self, name: str) -> Any:
+        """`error.name`, of an attribute that the user's code has given it."""
+        if name.startswith("__") or name in OF_EVERY_EXCEPTION:
+            raise self.refused()
+        return self._attribute(name)
 
     def class_name(self) -> CapturedText:
         """`type(error).__name__`."""
