@@ -11,7 +11,6 @@ from tests.stories.book import Book, X
 story = Book(
     closure_made_and_stored="is returned or kept outside with",
     closure_made_and_stored_attr="is returned or kept outside with",
-    exception_with_state="caught exception",
 )
 
 

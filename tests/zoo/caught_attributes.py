@@ -38,6 +38,7 @@ def fields_of_the_caught(x):
 
 @program(*PATHS)
 def raised_again_and_caught(x):
+    """A handler looks at it and raises it again; another one looks, too."""
     def inner(x):
         try:
             return checked(x)
@@ -54,6 +55,7 @@ def raised_again_and_caught(x):
 
 @program(*PATHS)
 def repr_of_the_caught(x):
+    """The class and the arguments, as Python shows them."""
     table = {"a": x}
     try:
         if x.sum() < -2:
@@ -71,6 +73,7 @@ def some(x):
 
 @program(*PATHS)
 def value_of_a_stop(x):
+    """The result of a generator, which a branch leaves early."""
     found, items = [], some(x)
     try:
         found.append(next(items))

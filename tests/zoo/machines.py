@@ -57,6 +57,7 @@ def averager():
 
 @program(*PATHS)
 def values_sent_in_a_loop(x):
+    """`send` under a condition, and in a loop of the program."""
     mean = averager()
     next(mean)
     found = None
@@ -84,6 +85,7 @@ def passing_on(target):
 
 @program(*PATHS)
 def a_chain_of_generators(x):
+    """One generator sends to another."""
     out = []
     chain = passing_on(doubling(out))
     next(chain)
@@ -138,6 +140,7 @@ def outer(x, results):
 
 @program(*PATHS)
 def results_of_an_inner_one(x):
+    """`yield from` passes on what is sent, and gives the result."""
     results = []
     items = outer(x, results)
     next(items)
@@ -161,6 +164,7 @@ def with_the_result(x):
 
 @program(*PATHS)
 def the_result_after_a_branch(x):
+    """The data decides whether there is an item before the result."""
     return [item.sum() for item in with_the_result(x)]
 
 
@@ -171,6 +175,7 @@ def with_a_result(x):
 
 @program(*PATHS)
 def the_value_of_the_end(x):
+    """`StopIteration.value`."""
     items = with_a_result(x)
     next(items)
     try:
@@ -204,5 +209,6 @@ def leaves(tree):
 
 @program(*PATHS)
 def leaves_of_a_tree(x):
+    """A generator that goes through itself."""
     items = leaves(((x, 1), (2, (x * 2, 3))))
     return next(items) + next(items), list(items)

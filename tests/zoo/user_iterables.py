@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import functools
+import itertools
 
 from tests.zoo.programs import f, program
 
@@ -31,6 +34,7 @@ class Row:
 
 @program(*PATHS)
 def a_bag_of_a_runs_items(x):
+    """`__iter__` runs once for each builtin."""
     bag = Bag()
     for v in x:
         if v > 0:
@@ -44,3 +48,47 @@ def a_start_that_is_no_iterable(x):
     """`sum` adds to it, though a loop could go through it."""
     rows = [Row(x), Row(x * 2)]
     return sum(rows, Row(x * 0)).values
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 5
+
+
+@program(*PATHS)
+def a_member_that_is_a_number(x):
+    """It stays a member of its class after a branch."""
+    level = Level.HIGH if x.sum() > 0 else Level.LOW
+    return x * level, level > 2, level.name, int(level) + 1
+
+
+def naturals():
+    n = 0
+    while True:
+        yield n
+        n += 1
+
+
+@program(*PATHS)
+def the_start_of_an_endless_generator(x):
+    """No item is taken that is not asked for."""
+    numbers = naturals()
+    first = list(itertools.islice(numbers, 3))
+    return x + sum(itertools.islice(naturals(), 1, 9, 2)), first, next(numbers)
+
+
+@dataclasses.dataclass
+class Reading:
+    values: object
+    notes: list
+    count: int = 0
+
+
+@program(*PATHS)
+def dataclasses_as_dicts_and_tuples(x):
+    """Captured tensors and lists inside are copied."""
+    reading = Reading(x, [x, {"n": (1, x * 2)}])
+    for v in x:
+        if v > 0:
+            reading.count += 1
+    return dataclasses.asdict(reading), dataclasses.astuple(reading)

@@ -97,6 +97,19 @@ def items_of(machine: Staged) -> Staged:
         yield item
 
 
+def sliced(items: Staged, start: Staged, stop: Staged, every: Staged) -> Staged:
+    """`itertools.islice` of a generator: no item is taken that is not asked for."""
+    at = 0
+    if stop <= 0:
+        return
+    for item in items:
+        if at >= start and (at - start) % every == 0:
+            yield item
+        at = at + 1
+        if at >= stop:
+            return
+
+
 def next_or(machine: Staged, default: Staged) -> Staged:
     """`next(machine, default)`."""
     is_over, item, _ = step(machine, 0, None)

@@ -6,6 +6,7 @@ is such a function: the wrapper is the library's, what it calls is the user's.
 
 from __future__ import annotations
 
+import dataclasses
 import heapq
 import os
 import types
@@ -16,7 +17,7 @@ import torch.distributions
 import torch.utils.checkpoint
 
 from stator.containers import standard_definitions
-from stator.library import control_flow_definitions, torch_definitions
+from stator.library import control_flow_definitions, dataclass_definitions, torch_definitions
 from stator.torch_private import control_flow
 from stator.torch_private.distributions import validate_sample
 from stator.values.annotations import Staged
@@ -45,6 +46,8 @@ WRITTEN_OUT: dict[Any, Any] = {
     control_flow.while_loop: control_flow_definitions.while_loop,
     control_flow.map_rows: control_flow_definitions.map_rows,
     control_flow.scan: control_flow_definitions.scan,
+    dataclasses.asdict: dataclass_definitions.asdict,
+    dataclasses.astuple: dataclass_definitions.astuple,
     heapq.nlargest: standard_definitions.nlargest,
     heapq.nsmallest: standard_definitions.nsmallest,
 }

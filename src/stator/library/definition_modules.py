@@ -11,6 +11,7 @@ from stator.containers import (
 from stator.library import (
     attribute_definitions,
     control_flow_definitions,
+    dataclass_definitions,
     generator_definitions,
     number_definitions,
     text_definitions,
@@ -20,8 +21,8 @@ from stator.library import (
 DEFINITIONS = frozenset(
     module.__name__
     for module in (
-        attribute_definitions, control_flow_definitions, definitions, generator_definitions,
-        machine_definitions, number_definitions, set_definitions, standard_definitions,
-        text_definitions, torch_definitions,
+        attribute_definitions, control_flow_definitions, dataclass_definitions, definitions,
+        generator_definitions, machine_definitions, number_definitions, set_definitions,
+        standard_definitions, text_definitions, torch_definitions,
     )
 )  # fmt: skip

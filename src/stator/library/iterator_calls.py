@@ -295,6 +295,10 @@ class IteratorCalls:
 
     def _islice(self, values: Staged, *bounds: Staged) -> Staged:
         start, stop, step = _bounds(*bounds)
+        if isinstance(values, StagedGenerator | Machine) and stop is not None:
+            return self.session.interpreter.run(
+                machine_definitions.sliced, values, start, stop, step
+            )
         items, unrolls = self.source(values)
         if isinstance(self._seen(values), StagedIterator):
             return self._islice_stream(items, start, stop, step)

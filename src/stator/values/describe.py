@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 from typing import Any
 
 import torch
@@ -116,7 +117,8 @@ def widen(kind: Kind) -> Kind:
         return describe(value, fresh)
     if isinstance(value, torch.Tensor):
         return tensor_kind(value)
-    if isinstance(value, Number | CapturedComplex | bool | int | float | complex):
+    is_number = isinstance(value, Number | CapturedComplex | bool | int | float | complex)
+    if is_number and not isinstance(value, enum.Enum):  # a member is more than its number
         return NumberKind(kind_of_number(value))
     if isinstance(value, CapturedText):
         return TextKind()
