@@ -39,6 +39,7 @@ def fields_of_the_caught(x):
 @program(*PATHS)
 def raised_again_and_caught(x):
     """A handler looks at it and raises it again; another one looks, too."""
+
     def inner(x):
         try:
             return checked(x)
