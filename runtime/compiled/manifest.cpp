@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <fstream>
 #include <regex>
 
 #include "errors.h"
@@ -43,6 +44,14 @@ std::string machine() {
   return ::uname(&names) == 0 ? names.machine : "";
 }
 
+/// The digest of what the processor here can do, as Linux names it; empty if it cannot be told.
+std::string own_processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("flags") || line.starts_with("Features")) return sha256(line);
+  return "";
+}
+
 /// Can a processor of capability `own` run code that was made for `wanted`? Both are ATen's names.
 bool is_capable(const std::string& own, const std::string& wanted) {
   static const std::array<std::string, 3> kRanks = {"DEFAULT", "AVX2", "AVX512"};
@@ -70,6 +79,9 @@ void check_target(const Json& data, const std::string& model, const std::string&
   if (!is_capable(own, wanted))
     throw format_error("it was made for processors with " + wanted + ", and this one has " + own,
                        kFix);
+  const std::string& processor = text_at(field(data, "processor", at), "processor");
+  if (!processor.empty() && processor != own_processor())
+    throw format_error("it was made for another processor than this one", kFix);
 }
 
 /// A library beside the list: a plain name, and bytes that have the digest named for it.

@@ -18,7 +18,7 @@ from stator.ahead.folder import (
 def write(path, target="cpu"):
     with new_folder(path) as folder:
         (folder / "0.so").write_bytes(b"code")
-        write_manifest(folder, "digest", target, {})
+        write_manifest(folder, "digest", target, {}, portable=True)
 
 
 def test_a_new_folder_takes_the_place_of_the_old_one(tmp_path):

@@ -206,6 +206,7 @@ def test_a_changed_list_is_not_read(copied, caplog):
     [
         ("torch", "2.0.0", "it was made for torch 2.0.0, and this is "),
         ("machine", "vax", "it was made for processors of the type vax, and this is "),
+        ("processor", "0" * 64, "it was made for another processor than this one"),
         ("capability", "AVX4096", "it was made for processors with AVX4096, and this one has "),
         ("model", "0" * 64, "it was made of another model than the one beside it"),
     ],

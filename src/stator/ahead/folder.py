@@ -84,19 +84,32 @@ def _temporary(final: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def target_of(device: str) -> dict[str, str]:
+def target_of(device: str, *, portable: bool) -> dict[str, str]:
     """What code that is compiled here is for."""
     return {
         "target": device,
         "torch": torch.__version__.partition("+")[0],
         "machine": platform.machine(),
         "capability": torch.backends.cpu.get_cpu_capability(),
+        "processor": "" if portable else processor(),
     }
 
 
-def write_manifest(folder: Path, model: str, device: str, programs: Mapping[str, Any]) -> None:
-    """Write the list; `model` is the digest of the model's text."""
-    rest = {"model": model, **target_of(device), "programs": dict(programs)}
+def processor() -> str:
+    """The digest of what the processor here can do, as Linux names it."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    features = next(line for line in lines if line.startswith(("flags", "Features")))
+    return hashlib.sha256(features.encode()).hexdigest()
+
+
+def write_manifest(
+    folder: Path, model: str, device: str, programs: Mapping[str, Any], *, portable: bool
+) -> None:
+    """Write the list; `model` is the digest of the model's text.
+
+    Code that is not portable is only for processors which can do what this one can.
+    """
+    rest = {"model": model, **target_of(device, portable=portable), "programs": dict(programs)}
     text = json.dumps(rest, separators=(",", ":"), allow_nan=False).encode("ascii")[1:] + b"\n"
     digest = hashlib.sha256(text).hexdigest()
     head = f'{{"format":"{FORMAT}","version":{VERSION},"digest":"{digest}",'.encode()

@@ -25,6 +25,7 @@ from stator.execute.backend import DEFAULT_OPTIONS, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import RunStop, Seen
 from stator.export.encoding import Json, encode_program
+from stator.inductor.compiling import is_portable
 from stator.inductor.layouts import RegionLayout
 from stator.locks import ONE_AT_A_TIME
 from stator.optimize.alias import Aliases
@@ -113,7 +114,7 @@ def compile_programs(
                 "program": _numbered(outlined.program),
                 "regions": [[_encode(one) for one in libraries] for libraries, _ in found],
             }
-        write_manifest(folder, model, device, programs)
+        write_manifest(folder, model, device, programs, portable=is_portable())
     return reports
 
 

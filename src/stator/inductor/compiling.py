@@ -96,6 +96,11 @@ def compile_fixed(
     return compiled
 
 
+def is_portable() -> bool:
+    """Whether libraries are for other processors than the one here."""
+    return bool(_inductor().is_portable())
+
+
 def write_library(
     block: Block, inputs: Sequence[Value], layout: RegionLayout, file: Path
 ) -> str | None:

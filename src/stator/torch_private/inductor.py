@@ -32,6 +32,7 @@ __all__ = [
     "DynamicSizes",
     "Graph",
     "compile_graph",
+    "is_portable",
     "library_runner",
     "trace_forward",
     "trace_training",
@@ -205,8 +206,8 @@ def compile_graph(graph: Graph, *, is_inference: bool = False, is_backward: bool
 def write_library(graph: Graph, sizes: DynamicSizes, file: str) -> None:
     """Compiles a graph to a library, for any number of threads.
 
-    It is for all processors of the capability that ATen has found here: torch would use whatever
-    this one has.
+    Where torch can do that, it is for all processors of the capability that ATen has found here;
+    elsewhere for those that have whatever this one has (`is_portable`).
     """
     given = [node.meta["val"] for node in _placeholders(graph)]
     settings: dict[str, Any] = {
@@ -214,11 +215,10 @@ def write_library(graph: Graph, sizes: DynamicSizes, file: str) -> None:
     }  # fmt: skip
     if _device(given).type != "cpu":
         settings["aot_inductor.embed_kernel_binary"] = True
-    if platform.machine() not in X86 or not hasattr(config.cpp, "march"):
-        raise NotImplementedError("this torch compiles for the processor that it runs on only")
-    has_vectors = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
-    settings["cpp.march"] = "x86-64-v3" if has_vectors else "x86-64"
     usual = cpu_vec_isa.valid_vec_isa_list
+    if is_portable():
+        has_vectors = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
+        settings["cpp.march"] = "x86-64-v3" if has_vectors else "x86-64"
 
     def portable() -> list[Any]:
         return [isa for isa in usual() if not any(part in str(isa) for part in OF_FEW)]
@@ -227,9 +227,14 @@ def write_library(graph: Graph, sizes: DynamicSizes, file: str) -> None:
         V.set_aot_compilation(True),
         V.set_fake_mode(sizes.mode),
         config.patch(settings),
-        mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", portable),
+        mock.patch.object(cpu_vec_isa, "valid_vec_isa_list", portable if is_portable() else usual),
     ):
         compile_fx_inner(graph, given, is_inference=True, cpp_wrapper=True)
+
+
+def is_portable() -> bool:
+    """Whether torch can compile for other processors than the one that it runs on."""
+    return platform.machine() in X86 and hasattr(config.cpp, "march")
 
 
 def library_runner(
