@@ -214,7 +214,12 @@ def write_library(graph: Graph, sizes: DynamicSizes, file: str) -> None:
         "cpp_wrapper": True, "cpp.dynamic_threads": True, "aot_inductor.output_path": file
     }  # fmt: skip
     if _device(given).type != "cpu":
-        settings["aot_inductor.embed_kernel_binary"] = True
+        settings |= {
+            "aot_inductor.embed_kernel_binary": True,
+            # as torch sets them for code that calls kernels of Triton from C++
+            "triton.autotune_at_compile_time": True, "triton.autotune_cublasLt": False,
+            "triton.cudagraphs": False, "triton.store_cubin": True,
+        }  # fmt: skip
     usual = cpu_vec_isa.valid_vec_isa_list
     if is_portable():
         has_vectors = torch.backends.cpu.get_cpu_capability() in ("AVX2", "AVX512")
