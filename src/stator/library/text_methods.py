@@ -6,7 +6,6 @@ Ops of the program take a string apart; other methods are written out with these
 
 from __future__ import annotations
 
-import string
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from stator.capture.text_ops import as_captured, number_of_text, operand, text_o
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library import text_definitions as written
-from stator.library.text import format_value, fstring
+from stator.library.format_fields import formatted
+from stator.library.text import fstring
 from stator.program.ir import Arg
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -70,7 +70,7 @@ def call_text_method(
             lambda *a, **k: call_text_method(session, owner, name, *a, **k), args, kwargs
         )
     if name == "format" and isinstance(owner, str):
-        return _format_text(session, owner, args, kwargs)
+        return formatted(session, owner, args, kwargs)
     _check_arguments(name, args, kwargs)
     if name in QUESTIONS:
         return number_of_text(session.recorder, "text_is", "bool", operand(owner), name)
@@ -167,18 +167,3 @@ def text_attribute(text: CapturedText, name: str) -> Staged:
     """`text.name`: a method of strings, or Python's AttributeError."""
     of_strings = getattr("", name)
     return TextMethod(text, name) if callable(of_strings) else of_strings
-
-
-def _format_text(session: Session, text: str, args: Args, kwargs: Keywords) -> Staged:
-    """`text.format(*args, **kwargs)`, field by field."""
-    parts: list[object] = []
-    position = 0
-    for literal, field, spec, conversion in string.Formatter().parse(text):
-        parts.append(literal)
-        if field is None:
-            continue
-        if field == "":
-            field, position = str(position), position + 1
-        value = args[int(field)] if field.isdigit() else kwargs[field]
-        parts.append(format_value(session, value, conversion, spec or None))
-    return fstring(session, *parts)
