@@ -67,7 +67,7 @@ from stator.library.star_args import (
     spread_rest,
 )
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
-from stator.library.text import is_text_symbolic, missing_text
+from stator.library.text import is_text_of_run, is_text_symbolic, missing_text
 from stator.library.text_methods import TextMethod, call_text_method, is_method_of_str
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import has_python_call
@@ -337,7 +337,8 @@ class Caller:
         ):
             return self.run(COMPARING[name], (owner, *args), {})
         args = tuple(map(self._listed, args)) if isinstance(owner, str) else args
-        if isinstance(owner, str | bytes) and any(map(is_text_symbolic, (*args, *kwargs.values()))):
+        given = (*args, *kwargs.values())
+        if isinstance(owner, str | bytes) and is_text_of_run(self.session, given):
             return call_text_method(self.session, owner, name, *args, **kwargs)
         return self.library(method, args, kwargs)
 

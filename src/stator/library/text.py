@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
 import re
 import types
-from collections.abc import Callable, ItemsView, KeysView, Mapping, Sequence, ValuesView
+from collections.abc import (
+    Callable,
+    ItemsView,
+    Iterable,
+    KeysView,
+    Mapping,
+    Sequence,
+    ValuesView,
+)
 from typing import Any, get_args
 
 import torch
@@ -61,6 +70,26 @@ def is_text_symbolic(value: object) -> bool:
     return isinstance(value, Symbolic | CaughtError | CapturedRange) or is_captured(value)
 
 
+def is_text_of_run(session: Session, value: object) -> bool:
+    """Does the text of `value` depend on the run, or on a list that the capture has seen?"""
+    return is_text_symbolic(value) or _holds_stand_in(session, value, set())
+
+
+def _holds_stand_in(session: Session, value: object, seen: set[int]) -> bool:
+    """Is a container of the caller's in `value` that converted code sees by a stand-in?"""
+    if session.stand_ins.find(value) is not None:
+        return True
+    items: Iterable[object] = ()
+    if isinstance(value, dict):
+        items = value.values()
+    elif isinstance(value, list | tuple | set | collections.deque) and not is_captured(value):
+        items = value
+    if id(value) in seen:
+        return False
+    seen.add(id(value))
+    return any(_holds_stand_in(session, item, seen) for item in items)
+
+
 @over_unions("value")
 def format_value(session: Session, value: Staged, conversion: str | None, spec: Staged) -> Staged:
     """`{value!conversion:spec}` of an f-string."""
@@ -76,12 +105,13 @@ def format_value(session: Session, value: Staged, conversion: str | None, spec: 
         given = ("" if is_bare else spec,) if own.__name__ == "__format__" else ()
         text = session.interpreter.call_method(own, value, *given)
         return text if is_bare or given else format_value(session, text, None, spec)
-    if not is_text_symbolic(value) and not isinstance(spec, CapturedText):
+    is_of_run = is_text_of_run(session, value)
+    if not is_of_run and not isinstance(spec, CapturedText):
         convert = CONVERSIONS[conversion] if conversion else lambda one: one
         return _python_text(session, lambda: format(convert(value), spec or ""), value)
     if isinstance(value, CapturedText) and not conversion and is_bare:
         return value
-    if is_text_symbolic(value) and not isinstance(value, LEAVES):
+    if is_of_run and not isinstance(value, LEAVES):
         _check_format(value, conversion, is_bare=is_bare)
         value, conversion = _text_of(session, value, conversion or "s"), None
         if is_bare:

@@ -28,7 +28,7 @@ from stator.containers.set_operators import COMBINED, are_sets_of_a_run, combine
 from stator.library.array_operands import beside_tensor
 from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
-from stator.library.text import fstring, is_text_symbolic, percent_format
+from stator.library.text import fstring, is_text_of_run, percent_format
 from stator.library.user_methods import user_method
 from stator.staging.operator_methods import NOT_WRITTEN, written_arithmetic
 from stator.state.session import VIEWS, Session
@@ -244,7 +244,7 @@ def _texts(session: Session, left: object, sign: str, right: object) -> Staged:
         return fstring(session, left, right)
     if sign == "*" and not isinstance(right, str | CapturedText):
         return _repeated_text(session, left, right)
-    if sign == "%" and isinstance(left, str) and is_text_symbolic(right):
+    if sign == "%" and isinstance(left, str) and is_text_of_run(session, right):
         return percent_format(session, left, right)
     if isinstance(left, CapturedText):
         if sign == "%":  # what it takes is in the string

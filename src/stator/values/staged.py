@@ -118,6 +118,10 @@ class StagedDeque(StagedList):
         super().__init__(items)
         self.maxlen = maxlen
 
+    def __repr__(self) -> str:
+        most = "" if self.maxlen is None else f", maxlen={self.maxlen}"
+        return f"deque([{', '.join(map(repr, self))}]{most})"
+
 
 def _own_method(name: str) -> Callable[..., object]:
     """A method that the plain container does not have: staging runs it."""
