@@ -164,7 +164,7 @@ class Caller:
                 return chosen[0]
         if any(type(arg) is Rest for arg in args):
             args = spread_rest(self.session, function, args)
-        args = tuple(map(self.session.staged, args))
+        args = tuple(map(self.session.argument, args))
         handler = next((handle for holds, handle in self.rules if holds(function)), self.library)
         if makes_containers(function):
             return self.pools.called(function, lambda: handler(function, args, kwargs))

@@ -77,7 +77,7 @@ def shadowed(session: Session, value: object) -> Staged:
 def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
     """`obj[key]`."""
     obj = session.staged(obj)
-    key = _each_truth(session, obj, key)
+    key = _each_truth(session, obj, session.seen(key))
     if isinstance(obj, Union) or _has_variant(key):
         return _each_way(session, lambda o, k: getitem(session, o, k), obj, key)
     method = user_method(obj, "__getitem__")

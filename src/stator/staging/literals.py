@@ -34,7 +34,7 @@ def new_list(session: Session, items: Sequence[object]) -> Staged:
     if chosen is not None:
         return chosen[0]
     if not any(_is_counted_by_the_run(session, item) for item in items):
-        return StagedList(_flat(items))
+        return StagedList(map(session.seen_item, _flat(items)))
     result = StagedList()
     for item in items:
         if isinstance(item, Spread):
@@ -77,7 +77,7 @@ def new_dict(session: Session, *entries: tuple[object, ...]) -> Staged:
             _spread_dict(session, result, entry[0])
             continue
         key, value = entry
-        session.interpreter.setitem(result, key, value)
+        session.interpreter.setitem(result, key, session.seen_item(value))
     return result
 
 

@@ -161,7 +161,7 @@ def _compare(session: Session, left: object, sign: str, right: object) -> Staged
         return written
     if isinstance(left, VIEWS) or isinstance(right, VIEWS):
         refuse_open_views(session, left, right)
-    left, right = session.staged(left), session.staged(right)
+    left, right = session.seen(left), session.seen(right)
     if isinstance(left, KnownArray) or isinstance(right, KnownArray):
         done = compute_known(session, {**ORDER, **EQUALITY}[sign], left, right)
         if done is not NOT_KNOWN:
@@ -441,7 +441,7 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
     method = user_method(container, "__contains__")
     if method is not None:
         return truth(session, session.interpreter.call_method(method, container, item))
-    container = session.staged(iterated(session, container))
+    container = session.seen(iterated(session, container))
     refuse_identity(container)
     if isinstance(container, torch.Tensor):
         return truth(session, (container == item).any())

@@ -169,6 +169,18 @@ class Session:
                 self.provenance.add_external(table)
                 self.reads.read_contents(table)
 
+    def seen_item(self, value: object) -> Any:
+        """The stand-in of an external list, set or deque, which a new container is to hold."""
+        return self.stand_in(value) if has_stand_in(value) else value
+
+    def argument(self, value: object) -> Any:
+        """The same as `staged`; a tuple holds the stand-ins of what it holds."""
+        return self.seen(value) if type(value) is tuple else self.staged(value)
+
+    def seen(self, value: object) -> Any:
+        """The same as `staged`, also inside tuples, lists and dicts: for what only reads it."""
+        return self.stand_ins.seen(self.staged(value))
+
     def stand_in(self, external: object) -> Any:
         """The staged container that represents `external`; its changes are written back."""
         found = self.stand_ins.find(external)

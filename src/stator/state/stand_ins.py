@@ -12,8 +12,11 @@ from stator.capture.provenance import Provenance
 from stator.errors import CaptureError
 from stator.frames import current_place
 from stator.values.arrays import CapturedArray
-from stator.values.staged import Staged, StagedDeque, StagedList, StagedSet
+from stator.values.staged import Staged, StagedDeque, StagedDict, StagedList, StagedSet
 
+TABLES = (dict, StagedDict)
+SEQUENCES = (list, tuple, StagedList)
+MOST_NESTED = 50
 STOOD_FOR = (list, set, collections.deque)  # these very classes
 
 
@@ -38,6 +41,15 @@ def _staged_set(external: set[Any]) -> StagedSet:
     return copy
 
 
+def _holds_the_same(external: Any, stand_in: Any) -> bool:
+    """Whether nothing was put into a stand-in, or taken out of it, so far."""
+    if getattr(stand_in, "columns", None) is not None or len(external) != len(stand_in):
+        return False
+    if isinstance(external, set):
+        return external == set(stand_in)
+    return all(one is other for one, other in zip(external, stand_in, strict=True))
+
+
 class StandIns:
     """The stand-ins of one capture, and the objects that they represent."""
 
@@ -60,6 +72,34 @@ class StandIns:
         """The stand-in of `external`, if it has one yet."""
         _, found = self._containers.get(id(external), (None, None))
         return found
+
+    def seen(self, value: object) -> Any:
+        """`value`, in which changed external containers are their stand-ins.
+
+        It is a copy where that makes a difference. What else it holds is the same.
+        """
+        return self._seen(value, frozenset()) if self._containers else value
+
+    def _seen(self, value: object, around: frozenset[int]) -> Any:
+        external, stand_in = self._containers.get(id(value), (None, None))
+        if stand_in is not None and not _holds_the_same(external, stand_in):
+            return stand_in
+        if id(value) in around or len(around) > MOST_NESTED:
+            return value
+        around |= {id(value)}
+        if isinstance(value, dict) and type(value) in TABLES:
+            table = {key: self._seen(item, around) for key, item in value.items()}
+            is_same = all(table[key] is item for key, item in value.items())
+            return value if is_same else StagedDict(table)
+        if not isinstance(value, list | tuple) or type(value) not in SEQUENCES:
+            return value
+        if getattr(value, "columns", None) is not None:
+            return value
+        items = list(value)
+        found = [self._seen(item, around) for item in items]
+        if all(one is item for one, item in zip(found, items, strict=True)):
+            return value
+        return tuple(found) if isinstance(value, tuple) else StagedList(found)
 
     def original(self, value: object) -> Any:
         """The external container that `value` represents; any other value unchanged."""
