@@ -218,5 +218,9 @@ def test_inputs_that_code_compares_by_identity_are_different_tensors():
     facts = [InputFacts(requires_grad=False, distinct=True)] * 2
     x, y = torch.ones(2), torch.ones(2)
     assert flatten_inputs(structure, (x, y), {}, types=types, facts=facts) == (x, y)
-    with pytest.raises(SpecMismatch, match="one tensor is given twice"):
+    message = (
+        "one tensor is given twice: the program compares its arguments with `is`, and was captured "
+        "for different ones"
+    )
+    with pytest.raises(SpecMismatch, match=message):
         flatten_inputs(structure, (x, x), {}, types=types, facts=facts)

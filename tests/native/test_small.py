@@ -126,7 +126,7 @@ def test_a_recurrent_cell(kind):
             static = stator.to_static(cell, backend="native")
             got, counts = counted(lambda: static(x, given))  # noqa: B023  # called at once
         assert same(wanted, got), (batch, hidden)
-        assert counts == {"small": 1, "unboxed": 0, "boxed": 0, "numbers": 0}
+        assert counts == {"small": 1, "unboxed": 0, "boxed": 0, "numbers": 0, "compiled": 0}
 
 
 def test_memory_is_reused_only_when_nothing_else_sees_it():
