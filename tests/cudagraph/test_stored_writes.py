@@ -277,3 +277,33 @@ def test_what_the_host_decides_comes_after_the_writes_before_it():
         torch.testing.assert_close(*outcomes)
         assert torch.equal(static.total, model.total)
     assert [one for one in stator.compiled() if one.state == "ready"]
+
+
+class Shared(nn.Module):
+    """Two buffers in the same memory, both of which are written to."""
+
+    def __init__(self):
+        super().__init__()
+        memory = torch.zeros(4)
+        self.register_buffer("low", memory[:3])
+        self.register_buffer("high", memory[1:])
+
+    def forward(self, x, n):
+        self.low.add_(x.exp())
+        if n > 2:
+            self.high.mul_(2)
+        return self.low.sin() + self.high
+
+
+def test_buffers_that_share_memory_are_seen_by_no_graph():
+    model, static = Shared(), Shared()
+    spec = [stator.InputSpec([3]), stator.InputSpec.int()]
+    run = stator.to_static(static, input_spec=spec, backend="cudagraph")
+    before = set(REGIONS)
+    with torch.no_grad():
+        for n in (1, 1, 3, 3, 1):
+            x = torch.full((3,), 0.1)
+            torch.testing.assert_close(run(x, n), model(x, n))
+            assert torch.equal(static.low, model.low)
+    states = [one.state for number, one in REGIONS.items() if number not in before]
+    assert "ready" not in states

@@ -130,7 +130,7 @@ class GraphExecutable:
         """The program over these tensors; without graphs, if it writes to one that is two."""
         written = {_memory(one) for name, one in stored.items() if name in self.written}
         count = sum(_memory(one) in written for one in stored.values())
-        if count > len(self.written):
+        if count > len(written):
             return self.plain().bind(stored)
         return GraphRun(
             self.inference.bind(stored),
