@@ -43,6 +43,9 @@ __all__ = [
 torch.manual_seed = manual_seed  # importing Dynamo puts another function in its place
 X86 = ("x86_64", "AMD64")
 OF_FEW = ("vnni", "amx")  # instructions that not every processor of a capability has
+# Linked by name: where a compiler has only the archive of the C++ library, a copy of it in each
+# library would mix with the one that the process has, and crash it.
+CXX_LIBRARY = ":libstdc++.so.6"
 Graph = torch.fx.GraphModule
 Boxed = Callable[[list[Any]], Sequence[Any]]  # takes a list of arguments, which it empties
 
@@ -211,7 +214,8 @@ def write_library(graph: Graph, sizes: DynamicSizes, file: str) -> None:
     """
     given = [node.meta["val"] for node in _placeholders(graph)]
     settings: dict[str, Any] = {
-        "cpp_wrapper": True, "cpp.dynamic_threads": True, "aot_inductor.output_path": file
+        "cpp_wrapper": True, "cpp.dynamic_threads": True, "aot_inductor.output_path": file,
+        "aot_inductor.custom_op_libs": [CXX_LIBRARY],
     }  # fmt: skip
     if _device(given).type != "cpu":
         settings |= {
