@@ -1,4 +1,4 @@
-"""Compiled regions next to eager, `torch.compile` and the native runtime: one thread, one run.
+"""Compiled regions next to eager, other compilers and the native runtime: one thread, one run.
 
 The rows are those of `bench.native`, with a few on tensors that are large enough to be worth
 compiling. A figure is the median over the rounds of eager's time over the contender's; contenders
@@ -22,11 +22,12 @@ from torch import Tensor, nn
 
 import stator
 from bench.native import calibrated, call, keep_pages, seconds
+from bench.peers import peers
 from bench.workloads import WORKLOADS, Workload, tiny_ops
 from stator.optimize.regions import outline
 
 ROUNDS = 9
-COLUMNS = ("compile", "native", "inductor")
+COLUMNS = ("compile", "AOT", "ONNX", "native", "inductor")
 
 
 def normalized(x: Tensor, weight: Tensor) -> Tensor:
@@ -70,6 +71,7 @@ def contenders(workload: Workload, *, compiles: bool) -> dict[str, Callable[...,
     made: dict[str, Callable[..., object]] = {"eager": fresh()}
     if compiles:
         made["compile"] = torch.compile(fresh())
+        made |= peers(workload, fresh)
     made["native"] = stator.to_static(fresh())
     made["inductor"] = stator.to_static(fresh(), backend="inductor")
     return made
@@ -116,7 +118,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How fast compiled regions are.")
     parser.add_argument("--rows", default="", help="only the rows whose names contain this")
     parser.add_argument("--rounds", type=int, default=ROUNDS)
-    parser.add_argument("--without-compile", action="store_true", help="leave out torch.compile")
+    parser.add_argument("--without-compile", action="store_true", help="leave out other compilers")
     given = parser.parse_args()
     torch.set_num_threads(1)
     keep_pages()

@@ -10,6 +10,7 @@ which something is compiled or recorded are not part of it.
 from __future__ import annotations
 
 import argparse
+import gc
 import json
 import statistics
 import time
@@ -208,26 +209,34 @@ WORKLOADS = (
 )  # fmt: skip
 
 
-def contenders(workload: GpuWorkload, *, compiles: bool) -> dict[str, Callable[..., Any]]:
-    """The workload in each way that runs it, each over a module of its own."""
+def contenders(
+    workload: GpuWorkload, *, compiles: bool
+) -> dict[str, Callable[[], Callable[..., Any] | None]]:
+    """What makes the workload in each way that runs it, each over a module of its own."""
 
     def fresh() -> Any:
         torch.manual_seed(0)
         return workload.make()
 
-    made: dict[str, Callable[..., Any]] = {"eager": fresh()}
-    if compiles:
-        made["compile"] = torch.compile(fresh())
-        if workload.scripts:
-            made["script"] = torch.jit.script(fresh())
-    jax = gpu_jax.contender(workload.name, fresh())
-    if jax is not None:
-        made["jax"] = jax
-    made["default"] = stator.to_static(fresh())
     exact = stator.static.BuildStrategy(fuse_ops=False)
-    made["exact"] = stator.to_static(fresh(), backend="cudagraph", build_strategy=exact)
-    made["cudagraph"] = stator.to_static(fresh(), backend="cudagraph")
-    return made
+    makers: dict[str, Callable[[], Callable[..., Any] | None]] = {"eager": fresh}
+    if compiles:
+        makers["compile"] = lambda: torch.compile(fresh())
+        if workload.scripts:
+            makers["script"] = lambda: torch.jit.script(fresh())
+    makers["jax"] = lambda: gpu_jax.contender(workload.name, fresh())
+    makers["default"] = lambda: stator.to_static(fresh())
+    makers["exact"] = lambda: stator.to_static(fresh(), backend="cudagraph", build_strategy=exact)
+    makers["cudagraph"] = lambda: stator.to_static(fresh(), backend="cudagraph")
+    return makers
+
+
+def mebibytes(function: Callable[..., Any], inputs: tuple[Tensor, ...], before: int) -> float:
+    """The most memory that torch has in use during a call, beyond what it had `before`."""
+    torch.cuda.reset_peak_memory_stats()
+    function(*inputs)
+    torch.cuda.synchronize()
+    return (torch.cuda.max_memory_allocated() - before) / 2**20
 
 
 def seconds(function: Callable[..., Any], inputs: tuple[Tensor, ...], count: int) -> float:
@@ -252,9 +261,15 @@ def measured(workload: GpuWorkload, rounds: int, *, compiles: bool) -> dict[str,
     """Eager's time for one call in microseconds, and how many times faster each contender is."""
     torch.manual_seed(1)
     inputs = workload.inputs()
-    made = contenders(workload, compiles=compiles)
-    expected, first = made["eager"](*inputs), {}
-    for name, function in [*made.items()]:
+    made: dict[str, Callable[..., Any]] = {}
+    expected: Any = None
+    first, memory = {}, {}
+    for name, make in contenders(workload, compiles=compiles).items():
+        gc.collect()
+        before = torch.cuda.memory_allocated()
+        function = make()
+        if function is None:
+            continue
         begin = time.perf_counter()
         try:
             for _ in range(4):
@@ -266,9 +281,11 @@ def measured(workload: GpuWorkload, rounds: int, *, compiles: bool) -> dict[str,
             torch.cuda.synchronize()
         except Exception as error:  # noqa: BLE001  # a contender that cannot is left out
             CONSOLE.print(f"  {name}: {type(error).__name__}: {str(error).splitlines()[0][:100]}")
-            del made[name]
             continue
+        made[name] = function
         first[name] = time.perf_counter() - begin
+        memory[name] = mebibytes(function, inputs, before)
+        expected = found if name == "eager" else expected
         for region in stator.compiled():
             if region.state == "failed":
                 CONSOLE.print(f"  {region}")
@@ -285,6 +302,7 @@ def measured(workload: GpuWorkload, rounds: int, *, compiles: bool) -> dict[str,
         "name": workload.name, "target": workload.target, "eager_us": medians["eager"] * 1e6,
         **{name: medians["eager"] / time for name, time in medians.items() if name != "eager"},
         "ready_s": {name: round(value, 2) for name, value in first.items()},
+        "memory_mib": {name: round(value, 1) for name, value in memory.items() if name != "jax"},
     }  # fmt: skip
 
 
