@@ -103,6 +103,14 @@ def all_locals(x, y):
     return locals()
 
 
+def endless_branch(x, y):
+    count = 0
+    if y > 5:
+        while count < 3:
+            x.numel()
+    return x
+
+
 def jump_in_finally(x, y):
     while y > 0:
         try:

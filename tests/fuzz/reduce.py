@@ -18,8 +18,11 @@ def reduced(case: Case, verdict: Verdict, seconds: float = SECONDS) -> tuple[Cas
     until = time.monotonic() + seconds
 
     def still(candidate: Case) -> Verdict | None:
-        same = (v for v in judge(candidate, (verdict.stage,)) if _alike(v, verdict))
-        return next(same, None)
+        try:
+            same = (v for v in judge(candidate, (verdict.stage,)) if _alike(v, verdict))
+            return next(same, None)
+        except TypeError:  # it leaves something outside that cannot be copied, to be compared
+            return None
 
     shrunk = True
     while shrunk and time.monotonic() < until:

@@ -117,7 +117,13 @@ def describe_value(value: object, fresh: Fresh = never) -> Kind:
 @internal
 def describe_states(states: list[object], fresh: Fresh) -> list[Kind]:
     """The kinds of one object's state after each of several blocks, keys made equal."""
-    kinds = [BOTTOM if state is NOTHING else describe_state(state, fresh) for state in states]
+    return with_equal_keys(
+        [BOTTOM if state is NOTHING else describe_state(state, fresh) for state in states]
+    )
+
+
+def with_equal_keys(kinds: list[Kind]) -> list[Kind]:
+    """The kinds of several states of one object, with the keys of all of them."""
     if any(isinstance(kind, ListKind) and kind.form is dict for kind in kinds):
         return [as_pairs(kind) for kind in kinds]
     maps = [kind for kind in kinds if is_map(kind)]

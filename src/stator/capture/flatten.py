@@ -6,6 +6,7 @@ around program values.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -21,7 +22,8 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Arg, Block, Value
 from stator.program.layout import map_parts, parts
-from stator.program.types import ListType, NumberType, OptionalType
+from stator.program.types import ListType, NumberType, OptionalType, TensorType
+from stator.program.typing_rules import shape_fits
 from stator.torch_private.fake import FakeTensor
 from stator.values.arrays import CapturedArray
 from stator.values.containers import Entries, in_order
@@ -73,7 +75,9 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
     match kind:
         case Exact() | Bottom():
             return []
-        case TensorKind() | NumberKind():
+        case TensorKind():
+            return [_with_learned_sizes(recorder, recorder.arg(value), kind)]
+        case NumberKind():
             return [recorder.arg(value)]
         case PooledKind():
             return [recorder.arg(entry_of(value))]
@@ -85,6 +89,23 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
         case ListKind():
             return list(_columns_of(recorder, value, kind))
     return _flatten_union(recorder, value, kind)
+
+
+def _with_learned_sizes(recorder: Recorder, arg: Arg, kind: TensorKind) -> Arg:
+    """A tensor of which a later check has found a size: `x` of `s0`, after `x[two_rows]`."""
+    if not (isinstance(arg, Value) and isinstance(arg.type, TensorType)):
+        return arg
+    shape = tuple(
+        old
+        if isinstance(old, int) or not isinstance(learned, int | sympy.Integer)
+        else int(learned)
+        for old, learned in zip(arg.type.shape, kind.sizes, strict=True)
+    )
+    if shape_fits(arg.type.shape, shape):
+        return arg
+    value = recorder.new_value(dataclasses.replace(arg.type, shape=shape))
+    recorder.emit("aten::alias", (arg,), [value])
+    return value
 
 
 def _parts_of(value: Any, kind: ContainerKind) -> tuple[Any, ...]:

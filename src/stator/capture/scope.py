@@ -12,6 +12,7 @@ from stator.capture.modes import Modes
 from stator.program.ir import Block, Value
 from stator.program.opset.queries import is_effect, may_raise
 from stator.torch_private.trees import WeakTensorKeyDictionary
+from stator.values.kinds import Kind
 from stator.values.staged import tick
 
 
@@ -62,6 +63,17 @@ def may_be_seen(block: Block) -> bool:
     )
 
 
+@dataclass(frozen=True)
+class Seen:
+    """What the names of a `try`, and the objects that it changes, hold where its body may raise.
+
+    The kinds are those of this moment: a list that the body has made may grow later.
+    """
+
+    names: tuple[tuple[Any, Kind], ...]
+    objects: dict[int, tuple[object, Any, Kind]]  # by id: the object, its state, and its kind
+
+
 class Attempt:
     """The body of a `try` that runs: as Python, or recorded."""
 
@@ -70,7 +82,7 @@ class Attempt:
     ) -> None:
         self.catches, self.read, self.is_finally = catches, read, is_finally
         self.is_recorded = False
-        self.seen: list[Any] = []  # what its names, and objects, held where it may raise
+        self.seen: list[Seen] = []  # where it may raise
         self.keep: Callable[[], None] | None = None  # records what they hold, for the handlers
         self.root: Scope | None = None  # the program or function that it is in
         self.scope: Scope | None = None  # its block

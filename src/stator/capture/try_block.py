@@ -15,9 +15,9 @@ from typing import Any
 
 from stator.capture.blocks import (
     BlockRecord,
-    describe_states,
     put_state,
     record_block,
+    with_equal_keys,
     with_keys,
 )
 from stator.capture.branches import join_sides
@@ -31,7 +31,7 @@ from stator.frames import current_place
 from stator.program.ir import Arg, Block, Value, ops_in
 from stator.program.types import NumberType, TextType
 from stator.values.contents import same_state, state_of
-from stator.values.describe import describe, generalise
+from stator.values.describe import describe, describe_state, generalise
 from stator.values.kinds import Fresh, Kind, same_value
 from stator.values.merge import merge
 from stator.values.symbolic import CapturedText, CaughtError, Undefined
@@ -291,25 +291,26 @@ def _kept(recorder: Recorder, before: tuple[object, ...], attempt: Attempt) -> K
     assert attempt.scope is not None
     fresh = recorder.provenance.created_since(attempt.scope)
     names = tuple(
-        _name_kind(old, [values[k] for values, _ in attempt.seen], fresh)
+        _name_kind(old, [seen.names[k] for seen in attempt.seen], fresh)
         for k, old in enumerate(before)
     )
-    changed = {key: obj for _, states in attempt.seen for key, (obj, _) in states.items()}
+    changed = {key: one[0] for seen in attempt.seen for key, one in seen.objects.items()}
     objects = []
     for key, obj in changed.items():
         old = state_of(obj)
-        states = [states[key][1] for _, states in attempt.seen if key in states]
-        if not all(same_state(old, state) for state in states):
-            kinds = map(generalise, describe_states([old, *states], fresh))
-            objects.append((obj, functools.reduce(merge, kinds)))
+        found = [seen.objects[key][1:] for seen in attempt.seen if key in seen.objects]
+        if not all(same_state(old, state) for state, _ in found):
+            kinds = [generalise(describe_state(old, fresh)), *(kind for _, kind in found)]
+            objects.append((obj, functools.reduce(merge, with_equal_keys(kinds))))
     return KeptState(recorder, names, tuple(objects))
 
 
-def _name_kind(old: object, seen: Sequence[object], fresh: Fresh) -> Kind | None:
+def _name_kind(old: object, seen: Sequence[tuple[object, Kind]], fresh: Fresh) -> Kind | None:
     """None where the name always holds what it held before."""
-    if all(same_value(old, value) for value in seen):
+    if all(same_value(old, value) for value, _ in seen):
         return None
-    return functools.reduce(merge, (generalise(describe(value, fresh)) for value in (old, *seen)))
+    kinds = (kind for _, kind in seen)
+    return functools.reduce(merge, kinds, generalise(describe(old, fresh)))
 
 
 def error_names(classes: Any) -> tuple[str, ...]:

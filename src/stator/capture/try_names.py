@@ -7,9 +7,11 @@ from collections.abc import Callable
 from stator.capture.journal import Journal
 from stator.capture.listeners import Listener
 from stator.capture.recorder import Recorder
-from stator.capture.scope import Attempt
+from stator.capture.scope import Attempt, Scope, Seen
 from stator.program.ir import Op
 from stator.values.contents import state_of
+from stator.values.describe import describe, describe_state, generalise
+from stator.values.kinds import Kind
 from stator.values.symbolic import refused_arguments
 
 ELSEWHERE = frozenset({"stator::call", "host::call"})  # they raise what was made elsewhere
@@ -31,9 +33,10 @@ class TryNames(Listener):
             if attempt.root is None or attempt.root is root:
                 if attempt.tracks_arguments:
                     attempt.arguments = self._parts(op, attempt.asked)
-                attempt.seen.append((attempt.read(), self._changed_in(attempt)))
                 if attempt.keep is not None:
                     self._keep(attempt.keep)
+                elif attempt.scope is not None:
+                    attempt.seen.append(self._seen(attempt, attempt.scope))
 
     def _keep(self, keep: Callable[[], None]) -> None:
         self._is_keeping = True
@@ -54,15 +57,16 @@ class TryNames(Listener):
             return None
         return (exceptions.arguments, *map(exceptions.attribute, asked))
 
-    def _changed_in(self, attempt: Attempt) -> dict[int, tuple[object, object]]:
-        """The objects that the body of a `try` has changed so far, and their states now."""
-        since = self._recorder.provenance.created_since
-        is_new = since(attempt.scope) if attempt.scope is not None else lambda _: True
-        found: dict[int, tuple[object, object]] = {}
+    def _seen(self, attempt: Attempt, scope: Scope) -> Seen:
+        """What the names, and the objects that the body of a `try` has changed so far, hold now."""
+        is_new = self._recorder.provenance.created_since(scope)
+        names = tuple((v, generalise(describe(v, is_new))) for v in attempt.read())
+        found: dict[int, tuple[object, object, Kind]] = {}
         journal: Journal | None = self._recorder.journal
         while journal is not None and journal is not attempt.journal:
             for obj, _ in journal.noted():
-                if not is_new(obj):
-                    found.setdefault(id(obj), (obj, state_of(obj)))
+                if id(obj) not in found and not is_new(obj):
+                    state = state_of(obj)
+                    found[id(obj)] = (obj, state, generalise(describe_state(state, is_new)))
             journal = journal.parent
-        return found
+        return Seen(names, found)

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 
 from stator.capture.conditions import choose, raise_if, refuse_if
-from stator.capture.conversions import index, item, to_float, to_int
+from stator.capture.conversions import index, to_float, to_int
 from stator.capture.inputs import read_callers_attribute
 from stator.capture.text_ops import text_length
 from stator.capture.try_block import error_names
@@ -27,7 +27,7 @@ from stator.library import attribute_definitions, number_definitions, standard_c
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
-from stator.library.number_calls import absolute, complex_of, rounded, users_index
+from stator.library.number_calls import absolute, as_number, complex_of, rounded, users_index
 from stator.library.outside_iterators import taken
 from stator.library.text import format_value, is_text_symbolic, print_values
 from stator.library.text_calls import text_to_float, text_to_int
@@ -147,10 +147,7 @@ class BuiltinCalls:
     ) -> Staged:
         if is_known(self.session, value):
             return function(value.value)
-        if isinstance(value, CapturedArray):
-            value = value.tensor
-        if isinstance(value, torch.Tensor):
-            value = item(self.recorder, value)
+        value = as_number(self.session, value)
         if isinstance(value, Number):
             return number(self.recorder, value)
         if isinstance(value, CapturedText):

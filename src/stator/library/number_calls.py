@@ -11,6 +11,7 @@ from typing import Any
 import numpy
 import torch
 
+from stator.capture.conditions import raise_if
 from stator.capture.conversions import index, item
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -28,6 +29,7 @@ from stator.values.union import distribute, first_union, over_unions
 PYTHON_TYPES: dict[type, type] = {
     torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
 }  # fmt: skip
+NO_SCALAR = "only one element tensors can be converted to Python scalars"
 TRUTHS = frozenset({"isnan", "isinf", "isfinite"})
 COMPLEX_SIGNS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "**": "pow", "==": "eq", "!=": "ne",
@@ -74,8 +76,8 @@ def _of_numbers(python: Staged, captured: Callable[..., object]) -> Callable[...
     def call(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
         if first_union((args, kwargs)) is not None:
             return distribute(lambda *a, **k: call(session, *a, **k), args, kwargs)
-        args = tuple(_as_number(session, arg) for arg in args)
-        kwargs = {key: _as_number(session, arg) for key, arg in kwargs.items()}
+        args = tuple(as_number(session, arg) for arg in args)
+        kwargs = {key: as_number(session, arg) for key, arg in kwargs.items()}
         if not any(isinstance(arg, Number) for arg in (*args, *kwargs.values())):
             return python(*args, **kwargs)
         return captured(session, *args, **kwargs)
@@ -83,11 +85,14 @@ def _of_numbers(python: Staged, captured: Callable[..., object]) -> Callable[...
     return call
 
 
-def _as_number(session: Session, value: object) -> Staged:
-    """A tensor of one element as the number that it holds."""
+def as_number(session: Session, value: object) -> Staged:
+    """A tensor of one element as the number that it holds, as `float` and `math` read it."""
     if isinstance(value, CapturedArray):
-        value = value.tensor
-    return item(session.recorder, value) if isinstance(value, torch.Tensor) else value
+        return item(session.recorder, value.tensor)
+    if not isinstance(value, torch.Tensor):
+        return value
+    raise_if(session.recorder, math.prod(value.shape) != 1, ValueError(NO_SCALAR))
+    return item(session.recorder, value)
 
 
 def _rounding(name: str) -> Callable[..., object]:
@@ -220,7 +225,7 @@ def complex_of(session: Session, *parts: object) -> Staged:
     """`complex(real, imag)` of captured numbers."""
     if first_union(parts) is not None:
         return distribute(lambda *p: complex_of(session, *p), parts, {})
-    numbers = [_as_number(session, part) for part in parts]
+    numbers = [as_number(session, part) for part in parts]
     if not any(isinstance(number, Number | CapturedComplex) for number in numbers):
         return complex(*numbers)
     if len(numbers) == 1 and isinstance(numbers[0], CapturedComplex):

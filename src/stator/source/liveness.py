@@ -104,7 +104,8 @@ class _BackwardWalk:
         return inside | _target_reads(node.target)
 
     def _with(self, node: ast.With, live: Names) -> Names:
-        live = self.guarded(node.body, live, live)
+        inside = self.guarded(node.body, live, live)
+        live = inside if inside <= live else self.guarded(node.body, live | inside, live | inside)
         self.inside[node] = live
         for item in reversed(node.items):
             if item.optional_vars is not None:
@@ -114,6 +115,14 @@ class _BackwardWalk:
         return live
 
     def _try(self, node: ast.Try, live: Names) -> Names:
+        """What is live where a `try` starts is read again where it may raise, and where it ends."""
+        inside = self._parts_of_try(node, live)
+        if not inside <= live:
+            inside = self._parts_of_try(node, live | inside)
+        self.inside[node] = inside
+        return inside
+
+    def _parts_of_try(self, node: ast.Try, live: Names) -> Names:
         final = self.block(node.finalbody, live)
         caught = final
         for handler in node.handlers:
@@ -121,8 +130,7 @@ class _BackwardWalk:
             caught |= self.guarded(handler.body, final - own, final) - own
             caught |= self.before(handler.type, NOTHING) if handler.type else NOTHING
         after = self.guarded(node.orelse, final, final)
-        self.inside[node] = self.guarded(node.body, after, caught)
-        return self.inside[node]
+        return self.guarded(node.body, after, caught)
 
     def before(self, node: ast.expr | ast.stmt, live: Names) -> Names:
         """What is live before `node` is evaluated, if `live` is after."""

@@ -11,12 +11,16 @@ from stator.capture.conditions import Condition, known
 from stator.capture.loops import capture_while
 from stator.capture.numbers import both
 from stator.containers.iteration import Indexed
+from stator.errors import DataDependent
+from stator.frames import current_place
 from stator.program.ir import ops_in
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
 
 MANY_ITERATIONS = 100  # of a loop that runs as Python: is it one that only an error ends?
+# of one that may be endless: it records something in each iteration, or nothing
+MOST_RECORDED, MOST_ITERATIONS = 1_000, 10_000
 NO_STEPS: Mapping[str, int] = MappingProxyType({})
 
 
@@ -126,7 +130,21 @@ def one_iteration_first(session: Session, one_iteration: Code, variables: LoopVa
 
 def ends_by_raising(session: Session, iterations: int) -> bool:
     """Whether most iterations so far may raise, which only a run knows: it may be what ends it."""
+    if iterations in (MOST_RECORDED, MOST_ITERATIONS):
+        _refuse_endless(session, iterations)
     if iterations != MANY_ITERATIONS:
         return False
     ops = ops_in(session.recorder.scope.block)
     return 2 * sum(op.name == "stator::raise" for op in ops) > iterations
+
+
+def _refuse_endless(session: Session, iterations: int) -> None:
+    """Eager code may not come here, so a loop that Python runs need not end."""
+    block = session.recorder.scope.block
+    is_unsure = session.recorder.depth or any(op.name == "stator::raise" for op in ops_in(block))
+    if is_unsure and (iterations == MOST_ITERATIONS or len(block.ops) >= iterations):
+        raise DataDependent(
+            f"this loop has not ended after {iterations} iterations, and whether a run gets here "
+            "depends on the data",
+            at=current_place(), fix="end the loop by a count or by a condition on tensors",
+        )  # fmt: skip
