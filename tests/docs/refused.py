@@ -10,6 +10,7 @@ import collections
 import contextlib
 import contextvars
 import copy
+import decimal
 import functools
 import heapq
 import itertools
@@ -1008,8 +1009,24 @@ SHEET = Sheet()
 
 
 def changed_object_for_library_code(x, y):
-    SHEET.rows.append(2)
-    return x * len(copy.deepcopy(SHEET).rows)
+    if y > 1:
+        SHEET.rows.append(2)
+    return x * len(copy.copy(SHEET).rows)
+
+
+def captured_number_for_library_code(x, y):
+    return decimal.Decimal(x.sum().item())
+
+
+def copies_that_share_memory(x, y):
+    total = x + y
+    return copy.deepcopy([total, total[:1]])
+
+
+def user_code_of_library_code(x, y):
+    if y > 1:
+        SHEET.rows.append(2)
+    return sorted([2, 1], key=functools.cmp_to_key(lambda a, b: (a - b) * len(SHEET.rows)))
 
 
 def generator_of_another_device(x, y):

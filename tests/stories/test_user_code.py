@@ -32,7 +32,6 @@ story = Book(
     list_with_an_init=CHANGES,
     object_behind_a_weak_reference="a weak reference from outside is used",
     weak_set="a WeakSet from outside is used",
-    deep_copy_of_a_changed_object="this call has changed",
     key_that_the_call_makes="a dict whose key is a Key that the call makes",
 )
 

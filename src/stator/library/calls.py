@@ -36,8 +36,9 @@ from stator.library.bool_arguments import split_bool
 from stator.library.builtin_calls import BuiltinCalls
 from stator.library.cached_functions import call_cached
 from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
-from stator.library.captured_values import is_symbolic, takes_captured_list
+from stator.library.captured_values import captured_arguments, is_symbolic, takes_captured_list
 from stator.library.converted_functions import ConvertedFunctions
+from stator.library.deep_copies import deep_copy
 from stator.library.definition_modules import DEFINITIONS
 from stator.library.exit_stacks import note_stack
 from stator.library.float_arguments import is_op_with_float, record_with_floats, without_generator
@@ -74,9 +75,8 @@ from stator.library.user_methods import has_python_call
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import (
     add_existing,
-    call_variable,
+    call_on_the_object,
     note_object,
-    refuse_changed,
     refuse_unfollowed,
     watch_object,
     watch_the_world,
@@ -87,7 +87,6 @@ from stator.torch_private import trees
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, ReversedArray
-from stator.values.exceptions import add_note
 from stator.values.staged import (
     StagedDeque,
     StagedDict,
@@ -111,7 +110,7 @@ COMPARING: dict[str, Any] = {
 }  # fmt: skip
 FUNCTIONS: dict[Any, Any] = {
     **TORCH_FUNCTIONS, **MATH_FUNCTIONS, torch.autocast: FollowedAutocast,
-    torch.Generator: new_generator, definitions.missing: missing_text,
+    torch.Generator: new_generator, copy.deepcopy: deep_copy, definitions.missing: missing_text,
     step: lambda session, *args: session.interpreter.machine("step", *args),
     definitions.same: lambda session, left, right: session.interpreter.same(left, right),
     object.__getattribute__: lambda session, obj, name: session.interpreter.get_plainly(obj, name),
@@ -194,7 +193,12 @@ class Caller:
         if first_union((args, kwargs)) is not None:
             return distribute(lambda *a, **k: self._call_numpy(function, a, k), args, kwargs)
         refuse_call(function)
-        return call_numpy(self.session, function, args, kwargs)
+        return call_numpy(self.session, function, *self._seen(args, kwargs))
+
+    def _seen(self, args: Args, kwargs: Keywords) -> tuple[Args, Keywords]:
+        """The arguments, with lists of the caller's in them as the call has left them."""
+        seen = self.session.seen
+        return tuple(map(seen, args)), {name: seen(value) for name, value in kwargs.items()}
 
     # ---- user code
 
@@ -203,6 +207,8 @@ class Caller:
         assert rule is not None
         self.session.decisions.add("call", "host call", rule.name)
         given = with_error(self.session, rule, kwargs)
+        if rule.makes_text:
+            args = tuple(map(self.session.stand_ins.copied, args))
         return record_host_call(
             self.session, rule.function, args, given, name=rule.name, result=rule.result
         )
@@ -301,7 +307,7 @@ class Caller:
         """A method written in C: of a tensor, a list, a dict, a string."""
         owner, name = self.session.staged(method.__self__), method.__name__
         if isinstance(owner, BaseException | contextvars.ContextVar) or name == "__setattr__":
-            return self._call_on_the_object(owner, name, method, args, kwargs)
+            return call_on_the_object(self.session, owner, name, method, args, kwargs)
         if name == "__getattribute__" and getattr(method, "__objclass__", None) is object:
             return self.session.interpreter.get_plainly(owner, *args)
         if name == "__call__" and getattr(method, "__objclass__", None) is type:
@@ -344,18 +350,6 @@ class Caller:
 
     def _listed(self, value: object) -> Staged:
         return self(list, value) if isinstance(value, StagedIterator) else value
-
-    def _call_on_the_object(
-        self, owner: object, name: str, method: Staged, args: Args, kwargs: Keywords
-    ) -> Staged:
-        """A method that is called as it is, whatever it is given; what it changes is noted."""
-        if isinstance(owner, contextvars.ContextVar) and name != "__setattr__":
-            return call_variable(self.session, owner, name, args)
-        if name in ("__setattr__", "add_note"):
-            note_object(self.session, owner)
-        if name == "add_note" and isinstance(owner, BaseException):
-            return add_note(owner, *args, **kwargs)
-        return method(*args, **kwargs)
 
     def _call_tensor_method(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
         if method.__name__ in TENSOR_METHODS:
@@ -402,6 +396,8 @@ class Caller:
         if takes_generator(function, kwargs):
             return call_with_generator(self.session, function, args, kwargs)
         refuse_call(function)
+        if is_from_torch(function):  # which only reads lists
+            args, kwargs = self._seen(args, kwargs)
         if kwargs.get("requires_grad") is True and is_from_torch(function):
             rest = {name: value for name, value in kwargs.items() if name != "requires_grad"}
             return requires_grad(self.session, self.library(function, args, rest))
@@ -440,9 +436,6 @@ class Caller:
         values = iterated_arguments(self.session, function, tuple(kwargs.values()))
         kwargs = dict(zip(kwargs, values, strict=True))
         self._watch_arguments(args, kwargs)
-        if isinstance(function, types.FunctionType) and not is_from_torch(function):
-            for arg in (*args, *kwargs.values()):
-                refuse_changed(self.session, arg)
         return self._watched_result(function, owner, args, kwargs)
 
     def _watched_result(
@@ -467,7 +460,9 @@ class Caller:
         try:
             if is_torch_op(function, args, kwargs) or is_left_alone(function):
                 return function(*args, **kwargs)
-            with watched(self.session, getattr(function, "__name__", type(function).__name__)):
+            name = getattr(function, "__name__", type(function).__name__)
+            given = (getattr(function, "__self__", None), *args, *kwargs.values())
+            with watched(self.session, name, given), captured_arguments(name, given):
                 return function(*args, **kwargs)
         except DataDependent:
             python = python_of(function)

@@ -12,6 +12,7 @@ from stator.library import (
     attribute_definitions,
     control_flow_definitions,
     dataclass_definitions,
+    deep_copies,
     generator_definitions,
     number_definitions,
     text_definitions,
@@ -21,8 +22,8 @@ from stator.library import (
 DEFINITIONS = frozenset(
     module.__name__
     for module in (
-        attribute_definitions, control_flow_definitions, dataclass_definitions, definitions,
-        generator_definitions, machine_definitions, number_definitions, set_definitions,
-        standard_definitions, text_definitions, torch_definitions,
+        attribute_definitions, control_flow_definitions, dataclass_definitions, deep_copies,
+        definitions, generator_definitions, machine_definitions, number_definitions,
+        set_definitions, standard_definitions, text_definitions, torch_definitions,
     )
 )  # fmt: skip

@@ -52,6 +52,11 @@ class HostRule:
     result: type | None
     logs: bool = False
 
+    @property
+    def makes_text(self) -> bool:
+        """Does it only make text of its arguments?"""
+        return self.logs
+
 
 def host_rule(session: Session, function: Any) -> HostRule | None:
     """How a call of `function` is made by each run; None if it is no host call."""

@@ -82,7 +82,9 @@ def _holds_stand_in(session: Session, value: object, seen: set[int]) -> bool:
     items: Iterable[object] = ()
     if isinstance(value, dict):
         items = value.values()
-    elif isinstance(value, list | tuple | set | collections.deque) and not is_captured(value):
+    elif isinstance(value, (list, tuple, set, collections.deque, *VIEWS)) and not is_captured(
+        value
+    ):
         items = value
     if id(value) in seen:
         return False

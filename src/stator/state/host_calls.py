@@ -26,6 +26,7 @@ from stator.program.program import Program
 from stator.program.structure import ConstantValue, Structure
 from stator.program.types import NumberType, ObjectType, TextType, Type
 from stator.state.library_objects import UNCHANGING
+from stator.state.present_contents import first_reached
 from stator.state.session import Session
 from stator.values.contents import same_state, state_of
 from stator.values.symbolic import CapturedText, HostObject
@@ -108,15 +109,14 @@ def record_host_call(
 
 def _refuse_pending(session: Session, values: Sequence[Any], name: str) -> None:
     """The effects on external objects come after a run: Python must not see one before that."""
-    changed = {id(obj) for obj, before in session.journal.changed_so_far()
-               if session.provenance.is_external(obj)
-               and not same_state(before, state_of(obj))}  # fmt: skip
-    for value in values:
-        if id(session.stand_ins.original(value)) in changed or id(value) in changed:
-            raise UnsupportedCall(
-                f"`{name}` receives an object from outside that this call has changed",
-                at=current_place(), fix="pass what it needs of the object instead",
-            )  # fmt: skip
+    changed = {id(one) for obj, before in session.journal.changed_so_far()
+               if session.provenance.is_external(obj) and not same_state(before, state_of(obj))
+               for one in (obj, session.stand_ins.original(obj))}  # fmt: skip
+    if first_reached(values, changed) is not None:
+        raise UnsupportedCall(
+            f"`{name}` receives an object from outside that this call has changed",
+            at=current_place(), fix="pass what it needs of the object instead",
+        )  # fmt: skip
 
 
 def host_calls_in(program: Program) -> Iterator[int]:

@@ -32,7 +32,8 @@ from stator.state.session import Session, weak_reference
 from stator.torch_private.modules import tables
 from stator.values.attributes import slots_of
 from stator.values.containers import is_plain_object
-from stator.values.contents import same_state, state_of
+from stator.values.contents import state_of
+from stator.values.exceptions import add_note
 from stator.values.staged import Staged, StagedList
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError
 from stator.values.union import Union
@@ -173,22 +174,20 @@ def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
         watch_object(session, value, seen)
 
 
-def refuse_changed(session: Session, obj: Any, depth: int = 3) -> None:
-    """Raise where library code would see a list in `obj` as it was before the call changed it."""
-    if not (session.provenance.is_external(obj) and is_plain_object(obj)) or not depth:
-        return
-    for name, value in list(vars(obj).items()):
-        staged = session.staged(value)
-        if staged is not value and not same_state(state_of(staged), state_of(value)):
-            raise UnsupportedCall(
-                f"library code receives {with_article(type(obj).__name__)} from outside, whose "
-                f"`{name}` this call has changed",
-                at=current_place(), fix="pass what it needs of the object instead",
-            )  # fmt: skip
-        refuse_changed(session, value, depth - 1)
+def call_on_the_object(
+    session: Session, owner: object, name: str, method: Any, args: Any, kwargs: Any
+) -> Any:
+    """A method that is called as it is, whatever it is given; what it changes is noted."""
+    if isinstance(owner, contextvars.ContextVar) and name != "__setattr__":
+        return _call_variable(session, owner, name, args)
+    if name in ("__setattr__", "add_note"):
+        note_object(session, owner)
+    if name == "add_note" and isinstance(owner, BaseException):
+        return add_note(owner, *args, **kwargs)
+    return method(*args, **kwargs)
 
 
-def call_variable(
+def _call_variable(
     session: Session, variable: contextvars.ContextVar[Any], name: str, args: tuple[Any, ...]
 ) -> Any:
     """`get`, `set` or `reset` of a context variable; a capture has a context of its own."""

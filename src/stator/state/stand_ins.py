@@ -15,7 +15,7 @@ from stator.values.arrays import CapturedArray
 from stator.values.staged import Staged, StagedDeque, StagedDict, StagedList, StagedSet
 
 TABLES = (dict, StagedDict)
-SEQUENCES = (list, tuple, StagedList)
+SEQUENCES = (list, tuple, StagedList, type({}.values()), type({}.items()))
 MOST_NESTED = 50
 STOOD_FOR = (list, set, collections.deque)  # these very classes
 
@@ -50,6 +50,19 @@ def _holds_the_same(external: Any, stand_in: Any) -> bool:
     return all(one is other for one, other in zip(external, stand_in, strict=True))
 
 
+def _copied(value: Any) -> Any:
+    """`value`, with copies of its stand-ins, also inside lists, tuples and dicts."""
+    if isinstance(value, StagedDict) and not value.is_open:
+        return StagedDict({key: _copied(item) for key, item in value.items()})
+    if type(value) is tuple:
+        return tuple(map(_copied, value))
+    if type(value) is not StagedList:
+        return value
+    copy = StagedList() if value.is_open else StagedList(map(_copied, value))
+    copy.columns = value.columns
+    return copy
+
+
 class StandIns:
     """The stand-ins of one capture, and the objects that they represent."""
 
@@ -73,12 +86,21 @@ class StandIns:
         _, found = self._containers.get(id(external), (None, None))
         return found
 
+    def changed(self) -> list[tuple[Any, Staged]]:
+        """The external containers that are to be other ones after the call, and their stand-ins."""
+        pairs = self._containers.values()
+        return [(one, other) for one, other in pairs if not _holds_the_same(one, other)]
+
     def seen(self, value: object) -> Any:
         """`value`, in which changed external containers are their stand-ins.
 
         It is a copy where that makes a difference. What else it holds is the same.
         """
         return self._seen(value, frozenset()) if self._containers else value
+
+    def copied(self, value: object) -> Any:
+        """`value`, with copies of the external containers that are in it, as they are now."""
+        return _copied(self.seen(value))
 
     def _seen(self, value: object, around: frozenset[int]) -> Any:
         external, stand_in = self._containers.get(id(value), (None, None))
@@ -91,7 +113,7 @@ class StandIns:
             table = {key: self._seen(item, around) for key, item in value.items()}
             is_same = all(table[key] is item for key, item in value.items())
             return value if is_same else StagedDict(table)
-        if not isinstance(value, list | tuple) or type(value) not in SEQUENCES:
+        if not isinstance(value, SEQUENCES) or type(value) not in SEQUENCES:
             return value
         if getattr(value, "columns", None) is not None:
             return value

@@ -4,7 +4,7 @@
     class Model(Base): ...                             # so does `Base.__init_subclass__`
 
 A program would not do again what such code has done. `watched` notices the functions of the user
-that a call enters, compares what they can reach before and after, and guards the globals they read.
+that a call enters, compares what they can reach before and after, and guards what they can read.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ import gc
 import inspect
 import sys
 import types
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import STAGING, current_place, is_library_file, is_own_file
+from stator.state.present_contents import present_contents
 from stator.state.session import Session
 from stator.values.attributes import slots_of
 from stator.values.containers import HEAP_TYPE, is_plain_object
@@ -36,12 +37,16 @@ GENERATED = "<string>"  # the file of what `dataclass` and `namedtuple` write
 
 
 @contextmanager
-def watched(session: Session, name: str) -> Iterator[None]:
-    """Refuse what user code, called by the library code `name`, changes outside."""
+def watched(session: Session, name: str, given: Iterable[object] = ()) -> Iterator[None]:
+    """Refuse what user code, called by the library code `name`, changes outside.
+
+    Both see the caller's containers as the call has left them; library code receives `given`.
+    """
     watch = UserCodeWatch(session)
-    with watch, _no_collections():
-        yield
-    watch.check(name)
+    with present_contents(session, given):
+        with watch, _no_collections():
+            yield
+        watch.check(name)
 
 
 @contextmanager
@@ -84,6 +89,7 @@ class UserCodeWatch:
         self.entered: dict[int, types.CodeType] = {}
         self.variables: dict[int, dict[str, object]] = {}  # of functions around, by frame
         self.rebound: list[str] = []
+        self.unknown: list[object] = []  # containers whose items only a run knows
         self.outer: Any = None
         self.profiler: Any = None  # of the user's
 
@@ -127,6 +133,7 @@ class UserCodeWatch:
         if id(code) not in self.entered:
             self.entered[id(code)] = code
             self._see_globals(frame)
+            self._see_cells(frame)
         found = dict(frame.f_locals)
         if not code.co_flags & inspect.CO_OPTIMIZED and frame.f_back is not None:  # a class body
             around = frame.f_back.f_locals
@@ -163,8 +170,20 @@ class UserCodeWatch:
         for name in frame.f_code.co_names:
             self.globals[id(names), name] = (names, name, names.get(name, self))
             if name in names:
-                self._add(names[name], DEEPEST)
                 self.session.reads.read_global(names, name)
+                self._add(names[name], DEEPEST)
+
+    def _see_cells(self, frame: types.FrameType) -> None:
+        """Guard the variables of functions around; a frame does not tell which function it runs."""
+        code = frame.f_code
+        if not code.co_freevars or not code.co_flags & inspect.CO_OPTIMIZED:
+            return
+        for function in gc.get_referrers(code):
+            if isinstance(function, types.FunctionType) and function.__code__ is code:
+                for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+                    held = state_of(cell).get("cell", self)
+                    if held is frame.f_locals.get(name) and not self._is_made_here(held):
+                        self.session.reads.read_cell(cell, name)
 
     def add(self, obj: object) -> None:
         """Keep the state of `obj`, wherever it was made."""
@@ -180,9 +199,23 @@ class UserCodeWatch:
         if not isinstance(state, dict | tuple | frozenset) or len(state) > MOST_ITEMS:
             return
         self.states[id(obj)] = (obj, state)
+        self._guard(obj, state)
         if depth > 1:
             for value in state.values() if isinstance(state, dict) else state:
                 self._add(value, depth - 1)
+
+    def _guard(self, obj: object, state: ObjectState) -> None:
+        """User code that is not followed may read all of `obj`."""
+        stand_in = self.session.stand_ins.find(obj)
+        if stand_in is not None and stand_in.is_open:
+            self.unknown.append(obj)
+        if not self.session.provenance.is_external(obj) or isinstance(obj, type):
+            return
+        if isinstance(obj, CONTAINERS):
+            self.session.reads.read_contents(obj)
+            return
+        for name, value in state.items():
+            self.session.reads.read_attribute(obj, name, value)
 
     def check(self, name: str) -> None:
         """Put back what has been changed, and refuse it."""
@@ -195,16 +228,24 @@ class UserCodeWatch:
             restore(obj, old)
         for names, key, old in bound:
             names.update({key: old}) if old is not self else names.pop(key, None)
+        if self.unknown:
+            raise UnsupportedCall(
+                f"`{name}` calls {self._functions()} as it is, which may read "
+                f"{_in_words(self.unknown[0])} from outside whose items depend on the data",
+                at=current_place(), fix="call it in a loop of your own",
+            )  # fmt: skip
         if changed or bound or self.rebound:
             names_bound = [*(f"the global `{key}`" for _, key, _ in bound),
                            *(f"the variable `{key}`" for key in self.rebound)]  # fmt: skip
             what = names_bound[0] if names_bound else _in_words(changed[0][0])
-            codes = " or ".join(dict.fromkeys(f"`{c.co_qualname}`" for c in self.entered.values()))
             raise UnsupportedCall(
-                f"`{name}` calls {codes} as it is, which changes {what}: only the capture would do "
-                "so, and no later call",
+                f"`{name}` calls {self._functions()} as it is, which changes {what}: only "
+                "the capture would do so, and no later call",
                 at=current_place(), fix="call it in a loop of your own, or change nothing in it",
             )  # fmt: skip
+
+    def _functions(self) -> str:
+        return " or ".join(dict.fromkeys(f"`{c.co_qualname}`" for c in self.entered.values()))
 
 
 def _callers(frame: types.FrameType) -> Iterator[types.FrameType]:
