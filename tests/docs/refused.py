@@ -1018,6 +1018,23 @@ def captured_number_for_library_code(x, y):
     return decimal.Decimal(x.sum().item())
 
 
+def output_of_a_cached_function(x, y):
+    @functools.cache
+    def announced(k):
+        print("computing")
+        return k * 2
+
+    return announced(3) * x if y > 1 else x
+
+
+def set_that_exchanges_items_in_its_loop(x, y):
+    found = {1, 2, 3}
+    for one in found:
+        found.remove(one)
+        found.add(one + 9)
+    return found
+
+
 def copies_that_share_memory(x, y):
     total = x + y
     return copy.deepcopy([total, total[:1]])

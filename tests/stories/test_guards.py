@@ -1,12 +1,17 @@
 """Everything that a capture reads of the world is a guard: a change is seen at the next call."""
 
+import decimal
 import functools
 import math
+import sys
 
+import numpy
 import pytest
 import torch
 from torch import nn
 
+import stator
+from stator.errors import UnsupportedCall
 from tests.stories.story import Story, check
 
 X = [torch.tensor([1.0, -2.0]), torch.tensor([3.0, 1.0]), torch.tensor([1.0, -2.0])]
@@ -258,6 +263,46 @@ def closures_of_one_factory_in_a_list():
     return Story(f, X, lambda: [one.__closure__[0].cell_contents for one in outer])
 
 
+def _divides(g):
+    with numpy.errstate(divide="ignore"):
+        return g(ONE)
+
+
+def _divides_strictly(g):
+    with numpy.errstate(divide="raise"):
+        return g(ONE)
+
+
+def error_modes_of_numpy():
+    def f(x):
+        return (1.0 / numpy.array([1.0, 0.0])).tolist(), numpy.geterr()["divide"]
+
+    return Story(f, [_divides, _divides_strictly, _divides])
+
+
+def error_modes_of_a_number_of_numpy():
+    def f(x):
+        return float(numpy.float64(1.0) / numpy.float64(0.0))
+
+    return Story(f, [_divides, _divides_strictly, _divides])
+
+
+def precision_of_decimal_numbers():
+    def f(x):
+        return str(decimal.Decimal(1) / decimal.Decimal(3))
+
+    def roughly(g):
+        with decimal.localcontext() as context:
+            context.prec = 3
+            return g(ONE)
+
+    return Story(f, [ONE, roughly, ONE])
+
+
+def limit_of_recursion():
+    return Story(lambda x: x + sys.getrecursionlimit(), X)
+
+
 @pytest.mark.parametrize("make", [
     mutable_default, mutable_keyword_default, keyword_default_replaced, defaults_replaced,
     parametrization_added_and_removed, class_of_the_module_replaced,
@@ -266,6 +311,18 @@ def closures_of_one_factory_in_a_list():
     function_of_the_standard_library_replaced, global_that_appears, builtin_that_a_global_hides,
     attribute_that_appears, partial_with_a_list, partial_with_a_keyword_replaced,
     closures_of_one_factory_inside_and_outside, closures_of_one_factory_in_a_list,
+    error_modes_of_numpy, error_modes_of_a_number_of_numpy, precision_of_decimal_numbers,
+    limit_of_recursion,
 ])  # fmt: skip
 def test_a_change_between_calls_is_seen(make):
     check(make)
+
+
+def test_captured_arrays_are_refused_where_numpy_raises():
+    static = stator.to_static(lambda x: numpy.log(x.numpy()))
+    static(ONE)
+    with numpy.errstate(invalid="raise"), pytest.raises(UnsupportedCall) as caught:
+        static(ONE)
+    assert caught.value.problem == (
+        "`numpy.errstate` makes errors of numpy's: the ops of a program raise none"
+    )

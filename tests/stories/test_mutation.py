@@ -856,6 +856,51 @@ def iter_user_class_data():
     return f, X, lambda: it.n
 
 
+@story
+def set_changed_in_its_loop_on_some_paths():
+    def f(x):
+        found, seen = {1, 2, 3}, 0
+        try:
+            for _ in found:
+                seen += 1
+                if x.sum() > 0:
+                    found.add(9)
+        except RuntimeError as error:
+            return str(error), seen, sorted(found)
+        return seen, sorted(found)
+
+    return f, X
+
+
+@story
+def set_changed_before_a_break():
+    found = {1, 2, 3}
+
+    def f(x):
+        for one in found:
+            if x.sum() > one:
+                found.discard(one)
+                break
+        else:
+            return x
+        return x + len(found)
+
+    return f, X, lambda: sorted(found)
+
+
+@story
+def set_that_keeps_its_items_in_its_loop():
+    found = {1, 2, 3}
+
+    def f(x):
+        for _ in found:
+            if x.sum() > 0:
+                found.add(2)
+        return len(found)
+
+    return f, X, lambda: sorted(found)
+
+
 @story.right()
 def test_story(name):
     story.check(name)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -26,6 +26,7 @@ from stator.errors import CaptureError, UnsupportedCall
 from stator.export.encoding import Json, encode_program
 from stator.export.methods import MODES, Method, mode_name
 from stator.export.states import SavedState
+from stator.library.cache_uses import CacheUses
 from stator.logs import LOGGER
 from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
@@ -215,10 +216,12 @@ def _other_mode(owner: torch.nn.Module) -> Iterator[None]:
 
 def _traced(request: Request, owner: torch.nn.Module | None, state: ModelState) -> CaptureResult:
     with torch.set_grad_enabled(True):
-        return trace(
+        captured = trace(
             request.static.dygraph_function, request.args, request.kwargs,
             name=request.static.__name__, owner=owner, saved=tuple(state.slots.values()),
         )  # fmt: skip
+    kept = (effect for effect in captured.effects if not isinstance(effect.target, CacheUses))
+    return replace(captured, effects=tuple(kept))  # a saved model asks no cache
 
 
 def _program(request: Request, captured: CaptureResult, owner: torch.nn.Module | None) -> Program:

@@ -36,3 +36,8 @@ def other_items(left: Staged, right: Staged) -> Staged:
 def items_of_one(left: Staged, right: Staged) -> Staged:
     """The items of `left ^ right`."""
     return other_items(left, right) + other_items(right, left)
+
+
+def lacks_one(items: Staged, known: Staged) -> Staged:
+    """Is one of `known` not in the set `items`?"""
+    return any(item not in items for item in known)

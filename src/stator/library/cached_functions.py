@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import gc
 import types
 import weakref
 from collections.abc import Callable, Iterable, Iterator
@@ -25,7 +24,20 @@ from stator.capture.recorder import Recorder
 from stator.capture.scope import Scope
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.cache_uses import (
+    NOTHING,
+    UNKNOWN,
+    Cached,
+    CountedUses,
+    count_use,
+    entry_of,
+    has_answer,
+    uses_of,
+)
 from stator.library.captured_values import SYMBOLIC, is_captured
+from stator.library.iterator_calls import SEEN
+from stator.program.ir import Block, ops_in
+from stator.program.opset.queries import kind_of, row_of
 from stator.state.read_results import ANY, Heard, unchanged
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -36,28 +48,28 @@ KNOWN = (
     bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, type,
     types.FunctionType,
 )  # fmt: skip
-NOTHING = object()
 # what the bodies have read outside, by function, when they were converted first
 _heard: weakref.WeakKeyDictionary[Any, Heard] = weakref.WeakKeyDictionary()
 
 
-def call_cached(
-    session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords
-) -> Staged:
+def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords) -> Staged:
     """`function(*args, **kwargs)`."""
     _refuse_tensors(function, (*args, *kwargs.values()))
     is_outside = session.provenance.is_external(function)
     if not is_outside and _is_of_the_capture(function.__wrapped__):
         return _remembered(session, function, args, kwargs)
-    before = session.journal.changed_so_far()
+    before = _changed_outside(session)
     known = all(_is_known(one) or _is_outside(session, one) for one in (*args, *kwargs.values()))
     is_first = not (session.recorder.depth or before or session.state_inputs.is_used)
-    if known and (is_first or _has(function, args, kwargs)):
+    if known and session.reads.heard is None:  # else a use of another one, which counts
+        count_use(session, function, args, kwargs)
+    if known and (is_first or has_answer(function, args, kwargs)):
         return _from_the_cache(session, function, args, kwargs, is_first=is_first)
+    done = len(session.recorder.scope.block.ops)
     with _hearing(session) as heard:
         result = session.interpreter.call(function.__wrapped__, *args, **kwargs)
-    changed = [obj for obj, _ in session.journal.changed_so_far() if not session.is_local(obj)]
-    if len(changed) > len([obj for obj, _ in before if not session.is_local(obj)]):
+    _refuse_output(session, function, done)
+    if len(_changed_outside(session)) > len(before):
         raise UnsupportedCall(
             f"the cached function `{function.__name__}` changes an object outside, which only its "
             "first call with these arguments does",
@@ -67,7 +79,13 @@ def call_cached(
     return result
 
 
-def _refuse_tensors(function: functools._lru_cache_wrapper[Any], values: Iterable[object]) -> None:
+def _changed_outside(session: Session) -> list[object]:
+    """What the call has changed so far, but for caches."""
+    changed = [obj for obj, _ in session.journal.changed_so_far() if not session.is_local(obj)]
+    return [obj for obj in changed if not isinstance(obj, CountedUses)]
+
+
+def _refuse_tensors(function: Cached, values: Iterable[object]) -> None:
     """An error if a tensor is among `values`: only a run knows whether the cache has seen it."""
     for value in values:
         if isinstance(value, torch.Tensor):
@@ -78,6 +96,17 @@ def _refuse_tensors(function: functools._lru_cache_wrapper[Any], values: Iterabl
             )  # fmt: skip
         if type(value) is tuple:
             _refuse_tensors(function, value)
+
+
+def _refuse_output(session: Session, function: Cached, done: int) -> None:
+    """An error if the body of `function`, recorded since op number `done`, prints and the like."""
+    ops = ops_in(Block((), session.recorder.scope.block.ops[done:]))
+    if any(kind_of(op) in SEEN or row_of(op.name).random for op in ops):
+        raise UnsupportedCall(
+            f"the cached function `{function.__name__}` prints, calls Python or draws random "
+            "numbers, which only its first call with these arguments does",
+            at=current_place(), fix="do it outside the cached function",
+        )  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -93,9 +122,7 @@ def _hearing(session: Session) -> Iterator[Heard]:
             outer |= heard
 
 
-def _refuse_changing(
-    session: Session, function: functools._lru_cache_wrapper[Any], heard: Heard
-) -> None:
+def _refuse_changing(session: Session, function: Cached, heard: Heard) -> None:
     """An error if the body of `function` has read what is not what an earlier call read."""
     before = _heard.setdefault(function, {})
     for key, (what, value) in _with_versions(session, heard).items():
@@ -131,9 +158,7 @@ def _is_of_the_capture(function: object) -> bool:
     return any(isinstance(one, SYMBOLIC | StagedContainer) or is_captured(one) for one in held)
 
 
-def _remembered(
-    session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords
-) -> Staged:
+def _remembered(session: Session, function: Cached, args: Args, kwargs: Keywords) -> Staged:
     """A call of a function that the capture has created: its cache lives as long as the call.
 
     What is known by then is not computed again; a run computes again what depends on its values.
@@ -175,15 +200,8 @@ def _is_outside(session: Session, value: object) -> bool:
     return plain and session.provenance.is_external(value)
 
 
-def _has(function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords) -> bool:
-    """Would the cache answer? Keys are looked up as CPython makes them of positional arguments."""
-    key = args[0] if len(args) == 1 and type(args[0]) in (int, str) else args
-    tables = [one for one in gc.get_referents(function) if type(one) is dict]
-    return not kwargs and any(key in table for table in tables if table is not vars(function))
-
-
 def _from_the_cache(
-    session: Session, function: functools._lru_cache_wrapper[Any], args: Args, kwargs: Keywords,
+    session: Session, function: Cached, args: Args, kwargs: Keywords,
     *, is_first: bool,
 ) -> Staged:  # fmt: skip
     """What the cache gives: each call asks it, as eager code does.
@@ -192,14 +210,22 @@ def _from_the_cache(
     """
 
     def ask() -> object:
-        return function(*args, **kwargs) if is_first or _has(function, args, kwargs) else NOTHING
+        if not is_first and not has_answer(function, args, kwargs):
+            return NOTHING
+        uses_of(function, args, kwargs).ahead += 1
+        return function(*args, **kwargs)
+
+    def again() -> object:
+        entry = entry_of(function, args, kwargs)
+        return ask() if entry is UNKNOWN else entry
 
     with session.recorder.real():
         result = ask()
     session.provenance.add_external(function)
+    entry = entry_of(function, args, kwargs)
     session.reads.watch(
-        function, ("cache", args, tuple(kwargs.items())), ask, result,
-        f"what {function.__name__} has cached",
+        function, ("cache", args, tuple(kwargs.items())), again,
+        result if entry is UNKNOWN else entry, f"what {function.__name__} has cached",
     )  # fmt: skip
     session.provenance.add_external(result)
     return session.staged(result)

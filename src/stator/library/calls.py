@@ -14,6 +14,7 @@ import copy
 import dataclasses
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -40,6 +41,7 @@ from stator.library.captured_values import captured_arguments, is_symbolic, take
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.deep_copies import deep_copy
 from stator.library.definition_modules import DEFINITIONS
+from stator.library.dispatched import call_dispatched, is_dispatching
 from stator.library.exit_stacks import note_stack
 from stator.library.float_arguments import is_op_with_float, record_with_floats, without_generator
 from stator.library.generator_calls import call_with_generator, new_generator, takes_generator
@@ -72,6 +74,7 @@ from stator.library.text import is_text_of_run, is_text_symbolic, missing_text
 from stator.library.text_methods import TextMethod, call_text_method, is_method_of_str
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import has_python_call
+from stator.recursion_limit import users_limit
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import (
     add_existing,
@@ -114,6 +117,7 @@ FUNCTIONS: dict[Any, Any] = {
     step: lambda session, *args: session.interpreter.machine("step", *args),
     definitions.same: lambda session, left, right: session.interpreter.same(left, right),
     object.__getattribute__: lambda session, obj, name: session.interpreter.get_plainly(obj, name),
+    sys.getrecursionlimit: lambda session: session.interpreter.call_library(users_limit, (), {}),
 }  # fmt: skip
 
 
@@ -143,6 +147,7 @@ class Caller:
             (lambda f: isinstance(f, functools.partial), self._call_partial),
             (lambda f: isinstance(f, functools._lru_cache_wrapper),
              lambda f, a, k: call_cached(session, f, a, k)),
+            (is_dispatching, lambda f, a, k: call_dispatched(session, f, a, k)),
             (self.builtins.knows, self.builtins.call),
             (is_numpy_function, self._call_numpy),
             (lambda f: python_function(f) is not None, self._call_static_function),

@@ -17,13 +17,14 @@ import torch
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.known_arrays import ARRAY_KINDS, NOT_KNOWN, compute_known, known_array
-from stator.state.session import Session
+from stator.state.session import Session, error_modes
 from stator.torch_private import numpy_layer
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedList
 from stator.values.symbolic import Number
 
+QUIET = frozenset({"ignore", "warn"})  # modes in which numpy raises no errors
 CUMULATED = {"cumsum": numpy.cumsum, "cumprod": numpy.cumprod}
 MAKES_ARRAYS = (numpy.array, numpy.asarray, numpy.ascontiguousarray, numpy.asanyarray)
 CAPTURED_ROW = (torch.Tensor, CapturedArray)
@@ -57,10 +58,12 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
             "numpy draws random numbers while the function is captured, not when it runs",
             at=current_place(), fix="use torch's random functions",
         )  # fmt: skip
+    session.reads.watch_call(error_modes, (), session.error_modes)
     args = tuple(_live(session, arg) for arg in args)
     done = compute_known(session, lambda a, k: function(*a, **k), args, kwargs)
     if done is not NOT_KNOWN:
         return done
+    refuse_errors(session)
     counterpart = _counterpart(function, module)
     if isinstance(function, numpy.ufunc) or function.__name__ in TAKES_DATA:
         args = tuple(_numbers_as_array(session, arg) for arg in args)
@@ -79,6 +82,16 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
             f"`numpy.{function.__name__}` cannot be called this way on captured values: {error}",
             at=current_place(), fix="use the torch function",
         ) from error  # fmt: skip
+
+
+def refuse_errors(session: Session) -> None:
+    """An error where numpy raises for what the ops of a program compute without an error."""
+    session.reads.watch_call(error_modes, (), session.error_modes)
+    if not QUIET.issuperset(numpy.geterr().values()):
+        raise UnsupportedCall(
+            "`numpy.errstate` makes errors of numpy's: the ops of a program raise none",
+            at=current_place(), fix="check the values: `if (x == 0).any(): ...`",
+        )  # fmt: skip
 
 
 def _as_tensor(made: Staged) -> Staged:
@@ -214,6 +227,7 @@ def live_array(session: Session, array: numpy.ndarray[Staged, Staged]) -> Staged
     """An array of the caller's: the program reads and writes its memory."""
     if array.dtype.kind not in ARRAY_KINDS or not array.flags.writeable:
         return array
+    refuse_errors(session)
     if id(array) not in session.stand_ins.arrays:
         with session.recorder.real():
             session.stand_ins.arrays[id(array)] = (array, CapturedArray(torch.from_numpy(array)))
@@ -221,9 +235,10 @@ def live_array(session: Session, array: numpy.ndarray[Staged, Staged]) -> Staged
 
 
 def array_of(
-    _session: Session, tensor: torch.Tensor, *args: object, **kwargs: object
+    session: Session, tensor: torch.Tensor, *args: object, **kwargs: object
 ) -> CapturedArray:
     """`tensor.numpy()`: the same memory, as an array."""
+    refuse_errors(session)
     force = kwargs.get("force", args[0] if args else False)
     if tensor.requires_grad and not force:
         raise RuntimeError(

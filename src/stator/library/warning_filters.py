@@ -18,12 +18,12 @@ import numpy
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.numpy_calls import refuse_errors
 from stator.state.session import Session
 
 FILTER_CALLS = frozenset({warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings})
 CERTAIN = frozenset({"ignore", "error", "always"})  # whatever was warned of before
 REDIRECTS = (contextlib.redirect_stdout, contextlib.redirect_stderr)
-QUIET = frozenset({"ignore", "warn"})
 Filter = tuple[Any, ...]
 
 
@@ -38,11 +38,8 @@ def entered(session: Session, manager: Any) -> Iterator[Any]:
     with manager as value:
         if isinstance(manager, warnings.catch_warnings):
             session.filter_scopes[id(warnings.filters)] = session.recorder.scope
-        if isinstance(manager, numpy.errstate) and not QUIET.issuperset(numpy.geterr().values()):
-            raise UnsupportedCall(
-                "`numpy.errstate` makes errors of numpy's: the ops of a program raise none",
-                at=current_place(), fix="check the values: `if (x == 0).any(): ...`",
-            )  # fmt: skip
+        if isinstance(manager, numpy.errstate):
+            refuse_errors(session)
         yield value
 
 

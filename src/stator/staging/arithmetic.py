@@ -31,7 +31,7 @@ from stator.library.number_calls import complex_arithmetic, number_op, plain_num
 from stator.library.text import fstring, is_text_of_run, percent_format
 from stator.library.user_methods import user_method
 from stator.staging.operator_methods import NOT_WRITTEN, written_arithmetic
-from stator.state.session import VIEWS, Session
+from stator.state.session import VIEWS, Session, read_modes
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
@@ -63,6 +63,7 @@ PLAIN = (torch.Tensor, int, float, complex)
 @over_unions("left", "right")
 def arithmetic(session: Session, left: object, sign: str, right: object) -> Staged:
     """`left SIGN right`."""
+    read_modes(session, left, right)
     if isinstance(left, PLAIN) and isinstance(right, PLAIN):
         return PYTHON[sign](left, right)
     written = written_arithmetic(session, left, sign, right)

@@ -1,4 +1,4 @@
-"""taken(): the items of a loop that Python runs, and the error of a dict that the body changes.
+"""taken(): the items of a loop that Python runs, and the error of a dict or set that it changes.
 
 Python raises when a loop asks a dict for the next item after it got or lost a key. Where only some
 paths have changed the dict, a run has to ask; and it asks only if there is another iteration.
@@ -13,18 +13,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from stator.capture.branches import defined
-from stator.capture.conditions import raise_if
+from stator.capture.conditions import raise_if, refuse_if
 from stator.containers.maybe_keys import maybe_absent
+from stator.containers.set_definitions import lacks_one
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Staged
-from stator.values.staged import StagedDict, StagedList, is_table
+from stator.values.staged import StagedDict, StagedList, StagedSet, is_table
 from stator.values.symbolic import Undefined
 
 EMPTY: dict[object, object] = {}
 VIEWS = (type(EMPTY.keys()), type(EMPTY.values()), type(EMPTY.items()))
 CHANGED = "dictionary changed size during iteration"
+EXCHANGED = "a set loses an item and gets another while a loop goes through it"
+SET_CHANGED = "Set changed size during iteration"
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,8 @@ class NextItem:
         """Raise, now or in the program, if the dict has changed; then the item, if there is one."""
         if self.error is not None:
             raise self.error
-        whole = _checked(self.session, self.table, self.keys)
+        check = _checked_set if isinstance(self.table, set) else _checked
+        whole = check(self.session, self.table, self.keys)
         return () if self.read is None else (self.read(whole),)
 
 
@@ -50,6 +54,9 @@ def taken(session: Session, iterable: Staged) -> Iterator[Staged]:
     table = iterable.mapping if isinstance(iterable, VIEWS) else iterable
     if type(table) in (dict, StagedDict, types.MappingProxyType) and not is_table(table):
         yield from _of_dict(session, iterable, table)
+        return
+    if isinstance(table, StagedSet) and not is_table(table):
+        yield from _of_set(session, table)
         return
     try:
         yield from _items(iterable)
@@ -82,6 +89,25 @@ def _of_dict(session: Session, iterable: Staged, table: Staged) -> Iterator[Stag
             yield NextItem(session, table, keys, functools.partial(_item, iterable, key=key))
     if session.journal.writes != writes and _is_changed(table, keys):
         yield NextItem(session, table, keys)
+
+
+def _of_set(session: Session, items: Staged) -> Iterator[Staged]:
+    known, writes = tuple(items), session.journal.writes
+    for item in known:
+        if session.journal.writes == writes or not _is_changed_set(items, known):
+            yield item
+        else:
+            yield NextItem(session, items, known, functools.partial(_given, item))
+    if session.journal.writes != writes and _is_changed_set(items, known):
+        yield NextItem(session, items, known)
+
+
+def _is_changed_set(items: Staged, known: tuple[object, ...]) -> bool:
+    return items.is_open or set(items) != set(known)
+
+
+def _given(item: Staged, _: Staged) -> Staged:
+    return item
 
 
 def _item(iterable: Staged, table: Staged, key: object) -> Staged:
@@ -130,6 +156,22 @@ def _checked(session: Session, table: Staged, keys: tuple[object, ...]) -> Stage
             present = session.recorder.apply_all(table[key], _is_there)
             raise_if(session.recorder, session.interpreter.truth(present), RuntimeError(CHANGED))
     return whole
+
+
+def _checked_set(session: Session, items: Staged, known: tuple[object, ...]) -> Staged:
+    """The set as it is where it has not changed."""
+    if not items.is_open and len(items) == len(known):
+        raise UnsupportedCall(
+            "a set loses an item and gets another while a loop goes through it",
+            at=current_place(), fix="loop over a copy: `list(...)`",
+        )  # fmt: skip
+    interpreter = session.interpreter
+    size = interpreter.call(len, items)
+    changed = interpreter.truth(interpreter.compare(size, "!=", len(known)))
+    raise_if(session.recorder, changed, RuntimeError(SET_CHANGED))
+    lost = interpreter.truth(interpreter.run(lacks_one, items, known))
+    refuse_if(session.recorder, lost, EXCHANGED)
+    return items
 
 
 def _is_there(value: object) -> bool:

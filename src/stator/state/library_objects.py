@@ -28,6 +28,7 @@ import torch
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.recursion_limit import users_limit
 from stator.state.session import Session, weak_reference
 from stator.torch_private.modules import tables
 from stator.values.attributes import slots_of
@@ -53,7 +54,7 @@ FOLLOWED = (
 OF_EVERY_OBJECT = frozenset(dir(object)) - {"__setattr__", "__delattr__", "__init__"}
 READS_OF_A_MAPPING = frozenset({"get", "keys", "values", "items", "__getitem__", "__contains__"})
 TELLS_OF_THE_PROCESS = frozenset({
-    os.getenv, os.getcwd, os.getpid, os.cpu_count, sys.getrecursionlimit, torch.get_num_threads,
+    os.getenv, os.getcwd, os.getpid, os.cpu_count, users_limit, torch.get_num_threads,
     torch.get_num_interop_threads, torch.get_float32_matmul_precision,
 })  # fmt: skip
 LIBRARIES = ("torch", "numpy", "stator", "pybind11_builtins")

@@ -40,7 +40,7 @@ from stator.torch_private import modules
 from stator.torch_private.fake import FakeTensor
 from stator.values.attributes import own_dict
 from stator.values.contents import state_of
-from stator.values.staged import Columns, StagedList
+from stator.values.staged import Columns, StagedList, StagedSet
 from stator.values.union import Union
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool, Union)
@@ -284,7 +284,7 @@ class ReadLog:
         owner = self.provenance.owner_of(obj)
         if owner is not obj:
             self._read_attributes(owner)
-        if isinstance(obj, StagedList):
+        if isinstance(obj, StagedList | StagedSet):
             return  # it represents one whose contents were read when it was first seen
         if self.provenance.is_external(obj) and id(obj) not in self._live_contents:
             dicts = (obj,) if type(obj) is dict else None

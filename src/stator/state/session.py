@@ -5,12 +5,14 @@ from __future__ import annotations
 import array
 import collections
 import collections.abc
+import decimal
 import gc
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
+import numpy
 import torch
 
 from stator.capture.branches import apply_to_all, apply_variant
@@ -41,6 +43,26 @@ VIEWS = tuple(VIEW_TYPES.values())
 
 
 WEAK = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
+
+
+def error_modes() -> tuple[tuple[str, str], ...]:
+    """What numpy does about a division by zero and the like."""
+    return tuple(numpy.geterr().items())
+
+
+def decimal_context() -> tuple[object, ...]:
+    """Precision, rounding and traps of decimal numbers."""
+    now = decimal.getcontext()
+    traps = tuple(trap.__name__ for trap, is_set in now.traps.items() if is_set)
+    return (now.prec, now.rounding, now.Emin, now.Emax, now.capitals, now.clamp, traps)
+
+
+def read_modes(session: Session, left: object, right: object) -> None:
+    """`left` and `right` are computed with: some numbers have modes that the caller sets."""
+    if isinstance(left, numpy.generic) or isinstance(right, numpy.generic):
+        session.reads.watch_call(error_modes, (), session.error_modes)
+    if isinstance(left, decimal.Decimal) or isinstance(right, decimal.Decimal):
+        session.reads.watch_call(decimal_context, (), session.decimal_context)
 
 
 def weak_reference(what: str) -> UnsupportedCall:
@@ -93,9 +115,11 @@ class Session:
         self.writes: dict[tuple[int, object], tuple[object, object]] = {}  # objects and their keys
         # what functions with a cache, which the capture has created, have given, by their ids
         self.remembered: dict[int, tuple[object, dict[Any, Any]]] = {}
+        self.cache_uses: dict[int, Any] = {}  # `library.cache_uses.CountedUses`, by what they count
         self.checked_keys: set[type] = set()  # whose `__hash__` and `__eq__` change nothing
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
         self.is_kept = False  # is it asked after the capture, too?
+        self.error_modes, self.decimal_context = error_modes(), decimal_context()
         self.outer_filters = warnings.filters
         self.filter_scopes: dict[int, object] = {}  # by filters: where they were set
         self.shows_warnings = warnings._showwarnmsg_impl  # type: ignore[attr-defined]

@@ -1,0 +1,195 @@
+"""Stories about functions that remember or choose: caches, their counts, and single dispatch."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+import torch
+
+import stator
+from tests.stories.book import UP, Book, X
+
+story = Book(output_in_a_cached_function="prints, calls Python or draws random numbers")
+
+
+@story
+def uses_are_counted():
+    @functools.lru_cache
+    def double(k):
+        return k * 2
+
+    def f(x):
+        y = x * double(3) + double(3)
+        for k in range(3):
+            y = y + double(k)
+        return y
+
+    return f, X, double.cache_info
+
+
+@story
+def uses_of_a_branch_and_a_loop():
+    @functools.cache
+    def double(k):
+        return k * 2
+
+    def f(x):
+        if x.sum() > 0:
+            x = x + double(1)
+        while x.sum() < 10:
+            x = x + double(2)
+        return x
+
+    return f, X, double.cache_info
+
+
+@story
+def uses_before_an_error():
+    @functools.cache
+    def double(k):
+        return k * 2
+
+    def f(x):
+        y = x * double(3)
+        if x.sum() > 0:
+            raise ValueError("positive")
+        return y + double(3)
+
+    return f, X, double.cache_info
+
+
+@story
+def uses_by_keyword():
+    @functools.lru_cache(typed=True)
+    def times(k, *, by=1):
+        return k * by
+
+    return (lambda x: x * times(3, by=2) + times(k=4)), X, times.cache_info
+
+
+@story
+def uses_of_a_recursive_function():
+    @functools.cache
+    def fibonacci(n):
+        return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+    def f(x):
+        if x.sum() > 0:
+            return x + fibonacci(6)
+        return x + fibonacci(4)
+
+    return f, X, fibonacci.cache_info
+
+
+@story
+def cleared_between_calls():
+    computed = []
+
+    @functools.lru_cache
+    def double(k):
+        computed.append(k)
+        return k * 2 + len(computed)
+
+    def cleared(static):
+        double.cache_clear()
+        return static(UP)
+
+    return (lambda x: x * double(3)), [UP, UP, cleared, UP, cleared], double.cache_info
+
+
+@story
+def output_in_a_cached_function():
+    @functools.cache
+    def double(k):
+        print("computing", k)
+        return k * 2
+
+    def f(x):
+        if x.sum() > 0:
+            return x * double(3)
+        return x
+
+    return f, X
+
+
+# ---- single dispatch
+
+
+@story
+def dispatch_by_the_class_of_a_captured_value():
+    @functools.singledispatch
+    def kind(value):
+        return -1
+
+    kind.register(int, lambda value: value + 1)
+    kind.register(float, lambda value: value * 2)
+    kind.register(torch.Tensor, lambda value: value.sum().item())
+    kind.register(list, len)
+
+    def f(x):
+        either = 1 if x.sum() > 0 else "a"
+        return kind(int(x[0])), kind(x[0].item()), kind(x), kind([x]), kind("s"), kind(either)
+
+    return f, X
+
+
+@story
+def another_function_is_registered():
+    @functools.singledispatch
+    def kind(value):
+        return 0
+
+    def register(static):
+        kind.register(str, len)
+        return static(UP)
+
+    return (lambda x: x + kind("abc")), [UP, register, UP]
+
+
+@story
+def dispatching_method():
+    class Total:
+        count = 0
+
+        @functools.singledispatchmethod
+        def add(self, value):
+            return 0
+
+        @add.register
+        def _(self, value: int):
+            self.count += value
+            return self.count
+
+    total = Total()
+    return (lambda x: (total.add(int(x[0])), total.add("a"))), X, lambda: total.count
+
+
+@story.right()
+def test_a_story_goes_as_eager_code_does(name):
+    story.check(name)
+
+
+@pytest.mark.parametrize("name", story.refused)
+def test_a_story_is_refused(name):
+    story.check_refused(name)
+
+
+@functools.cache
+def ones(k):
+    return torch.ones(k)
+
+
+class Masked(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            x = x + ones(2)
+        return x * ones(2)
+
+
+def test_a_model_that_uses_a_cache_is_saved(tmp_path):
+    stator.save(Masked(), tmp_path / "masked", input_spec=[stator.InputSpec((2,), torch.float32)])
+    loaded = stator.load(tmp_path / "masked")
+    before = ones.cache_info()
+    assert torch.equal(loaded(torch.ones(2)), torch.full((2,), 2.0))
+    assert ones.cache_info() == before
