@@ -176,7 +176,8 @@ def _eager(program: Program, calls: list[Any]) -> list[Outcome] | None:
 
 def _of_error(error: StatorError, stage: str) -> Verdict:
     if error.code == "ST900":
-        return Verdict("crash", stage, str(error), f"ST900 {error.problem[:60]}")
+        why = re.sub(r"%\d+", "%", error.problem)[:60]  # the number of a value is no cause
+        return Verdict("crash", stage, str(error), f"ST900 {why}")
     if error.at is None and stage != "saved":
         return Verdict(
             "crash", stage, f"a refusal without a line: {error}", f"no line {error.code}"

@@ -75,6 +75,8 @@ def _check_eager(program: Program, outcomes: list[Outcome]) -> None:
 
 
 def _check_refusal(program: Program, stage: str, code: str, folder: Path) -> None:
+    if program.reset is not None:
+        program.reset()
     with pytest.raises(StatorError) as caught:
         at_stage(program, program.make(), program.calls, stage, folder)(
             *copy.deepcopy(program.calls[0])

@@ -266,7 +266,7 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
         runtime_tables.set_key(session, obj, key, value)
     elif is_captured_key(key) or isinstance(key, torch.Tensor):
         raise refused_key(obj, "an item is set by")
-    elif type(obj) is dict or isinstance(obj, StagedDict):
+    elif isinstance(obj, dict):
         check_keys(session, key)
         session.wrote(session.provenance.owner_of(obj), key)
         if isinstance(obj, StagedDict) and place_depends_on_path(obj, key):

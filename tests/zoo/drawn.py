@@ -1,0 +1,101 @@
+"""Programs that random drawing has found to fail once, made small."""
+
+from __future__ import annotations
+
+import collections
+
+import torch
+
+from tests.zoo.programs import f, i, program
+
+GROUPS: collections.defaultdict[str, list[int]] = collections.defaultdict(list)
+COUNTER: collections.Counter[str] = collections.Counter()
+CALLS = ((f(2.0, 0.5), i(1)), (f(-1.0, 0.25), i(0)))
+SEEN_OUTSIDE = ("rewritten", "captured", "unoptimised")  # a saved one refuses to change it
+
+
+def held():
+    """What is outside, in its order."""
+    return {key: list(items) for key, items in GROUPS.items()}, list(COUNTER.items())
+
+
+def reset():
+    """Nothing outside."""
+    GROUPS.clear()
+    COUNTER.clear()
+
+
+@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE)
+def list_of_the_body_grows_after_a_raise(x, y):
+    """Where `int` may raise, the list that the body has just made is still empty."""
+    try:
+        GROUPS["three"].append(int(x.sum()))
+        GROUPS["three"].append(int(x[5]))
+    except IndexError:
+        return x
+    return x + 1
+
+
+@program(*CALLS)
+def name_of_a_list_that_grows_in_the_body(x, y):
+    """A handler is given the list as it was where the body has raised."""
+    found = [9]
+    try:
+        found = []
+        found.append(1 // y.item())
+        found.append(2 // (y.item() - 1))
+    except ZeroDivisionError:
+        found.append(7)
+    return found
+
+
+@program(*CALLS, may_raise=True, same_message=False)
+def branch_in_a_body_leaves_what_nothing_wants(x, y):
+    """`found` is wanted where the body starts, but not where it ends."""
+    found = []
+    try:
+        total = sum(r for r in found)
+        if y:
+            pass
+        else:
+            found = [r for _, r in enumerate([r for r in [y, y + 1] if r > 0])]
+    finally:
+        found = total
+    if y:
+        raise ValueError("x")
+    return found
+
+
+@program(*CALLS)
+def branch_in_a_handler_leaves_what_nothing_wants(x, y):
+    """The same for the end of a handler, and of a `with`."""
+    found = [x]
+    try:
+        total = len(found) // y.item()
+        with torch.no_grad():
+            if y > 2:
+                found = [r for r in x if r > 0]
+    except ZeroDivisionError:
+        total = len(found) + 5
+        if x.sum() > 0:
+            found = [r for r in x if r > 0]
+    return total
+
+
+@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE, refused="ST204")
+def place_of_a_counted_key(x, y):
+    """Which key of the Counter comes first depends on the path."""
+    key = "one" if y else "two"
+    COUNTER[key] += 1
+    COUNTER["one"] += 1
+    return x
+
+
+@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE)
+def last_counted_key_on_some_paths(x, y):
+    """A key that may be absent can be counted where it is the last one."""
+    COUNTER["two"] += 1
+    if y:
+        COUNTER["one"] += 1
+    COUNTER["one"] += 1
+    return x
