@@ -49,21 +49,20 @@ def name_of_a_list_that_grows_in_the_body(x, y):
     return found
 
 
-@program(*CALLS, may_raise=True, same_message=False)
+@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE)
 def branch_in_a_body_leaves_what_nothing_wants(x, y):
     """`found` is wanted where the body starts, but not where it ends."""
     found = []
     try:
-        total = sum(r for r in found)
+        total = len(found) + int(x.sum())
         if y:
             pass
         else:
             found = [r for _, r in enumerate([r for r in [y, y + 1] if r > 0])]
     finally:
-        found = total
-    if y:
-        raise ValueError("x")
-    return found
+        found = 3
+        GROUPS["end"].append(found)
+    return total, found
 
 
 @program(*CALLS)

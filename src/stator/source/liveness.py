@@ -116,14 +116,15 @@ class _BackwardWalk:
 
     def _try(self, node: ast.Try, live: Names) -> Names:
         """What is live where a `try` starts is read again where it may raise, and where it ends."""
-        inside = self._parts_of_try(node, live)
+        inside = self._parts_of_try(node, live, NOTHING)
         if not inside <= live:
-            inside = self._parts_of_try(node, live | inside)
+            inside = self._parts_of_try(node, live, inside)
         self.inside[node] = inside
         return inside
 
-    def _parts_of_try(self, node: ast.Try, live: Names) -> Names:
-        final = self.block(node.finalbody, live)
+    def _parts_of_try(self, node: ast.Try, live: Names, held: Names) -> Names:
+        """What is live before the body; `held` is live wherever a part ends."""
+        final = self.block(node.finalbody, live | held) | held
         caught = final
         for handler in node.handlers:
             own = frozenset([handler.name] if handler.name else [])
