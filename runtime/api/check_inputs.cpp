@@ -15,7 +15,7 @@ void check_tensor(const Value& given, const Type& type, const std::string& name,
     refuse(": its dtype is " + dtype_name(tensor.scalar_type()) + ", not " +
            dtype_name(type.dtype));
   if (static_cast<std::size_t>(tensor.dim()) != type.shape.size()) {
-    refuse(": it has " + std::to_string(tensor.dim()) + " dimensions, not " +
+    refuse(": its rank is " + std::to_string(tensor.dim()) + ", not " +
            std::to_string(type.shape.size()));
   }
   for (std::size_t k = 0; k < type.shape.size(); ++k) {

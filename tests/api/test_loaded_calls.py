@@ -1,5 +1,6 @@
 """A loaded model is called as the model that was saved: by position, by keyword, with defaults."""
 
+import functools
 import inspect
 import pydoc
 
@@ -212,7 +213,7 @@ def test_a_check_of_a_named_size_uses_its_name(path):
 
 def test_python_values_are_inputs_of_a_saved_program(path):
     model = loaded(path, NAMED | VALUES, weighted)
-    assert "n: int, flag: bool, mode: text, epsilon: float) -> " in repr(model)
+    assert "n: int, flag: bool, mode: str, eps: float) -> " in repr(model)
     x, y = torch.randn(3, 2), torch.randn(3, 4)
     for values in ({}, {"n": -7}, {"flag": True, "eps": -0.0}, {"mode": "minus", "n": 0}):
         result, expected = model(x, y, **values), weighted(x, y, **values)
@@ -254,3 +255,23 @@ def test_help_shows_the_model_and_the_signatures_of_its_methods(path):
     shown = pydoc.plain(pydoc.render_doc(model.forward))
     assert f"forward{inspect.signature(model.forward)}" in shown
     assert "The saved program: forward(feats: f32[s0, 2])" in shown
+
+
+def test_the_repr_has_the_names_of_the_parameters(tmp_path):
+    def forward(feats, pair, times, mode, *rest, scale):
+        return (feats + pair[0]) * pair[1] * times * rest[0] * scale if mode is None else feats
+
+    spec = InputSpec([None, 2], "float32", "features")
+    call = [spec, (spec, InputSpec([])), 3, InputSpec.str(optional=True), InputSpec([])]
+    stator.save(functools.partial(forward, scale=2.0), tmp_path / "m", call)
+    assert repr(stator.load(tmp_path / "m")) == (
+        "TranslatedLayer(forward(feats: f32[s0, 2], pair: (f32[s1, 2], f32[]), times=3, "
+        "mode: str | None, rest[0]: f32[]) -> f32[s3, 2])"
+    )
+
+
+def test_an_error_about_an_item_of_args_names_the_item(tmp_path):
+    stator.save(lambda *rows: rows[0] + rows[1], tmp_path / "m", [InputSpec([3])] * 2)
+    with pytest.raises(SpecMismatch) as caught:
+        stator.load(tmp_path / "m")(torch.ones(3), torch.ones(4))
+    assert caught.value.problem.startswith("rows[1] must be a tensor f32[3], not f32[4]")

@@ -334,7 +334,7 @@ def test_nested_arguments_are_taken_apart(tmp_path):
         ((torch.ones(2, 3),), "x must be a tensor f32[s0, 2], not f32[2, 3]: "
                               "its size 1 is 3, not 2"),
         ((torch.ones(2),), "x must be a tensor f32[s0, 2], not f32[2]: "
-                           "it has 1 dimensions, not 2"),
+                           "its rank is 1, not 2"),
         ((torch.ones(1, 2, dtype=torch.int64),), "x must be a tensor f32[s0, 2], not "
                                                  "i64[1, 2]: its dtype is int64, not float32"),
     ],

@@ -148,8 +148,8 @@ def test_a_saved_program_takes_none_or_a_value(backend, tmp_path):
     stator.save(chosen, tmp_path / "model", OPTIONAL)
     loaded = stator.load(tmp_path / "model", backend=backend)
     assert repr(loaded) == (
-        "TranslatedLayer(forward(x: f32[s0], mode: text | None, times: int | None, "
-        "flag: bool | None, scale: float | None) -> (f32[s0], None | text, None | int))"
+        "TranslatedLayer(forward(x: f32[s0], mode: str | None, times: int | None, "
+        "flag: bool | None, scale: float | None) -> (f32[s0], str | None, int | None))"
     )
     for mode, times, scale, flag in CHOICES:
         given = loaded(X, mode, times, scale=scale, flag=flag)

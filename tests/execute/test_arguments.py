@@ -100,7 +100,7 @@ def test_lists_of_any_length_become_columns():
         (tensor(2, "n"), torch.ones(2, 3, dtype=torch.int64),
          "a tensor f32[2, n], not i64[2, 3]: its dtype is int64, not float32"),
         (tensor(2, "n"), torch.ones(2),
-         "a tensor f32[2, n], not f32[2]: it has 1 dimensions, not 2"),
+         "a tensor f32[2, n], not f32[2]: its rank is 1, not 2"),
         (tensor(2, "n"), torch.ones(3, 3),
          "a tensor f32[2, n], not f32[3, 3]: its size 0 is 3, not 2"),
         (tensor("n", "n"), torch.ones(2, 3),

@@ -72,7 +72,7 @@ BAD_FEEDS = [
     ),
     (
         {**GOOD, "x": ARRAY[0]},
-        "the feed `x` must be a tensor f32[s0, 4], not f32[4]: it has 1 dimensions, not 2",
+        "the feed `x` must be a tensor f32[s0, 4], not f32[4]: its rank is 1, not 2",
         "",
     ),
     (
@@ -83,7 +83,7 @@ BAD_FEEDS = [
     ({**GOOD, "x": [1.0]}, "the feed `x` must be a tensor f32[s0, 4], not [1.0]", ""),
     (
         {**GOOD, "x": numpy.array(["a"])},
-        "the feed `x` must be a tensor f32[s0, 4], not a ndarray",
+        "the feed `x` must be a tensor f32[s0, 4], not an ndarray",
         "",
     ),
     ({**GOOD, "n": 3}, "the feed `n` must be a tensor i64[], not 3", ""),

@@ -17,16 +17,26 @@ from stator.errors import SpecMismatch
 from stator.execute.arguments import call_structure, describe, flatten_inputs
 from stator.export.signatures import UNSAVED_DEFAULT
 from stator.program.program import Program
-from stator.program.signatures import inputs_in_words
-from stator.program.structure import Leaf, Structure
+from stator.program.structure import ConstantValue, Leaf, Structure, positions_in
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
 
 
-def describe_method(name: str, program: Program) -> str:
-    """`forward(feats: f32[s0, 4]) -> (f32[s0, 4], int)`."""
-    inputs = ", ".join(f"{name}: {kind}" for name, kind in inputs_in_words(program))
+def describe_method(name: str, program: Program, signature: inspect.Signature | None) -> str:
+    """`forward(feats: f32[s0, 4], steps=3) -> (f32[s0, 4], int)`; `steps` is fixed."""
+    positional, keywords = call_structure(program.input_structure)
+    names = _parameter_names(signature, len(positional))
+    named = [*zip(names, positional, strict=True), *zip(keywords.keys, keywords.items, strict=True)]
+    inputs = ", ".join(_describe_input(program, key, item) for key, item in named)
     return f"{name}({inputs}) -> {result_text(program.output_structure, program.call_outputs)}"
+
+
+def _describe_input(program: Program, name: object, structure: Structure) -> str:
+    if isinstance(structure, ConstantValue):
+        return f"{name}={structure.value!r}"
+    if name is None:
+        name = program.call_inputs[next(iter(positions_in(structure)))].name
+    return f"{name}: {result_text(structure, program.call_inputs)}"
 
 
 def call_leaves(
@@ -45,14 +55,26 @@ def call_leaves(
 
 def _positional_names(signature: inspect.Signature | None, program: Program) -> list[str]:
     """The names of the parameters, each with the name that its spec has if that is another one."""
-    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    parameters = signature.parameters.values() if signature is not None else ()
-    names = [one.name for one in parameters if one.kind in positional]
-    for k, item in enumerate(call_structure(program.input_structure)[0][: len(names)]):
-        own = program.call_inputs[item.position].name if isinstance(item, Leaf) else names[k]
-        if own != names[k]:
-            names[k] = f"{names[k]} (`{own}` in its spec)"
+    items = call_structure(program.input_structure)[0]
+    names: list[str] = []
+    for name, item in zip(_parameter_names(signature, len(items)), items, strict=True):
+        if name is None:
+            break
+        own = program.call_inputs[item.position].name if isinstance(item, Leaf) else name
+        is_named = own != name and name.isidentifier()  # an item of `*args` has a made-up name
+        names.append(f"{name} (`{own}` in its spec)" if is_named else name)
     return names
+
+
+def _parameter_names(signature: inspect.Signature | None, count: int) -> list[str | None]:
+    """The parameters that take the first `count` arguments; None where it is not known."""
+    names: list[str | None] = []
+    for one in signature.parameters.values() if signature is not None else ():
+        if one.kind is inspect.Parameter.VAR_POSITIONAL:
+            names += [f"{one.name}[{k}]" for k in range(count - len(names))]
+        elif one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD):
+            names.append(one.name)
+    return [*names, *[None] * count][:count]
 
 
 def arrange_call(

@@ -67,7 +67,12 @@ class OnnxMethod:
         return self._signature or inspect.signature(type(self).__call__, follow_wrapped=False)
 
     def __repr__(self) -> str:
-        return f"<saved method {describe_method(self.__name__, self.program)}, in ONNX Runtime>"
+        return f"<saved method {self.description}, in ONNX Runtime>"
+
+    @property
+    def description(self) -> str:
+        """Its inputs and outputs."""
+        return describe_method(self.__name__, self.program, self._signature)
 
     def run(self, leaves: Sequence[object]) -> tuple[Any, ...] | RunFailure:
         """The flat outputs; the state and the inputs that the program writes are changed."""
@@ -147,7 +152,7 @@ class OnnxLayer:
         raise AttributeError(f"this model has no method or attribute {name!r}")
 
     def __repr__(self) -> str:
-        described = [describe_method(name, one.program) for name, one in self._methods.items()]
+        described = [one.description for one in self._methods.values()]
         return "\n  ".join(["OnnxLayer(", *described]) + "\n)"
 
     def __dir__(self) -> list[str]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence as SequenceOf
 
 from stator.program.ir import Arg, Value
+from stator.program.signatures import type_in_words
 from stator.program.structure import (
     Choice,
     ConstantValue,
@@ -48,7 +49,7 @@ def result_text(structure: Structure, outputs: SequenceOf[Arg], depth: int = 0) 
             listed = ", ".join(f"{field}={item}" for field, item in pairs)
             return f"{name.rpartition(':')[2]}({listed})"
         case Choice(_, alternatives):
-            return " | ".join(dict.fromkeys(map(text, alternatives)))
+            return " | ".join(sorted(dict.fromkeys(map(text, alternatives)), key="None".__eq__))
         case RuntimeList():
             return _list_text(structure, outputs, depth + 1)
         case Conversion(name, _, items):
@@ -75,4 +76,4 @@ def _output_text(output: Arg, depth: int) -> str:
             kind = kind.element
     if isinstance(kind, OptionalType) and kind.present is not None:
         kind = kind.element  # it is there where its alternative is the one
-    return str(kind)
+    return type_in_words(kind)

@@ -131,9 +131,7 @@ class TranslatedLayer(torch.nn.Module):
     def extra_repr(self) -> str:
         """Each method with its inputs and outputs, in the mode that the module is in."""
         return "\n".join(
-            describe_method(name, program_of(self, name))
-            for name in self._stator_methods
-            if _is_there(self, name)
+            _description(self, name) for name in self._stator_methods if _is_there(self, name)
         )
 
     def __getattr__(self, name: str) -> Any:
@@ -158,8 +156,7 @@ class TranslatedLayer(torch.nn.Module):
     def _repr_html_(self) -> str:
         methods = [name for name in self._stator_methods if _is_there(self, name)]
         programs = [
-            unfolding(describe_method(name, program), str(program))
-            for name, program in ((name, program_of(self, name)) for name in methods)
+            unfolding(_description(self, name), str(program_of(self, name))) for name in methods
         ]
         return preformatted(repr(self)) + "".join(programs)
 
@@ -221,17 +218,19 @@ class LoadedMethod:
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        return f"The saved program: {self._description()}"
+        return f"The saved program: {_description(self.__self__, self.__name__)}"
 
     def __repr__(self) -> str:
-        return f"<saved method {self._description()}>"
-
-    def _description(self) -> str:
-        return describe_method(self.__name__, program_of(self.__self__, self.__name__))
+        return f"<saved method {_description(self.__self__, self.__name__)}>"
 
 
 def _is_there(layer: TranslatedLayer, method: str) -> bool:
     return mode_name(layer.training) in layer._stator_methods[method].programs
+
+
+def _description(layer: TranslatedLayer, method: str) -> str:
+    signature = layer._stator_methods[method].signature
+    return describe_method(method, program_of(layer, method), signature)
 
 
 def program_of(layer: TranslatedLayer, method: str = "forward") -> Program:

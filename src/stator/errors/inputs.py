@@ -66,7 +66,7 @@ class SpecMismatch(InputError, ValueError):
     """
 
     code = "ST301"
-    otherwise = "pass what the program was captured for, or capture it for this"
+    otherwise = "pass inputs that match, or capture a program for these"
 
 
 class SizeCheckFailed(InputError, ValueError):

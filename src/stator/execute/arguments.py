@@ -12,6 +12,7 @@ from typing import Any, NoReturn
 
 import torch
 
+from stator.english import with_article
 from stator.errors import ProgramError, SpecMismatch
 from stator.program.ir import InputFacts
 from stator.program.signatures import structure_text
@@ -244,7 +245,7 @@ def _check_tensor(kind: TensorType, given: Any, path: str, sizes: dict[str, int]
     if dtype != kind.dtype:
         _refuse_tensor(path, kind, given, f"its dtype is {dtype}, not {kind.dtype}")
     if given.dim() != len(kind.shape):
-        _refuse_tensor(path, kind, given, f"it has {given.dim()} dimensions, not {len(kind.shape)}")
+        _refuse_tensor(path, kind, given, f"its rank is {given.dim()}, not {len(kind.shape)}")
     for index, (size, expected) in enumerate(zip(given.shape, kind.shape, strict=True)):
         if isinstance(expected, Symbol):
             sizes.setdefault(expected.name, size)
@@ -309,4 +310,4 @@ def describe(item: object) -> str:
         return repr(item)
     if isinstance(item, list):
         return f"[{', '.join(map(describe, item))}]"
-    return f"a {type(item).__name__}"
+    return with_article(type(item).__name__)

@@ -16,7 +16,7 @@ from stator.program.structure import (
     RuntimeList,
     Structure,
 )
-from stator.program.types import OptionalType, Type
+from stator.program.types import ListType, OptionalType, TextType, Type
 from stator.program.typing_rules import present
 from stator.program.unions import tag_of
 
@@ -24,18 +24,20 @@ from stator.program.unions import tag_of
 def output_text(program: Program) -> str:
     """What a call gives."""
     outputs = program.call_outputs
-    types = [str(present(one.type)) if isinstance(one, Value) else repr(one) for one in outputs]
+    types = [
+        type_in_words(present(one.type)) if isinstance(one, Value) else repr(one) for one in outputs
+    ]
     return structure_text(program.output_structure, types)
 
 
 def input_text(program: Program) -> str:
     """What a call takes: its positional arguments, then those by name."""
-    types = [str(value.type) for value in program.call_inputs]
+    types = [type_in_words(value.type) for value in program.call_inputs]
     return structure_text(program.input_structure, types)
 
 
 def inputs_in_words(program: Program) -> list[tuple[str, str]]:
-    """What a call takes by name, with the type of each; `text | None` for one that may be None."""
+    """What a call takes by name, with the type of each; `str | None` for one that may be None."""
     return [
         (value.name, _in_words(value.type))
         for value in program.call_inputs
@@ -44,7 +46,16 @@ def inputs_in_words(program: Program) -> list[tuple[str, str]]:
 
 
 def _in_words(kind: Type) -> str:
-    return f"{kind.element} | None" if isinstance(kind, OptionalType) else str(kind)
+    if isinstance(kind, OptionalType):
+        return f"{type_in_words(kind.element)} | None"
+    return type_in_words(kind)
+
+
+def type_in_words(kind: Type) -> str:
+    """The type as users of a program know it: what the program calls `text` is a `str`."""
+    if isinstance(kind, TextType):
+        return "str"
+    return f"list<{type_in_words(kind.element)}>" if isinstance(kind, ListType) else str(kind)
 
 
 def structure_text(structure: Structure, types: Sequence[str]) -> str:
