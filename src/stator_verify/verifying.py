@@ -22,13 +22,13 @@ from stator.api.example import Example
 from stator.api.program_cache import ProgramCache
 from stator.api.saving import load, write_capture
 from stator.api.signature import Signature, signature_of
-from stator.api.source_function import parameter_names
+from stator.api.source_function import call_problem, parameter_names
 from stator.api.static_function import StaticFunction
 from stator.api.translated import TranslatedLayer, watch_runs
 from stator.api.verification import Verification
 from stator.debug.eager import eager
 from stator.english import with_article
-from stator.errors import CaptureError, ConversionError, StatorError, UnknownOption
+from stator.errors import CaptureError, ConversionError, SpecMismatch, StatorError, UnknownOption
 from stator.execute.backend import Run, RunOptions, values_of
 from stator.execute.gradients import module_hooks
 from stator.execute.interpreter import INTERPRETER
@@ -68,8 +68,20 @@ def verify(
     examples = examples_of(inputs)
     options = Options(gradients, Tolerance(rtol, atol), seed, budget, extremes)
     with _verified(function) as one, tempfile.TemporaryDirectory() as folder:
+        _check_calls(one.static, examples)
         made = {name: BACKENDS[name](one, Path(folder)) for name in backends}
         return Verifier(one.subject(examples, made), examples, options).verify()
+
+
+def _check_calls(static: StaticFunction, examples: Sequence[Example]) -> None:
+    """SpecMismatch for an example that the function cannot be called with at all."""
+    for number, one in enumerate(examples, 1):
+        problem = call_problem(static.dygraph_function, static.__name__, one.args, one.kwargs)
+        if problem is not None:
+            raise SpecMismatch(
+                f"example {number} does not fit {problem}",
+                fix="give the arguments of one call as a tuple, and several calls as a list",
+            )
 
 
 # ---- what is verified

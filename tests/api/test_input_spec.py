@@ -36,6 +36,15 @@ def test_a_bad_size_is_refused_by_its_text(size):
     )
 
 
+@pytest.mark.parametrize("shape", ["batch", 3, None])
+def test_a_shape_that_is_no_list_is_refused_by_its_text(shape):
+    with pytest.raises(SpecMismatch) as caught:
+        InputSpec(shape)
+    assert said(caught.value) == (
+        f"[ST301] {shape!r} is not a shape\n  fix: give a list of sizes: [None, 8]"
+    )
+
+
 @pytest.mark.parametrize("dtype", ["float33", "Tensor", None, float])
 def test_a_bad_dtype_is_refused_by_its_text(dtype):
     with pytest.raises(SpecMismatch) as caught:
@@ -149,6 +158,8 @@ def test_ranges_belong_to_the_spec_and_its_names():
         ({"b": (1, 2)}, "no size of the spec has the name 'b'",
          "give it to a size: InputSpec(['b', ...])"),
         ({"batch": (3, 1)}, "the range (3, 1) of 'batch' is empty", "give the least size first"),
+        ({"batch": 3}, "3 is not a range of sizes",
+         "give the least and the greatest size, or None for no bound"),
         ({"batch": (0.5, 1)}, "(0.5, 1) is not a range of sizes",
          "give the least and the greatest size, or None for no bound"),
     ],

@@ -61,7 +61,7 @@ def test_a_keyword_that_differs_is_named():
     assert [concrete.reason for concrete in static.concrete_programs[1:]] == [
         "k is 2, not 1",
         "it was called with 0 positional arguments, not 1",
-        "it was called with 1 positional arguments, not 0",
+        "it was called with 1 positional argument, not 0",
     ]
 
 

@@ -360,7 +360,7 @@ def test_without_a_spec_nothing_can_be_saved(tmp_path):
     with pytest.raises(SpecMismatch) as caught:
         stator.save(Net(), tmp_path / "model")
     assert said(caught.value) == (
-        "[ST301] there is no input_spec to save forward for\n"
+        "[ST301] `save` needs an input_spec: `forward` has none, and has not been called\n"
         "  fix: pass input_spec=[InputSpec([None, 3], 'float32'), ...]"
     )
 
@@ -474,3 +474,34 @@ def test_a_chain_that_is_nested_too_deeply_to_be_saved_is_refused_with_its_place
         stator.save(function_of(elifs(110), tmp_path), tmp_path / "m", [torch.ones(3)])
     assert caught.value.problem == "the program is nested more than 100 deep"
     assert caught.value.at.line == 203
+
+
+@pytest.mark.parametrize(
+    ("spec", "problem", "fix"),
+    [
+        (InputSpec([2]), "input_spec is an InputSpec, not a list or a dict",
+         "give a list with an entry for each parameter, or a dict by their names"),
+        ([InputSpec([2])] * 3,
+         "input_spec does not fit add(x, y): too many positional arguments",
+         "give an entry for each parameter, in order, or a dict by their names"),
+        ({"y": InputSpec([2])},
+         "input_spec does not fit add(x, y): missing a required argument: 'x'",
+         "give an entry for each parameter, in order, or a dict by their names"),
+    ],
+)  # fmt: skip
+def test_a_spec_for_another_signature_is_refused_by_its_text(spec, problem, fix, tmp_path):
+    def add(x, y):
+        return x + y
+
+    with pytest.raises(SpecMismatch) as caught:
+        stator.save(add, tmp_path / "model", spec)
+    assert (caught.value.problem, caught.value.fix) == (problem, fix)
+
+
+def test_a_folder_is_not_a_model(tmp_path):
+    with pytest.raises(FormatError) as caught:
+        stator.load(tmp_path)
+    assert caught.value.problem == (
+        f"{tmp_path} is a folder, and there is no {tmp_path.name}.stator beside it"
+    )
+    assert caught.value.fix == f"give the path of a model: `{tmp_path / 'NAME'}`"

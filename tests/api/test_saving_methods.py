@@ -260,7 +260,7 @@ def test_several_captured_calls_are_listed(tmp_path):
     f(torch.ones(4))
     f(torch.ones(4, dtype=torch.int64), k=[1, {"a": torch.ones(1)}][0])
     assert problem_of(stator.save, f, tmp_path / "model") == (
-        "[ST301] there is no input_spec to save f for, and it was captured for 3 kinds of calls:\n"
+        "[ST301] `save` needs an input_spec: `f` has none, and was captured for 3 types of calls:\n"
         "    (float32[3])\n"
         "    (float32[any])\n"
         "    (int64[4], k=1)\n"

@@ -383,7 +383,7 @@ def test_a_dict_spec_with_an_unknown_name_is_refused_by_its_text():
     with pytest.raises(SpecMismatch) as caught:
         static(torch.ones(1))
     assert said(caught.value) == (
-        "[ST301] <lambda> has no parameter `feat`\n  fix: name its parameters"
+        "[ST301] <lambda> has no parameter `feat`\n  fix: name one of feats"
     )
 
 

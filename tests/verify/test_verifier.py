@@ -221,6 +221,7 @@ def test_what_is_no_input_is_refused():
         (between, [], "there are no inputs to verify with"),
         (between, 3, "an int is not the arguments of a call"),
         (between, {0: torch.ones(2)}, "0 is not the name of an argument"),
+        (between, (1, 2), "example 1 does not fit between(x): too many positional arguments"),
         (3, (torch.ones(2),), "an int cannot be verified"),
     ):
         with pytest.raises(stator.StatorError) as error:

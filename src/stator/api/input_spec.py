@@ -42,7 +42,7 @@ class InputSpec:
         *,
         ranges: Mapping[builtins.str, Range] = NO_RANGES,
     ) -> None:
-        self.shape = tuple(_size(size) for size in shape)
+        self.shape = tuple(_size(size) for size in _sequence(shape))
         self.ranges = {name: _range(name, given, self.shape) for name, given in ranges.items()}
         self.dtype = _dtype(dtype)
         self.name = name
@@ -128,6 +128,12 @@ class InputSpec:
         return (self.shape, self.dtype, self.name, self.stop_gradient, ranges)
 
 
+def _sequence(shape: object) -> Sequence[Size]:
+    if isinstance(shape, str) or not isinstance(shape, Sequence):
+        raise SpecMismatch(f"{shape!r} is not a shape", fix="give a list of sizes: [None, 8]")
+    return shape
+
+
 def _size(size: Size) -> Size:
     if size is None or size == -1:
         return None
@@ -145,8 +151,9 @@ def _range(name: str, given: Range, shape: Sequence[Size]) -> Range:
     if name not in shape:
         raise SpecMismatch(f"no size of the spec has the name {name!r}",
                            fix=f"give it to a size: InputSpec([{name!r}, ...])")  # fmt: skip
-    bounds = [bound for bound in given if bound is not None]
-    if len(given) != 2 or not all(type(one) is int and one >= 0 for one in bounds):
+    pair = given if isinstance(given, tuple | list) and len(given) == 2 else (-1, -1)
+    bounds = [bound for bound in pair if bound is not None]
+    if not all(type(one) is int and one >= 0 for one in bounds):
         raise SpecMismatch(f"{given!r} is not a range of sizes",
                            fix="give the least and the greatest size, or None for no bound"
                            )  # fmt: skip

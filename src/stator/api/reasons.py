@@ -57,7 +57,8 @@ def leaf_names(args: tuple[Any, ...], kwargs: dict[str, Any], names: Sequence[st
 
 def _arguments(new: Any, old: Any, names: Sequence[str]) -> str:
     if len(new) != len(old):
-        return f"it was called with {len(new) - 1} positional arguments, not {len(old) - 1}"
+        given = f"{len(new) - 1} positional argument{'' if len(new) == 2 else 's'}"
+        return f"it was called with {given}, not {len(old) - 1}"
     for place, (one, other) in enumerate(zip(new[1:], old[1:], strict=True)):
         if one != other:
             name = names[place] if place < len(names) else f"argument {place}"

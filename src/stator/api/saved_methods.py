@@ -130,12 +130,15 @@ def _specs(static: StaticFunction, spec: Any) -> tuple[tuple[Any, ...], dict[str
         return static.specs_for(wanted)
     calls = _calls(static)
     if not calls:
-        raise SpecMismatch(f"there is no input_spec to save {static.__name__} for", fix=EXAMPLE)
+        raise SpecMismatch(
+            f"`save` needs an input_spec: `{static.__name__}` has none, and has not been called",
+            fix=EXAMPLE,
+        )
     if len(calls) > 1:
         listed = "".join(f"\n    {text}" for text in calls)
         raise SpecMismatch(
-            f"there is no input_spec to save {static.__name__} for, and it was captured for "
-            f"{len(calls)} kinds of calls:{listed}",
+            f"`save` needs an input_spec: `{static.__name__}` has none, and was captured for "
+            f"{len(calls)} types of calls:{listed}",
             fix="pass input_spec=[...] for one of them",
         )
     return next(iter(calls.values()))

@@ -111,8 +111,20 @@ class SourceFunction:
             specs |= by_annotation
             first = tuple(itertools.takewhile(specs.__contains__, names))
             rest = {name: specs[name] for name in specs if name not in first}
-            return _with_names(tuple(specs[name] for name in first), names), _named(rest)
-        return _with_names(tuple(specs.values()), names), _named(by_annotation)
+            found = tuple(specs[name] for name in first), _named(rest)
+        else:
+            found = tuple(specs.values()), _named(by_annotation)
+        self._check_call(*found)
+        return _with_names(found[0], names), found[1]
+
+    def _check_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """SpecMismatch unless the function can be called with as many arguments, so named."""
+        problem = call_problem(self.function, self.name, args, kwargs)
+        if problem is not None:
+            raise SpecMismatch(
+                f"input_spec does not fit {problem}",
+                fix="give an entry for each parameter, in order, or a dict by their names",
+            )
 
     def _annotated(self) -> dict[str, ScalarSpec]:
         """The parameters without a default that are annotated as a number or a string."""
@@ -132,6 +144,11 @@ class SourceFunction:
     def _by_parameter(self, input_spec: Sequence[Any] | Mapping[str, Any]) -> dict[str, Any]:
         """The specs by the names of parameters; those of `*args` by their number."""
         names = self.parameter_names()
+        if not isinstance(input_spec, Mapping | list | tuple):
+            raise SpecMismatch(
+                f"input_spec is {with_article(type(input_spec).__name__)}, not a list or a dict",
+                fix="give a list with an entry for each parameter, or a dict by their names",
+            )
         if not isinstance(input_spec, Mapping):
             return {_parameter(names, k): _as_spec(spec) for k, spec in enumerate(input_spec)}
         parameters = inspect.signature(self.function).parameters
@@ -139,7 +156,7 @@ class SourceFunction:
             for name in input_spec:
                 if name not in parameters:
                     raise SpecMismatch(f"{self.name} has no parameter `{name}`",
-                                       fix="name its parameters",
+                                       fix=f"name one of {', '.join(parameters)}",
                                        edit=nearest(name, parameters))  # fmt: skip
         return {name: _as_spec(spec) for name, spec in input_spec.items()}
 
@@ -166,6 +183,22 @@ def is_found_on_class(function: object) -> bool:
         return False
     found = inspect.getattr_static(type(function.__self__), function.__name__, None)
     return found is function.__func__
+
+
+def call_problem(
+    function: Any, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> str | None:
+    """`f(x, y): missing a required argument: 'y'`, if `function` cannot be called with these."""
+    target = function.forward if isinstance(function, torch.nn.Module) else function
+    try:
+        signature = inspect.signature(target)
+    except (ValueError, TypeError):  # of a callable that Python knows nothing about
+        return None
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError as error:
+        return f"{name}{signature}: {error}"
+    return None
 
 
 def parameter_names(function: Any) -> list[str]:

@@ -312,7 +312,8 @@ class InputReader:
 
     def _name(self, spec: TensorSpec | ScalarSpec, path: tuple[Any, ...]) -> str:
         taken = {value.name for value in self.values}
-        name = spec.name or "_".join(["arg", *map(str, path[1:])])
+        is_keyword = str(path[1]).isidentifier()  # a number is the place of a positional one
+        name = spec.name or "_".join([*(() if is_keyword else ("arg",)), *map(str, path[1:])])
         while name in taken:
             name += "_"
         return name

@@ -97,8 +97,8 @@ REFERENCES = (
 
 def _refused(name: str) -> CaptureError:
     return CaptureError(
-        f"a {name} is returned or kept outside: a program can return tensors, numbers, strings, "
-        "None, and containers of these",
+        f"{with_article(name)} is returned or kept outside: a program can return tensors, "
+        "numbers, strings, None, and containers of these",
         at=current_place(), fix="return the tensors and numbers in it",
     )  # fmt: skip
 

@@ -38,6 +38,13 @@ def size_in_words(recorder: ScopeReader, symbol: sympy.Symbol) -> str:
     return "a size"
 
 
+def names_of_sizes(recorder: ScopeReader) -> dict[str, str]:
+    """The sizes that have a name in the user's code, by the symbols that torch prints."""
+    symbols = [symbol for scope in recorder.scope.chain() for symbol in scope.symbols]
+    words = {str(symbol): size_in_words(recorder, symbol) for symbol in symbols}
+    return {symbol: name for symbol, name in words.items() if not name.startswith(("a ", "(a "))}
+
+
 def _made_where(recorder: ScopeReader, value: Value) -> str:
     """A tensor without a name, by the line that makes it."""
     for scope in recorder.scope.chain():

@@ -108,6 +108,9 @@ def _missing(file: Path) -> FormatError:
             f"{given} is not a saved model: there is no {file.name} beside it",
             fix="write it with `stator.save`, and load it by the path that `save` was given",
         )
+    if given.is_dir():
+        return FormatError(f"{given} is a folder, and there is no {file.name} beside it",
+                           fix=f"give the path of a model: `{given / 'NAME'}`")  # fmt: skip
     return FormatError(f"{file} does not exist", fix="check the path")
 
 

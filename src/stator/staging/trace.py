@@ -222,13 +222,13 @@ def _trace(
             written = written_slots(session)
             given = given_back(session, inputs, results)
         except StatorError as error:
-            attach_line_variables(error)
+            attach_line_variables(error, recorder)
             raise
         except Exception as error:
             if not (may_be_seen(recorder.scope.block) or says_captured(error)):
                 notes.keep(error)
                 if notes.kept is None or notes.kept.is_known:
-                    attach_line_variables(error)
+                    attach_line_variables(error, recorder)
                     raise  # nothing of the program comes before it
             record_raise(recorder, error)
             results, structure = new_results(session), ConstantValue(None)
