@@ -38,7 +38,7 @@ def _example(given: Any) -> Example:
     if isinstance(given, torch.Tensor):
         return Example(given)
     raise SpecMismatch(
-        f"{with_article(type(given).__name__)} is not the arguments of a call",
+        f"{with_article(type(given).__name__)} is not a set of arguments",
         fix="give a tuple of arguments, a dict of named ones, or stator.Example(...)",
     )
 

@@ -47,8 +47,8 @@ class Reproducer:
         targets = [backend(call) for call in made.example.args]
         if any(one.module is not targets[0].module for one in targets):
             raise SpecMismatch(
-                "calls of several kinds, one after the other, need several models",
-                fix="give examples of one kind: the same dtypes, ranks and Python values",
+                "examples of several types, run in sequence, need several models",
+                fix="give examples of one type: the same dtypes, ranks and Python values",
             )
         return in_turn(targets[0], made.example.args)
 

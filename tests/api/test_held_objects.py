@@ -98,7 +98,7 @@ class Table(torch.nn.Module):
 def test_what_no_call_reads_from_an_earlier_one_is_left_out_with_a_warning(tmp_path, caplog):
     model = Table(reads_old=False).eval()
     got = loaded(model, tmp_path)
-    assert "does not keep what calls put into steps, and never read from there" in caplog.text
+    assert "leaves out what calls write to steps and never read from there" in caplog.text
     for x in ROWS:
         assert compare(model(x), got(x)) is None
 

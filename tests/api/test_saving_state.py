@@ -353,7 +353,7 @@ def test_a_container_of_two_modules_that_one_replaces_is_refused(tmp_path):
 
     both = [0]
     assert refusal(Whole(part=Part(seen=both), seen=both), tmp_path) == (
-        "`seen` is no longer the container that other modules have, too"
+        "`seen` is replaced by another container, and other modules have the old one"
     )
 
 
@@ -391,7 +391,7 @@ def test_a_form_that_never_settles_is_refused(tmp_path):
             return x
 
     assert refusal(Deeper(tree=None), tmp_path) == (
-        "`tree` is None or tuple of 2, and another one with every call"
+        "`tree` is None or tuple of 2, and has another type after every call"
     )
 
 

@@ -124,7 +124,7 @@ def test_a_pass_that_does_not_exist_is_refused_with_the_names(level):
 def test_a_verbosity_that_does_not_exist_is_refused(level):
     with pytest.raises(UnknownOption) as caught:
         stator.set_verbosity(level)
-    assert caught.value.problem == f"{level!r} is not a verbosity"
+    assert caught.value.problem == f"{level!r} is not a verbosity level"
     assert caught.value.fix == "give 0 to 3"
 
 

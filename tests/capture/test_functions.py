@@ -25,5 +25,5 @@ def test_a_function_that_never_gives_a_value_is_refused():
         return walk(x / 2) if x > 1 else walk(x * 2)
 
     error = refusal(LoopStateChanged, walk, torch.tensor(3.0))
-    assert "calls itself, and what it takes or gives never settles to one type" in error.problem
+    assert "calls itself, and the types that it takes or returns never settle" in error.problem
     assert isinstance(error, StatorError)

@@ -147,7 +147,7 @@ def test_a_wrong_variable_of_the_environment_is_one_message(shell, monkeypatch):
     monkeypatch.setenv("STATOR_VERBOSITY", "lots")
     done = shell("check", "net.py")
     assert done.exit_code == 3
-    assert done.err == "[ST303] 'lots' is not a verbosity\n  fix: give 0 to 3\n"
+    assert done.err == "[ST303] 'lots' is not a verbosity level\n  fix: give 0 to 3\n"
 
 
 def test_what_json_cannot_hold_becomes_text(monkeypatch):

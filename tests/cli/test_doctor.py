@@ -47,7 +47,7 @@ def test_a_torch_that_is_missing_or_old_must_be_mended(shell, monkeypatch, versi
     done = shell("doctor", "--no-try")
     assert done.exit_code == 1
     assert f"fix: {fix}\n" in done.out
-    assert done.out.endswith("1 of these must be mended\n")
+    assert done.out.endswith("1 of these must be fixed\n")
 
 
 def test_a_torch_that_cannot_be_imported_must_be_mended(shell, monkeypatch):

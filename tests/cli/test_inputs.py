@@ -130,7 +130,7 @@ def test_what_is_left_out_before_a_given_one_has_its_default(folder):
 def test_an_argument_by_name_alone_has_a_value_and_no_spec(folder):
     given = arguments_for(load_subject("net.py:Net"), ["x:f32[4]", "scale=2"])
     assert given.kwargs == {"scale": 2}
-    with pytest.raises(CommandFailure, match="`scale` can be given by its name alone"):
+    with pytest.raises(CommandFailure, match="`scale` can only be given by name"):
         _ = given.specs
 
 

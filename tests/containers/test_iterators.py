@@ -18,5 +18,5 @@ def test_an_iterator_without_an_end_is_refused_by_its_text_when_it_is_listed(mon
 
     with pytest.raises(UnsupportedCall) as caught:
         stator.to_static(f)(torch.ones(2))
-    assert caught.value.problem == "an iterator that may have no end is listed"
+    assert caught.value.problem == "an iterator that may be endless is turned into a list"
     assert caught.value.fix == "take as many items as you need"

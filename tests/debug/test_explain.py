@@ -79,7 +79,7 @@ def test_what_became_a_loop_or_a_branch_of_the_program_says_so(report):
 def test_functions_are_listed_as_converted_or_left_alone(report):
     assert facts(report.captures[0].converted) == ["Net.forward", "halve"]
     assert facts(report.captures[0].left_alone) == ["left"]
-    assert notes(report, 10)[0] == ["calls left, left alone by `not_to_static`"]
+    assert notes(report, 10)[0] == ["calls left, not converted: `not_to_static`"]
 
 
 def test_values_that_are_fixed_are_listed_with_the_line_that_read_them(report):

@@ -241,7 +241,7 @@ def test_a_dataclass_in_a_spec():
 
 def test_a_rewrite_that_does_not_exist():
     problem, fix = said(stator.set_code_level, "everything")
-    assert problem == "there is no rewrite 'everything' to show"
+    assert problem == "there is no rewrite pass 'everything' to show"
     assert fix.startswith("give one of all, sets, generators, jumps, contexts, ")
 
 

@@ -79,7 +79,7 @@ def test_a_pipe_is_not_waited_for(tmp_path, name):
         read_model(tmp_path / "model")
     assert (caught.value.problem, caught.value.fix) == (
         f"{tmp_path / name} is not a regular file",
-        "copy what it gives into a file",
+        "copy its contents into a file",
     )
 
 

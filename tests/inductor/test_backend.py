@@ -201,7 +201,7 @@ def spoilt(change):
         (lambda found: [found[0].double()], "its results differ from those of the ops"),
         (
             lambda found: [found[0].t().contiguous().t()],
-            "its results are in memory as those of the ops are not",
+            "its results have another memory layout than those of the ops",
         ),
         (lambda _: failing(), "RuntimeError when it was run: no compiler today\nand more"),
     ],

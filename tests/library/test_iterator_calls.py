@@ -13,7 +13,7 @@ def test_an_iterator_that_is_first_met_in_a_branch_is_refused_by_its_text():
     with pytest.raises(UnsupportedCall) as caught:
         staged_iterator(session, iter([1, 2]))
     assert caught.value.problem == (
-        "items of a list_iterator are taken inside a branch or a loop of the program that it may "
-        "not have been made in"
+        "items of a list_iterator that may be from outside this branch or loop of the program are "
+        "taken inside it"
     )
     assert caught.value.fix == "make a list of it first: `list(...)`"

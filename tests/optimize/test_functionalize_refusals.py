@@ -32,7 +32,7 @@ def test_an_op_that_torch_has_only_in_place():
         return y
 
     error = refused(diagonal, X)
-    assert error.problem == "aten::fill_diagonal_ has no form that writes nothing"
+    assert error.problem == "aten::fill_diagonal_ has no out-of-place form"
     assert line_of(error) == "y.fill_diagonal_(1.0)"
 
 

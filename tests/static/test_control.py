@@ -135,7 +135,7 @@ def test_branches_of_other_forms_are_refused():
         x = static.data("x", [3])
         static.cond(x.sum() > 0, lambda: x, lambda: x.sum().long())
     assert refusal.value.problem == (
-        "the branches give a float32 tensor of rank 1 and a int64 tensor of rank 0"
+        "the branches return a float32 tensor of rank 1 and a int64 tensor of rank 0"
     )
     assert refusal.value.fix == "give the same dtype, rank and structure on every path"
 
@@ -144,7 +144,7 @@ def test_a_branch_that_gives_nothing_beside_one_that_does_is_refused():
     with pytest.raises(BranchMismatch) as refusal, static.program_guard(static.Program()):
         x = static.data("x", [3])
         static.cond(x.sum() > 0, lambda: x)
-    assert refusal.value.problem == "the branches give a float32 tensor of rank 1 and None"
+    assert refusal.value.problem == "the branches return a float32 tensor of rank 1 and None"
 
 
 def test_a_loop_variable_of_two_forms_is_refused():
@@ -160,14 +160,14 @@ def test_a_loop_variable_of_another_structure_is_refused():
     with pytest.raises(LoopStateChanged) as refusal, static.program_guard(static.Program()):
         x = static.data("x", [3])
         static.while_loop(lambda y: y[0].sum() < 9, lambda y: [[y[0], y[0]]], [[x]])
-    assert refusal.value.problem == "the body of a loop gives values of another structure"
+    assert refusal.value.problem == "the body of a loop returns values of another structure"
 
 
 def test_branches_of_other_structures_are_refused():
     with pytest.raises(BranchMismatch) as refusal, static.program_guard(static.Program()):
         x = static.data("x", [3])
         static.cond(x.sum() > 0, lambda: [x], lambda: {"x": x})
-    assert refusal.value.problem == "the branches give values of another structure"
+    assert refusal.value.problem == "the branches return values of different structures"
 
 
 def test_a_branch_that_raises_leaves_the_form_to_the_other():
@@ -185,17 +185,17 @@ def test_a_branch_that_raises_leaves_the_form_to_the_other():
 def test_a_body_that_gives_another_number_of_values_is_refused():
     with pytest.raises(InputError) as refusal:
         static.while_loop(lambda a, b: True, lambda a, b: (a,), [1, 2])
-    assert refusal.value.problem == "the body of a loop gives 1 values for 2 variables"
+    assert refusal.value.problem == "the body of a loop returns 1 values for 2 variables"
 
 
 @pytest.mark.parametrize(
     ("call", "problem"),
     [
-        (lambda: static.case([]), "`case` is given no pairs"),
-        (lambda: static.switch_case(0, {}), "`switch_case` is given no branches"),
+        (lambda: static.case([]), "`case` has no pairs"),
+        (lambda: static.switch_case(0, {}), "`switch_case` has no branches"),
         (
             lambda: static.switch_case(0, [(0, int), (0, int)]),
-            "0 is no number of a branch, or is one twice",
+            "0 is not a branch number, or is given twice",
         ),
         (lambda: static.while_loop(bool, int, []), "`while_loop` needs a list of loop variables"),
     ],

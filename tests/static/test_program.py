@@ -134,7 +134,7 @@ def test_a_module_made_inside_is_refused():
     with pytest.raises(UnsupportedCall) as refusal, static.program_guard(static.Program()):
         nn.Linear(4, 2)
     assert str(refusal.value).splitlines()[0] == (
-        "[ST204] a Linear is made inside `program_guard`: its `weight` would be no real tensor"
+        "[ST204] a Linear is made inside `program_guard`: its `weight` would not be a real tensor"
     )
     assert refusal.value.fix == "make the module before `with program_guard(...)`"
 
@@ -270,7 +270,7 @@ def test_python_that_asks_for_a_value_is_refused_with_the_line():
         ask(static.data("x", [3]))
     line = ask.__code__.co_firstlineno + 1
     assert str(refusal.value) == (
-        "[ST203] Python code needs the truth of a tensor, which is known only at run time\n"
+        "[ST203] Python code needs the truth value of a tensor, which is known only at run time\n"
         f"  at {__file__}:{line}, in ask\n        if x.sum() > 0:\n           ^\n"
         "  fix: use `stator.static.cond`, `case`, `switch_case` or `while_loop`"
     )

@@ -210,7 +210,7 @@ def hidden(_, x):
     return -x
 
 
-TRUTH, NUMBER = "the truth of a tensor", "a number that comes from data"
+TRUTH, NUMBER = "the truth value of a tensor", "a number that comes from data"
 
 
 @pytest.mark.parametrize(

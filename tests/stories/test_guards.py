@@ -324,5 +324,5 @@ def test_captured_arrays_are_refused_where_numpy_raises():
     with numpy.errstate(invalid="raise"), pytest.raises(UnsupportedCall) as caught:
         static(ONE)
     assert caught.value.problem == (
-        "`numpy.errstate` makes errors of numpy's: the ops of a program raise none"
+        "`numpy.errstate` turns numpy's warnings into errors, which a program does not raise"
     )

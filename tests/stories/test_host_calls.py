@@ -225,7 +225,7 @@ def test_a_saved_model_leaves_calls_of_python_out_and_says_so(tmp_path, caplog):
 
     with caplog.at_level(logging.WARNING, logger="stator"):
         stator.save(f, tmp_path / "f", [stator.InputSpec([2])])
-    assert "the saved model does not make these calls of Python: Logger.info" in caplog.text
+    assert "the saved model leaves out these Python calls: Logger.info" in caplog.text
     assert stator.load(tmp_path / "f")(X[1]).tolist() == [6.0, 2.0]
     assert stream.getvalue() == ""
 
@@ -241,7 +241,7 @@ def test_saving_refuses_calls_of_python_if_asked_to(tmp_path):
         stator.save(f, tmp_path / "f", [stator.InputSpec([2])], host_calls="refuse")
     assert (caught.value.problem, caught.value.fix) == (
         "`Logger.info` is called by each run, and a saved model cannot call Python",
-        "call it outside of the model, and pass what it gives",
+        "call it outside of the model, and pass its result",
     )
 
 
@@ -306,7 +306,7 @@ def test_a_host_call_gives_numbers_and_strings_only():
     with pytest.raises(ConversionError) as caught:
         stator.host_call(result=list)
     assert (caught.value.problem, caught.value.fix) == (
-        "a host call cannot give a list",
+        "a host call cannot return a list",
         "use bool, int, float, str, or None for no result",
     )
 

@@ -17,9 +17,9 @@ import stator
 from stator.errors import StatorError
 from tests.stories.book import Book, X
 
-CHANGES = "as it is, which changes"
+CHANGES = "without conversion, which changes"
 story = Book(
-    finalizer="only Python calls its `__del__`",
+    finalizer="only Python would call its `__del__`",
     compared_by_a_function=CHANGES,
     replaced_by_a_function=CHANGES,
     accumulated_by_a_function=CHANGES,

@@ -219,7 +219,7 @@ def test_other_inputs_are_compared_within_what_is_allowed():
 def test_what_is_no_input_is_refused():
     for function, inputs, problem in (
         (between, [], "there are no inputs to verify with"),
-        (between, 3, "an int is not the arguments of a call"),
+        (between, 3, "an int is not a set of arguments"),
         (between, {0: torch.ones(2)}, "0 is not the name of an argument"),
         (between, (1, 2), "example 1 does not fit between(x): too many positional arguments"),
         (3, (torch.ones(2),), "an int cannot be verified"),
@@ -248,7 +248,7 @@ def test_calls_of_several_kinds_are_not_saved_in_turn():
     report = stator.verify(Toggle(), inputs, budget=2)
     assert report.ok
     assert report.backends[1].refused == (
-        "[ST301] calls of several kinds, one after the other, need several models",
+        "[ST301] examples of several types, run in sequence, need several models",
     )
 
 

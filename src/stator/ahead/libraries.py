@@ -56,7 +56,7 @@ def _compare(region: RegionCalls, call: RegionCall, found: Sequence[torch.Tensor
     if not agree(found, expected):
         raise DifferingResults("its results differ from those of the ops")
     if not same_strides(found, expected) or share_memory(found, call.tensors):
-        raise DifferingResults("its results are in memory as those of the ops are not")
+        raise DifferingResults("its results have another memory layout than those of the ops")
 
 
 def encode_layout(layout: RegionLayout) -> dict[str, Any]:

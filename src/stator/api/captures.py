@@ -145,7 +145,7 @@ def capture_all(
             continue
         if is_settled:
             if state.unkept:
-                LOGGER.warning("the saved model does not keep what calls put into %s, and never "
+                LOGGER.warning("the saved model leaves out what calls write to %s and never "
                                "read from there", ", ".join(state.unkept))  # fmt: skip
             used = {use.name for program in made.programs.values() for use in program.state}
             made.states = {name: one for name, one in state.saved().items() if name in used}
@@ -153,7 +153,7 @@ def capture_all(
             return made
     name, slot = list(state.slots.items())[-1]
     raise CaptureError(
-        f"`{name}` is {name_of(slot.kind)[:200]}, and another one with every call",
+        f"`{name}` is {name_of(slot.kind)[:200]}, and has another type after every call",
         fix="give it one dtype, rank and structure, and keep it",
     )
 
@@ -267,11 +267,11 @@ def _drop_host_calls(captured: CaptureResult, *, refuse: bool) -> None:
             call = captured.host_calls[number]
             raise UnsupportedCall(
                 f"`{call.name}` is called by each run, and a saved model cannot call Python",
-                at=call.place, fix="call it outside of the model, and pass what it gives",
+                at=call.place, fix="call it outside of the model, and pass its result",
             )  # fmt: skip
     if made:
         names = dict.fromkeys(_named(captured.host_calls[number]) for number in made)
-        LOGGER.warning("the saved model does not make these calls of Python: %s", ", ".join(names))
+        LOGGER.warning("the saved model leaves out these Python calls: %s", ", ".join(names))
     for block in (captured.program.body, *captured.program.functions.values()):
         drop_host_calls(block)
 

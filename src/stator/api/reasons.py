@@ -63,7 +63,7 @@ def _arguments(new: Any, old: Any, names: Sequence[str]) -> str:
         if one != other:
             name = names[place] if place < len(names) else f"argument {place}"
             return _difference(one, other, name)
-    return "it was called with arguments of a new kind"
+    return "it was called with arguments of a new type"
 
 
 def _keywords(new: dict[str, Any], old: dict[str, Any]) -> str:

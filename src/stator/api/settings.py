@@ -22,7 +22,7 @@ def set_verbosity(level: int = 0, also_to_stdout: bool = False) -> None:
     3: also the frames of Stator and torch in tracebacks.
     """
     if isinstance(level, bool) or not isinstance(level, int) or not 0 <= level <= logs.HIGHEST:
-        raise UnknownOption(f"{level!r} is not a verbosity", fix=f"give 0 to {logs.HIGHEST}")
+        raise UnknownOption(f"{level!r} is not a verbosity level", fix=f"give 0 to {logs.HIGHEST}")
     logs.set_level(level)
     logs.to_stdout(also_to_stdout)
 
@@ -59,7 +59,7 @@ def _passes(level: str | Iterable[str] | None) -> frozenset[str]:
 def _unknown(name: object) -> UnknownOption:
     known = ("all", *NAMES, *ALSO)
     return UnknownOption(
-        f"there is no rewrite {name!r} to show", fix=f"give one of {', '.join(known)}",
+        f"there is no rewrite pass {name!r} to show", fix=f"give one of {', '.join(known)}",
         edit=nearest(name, known),
     )  # fmt: skip
 

@@ -49,7 +49,7 @@ def host_call(function: Any = None, *, result: type | None = None) -> Any:
     """
     if result not in (None, bool, int, float, str):
         raise ConversionError(
-            f"a host call cannot give a {getattr(result, '__name__', result)}",
+            f"a host call cannot return a {getattr(result, '__name__', result)}",
             fix="use bool, int, float, str, or None for no result",
         )
     if function is None:

@@ -92,7 +92,7 @@ def _plain(value: object, name: str) -> object:
     parts = value if type(value) is tuple else (value,)
     if not all(isinstance(one, PLAIN) for one in parts):
         raise UnsupportedCall(
-            f"`.{name}` of a caught exception is no tensor, number, string or tuple of these: a "
+            f"`.{name}` of a caught exception is not a tensor, number, string or tuple of these: a "
             "handler would have a copy of it",
             at=current_place(), fix="keep the value in a variable outside of the `try`",
         )  # fmt: skip

@@ -183,8 +183,8 @@ def _least_squares(
 ) -> tuple[torch.Tensor, ...]:
     """Of one problem; whether there are residuals depends on the rank."""
     if a.dim() != 2:
-        raise UnsupportedCall("`lstsq` of several problems at once", at=current_place(),
-                              fix="solve them one by one")  # fmt: skip
+        raise UnsupportedCall("`lstsq` of several problems at once is not supported",
+                              at=current_place(), fix="solve them one by one")  # fmt: skip
     solution = _like((a.shape[1], *b.shape[1:]), a, b)
     residuals = _like((fresh(),), a, b)
     has_values = driver in ("gelsd", "gelss")
@@ -198,8 +198,10 @@ def _split_at(
 ) -> list[torch.Tensor]:
     """Parts between the numbers that `indices` holds; their number is its size."""
     if indices.dim() != 1 or not isinstance(indices.shape[0], int):
-        raise UnsupportedCall("`tensor_split` into a data-dependent number of parts",
-                              at=current_place(), fix="give the number as an int")  # fmt: skip
+        raise UnsupportedCall(
+            "`tensor_split` into a data-dependent number of parts is not supported",
+            at=current_place(), fix="give the number as an int",
+        )  # fmt: skip
     shape: list[Any] = list(tensor.shape)
     parts = []
     for _ in range(indices.shape[0] + 1):

@@ -53,6 +53,7 @@ class CapturedFunction:
 
     def __init__(self, recorder: Recorder, name: str, args: object) -> None:
         self.recorder, self.name = recorder, name
+        self.label = name.rpartition("_")[0] or name  # without the number that makes it unique
         self.takes: Kind = generalise(describe(args))
         self.gives: Kind = BOTTOM
         self.objects: list[object] = []  # from outside, that it changes
@@ -141,8 +142,8 @@ class CapturedFunction:
             if self.gives == BOTTOM:
                 break
         raise LoopStateChanged(
-            f"`{self.name}` calls itself, and what it takes or gives never settles to one type "
-            f"(it gives {name_of(self.gives)})",
+            f"`{self.label}` calls itself, and the types that it takes or returns never settle "
+            f"(it returns {name_of(self.gives)})",
             at=current_place(), fix="give every path of it the same dtype, rank and structure",
         )  # fmt: skip
 
@@ -189,14 +190,14 @@ class CapturedFunction:
         is_seen = self._is_caught or not all(is_local(obj, recorder.scope) for obj in self.objects)
         if self.objects and self._overflow_is_caught:
             raise UnsupportedCall(
-                f"`{self.name}` calls itself under a data-dependent condition and changes an "
+                f"`{self.label}` calls itself under a data-dependent condition and changes an "
                 "object that is not its own: if the recursion is too deep, the error is caught "
                 "and the changes are lost",
                 at=current_place(), fix="pass the value as an argument and return the new one",
             )  # fmt: skip
         if self.objects and is_seen and any(map(_may_end, self._ops())):
             raise UnsupportedCall(
-                f"`{self.name}` calls itself under a data-dependent condition, changes an "
+                f"`{self.label}` calls itself under a data-dependent condition, changes an "
                 "object that is not its own, and may raise",
                 at=current_place(), fix="pass the value as an argument and return the new one",
             )  # fmt: skip

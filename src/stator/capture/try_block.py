@@ -260,8 +260,8 @@ class _Handler:
 
     def _check_inside(self) -> None:
         if self.scope not in self.recorder.scope.chain():
-            raise UnsupportedCall("the caught exception is queried after its handler",
-                                  at=current_place(), fix="ask in the handler")  # fmt: skip
+            raise UnsupportedCall("the class of a caught exception is tested after its handler",
+                                  at=current_place(), fix="test it inside the handler")  # fmt: skip
 
     def _ask(self, names: tuple[str, ...]) -> Any:
         """Is the error of one of these classes? The answer is an input of the handler."""

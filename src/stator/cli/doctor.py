@@ -207,7 +207,7 @@ def _tried(module: Any) -> Finding:
         if not torch.equal(given[0], wanted[0]) or given[1] != wanted[1]:
             return Finding("trial", "capture", "wrong", "the program differs from eager",
                            "please report it, with this report")  # fmt: skip
-    return Finding("trial", "capture", "ok", "a loop was captured and runs as eager does")
+    return Finding("trial", "capture", "ok", "a loop was captured and runs as in eager code")
 
 
 def _show(screen: Console, findings: list[Finding]) -> None:
@@ -222,6 +222,6 @@ def _show(screen: Console, findings: list[Finding]) -> None:
         show_table(screen, table)
     wrong = sum(one.state == "wrong" for one in findings)
     said = (
-        f"{wrong} of these must be mended" if wrong else "everything that Stator needs is installed"
+        f"{wrong} of these must be fixed" if wrong else "everything that Stator needs is installed"
     )
     screen.print(Text(said, style="bold red" if wrong else "bold green"))

@@ -54,7 +54,7 @@ class Arguments:
         """The input_spec of the call; a parameter without a position cannot be in one."""
         for name in self.named:
             raise CommandFailure(
-                f"`{name}` can be given by its name alone, and a spec is by position",
+                f"`{name}` can only be given by name, and a spec is by position",
                 fix=f"leave `{name}` out, or wrap the function in one without `*`",
             )
         return [given.spec for given in self.positional]
@@ -181,7 +181,7 @@ def _read(text: FileText) -> list[tuple[str | None, torch.Tensor]]:
         return [(text.name, next(iter(several.values())))]
     raise CommandFailure(
         f"--input: {path} has no array `{text.name}`; it has {', '.join(several)}",
-        fix=f"give `{path}` alone for all of them by their names",
+        fix=f"give `{path}` to use all of them by name",
     )
 
 
@@ -227,7 +227,7 @@ def tensor_of(
     try:
         made = torch.tensor(value, dtype=dtype)
         if not _keeps(torch.tensor(value), made):
-            raise ValueError("other values would come of it")
+            raise ValueError("this would change the values")
     except (TypeError, ValueError, RuntimeError) as error:
         raise CommandFailure(
             f"--input: {value!r} is not a tensor of {str(dtype).removeprefix('torch.')}",

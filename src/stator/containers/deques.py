@@ -16,7 +16,8 @@ from stator.values.staged import StagedDeque, StagedList
 def new_deque(session: Session, items: object = (), maxlen: object = None) -> StagedDeque:
     """`collections.deque(items, maxlen)`."""
     if maxlen is not None and not isinstance(maxlen, int):
-        raise UnsupportedCall("a deque with a data-dependent `maxlen`", at=current_place(),
+        raise UnsupportedCall("a deque with a data-dependent `maxlen` is not supported",
+                              at=current_place(),
                               fix="give `maxlen` as a Python number")  # fmt: skip
     new = StagedDeque(maxlen=maxlen)
     _changed(session, new, definitions.deque_extend, session.interpreter.call(list, items))

@@ -33,7 +33,7 @@ MOST = 100_000  # items of a Python iterator that are listed at once
 
 def endless() -> int:
     """The length of what has no end: an error."""
-    raise UnsupportedCall("the items of an iterator without an end are listed", at=current_place(),
+    raise UnsupportedCall("an endless iterator is turned into a list", at=current_place(),
                           fix="take as many as you need")  # fmt: skip
 
 
@@ -239,16 +239,16 @@ class PythonItems:
         while not self.is_over and len(self.items) < wanted:
             self._take()
         if len(self.items) >= MOST:
-            raise UnsupportedCall("an iterator that may have no end is listed", at=current_place(),
+            raise UnsupportedCall("an iterator that may be endless is turned into a list",
+                                  at=current_place(),
                                   fix="take as many items as you need")  # fmt: skip
         return len(self.items)
 
     def _take(self) -> None:
         if self.code and self.session.recorder.scope is not self.scope:
             raise UnsupportedCall(
-                f"items of {with_article(type(self.native).__name__)} are taken inside a branch "
-                "or a loop of "
-                "the program that it was not made in",
+                f"items of {with_article(type(self.native).__name__)} from outside this branch or "
+                "loop of the program are taken inside it",
                 at=current_place(), fix="make a list of it first: `list(...)`",
             )  # fmt: skip
         recorder = self.session.recorder

@@ -130,7 +130,7 @@ class GraphFusion:
             raise Unfused("its results differ from those of the ops")
         fresh = [one for one, place in zip(found, layout.places, strict=True) if place is None]
         if not same_strides(found, expected) or share_memory(fresh, tensors):
-            raise Unfused("its results are in memory as those of the ops are not")
+            raise Unfused("its results have another memory layout than those of the ops")
         return code
 
 

@@ -44,8 +44,8 @@ WORDS = {
     ("while", "python"): "ran as Python: {}",
     ("for", "python"): "ran as Python: {}",
     ("for", "converted"): "ran as Python: {}",
-    ("call", "library"): "calls {}, a library's: run as it is",
-    ("call", "left alone"): "calls {}, left alone by `not_to_static`",
+    ("call", "library"): "calls {}, library code: not converted",
+    ("call", "left alone"): "calls {}, not converted: `not_to_static`",
     ("call", "converted"): "calls {}, converted",
 }
 

@@ -122,7 +122,7 @@ def _open_plain(file: Path, stack: contextlib.ExitStack) -> int:
     if stat.S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), os.fspath(file))
     if not stat.S_ISREG(mode):
-        raise FormatError(f"{file} is not a regular file", fix="copy what it gives into a file")
+        raise FormatError(f"{file} is not a regular file", fix="copy its contents into a file")
     return descriptor
 
 

@@ -159,7 +159,7 @@ class CompiledRegion:
                 if not agree(found, plain):
                     self.fail("its results differ from those of the ops")
                 elif not same_strides(found, plain) or share_memory(found, tensors):
-                    self.fail("its results are in memory as those of the ops are not")
+                    self.fail("its results have another memory layout than those of the ops")
         except Exception as error:  # noqa: BLE001  # compiled code is not trusted yet
             self.fail(f"{type(error).__name__} when it was run: {error}"[:300])
         code.has_run = True

@@ -55,7 +55,7 @@ def _promoted(one: torch.dtype, other: torch.dtype) -> torch.dtype | None:
 
 def _refused() -> UnsupportedCall:
     return UnsupportedCall(
-        "an operator is given a tensor and a numpy array of another dtype, or in front of it",
+        "an operator has a tensor and a numpy array of another dtype, or an array on its left",
         at=current_place(),
         fix="make it a tensor: `torch.from_numpy(a)`; or a number: `float(a)`",
     )

@@ -344,7 +344,7 @@ class BuiltinCalls:
 
     def _refuse_identity(self, value: object) -> int:
         if is_text_symbolic(value):
-            raise UnsupportedCall("`id()` of a captured value", at=current_place(),
+            raise UnsupportedCall("`id()` of a captured value is not known", at=current_place(),
                                   fix="compare with `is`")  # fmt: skip
         return id(value)
 

@@ -91,7 +91,7 @@ def _refuse_tensors(function: Cached, values: Iterable[object]) -> None:
         if isinstance(value, torch.Tensor):
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` is called with a tensor, which its "
-                "cache knows by identity: it gives the old answer after a write to the tensor",
+                "cache compares by identity: after a write to the tensor it returns the old result",
                 at=current_place(), fix=f"call `{function.__name__}.__wrapped__`, without a cache",
             )  # fmt: skip
         if type(value) is tuple:
@@ -129,7 +129,7 @@ def _refuse_changing(session: Session, function: Cached, heard: Heard) -> None:
         if value is ANY or not unchanged(before.setdefault(key, (what, value))[1], value):
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` reads {what}, which changes: its cache "
-                "may have the answer that an earlier value gave",
+                "may hold the result for an earlier value",
                 at=current_place(), fix="pass it as an argument, or call the function before",
             )  # fmt: skip
 

@@ -18,7 +18,7 @@ from stator.state.session import Session
 def note_stack(session: Session, stack: Any, method: str) -> None:
     """Library code calls `method` of a stack, which may add to what it calls at the end."""
     if method in ("close", "__exit__") and is_seen(stack):
-        raise UnsupportedCall(f"`{method}` of an ExitStack calls what was given to it",
+        raise UnsupportedCall(f"`{method}` of an ExitStack runs its callbacks",
                               at=current_place(), fix="use it in a `with` statement")  # fmt: skip
     session.note(stack._exit_callbacks)
 

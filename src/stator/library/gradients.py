@@ -63,7 +63,7 @@ class Context:
         raise UnsupportedCall(
             "`ctx.mark_dirty` is not supported",
             at=current_place(),
-            fix="give a new tensor as the result",
+            fix="return a new tensor",
         )
 
     def set_materialize_grads(self, value: bool) -> None:
@@ -229,10 +229,10 @@ def _leaf(recorder: Recorder, gradient: object) -> Value | None:
     if gradient is None or isinstance(gradient, torch.Tensor):
         return None if gradient is None else recorder.tensor_arg(gradient)
     raise UnsupportedCall(
-        f"a backward gives {with_article(type(gradient).__name__)} as a gradient, or None on "
+        f"a backward returns {with_article(type(gradient).__name__)} as a gradient, or None on "
         "some paths",
         at=current_place(),
-        fix="give a tensor on every path",
+        fix="return a tensor on every path",
     )
 
 

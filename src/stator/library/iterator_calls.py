@@ -66,9 +66,8 @@ def staged_iterator(
     if id(native) not in session.native_iterators:
         if session.recorder.depth and not is_new:
             raise UnsupportedCall(
-                f"items of {with_article(type(native).__name__)} are taken inside a branch or a "
-                "loop of the "
-                "program that it may not have been made in",
+                f"items of {with_article(type(native).__name__)} that may be from outside this "
+                "branch or loop of the program are taken inside it",
                 at=current_place(), fix="make a list of it first: `list(...)`",
             )  # fmt: skip
         runs_code = not isinstance(native, PLAIN) and type(native).__module__ != "itertools"

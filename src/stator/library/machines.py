@@ -107,7 +107,7 @@ class Machines:
             raise sent
         if sent is not None:
             raise UnsupportedCall(
-                "`send` to a generator that gives the items of something else, by `yield from`",
+                "`send` to a generator that delegates to another iterable with `yield from`",
                 at=current_place(), fix="send None: call `next`",
             )  # fmt: skip
         return self.advanced(source, count)

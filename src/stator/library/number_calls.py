@@ -242,8 +242,8 @@ def complex_arithmetic(session: Session, left: object, sign: str, right: object)
         first, second = (_number_name(one) for one in (left, right))
         raise TypeError(f"'{sign}' not supported between instances of '{first}' and '{second}'")
     if sign not in COMPLEX_SIGNS:
-        raise UnsupportedCall(f"`{sign}` of a captured complex number", at=current_place(),
-                              fix="compute it with tensors")  # fmt: skip
+        raise UnsupportedCall(f"`{sign}` of a captured complex number is not supported",
+                              at=current_place(), fix="compute it with tensors")  # fmt: skip
     kind: NumberKind = "bool" if sign in ("==", "!=") else "complex"
     return number_op(session, COMPLEX_SIGNS[sign], kind, left, right)
 

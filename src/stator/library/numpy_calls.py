@@ -89,7 +89,7 @@ def refuse_errors(session: Session) -> None:
     session.reads.watch_call(error_modes, (), session.error_modes)
     if not QUIET.issuperset(numpy.geterr().values()):
         raise UnsupportedCall(
-            "`numpy.errstate` makes errors of numpy's: the ops of a program raise none",
+            "`numpy.errstate` turns numpy's warnings into errors, which a program does not raise",
             at=current_place(), fix="check the values: `if (x == 0).any(): ...`",
         )  # fmt: skip
 

@@ -33,7 +33,7 @@ def refuse_call(function: object) -> None:
     if found is None and is_seed and is_from_torch(function):
         found = ("the random seed is set inside a program", "set it before the call")
     if found is None and is_transform(function):
-        found = ("a function transform of `torch.func` inside a program", "call it outside")
+        found = ("a transform of `torch.func` inside a program is not supported", "call it outside")
     if found is None and _reads_the_world(function):
         found = (
             f"`{name}` returns a different value each time, and a program would keep the first one",

@@ -61,7 +61,7 @@ def spread_rest(session: Session, function: object, args: Args) -> Args:
     named = _named_parameters(function)
     if named is None:
         raise UnsupportedCall(
-            "`*` spreads a list of data-dependent length", at=current_place(),
+            "`*` unpacks a list of data-dependent length", at=current_place(),
             fix="pass the list itself",
         )  # fmt: skip
     count, takes_rest = named

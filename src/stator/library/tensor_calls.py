@@ -366,7 +366,7 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
 }
 
 _GRADIENT = ("gradients are not computed inside a program", "compute them outside, on its result")
-_TRANSFORM = ("a function transform of `torch.func` inside a program", "call it outside")
+_TRANSFORM = ("a transform of `torch.func` inside a program is not supported", "call it outside")
 _RANDOM_STATE = (
     "the state of the random generator is read or set inside a program", "do it around the call",
 )  # fmt: skip

@@ -143,7 +143,7 @@ def _check_format(container: object, conversion: str | None, *, is_bare: bool) -
     """Raise where Python, or Stator, has no text of `container` for this format."""
     if conversion == "a":
         raise UnsupportedCall(
-            f"`!a` of {with_article(python_name(container))} with captured values in "
+            f"`!a` formats {with_article(python_name(container))} with captured values in "
             "it", at=current_place(),
             fix="use `!r`",
         )  # fmt: skip
@@ -219,8 +219,8 @@ def _percent_field(session: Session, found: re.Match[str], value: object) -> Sta
         found["type"],
     )
     if found["name"] or "*" in (width + precision) or kind not in "diufFeEgGxXosra":
-        raise UnsupportedCall(f"`{found[0]}` formats captured values", at=current_place(),
-                              fix="use an f-string")  # fmt: skip
+        raise UnsupportedCall(f"`{found[0]}` with captured values is not supported",
+                              at=current_place(), fix="use an f-string")  # fmt: skip
     if kind in "sra":
         value, kind = format_value(session, value, kind, None), ""
     elif kind in "diuxXo":

@@ -434,7 +434,7 @@ def pure_name(op: Op) -> str:
             return name
     except LookupError:
         pass
-    raise ExportError(f"{op.name} has no form that writes nothing", at=op.place)
+    raise ExportError(f"{op.name} has no out-of-place form", at=op.place)
 
 
 def result_dtype(name: str, args: tuple[Arg, ...], attributes: dict[str, Arg]) -> str | None:

@@ -397,10 +397,10 @@ def _note_container(session: Session, obj: object) -> None:
     if isinstance(obj, list | dict | collections.deque | torch.nn.Module):
         session.note(obj)
     elif session.recorder.depth or session.provenance.is_external(obj):
-        where = "inside a branch or a loop of the program" if session.recorder.depth else (
-            "from outside, which only the capture would do")  # fmt: skip
-        raise UnsupportedCall(f"{with_article(type(obj).__name__)} is written "
-                              f"{where}", at=current_place(),
+        what = " from outside is written to, which only the capture would do"
+        if session.recorder.depth:
+            what = " is written to inside a branch or a loop of the program"
+        raise UnsupportedCall(f"{with_article(type(obj).__name__)}{what}", at=current_place(),
                               fix="use a list, a dict or a tensor")  # fmt: skip
 
 

@@ -83,7 +83,7 @@ def new_dict(session: Session, *entries: tuple[object, ...]) -> Staged:
 
 def _spread_dict(session: Session, result: StagedDict, table: Staged) -> None:
     if isinstance(table, Union):
-        raise UnsupportedCall("`**` spreads a dict that depends on the path taken",
+        raise UnsupportedCall("`**` unpacks a dict that depends on the path taken",
                               at=current_place(), fix="give it one type on every path")  # fmt: skip
     if is_table(table) or is_table(result):
         runtime_tables.call_table_method(session, result, "update", (table,), {})

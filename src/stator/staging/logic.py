@@ -250,7 +250,7 @@ def _is(session: Session, left: object, right: object) -> Staged:
         refuse_copies(left, right)
     if _cannot_tell(session, left, right):
         raise UnsupportedCall(
-            "`is` between values that may or may not be the same object",
+            "`is` compares values that may or may not be the same object",
             at=current_place(), fix="compare with `==`, or keep a flag",
         )  # fmt: skip
     return False

@@ -76,7 +76,7 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
         raise UnsupportedCall(
             f"a method of {with_article(type(owner).__name__)} from outside is called, which only "
             "the capture would do, not later calls",
-            at=current_place(), fix="call it outside, and pass what it gives",
+            at=current_place(), fix="call it outside, and pass its result",
         )  # fmt: skip
     if not session.recorder.depth or session.provenance.created_since(session.recorder.scope)(
         owner

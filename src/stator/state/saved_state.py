@@ -175,8 +175,9 @@ class StateRecorder:
         value = slot.read()
         if any(other.read() is not value for other in slot.places[1:]):
             raise CaptureError(
-                f"`{slot.name}` is no longer the container that other modules have, too",
-                at=current_place(), fix="change what it holds, and do not replace it",
+                f"`{slot.name}` is replaced by another container, and other modules have the old "
+                "one",
+                at=current_place(), fix="change its contents instead of replacing it",
             )  # fmt: skip
         return value
 

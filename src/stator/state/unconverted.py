@@ -230,7 +230,7 @@ class UserCodeWatch:
             names.update({key: old}) if old is not self else names.pop(key, None)
         if self.unknown:
             raise UnsupportedCall(
-                f"`{name}` calls {self._functions()} as it is, which may read "
+                f"`{name}` calls {self._functions()} without conversion, which may read "
                 f"{_in_words(self.unknown[0])} from outside whose items depend on the data",
                 at=current_place(), fix="call it in a loop of your own",
             )  # fmt: skip
@@ -239,8 +239,8 @@ class UserCodeWatch:
                            *(f"the variable `{key}`" for key in self.rebound)]  # fmt: skip
             what = names_bound[0] if names_bound else _in_words(changed[0][0])
             raise UnsupportedCall(
-                f"`{name}` calls {self._functions()} as it is, which changes {what}: only "
-                "the capture would do so, and no later call",
+                f"`{name}` calls {self._functions()} without conversion, which changes {what}: "
+                "only the capture would do so, not later calls",
                 at=current_place(), fix="call it in a loop of your own, or change nothing in it",
             )  # fmt: skip
 

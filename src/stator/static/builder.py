@@ -164,7 +164,7 @@ class Builder(Recorder):
         refuse_foreign_code()
         name = op_name(func) if isinstance(func, OpOverload) else ""
         if name == "aten::is_nonzero":
-            raise self._needs_value("the truth of a tensor")
+            raise self._needs_value("the truth value of a tensor")
         result = super().__torch_dispatch__(func, types, args, kwargs)
         if name == "aten::lift_fresh":
             value = self.find(args[0])
@@ -227,8 +227,7 @@ def modules_named(builder: Builder) -> Iterator[None]:
         if threading.get_ident() == thread and isinstance(parameter, FakeTensor):
             raise UnsupportedCall(
                 f"{with_article(type(module).__name__)} is made inside `program_guard`: its "
-                f"`{name}` would be "
-                "no real tensor",
+                f"`{name}` would not be a real tensor",
                 at=current_place(), fix="make the module before `with program_guard(...)`",
             )  # fmt: skip
 

@@ -61,10 +61,10 @@ class _Sides:
     def whole(self, leaves: Any) -> Any:
         """The value after the branch."""
         if any(form != self.forms[0] for form in self.forms):
-            raise BranchMismatch("the branches give values of another structure",
+            raise BranchMismatch("the branches return values of different structures",
                                  at=current_place(), fix=ONE_FORM)  # fmt: skip
         if (forms := _mixed(leaves)) is not None:
-            raise BranchMismatch(f"the branches give {forms}", at=current_place(), fix=ONE_FORM)
+            raise BranchMismatch(f"the branches return {forms}", at=current_place(), fix=ONE_FORM)
         return pytree.tree_unflatten(leaves, self.forms[0])
 
 
@@ -73,7 +73,7 @@ def case(pred_fn_pairs: Sequence[tuple[Any, Code]], default: Code | None = None)
     """The function of the first `pred` that holds; else `default`, or the last function."""
     pairs = list(pred_fn_pairs)
     if not pairs:
-        raise InputError("`case` is given no pairs", at=current_place(),
+        raise InputError("`case` has no pairs", at=current_place(),
                          fix="give [(pred, function), ...]")  # fmt: skip
     if default is None:
         default = pairs.pop()[1]
@@ -108,11 +108,11 @@ def _numbered(branch_fns: Any) -> dict[int, Code]:
     functions: dict[int, Code] = {}
     for number, function in items:
         if type(number) is not int or number in functions:
-            raise InputError(f"{number!r} is no number of a branch, or is one twice",
+            raise InputError(f"{number!r} is not a branch number, or is given twice",
                              at=current_place(), fix="number the branches 0, 1, ...")  # fmt: skip
         functions[number] = function
     if not functions:
-        raise InputError("`switch_case` is given no branches", at=current_place(),
+        raise InputError("`switch_case` has no branches", at=current_place(),
                          fix="give {number: function, ...}")  # fmt: skip
     return functions
 
@@ -171,12 +171,12 @@ def _next(given: Any, form: pytree.TreeSpec) -> tuple[Any, ...]:
     values = list(given) if isinstance(given, list | tuple) else [given]
     if len(values) != form.num_children:
         raise InputError(
-            f"the body of a loop gives {len(values)} values for {form.num_children} variables",
+            f"the body of a loop returns {len(values)} values for {form.num_children} variables",
             at=current_place(), fix="return one for each",
         )  # fmt: skip
     leaves, its = pytree.tree_flatten(values)
     if its != form:
-        raise LoopStateChanged("the body of a loop gives values of another structure",
+        raise LoopStateChanged("the body of a loop returns values of another structure",
                                at=current_place(), fix=ONE_FORM)  # fmt: skip
     return tuple(leaves)
 

@@ -91,7 +91,7 @@ class ExampleRun(Recorder):
         refuse_foreign_code()
         is_op = isinstance(func, OpOverload)
         if is_op and op_name(func) == "aten::is_nonzero":
-            raise self._needs_value("the truth of a tensor")
+            raise self._needs_value("the truth value of a tensor")
         real = self._run_real(func, args, kwargs) if is_op else None
         result = super().__torch_dispatch__(func, types, args, kwargs)
         if is_op and op_name(func) == "aten::lift_fresh":

@@ -115,7 +115,7 @@ def _backwards(tensor: torch.Tensor, dim: int, part: slice) -> torch.Tensor:
     if part.start is None and part.stop is None:
         return tensor.flip(dim)[(*whole, slice(None, None, -part.step))]
     if not all(isinstance(one, int | None) for one in (size, part.start, part.stop)):
-        raise UnsupportedCall("a slice of a numpy array with a negative step and captured bounds",
+        raise UnsupportedCall("a numpy array is sliced with a negative step and captured bounds",
                               at=current_place(), fix="use the torch function `flip`")  # fmt: skip
     taken = range(*part.indices(size))
     if not taken:

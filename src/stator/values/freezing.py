@@ -102,7 +102,7 @@ def refuse_copies(*containers: Staged) -> None:
 def not_by_reference(name: str) -> UnsupportedCall:
     """The error for containers that come together, where not all can be known by reference."""
     return UnsupportedCall(
-        f"a {name} that a list of the program holds and changes comes together with one that "
+        f"a {name} that a list of the program holds and changes is joined with one that "
         "cannot be shared with it",
         at=current_place(), fix="make both with the same code",
     )  # fmt: skip

@@ -51,7 +51,7 @@ class Prompt(cmd.Cmd):
     """Asks what to do at each stop; each `do_...` is a command, its docstring its help."""
 
     prompt = "(step) "
-    doc_header = "commands (h COMMAND tells more)"
+    doc_header = "commands (h COMMAND describes one)"
 
     def __init__(self, stepper: SteppedRun, **streams: Any) -> None:
         super().__init__(**streams)
