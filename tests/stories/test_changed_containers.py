@@ -24,8 +24,6 @@ from tests.stories.book import UP, Book, X
 story = Book(
     items_of_the_run_for_a_library="whose items depend on the data",
     tensors_that_share_memory="two tensors that share memory",
-    captured_number_for_a_library="`dumps`, cannot use captured values",
-    captured_string_for_a_library="`shorten`, cannot use captured values",
     captured_tensor_is_pickled="`dumps`, cannot use captured values",
 )
 WHOLE = {

@@ -64,7 +64,7 @@ def may_be_seen(block: Block) -> bool:
 
 
 @dataclass(frozen=True)
-class Seen:
+class TryState:
     """What the names of a `try`, and the objects that it changes, hold where its body may raise.
 
     The kinds are those of this moment: a list that the body has made may grow later.
@@ -82,7 +82,7 @@ class Attempt:
     ) -> None:
         self.catches, self.read, self.is_finally = catches, read, is_finally
         self.is_recorded = False
-        self.seen: list[Seen] = []  # where it may raise
+        self.seen: list[TryState] = []  # where it may raise
         self.keep: Callable[[], None] | None = None  # records what they hold, for the handlers
         self.root: Scope | None = None  # the program or function that it is in
         self.scope: Scope | None = None  # its block

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from stator.capture.journal import Journal
 from stator.capture.listeners import Listener
 from stator.capture.recorder import Recorder
-from stator.capture.scope import Attempt, Scope, Seen
+from stator.capture.scope import Attempt, Scope, TryState
 from stator.program.ir import Op
 from stator.values.contents import state_of
 from stator.values.describe import describe, describe_state, generalise
@@ -57,7 +57,7 @@ class TryNames(Listener):
             return None
         return (exceptions.arguments, *map(exceptions.attribute, asked))
 
-    def _seen(self, attempt: Attempt, scope: Scope) -> Seen:
+    def _seen(self, attempt: Attempt, scope: Scope) -> TryState:
         """What the names, and the objects that the body of a `try` has changed so far, hold now."""
         is_new = self._recorder.provenance.created_since(scope)
         names = tuple((v, generalise(describe(v, is_new))) for v in attempt.read())
@@ -69,4 +69,4 @@ class TryNames(Listener):
                     state = state_of(obj)
                     found[id(obj)] = (obj, state, generalise(describe_state(state, is_new)))
             journal = journal.parent
-        return Seen(names, found)
+        return TryState(names, found)

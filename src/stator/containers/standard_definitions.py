@@ -187,6 +187,20 @@ def dropwhile(predicate: Staged, iterable: Staged) -> Staged:
             yield item
 
 
+def filterfalse(predicate: Staged, iterable: Staged) -> Staged:
+    """`itertools.filterfalse`."""
+    for item in iterable:
+        if not (item if predicate is None else predicate(item)):
+            yield item
+
+
+def compress(data: Staged, selectors: Staged) -> Staged:
+    """`itertools.compress`."""
+    for item, selector in zip(data, selectors, strict=False):
+        if selector:
+            yield item
+
+
 def pairwise(iterable: Staged) -> Staged:
     """`itertools.pairwise`."""
     items = list(iterable)
@@ -238,3 +252,48 @@ def most_common(pairs: Staged, n: Staged = None) -> Staged:
 def total(counts: Staged) -> Staged:
     """`a_counter.total()`."""
     return sum(counts)
+
+
+# ---- operator
+
+
+def negative(value: Staged) -> Staged:
+    """`operator.neg`."""
+    return -value
+
+
+def positive(value: Staged) -> Staged:
+    """`operator.pos`."""
+    return +value
+
+
+def inverted(value: Staged) -> Staged:
+    """`operator.invert`."""
+    return ~value
+
+
+def is_false(value: Staged) -> Staged:
+    """`operator.not_`."""
+    return not value
+
+
+def contains(items: Staged, item: Staged) -> Staged:
+    """`operator.contains`."""
+    return item in items
+
+
+def is_same(one: Staged, other: Staged) -> Staged:
+    """`operator.is_`."""
+    return one is other
+
+
+def is_other(one: Staged, other: Staged) -> Staged:
+    """`operator.is_not`."""
+    return one is not other
+
+
+def attribute_at(obj: Staged, path: Staged) -> Staged:
+    """`operator.attrgetter(path)(obj)`."""
+    for name in path.split("."):
+        obj = getattr(obj, name)
+    return obj

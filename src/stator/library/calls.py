@@ -37,7 +37,7 @@ from stator.library.bool_arguments import split_bool
 from stator.library.builtin_calls import BuiltinCalls
 from stator.library.cached_functions import call_cached
 from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
-from stator.library.captured_values import captured_arguments, is_symbolic, takes_captured_list
+from stator.library.captured_values import is_symbolic, takes_captured_list
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.deep_copies import deep_copy
 from stator.library.definition_modules import DEFINITIONS
@@ -61,17 +61,12 @@ from stator.library.recursion import Recursion
 from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op, refuse_call
 from stator.library.scripted import is_refused, python_function, refuse_callee
 from stator.library.shared_definitions import SharedDefinitions
-from stator.library.star_args import (
-    SPREAD,
-    Rest,
-    SpreadUnion,
-    may_be_absent,
-    named,
-    spread_rest,
-)
+from stator.library.standard_calls import GETTERS, call_getter
+from stator.library.star_args import SPREAD, Rest, SpreadUnion, may_be_absent, named, spread_rest
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
 from stator.library.text import is_text_of_run, is_text_symbolic, missing_text
 from stator.library.text_methods import TextMethod, call_text_method, is_method_of_str
+from stator.library.unconverted_calls import call_pure, call_unconverted, is_computed, is_pure
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import has_python_call
 from stator.recursion_limit import users_limit
@@ -148,6 +143,7 @@ class Caller:
             (lambda f: isinstance(f, functools._lru_cache_wrapper),
              lambda f, a, k: call_cached(session, f, a, k)),
             (is_dispatching, lambda f, a, k: call_dispatched(session, f, a, k)),
+            (lambda f: isinstance(f, GETTERS), lambda f, a, k: call_getter(session, f, *a, **k)),
             (self.builtins.knows, self.builtins.call),
             (is_numpy_function, self._call_numpy),
             (lambda f: python_function(f) is not None, self._call_static_function),
@@ -249,7 +245,8 @@ class Caller:
             return call_cached(self.session, function, (owner, *args), kwargs)
         if function is torch.nn.Module.__call__:
             return call_module(self.session, owner, args, kwargs)
-        if isinstance(function, types.FunctionType) and not self._is_library(function):
+        is_python = isinstance(function, types.FunctionType)
+        if is_python and self._is_converted(function, (owner, *args), kwargs):
             return self._call_function(function, (owner, *args), kwargs)
         if isinstance(owner, torch.nn.Module) and isinstance(function, types.FunctionType):
             return self._call_module_method(method, function, args, kwargs)
@@ -273,7 +270,7 @@ class Caller:
 
     def _call_function(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Staged:
         function = undecorated(function)
-        if function in FUNCTIONS or self._is_library(function):
+        if function in FUNCTIONS or not self._is_converted(function, args, kwargs):
             module = str(function.__module__)
             if module.partition(".")[0] != "torch":
                 self.session.decisions.add("call", "library", f"{module}.{function.__name__}")
@@ -302,6 +299,9 @@ class Caller:
         if str(function.__module__).startswith("namedtuple_"):  # generated, and without text
             return True
         return is_library_file(function.__code__.co_filename) and not calls_back(function)
+
+    def _is_converted(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> bool:
+        return not self._is_library(function) or is_computed(function, args, kwargs)
 
     def _call_object(self, function: object, args: Args, kwargs: Keywords) -> Staged:
         return self(types.MethodType(type(function).__call__, function), *args, **kwargs)
@@ -410,14 +410,12 @@ class Caller:
             note_object(self.session, args[0])
         owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
         if is_partial(owner) and name in READ_ONLY:
-            ways = functools.partial(self._call_each_way, name, args, kwargs)
-            return for_each_way(self.session, owner, ways)
+            return for_each_way(
+                self.session, owner, lambda one: self.library(getattr(one, name), args, kwargs)
+            )
         if name != "__missing__":  # which is asked about one key
             refuse_partial((owner, *args, *kwargs.values()))
         return self._library(function, owner, args, kwargs)
-
-    def _call_each_way(self, name: str, args: Args, kwargs: Keywords, whole: Staged) -> Staged:
-        return self.library(getattr(whole, name), args, kwargs)
 
     def _library(self, function: Staged, owner: Staged, args: Args, kwargs: Keywords) -> Staged:
         if isinstance(owner, MUTABLE):
@@ -430,6 +428,8 @@ class Caller:
             return FUNCTIONS[function](self.session, *args, **kwargs)
         if first_union((args, kwargs)) is not None:
             return distribute(lambda *a, **k: self.library(function, a, k), args, kwargs)
+        if is_pure(function, args, kwargs):
+            return call_pure(self.session, function, args, kwargs)
         split = split_bool(self.session.recorder, self.library, function, args, kwargs)
         if split is not None:
             return split[0]
@@ -448,7 +448,7 @@ class Caller:
     ) -> Staged:
         """What library code gives: a new object, or one that was there before."""
         with tree_watch(self.session, (owner, *args, *kwargs.values())):
-            result = self._run_library(function, args, kwargs)
+            result = self._run_library(function, owner, args, kwargs)
         watch_the_world(self.session, function, args, result)
         if is_hashable(function) and function in MAKES_OBJECTS:
             self.session.provenance.add_created(result)
@@ -458,7 +458,7 @@ class Caller:
             return self.session.staged(result)
         return self._own_result(result, (owner, *args))
 
-    def _run_library(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+    def _run_library(self, function: Staged, owner: Staged, args: Args, kwargs: Keywords) -> Staged:
         """Library code runs as it is; Python code of torch that asks for data is converted too."""
         recorder = self.session.recorder
         mark, facts = recorder.mark(), set(recorder.sizes.facts[-1])
@@ -466,9 +466,8 @@ class Caller:
             if is_torch_op(function, args, kwargs) or is_left_alone(function):
                 return function(*args, **kwargs)
             name = getattr(function, "__name__", type(function).__name__)
-            given = (getattr(function, "__self__", None), *args, *kwargs.values())
-            with watched(self.session, name, given), captured_arguments(name, given):
-                return function(*args, **kwargs)
+            with watched(self.session, name, (owner, *args, *kwargs.values())):
+                return call_unconverted(self.session, function, args, kwargs, owner)
         except DataDependent:
             python = python_of(function)
             if python is None and not is_op_with_float(function, args, kwargs):

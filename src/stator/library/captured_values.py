@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
 from typing import get_args
 
 import torch
@@ -15,8 +13,6 @@ from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange, Indexed, indexed
 from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import Machine
-from stator.errors import StatorError, UnsupportedCall
-from stator.frames import current_place
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.staged import is_table
 from stator.values.symbolic import CapturedText, Number
@@ -43,33 +39,6 @@ def is_symbolic(value: object) -> bool:
 def takes_captured_list(args: Args, kwargs: Keywords) -> bool:
     """Is a list of the program among these arguments?"""
     return any(map(lists.is_captured, (*args, *kwargs.values())))
-
-
-@contextmanager
-def captured_arguments(name: str, given: Iterable[object]) -> Iterator[None]:
-    """An error of library code that receives captured numbers or strings says nothing of a run."""
-    try:
-        yield
-    except StatorError:
-        raise
-    except Exception as error:
-        refused = (*SCALARS, torch.Tensor) if "pickle" in str(error) else SCALARS
-        if not any(_holds(value, refused, DEEPEST) for value in given):
-            raise
-        raise UnsupportedCall(
-            f"library code, `{name}`, cannot use captured values",
-            at=current_place(), fix="call it outside, on what the function returns",
-        ) from error  # fmt: skip
-
-
-def _holds(value: object, classes: tuple[type, ...], depth: int) -> bool:
-    if isinstance(value, classes):
-        return True
-    if isinstance(value, dict):
-        value = list(dict.values(value))
-    if not isinstance(value, list | tuple) or lists.is_captured(value) or not depth:
-        return False
-    return any(_holds(item, classes, depth - 1) for item in value)
 
 
 def is_captured(items: object) -> bool:

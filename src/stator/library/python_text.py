@@ -25,6 +25,7 @@ WITHOUT_TEXT: tuple[Any, ...] = (
     torch.SymInt, torch.SymFloat, torch.SymBool, FakeTensor, CapturedText, CapturedComplex,
     CapturedRange, StandIn, Union,
 )  # fmt: skip
+TEXT_METHODS = ("__repr__", "__str__", "__format__")
 
 
 def no_text(value: object) -> UnsupportedCall:
@@ -38,23 +39,26 @@ def no_text(value: object) -> UnsupportedCall:
 
 def python_text(make: Callable[[], str], value: object) -> str:
     """`make()`, the string form of `value`; refused if a captured value is asked for its text."""
-    with _refused(value):
+    with refusing_texts(lambda _: no_text(value)):
         return make()
 
 
 @contextlib.contextmanager
-def _refused(value: object) -> Iterator[None]:
-    def refuse(*_: object, **__: object) -> str:
-        raise no_text(value)
+def refusing_texts(refusal: Callable[[object], Exception]) -> Iterator[None]:
+    """Raise `refusal(value)` if a captured value is asked for its text."""
 
-    before = [vars(cls).get("__repr__") for cls in WITHOUT_TEXT]
-    for cls in WITHOUT_TEXT:
-        cls.__repr__ = refuse
+    def refuse(value: object, *_: object) -> str:
+        raise refusal(value)
+
+    before = [(cls, name, vars(cls).get(name)) for cls in WITHOUT_TEXT for name in TEXT_METHODS]
+    for cls, name, own in before:
+        if own is not None or name == "__repr__":
+            setattr(cls, name, refuse)
     try:
         yield
     finally:
-        for cls, own in zip(WITHOUT_TEXT, before, strict=True):
-            if own is None:
+        for cls, name, own in before:
+            if own is not None:
+                setattr(cls, name, own)
+            elif name == "__repr__":
                 del cls.__repr__
-            else:
-                cls.__repr__ = own

@@ -11,6 +11,8 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from stator.capture.conversions import index
+from stator.containers import definitions
 from stator.containers import standard_definitions as written
 from stator.containers.runtime_tables import fill
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
@@ -30,7 +32,8 @@ OF_LISTS: dict[Any, Any] = {
 OF_CAPTURED: dict[Any, Any] = {
     itertools.accumulate: written.accumulate, itertools.takewhile: written.takewhile,
     itertools.dropwhile: written.dropwhile, itertools.groupby: written.groupby,
-    itertools.pairwise: written.pairwise,
+    itertools.pairwise: written.pairwise, itertools.filterfalse: written.filterfalse,
+    itertools.compress: written.compress,
 }  # fmt: skip
 ARITHMETIC: dict[Any, str] = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
@@ -42,6 +45,29 @@ COMPARISON: dict[Any, str] = {
     operator.lt: "<", operator.le: "<=", operator.eq: "==", operator.ne: "!=",
     operator.gt: ">", operator.ge: ">=",
 }  # fmt: skip
+OPERATORS: dict[Any, Any] = {
+    operator.neg: written.negative, operator.pos: written.positive,
+    operator.inv: written.inverted, operator.invert: written.inverted,
+    operator.not_: written.is_false, operator.contains: written.contains,
+    operator.is_: written.is_same, operator.is_not: written.is_other,
+    operator.countOf: definitions.count_of, operator.indexOf: definitions.index_of,
+}  # fmt: skip
+GETTERS = (operator.itemgetter, operator.attrgetter, operator.methodcaller)
+
+
+def call_getter(session: Session, getter: Staged, obj: Staged) -> Staged:
+    """`getter(obj)` of one that `operator` has made."""
+    interpreter = session.interpreter
+    made, wanted = getter.__reduce__()
+    if isinstance(made, functools.partial):  # a method with keywords
+        return interpreter.call(interpreter.get(obj, wanted[0]), *wanted[1:], **made.keywords)
+    if made is operator.methodcaller:
+        return interpreter.call(interpreter.get(obj, wanted[0]), *wanted[1:])
+    if made is operator.itemgetter:
+        found = tuple(interpreter.getitem(obj, key) for key in wanted)
+    else:
+        found = tuple(interpreter.run(written.attribute_at, obj, path) for path in wanted)
+    return found[0] if len(found) == 1 else found
 
 
 def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
@@ -64,9 +90,18 @@ def _operators(session: Session) -> dict[Any, Callable[..., Staged]]:
            for function, sign in ARITHMETIC.items()},
         **{function: functools.partial(_comparison, session, sign)
            for function, sign in COMPARISON.items()},
+        **{function: functools.partial(_operator, session, definition)
+           for function, definition in OPERATORS.items()},
+        operator.truth: lambda value, /: session.interpreter.truth(value),
+        operator.index: lambda value, /: index(session.recorder, value)
+        if isinstance(value, SYMBOLIC) else operator.index(value),
         operator.getitem: lambda obj, key, /: session.interpreter.getitem(obj, key),
         operator.setitem: lambda obj, key, value, /: session.interpreter.setitem(obj, key, value),
     }  # fmt: skip
+
+
+def _operator(session: Session, definition: Staged, *args: Staged) -> Staged:
+    return session.interpreter.run(definition, *args)
 
 
 def _arithmetic(session: Session, sign: str, left: Staged, right: Staged, /) -> Staged:

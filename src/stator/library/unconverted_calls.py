@@ -1,0 +1,155 @@
+"""call_unconverted(): library code that runs as it is, on values that only a run has.
+
+What it makes of them it would make of what the capture has in their place: a text with a name of
+the capture's, an error about a class of Stator's, an answer where it catches a refusal. So all of
+these are refused. Functions that only compute a number or a string are host calls, which each run
+makes. A few modules of the standard library are plain Python: given such values, their functions
+are converted like user code.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import html
+import json
+import math
+import os
+import pprint
+import re
+import reprlib
+import shlex
+import statistics
+import string
+import textwrap
+import types
+import urllib.parse
+from typing import Any
+
+import torch
+
+from stator.containers import lists
+from stator.errors import StatorError, UnsupportedCall
+from stator.frames import current_place
+from stator.library.python_text import refusing_texts
+from stator.state.host_calls import record_host_call
+from stator.state.session import Session
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.containers import is_plain_object
+from stator.values.staged import is_table
+from stator.values.symbolic import CapturedComplex, CapturedText, Number
+from stator.values.union import Union
+
+PLAIN_PYTHON = frozenset(
+    {"calendar", "colorsys", "fractions", "heapq", "numbers", "statistics", "string", "textwrap"}
+)
+PURE: dict[Any, type] = {  # what only computes, and the type of what it gives
+    **dict.fromkeys((
+        ascii, json.dumps, pprint.pformat, pprint.saferepr, reprlib.repr, re.sub, re.escape,
+        textwrap.fill, textwrap.dedent, textwrap.indent, textwrap.shorten, string.capwords,
+        html.escape, html.unescape, shlex.quote, urllib.parse.quote, os.path.join,
+        os.path.basename, os.path.dirname,
+    ), str),
+    **dict.fromkeys((
+        math.fsum, math.dist, math.ldexp, math.remainder, math.nextafter, math.ulp,
+        statistics.fmean, statistics.stdev, statistics.pstdev, statistics.geometric_mean,
+        statistics.correlation,
+    ), float),
+    hash: int, fnmatch.fnmatch: bool, fnmatch.fnmatchcase: bool,
+}  # fmt: skip
+PURE_METHODS: dict[type, dict[str, type]] = {
+    json.JSONEncoder: {"encode": str}, re.Pattern: {"sub": str},
+    string.Template: {"substitute": str, "safe_substitute": str},
+}  # fmt: skip
+PURE_FUNCTIONS = {
+    *PURE, *(getattr(cls, name) for cls, names in PURE_METHODS.items() for name in names),
+}  # fmt: skip
+OF_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, types.GeneratorType)
+DEEPEST = 4
+
+
+def is_pure(function: Staged, args: Args, kwargs: Keywords) -> bool:
+    """Does it only compute a number or a string, of values that only a run has?"""
+    return _result_of(function) is not None and any(
+        holds_captured(arg, (torch.Tensor,)) for arg in (*args, *kwargs.values())
+    )
+
+
+def _result_of(function: Staged) -> type | None:
+    if isinstance(function, types.FunctionType | types.BuiltinFunctionType) and function in PURE:
+        return PURE[function]
+    owner = type(getattr(function, "__self__", None))
+    return PURE_METHODS.get(owner, {}).get(getattr(function, "__name__", ""))
+
+
+def call_pure(session: Session, function: Staged, args: Args, kwargs: Keywords) -> Staged:
+    """Each run calls it."""
+    name = _name_of(function)
+    session.decisions.add("call", "host call", name)
+    return record_host_call(session, function, args, kwargs, name=name, result=_result_of(function))
+
+
+def is_computed(function: object, args: Args, kwargs: Keywords) -> bool:
+    """Is this a function of the standard library that is converted, given what it is given?"""
+    is_plain = getattr(function, "__module__", None) in PLAIN_PYTHON
+    if is_plain and isinstance(function, types.FunctionType) and function in PURE_FUNCTIONS:
+        return False
+    return is_plain and any(
+        holds_captured(arg, (torch.Tensor,)) for arg in (*args, *kwargs.values())
+    )
+
+
+def holds_captured(value: Any, others: tuple[type, ...] = (), depth: int = DEEPEST) -> bool:
+    """Is in `value` a number, a string or a list that only a run has, or one of `others`?"""
+    if isinstance(value, (Number, CapturedText, CapturedComplex, Union, *others)):
+        return True
+    if lists.is_captured(value) or is_table(value):
+        return True
+    if depth == 0 or isinstance(value, torch.Tensor | torch.nn.Module | type):
+        return False
+    if isinstance(value, dict):
+        parts = [*dict.keys(value), *dict.values(value)]
+    elif isinstance(value, list):
+        parts = [*list.__iter__(value)]
+    elif isinstance(value, tuple | set | frozenset):
+        parts = [*value]
+    else:
+        parts = [*vars(value).values()] if is_plain_object(value) else []
+    return any(holds_captured(part, others, depth - 1) for part in parts)
+
+
+def call_unconverted(
+    session: Session, function: Staged, args: Args, kwargs: Keywords, owner: object
+) -> Staged:
+    """`function(*args, **kwargs)`, refused where it uses what only a run has."""
+    before = session.recorder.refusals
+    with refusing_texts(lambda _: _refused(session, function)):
+        try:
+            result = function(*args, **kwargs)
+        except StatorError:
+            raise
+        except Exception as error:
+            given = (owner, *args, *kwargs.values())
+            others = (torch.Tensor,) if "pickle" in str(error) else ()
+            if isinstance(owner, OF_CONTAINERS) or not any(
+                holds_captured(value, others) for value in given
+            ):
+                raise
+            raise _refused(session, function) from error
+    if session.recorder.refusals != before:  # it has caught a refusal, and gone on
+        raise _refused(session, function)
+    return result
+
+
+def _name_of(function: Staged) -> str:
+    name = getattr(function, "__qualname__", None) or type(function).__qualname__
+    module = getattr(function, "__module__", None)
+    return f"{module}.{name}" if module not in (None, "builtins") else name
+
+
+def _refused(session: Session, function: Staged) -> UnsupportedCall:
+    session.recorder.refusals += 1
+    name = getattr(function, "__name__", type(function).__name__)
+    return UnsupportedCall(
+        f"library code, `{name}`, cannot use captured values",
+        at=current_place(), fix="call it outside, on what the function returns",
+    )  # fmt: skip
