@@ -14,6 +14,7 @@ from typing import Any
 import onnx_ir as ir
 
 from stator.errors import ExportError
+from stator.export.onnx.after_errors import comes_after_error, fine_value, unless_error
 from stator.export.onnx.list_sizes import sizes_in_lists
 from stator.export.onnx.ranges import keep_ranges
 from stator.export.onnx.scope import D, GraphScope
@@ -186,7 +187,12 @@ class Lowering:
 
     def block(self, block: Block) -> None:
         """The ops of `block`, in the current graph."""
-        for op in block.ops:
+        for index, op in enumerate(block.ops):
+            if self.scope.parent is not None and comes_after_error(block.ops, index):
+                fine = fine_value()
+                self.scope.values[fine] = is_fine(self.scope)
+                self.lower(unless_error(block, index, fine))
+                return
             before, count = self.at, len(self.scope.nodes)
             self.at = op
             self.lower(op)

@@ -21,6 +21,7 @@ from stator.export.onnx.lowering import KINDS, LOWERINGS, VARIABLE, Lowering, ki
 from stator.export.onnx.operands import argument
 from stator.export.onnx.scans import lower_loop
 from stator.export.onnx.status import Message
+from stator.export.onnx.transposes import keep_apart
 from stator.export.onnx.types import DTYPES, onnx_shape, onnx_type
 from stator.export.onnx.weighted_sums import use_kernels
 from stator.location import file_name
@@ -125,6 +126,7 @@ def build(
     )  # fmt: skip
     fuse(graph, opset)
     use_kernels(graph)
+    keep_apart(graph)
     model = ir.Model(graph, ir_version=10, producer_name="stator")
     _name_all(graph)
     pairs = tuple((state, state + NEXT) for state in states)

@@ -17,6 +17,7 @@ import onnxruntime as ort
 import torch
 
 from stator.errors import ExportError
+from stator.export.onnx.first_error import status_model
 from stator.export.onnx.model import ERRORS, MESSAGES, STATES, STATUS, convert
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
 from stator.torch_private.onnx_library import LIBRARY_OPSET
@@ -36,6 +37,7 @@ NUMPY_TYPES = {"float": np.float32, "double": np.float64, "string": np.object_} 
     for name in ("float16", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32",
                  "uint64", "bool")
 }  # fmt: skip
+WEIGHTS_FOLDER = "session.model_external_initializers_file_folder_path"
 PLACE = re.compile(r"@(.+):(\d+)$")
 
 
@@ -88,6 +90,7 @@ class OnnxSession:
     """A model in ONNX Runtime."""
 
     def __init__(self, model: Path | bytes, *, packs: bool = True) -> None:
+        self._model = model
         file = str(model) if isinstance(model, Path) else model
         settings = options(packs=packs)
         try:
@@ -114,12 +117,30 @@ class OnnxSession:
         try:
             found = self._session.run(None, used)
         except ERRORS_OF_RUNTIME as error:
-            return self._failed(str(error))
+            return self._first_error(used) or self._failed(str(error))
         if self.outputs and self.outputs[-1] == STATUS:
             *found, status = found
             if int(status):
                 return self._reported(int(status))
         return list(found)
+
+    @functools.cached_property
+    def _status_only(self) -> ort.InferenceSession | None:
+        """The part of the model that computes the status; None if it has none."""
+        if self.outputs[-1] != STATUS or not isinstance(self._model, Path):
+            return None
+        settings = options(packs=False)
+        settings.add_session_config_entry(WEIGHTS_FOLDER, str(self._model.resolve().parent))
+        part = status_model(self._model, STATUS)
+        return ort.InferenceSession(part, settings, providers=PROVIDERS)
+
+    def _first_error(self, feeds: Mapping[str, Any]) -> RunFailure | None:
+        """The error that comes before the one with which a run has failed, if there is one."""
+        try:
+            found = self._status_only and self._status_only.run([STATUS], feeds)
+        except ERRORS_OF_RUNTIME:  # the status needs the node that fails
+            return None
+        return self._reported(int(found[0])) if found and int(found[0]) else None
 
     def _reported(self, status: int) -> RunFailure:
         message = self.messages[status - 1]
@@ -131,8 +152,7 @@ class OnnxSession:
 
     def _failed(self, text: str) -> RunFailure:
         """An error of ONNX Runtime itself, in the words of the node that failed."""
-        node = FAILED_NODE.search(text)
-        name = node[1] if node else ""
+        name = (FAILED_NODE.findall(text) or [""])[-1]  # those of graphs around it come first
         found = PLACE.search(name)
         place = (found[1], int(found[2]), "") if found else None
         known = self._errors.get(name)
