@@ -179,3 +179,65 @@ def test_recursion_and_text_are_refused():
     with pytest.raises(ExportError) as refused:
         stator.to_exported_program(scaled, [InputSpec([3]), InputSpec.float()])
     assert refused.value.problem == "torch.export takes no input of type float: `factor`"
+
+
+class Averages(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(2))
+
+    def forward(self, x):
+        for row in x:
+            if row.abs().max() > 1.5:
+                continue
+            self.mean.mul_(0.9).add_(row, alpha=0.1)
+        return self.mean.clone()
+
+
+def test_a_loop_with_a_branch_writes_a_buffer():
+    torch.manual_seed(0)
+    model = Averages()
+    run = stator.to_exported_program(copy.deepcopy(model), [InputSpec([None, 2])]).module()
+    for count in (3, 0, 1, 6):
+        x = torch.randn(count, 2)
+        torch.testing.assert_close(run(x), model(x))
+
+
+def test_a_number_may_be_an_input():
+    def repeated(x, n):
+        total = 0.0
+        for k in range(n):
+            total += k / 2
+        return x * total
+
+    same(repeated, [InputSpec([3]), InputSpec.int()], *((torch.ones(3), n) for n in (4, 0, 1, -2)))
+
+
+def missing_or_not(x):
+    if x.sum() > 0:
+        return None
+    return x
+
+
+def joined_sizes(x, y):
+    scaled = x * 2
+    return scaled.view(-1, 2) + y
+
+
+def test_a_result_of_several_types_is_refused_by_line():
+    with pytest.raises(ExportError) as refused:
+        stator.to_exported_program(missing_or_not, [InputSpec([3])])
+    assert refused.value.problem == (
+        "the result is one of several types: a graph of torch.export has one"
+    )
+    assert refused.value.at.file == __file__
+
+
+def test_what_torch_refuses_has_the_line_and_prints_nothing(capfd):
+    with pytest.raises(ExportError) as refused:
+        stator.to_exported_program(joined_sizes, [InputSpec([None]), InputSpec([2])])
+    assert refused.value.at.line == joined_sizes.__code__.co_firstlineno + 2
+    with pytest.raises(ExportError) as refused:
+        stator.to_exported_program(growing_tensor, [InputSpec([None])])
+    assert refused.value.at.function == "growing_tensor"
+    assert capfd.readouterr() == ("", "")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -21,9 +22,10 @@ from stator.optimize.inline import inline
 from stator.optimize.pipeline import optimize
 from stator.optimize.prune import drop_unused_stored, prune
 from stator.optimize.write_casts import write_casts
-from stator.program.ir import Value
+from stator.program.ir import Value, ops_in
 from stator.program.program import Program
 from stator.program.sizes import evaluate
+from stator.program.structure import Choice, nodes
 from stator.program.types import NumberType, TensorType
 from stator.torch_private.exporting import exported
 
@@ -48,9 +50,15 @@ def to_exported_program(
     program = capture.programs[method.programs.get(mode) or next(iter(method.programs.values()))]
     inlined = inline(program)
     if inlined.depth:
-        raise ExportError("recursion cannot be in a graph of torch.export")
+        calls = [op for op in ops_in(program.body) if op.name == "stator::call"]
+        raise ExportError(
+            "recursion cannot be in a graph of torch.export",
+            at=calls[0].place if calls else None,
+            fix="write it as a loop, or use stator.save",
+        )
     functional = functionalize(inlined.program)
     pure = optimize(write_casts(functional.program), (prune, drop_unused_stored))
+    _refuse_choices(pure)
     tensors = {item.name: _stored(owner, item.name, capture.tensors) for item in pure.stored}
     module = ProgramModule(pure, functional.written, tensors)
     args, kwargs, shapes = _examples(pure)
@@ -59,11 +67,28 @@ def to_exported_program(
     except ExportError:
         raise
     except Exception as error:  # whatever torch.export, which has no type for it, cannot hold
+        text = "".join(traceback.format_exception(error))
         reason = next((line for line in str(error).strip().splitlines() if line.strip()), "")
         raise ExportError(
             f"torch.export does not take the program: {type(error).__name__}: {reason[:300]}",
-            fix="use stator.save",
+            at=module.graph.place_in(text),
+            fix="change that line, or use stator.save",
         ) from error
+
+
+def _refuse_choices(program: Program) -> None:
+    """ExportError for a result that is one of several types, by what only a run knows."""
+    for node in nodes(program.output_structure):
+        if not isinstance(node, Choice):
+            continue
+        tag = program.body.outputs[node.tag]
+        makers = (op for op in program.body.ops if tag in op.results)
+        if isinstance(tag, Value):
+            raise ExportError(
+                "the result is one of several types: a graph of torch.export has one",
+                at=next((op.place for op in makers), None),
+                fix="return a value of one type, or use stator.save",
+            )
 
 
 def _stored(
@@ -99,13 +124,12 @@ class ProgramModule(torch.nn.Module):
         types = [value.type for value in self.program.inputs]
         leaves = flatten_inputs(self.program.input_structure, args, kwargs, types=types)
         stored = [getattr(self, name) for name in self.names]
-        found = self.graph(*leaves, *stored)
+        found = self.graph.module(*leaves, *stored)
         count = len(found) - len(self.written)
         places = dict(zip(self.program.inputs, leaves, strict=True))
         places |= dict(zip((item.value for item in self.program.stored), stored, strict=True))
         for value, new in zip(self.written, found[count:], strict=True):
-            with torch.no_grad():
-                places[value].copy_(new)
+            places[value].copy_(new)
         return unflatten(self.program.output_structure, tuple(found[:count]))
 
 
@@ -129,7 +153,9 @@ def _example(value: Value, sizes: dict[str, int]) -> tuple[Any, Any]:
     if isinstance(kind, NumberType) and kind.kind == "int":
         return FIRST_SIZE, torch.export.Dim.DYNAMIC
     if not isinstance(kind, TensorType):
-        raise ExportError(f"torch.export takes no input of type {kind}: `{value.name}`")
+        raise ExportError(
+            f"torch.export takes no input of type {kind}: `{value.name}`", fix="pass a tensor"
+        )
     shape, dims = [], {}
     for index, size in enumerate(kind.shape):
         found = size if isinstance(size, int) else evaluate(size, sizes)

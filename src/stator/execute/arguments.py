@@ -259,6 +259,8 @@ def _check_tensor(kind: TensorType, given: Any, path: str, sizes: dict[str, int]
 
 
 def _check_number(kind: NumberType, given: Any, path: str, _: dict[str, int]) -> None:
+    if kind.kind == "int" and isinstance(given, torch.SymInt):  # torch.export traces with it
+        return
     if type(given).__name__ != kind.kind:
         _refuse(path, f"must be {'an' if kind.kind == 'int' else 'a'} {kind.kind}", given)
     if kind.kind == "int" and given not in INT64:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import Mapping
 from typing import Any
 
@@ -21,8 +23,14 @@ def exported(
     kwargs: Mapping[str, Any],
     dynamic_shapes: Any,
 ) -> torch.export.ExportedProgram:
-    """What torch.export makes of a module; a dynamic size is not taken to differ from 0 and 1."""
-    with shape_config.patch(backed_size_oblivious=True):  # type: ignore[attr-defined]
+    """What torch.export makes of a module; a dynamic size is not taken to differ from 0 and 1.
+
+    There are no gradients. Where a module turned them off in a part of it, torch would look for the
+    branches and loops of that part in the wrong place. The graph that torch prints when it fails is
+    left out.
+    """
+    oblivious = shape_config.patch(backed_size_oblivious=True)  # type: ignore[attr-defined]
+    with oblivious, torch.no_grad(), contextlib.redirect_stderr(io.StringIO()):
         return torch.export.export(
             module, args, dict(kwargs), dynamic_shapes=dynamic_shapes, strict=False
         )

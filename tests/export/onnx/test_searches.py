@@ -25,6 +25,11 @@ FUNCTIONS = {
         X,
         X[:, :3].contiguous(),
     ),
+    "searchsorted of NaN": (
+        lambda x: torch.searchsorted(torch.tensor([-1.0, 0.0, 1.0]), x / x),
+        torch.tensor([0.0, 2.0]),
+    ),
+    "bucketize": (lambda x: torch.bucketize(x, torch.tensor([-1.0, 0.0, 1.0]), right=True), X),
     "masked_select": (lambda x, y: x.masked_select(y > 0), X, V),
     "cosine_similarity": (lambda x, y: F.cosine_similarity(x[:, None], y[None], dim=-1), X, Y),
     "cosine_similarity of zeros": (lambda x: F.cosine_similarity(x * 0, x), X),
@@ -61,3 +66,16 @@ def test_what_torch_takes_apart_with_checks_is_refused_by_name(tmp_path):
         stator.save(torch.inverse, tmp_path / "f", input_spec=[torch.eye(3)], onnx=True)
     wanted = "aten::inverse has no counterpart in torch's function library for ONNX"
     assert caught.value.problem == wanted
+
+
+def test_unsorted_elements_are_reported(tmp_path):
+    def places(x, values):
+        return torch.searchsorted(x, values)
+
+    spec = [InputSpec([None]), InputSpec([None])]
+    stator.save(places, tmp_path / "f", input_spec=spec, onnx=True)
+    run = stator.load(tmp_path / "f", backend="onnxruntime")
+    values, ordered = torch.tensor([0.5, 2.5]), torch.tensor([1.0, 2.0, 3.0])
+    torch.testing.assert_close(run(ordered, values), places(ordered, values))
+    with pytest.raises(ValueError, match="searchsorted of unsorted elements"):
+        run(ordered.flip(0), values)

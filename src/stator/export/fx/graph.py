@@ -8,7 +8,9 @@ line.
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,6 +18,7 @@ import torch.fx
 
 from stator.errors import ExportError
 from stator.export.fx.numbers import ATEN, DTYPES, lower_number
+from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value, values_in
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
@@ -26,6 +29,15 @@ from stator.torch_private.exporting import assert_tensor, cond, while_loop
 
 ITEMS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
 LEFT_OUT = ("stator::print", "stator::format", "stator::join")
+NO_ERRORS = "torch's control flow cannot raise"
+REASONS: Mapping[str, str] = {  # of a refusal, by op or kind of op
+    "list": "a list whose length depends on the data cannot be in a graph of torch.export",
+    "text": "a data-dependent string cannot be in a graph of torch.export",
+    "stator::raise": f"an error in a branch or a loop: {NO_ERRORS}",
+    "stator::try": "`try` cannot be in a graph of torch.export, which catches no errors",
+}
+NODE = "node__"  # and a number: the name of a node
+NAMED = re.compile(rf"^\s*({NODE}\d+) = ", re.MULTILINE)
 NUMBERS: Mapping[type, str] = {bool: "bool", int: "int", float: "float"}
 
 
@@ -38,14 +50,17 @@ class GraphBuilder:
         self.outer = outer
         self.nodes: dict[Value, Any] = {}
         self.tensors: set[Value] = set() if outer is None else set(outer.tensors)
+        self.places: dict[str, Location | None] = {} if outer is None else outer.places
         self.count = 0
         self.at: Op | None = None
 
     # ---- values
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> torch.fx.Node:
-        """The result of one more node."""
-        return self.graph.call_function(function, args, kwargs)
+        """The result of one more node; its name, which no other node has, leads to its place."""
+        name = f"{NODE}{len(self.places)}"
+        self.places[name] = self.at.place if self.at is not None else None
+        return self.graph.create_node("call_function", function, args, kwargs, name=name)
 
     def bind(self, value: Value, node: Any, *, is_tensor: bool = False) -> None:
         """`node` computes `value`; a number may be a tensor without dimensions."""
@@ -143,7 +158,8 @@ class GraphBuilder:
         elif kind == "torch":
             self.lower_torch(op)
         else:
-            self.refuse(op, f"{op.name} has no counterpart in torch.export")
+            unknown = f"{op.name} has no counterpart in torch.export"
+            self.refuse(op, REASONS.get(op.name) or REASONS.get(kind) or unknown)
 
     def lower_torch(self, op: Op) -> None:
         """An op of torch."""
@@ -241,7 +257,7 @@ def lower_raise(to: GraphBuilder, op: Op) -> None:
         return
     is_check = sorted(map(len, sides)) == [0, 1] and max(sides, key=len)[0].name == "stator::raise"
     if to.outer is not None or not is_check:
-        to.refuse(op, "an error in a branch or a loop: torch's control flow cannot raise")
+        to.refuse(op, REASONS["stator::raise"])
     found = max(sides, key=len)[0]
     error, *said = found.args
     fields: Any = found.attributes.get("fields") or ()
@@ -281,7 +297,8 @@ def _bind_all(to: GraphBuilder, results: Sequence[Value], found: Any, start: int
 def lower_check(to: GraphBuilder, op: Op) -> None:
     """`assert` and checks of sizes: an error of the graph, unless it is in a branch or a loop."""
     if to.outer is not None:
-        to.refuse(op, f"{op.name} in a branch or a loop: torch's control flow cannot raise")
+        what = "a size check" if op.name == "stator::demand" else "an assertion"
+        to.refuse(op, f"{what} in a branch or a loop: {NO_ERRORS}")
     text = next((arg for arg in op.args[1:] if isinstance(arg, str)), "an assertion failed")
     to.call(assert_tensor, to.tensor(op.args[0], "bool"), text)
 
@@ -294,7 +311,20 @@ LOWERINGS: dict[str, Callable[[GraphBuilder, Op], None]] = {
 }
 
 
-def build_graph(program: Program) -> torch.fx.GraphModule:
+@dataclass(frozen=True)
+class ProgramGraph:
+    """A graph, and the user's place of each of its nodes and of those in its branches and loops."""
+
+    module: torch.fx.GraphModule
+    places: Mapping[str, Location | None]
+
+    def place_in(self, text: str) -> Location | None:
+        """The place of the last node that a traceback or a message names."""
+        named = [self.places.get(name) for name in NAMED.findall(text)]
+        return next((place for place in reversed(named) if place is not None), None)
+
+
+def build_graph(program: Program) -> ProgramGraph:
     """The graph of a program without effects; its inputs are those of the program, then stored."""
     to = GraphBuilder()
     for value in (*program.inputs, *(item.value for item in program.stored)):
@@ -302,7 +332,7 @@ def build_graph(program: Program) -> torch.fx.GraphModule:
     to.block(program.body)
     to.at = None
     to.graph.output([_result(to, arg) for arg in program.body.outputs])
-    return torch.fx.GraphModule(to.root, to.graph)
+    return ProgramGraph(torch.fx.GraphModule(to.root, to.graph), to.places)
 
 
 def _result(to: GraphBuilder, arg: Arg) -> Any:

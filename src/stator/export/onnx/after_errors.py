@@ -1,10 +1,10 @@
 """What comes after an error in a branch or a loop, where it could fail by itself.
 
-    if not stack: raise ValueError("unbalanced")      ->      if not stack: raise ...
-    item = stack.pop()                                        if there is no error: item = stack.pop()
+    if not stack: raise ValueError("unbalanced")   ->   if not stack: raise ...
+    item = stack.pop()                                  if there is no error: item = stack.pop()
 
-ONNX Runtime runs the nodes after a reported error too. One that fails would end the run with another
-error than the one that Python raises.
+ONNX Runtime runs the nodes after a reported error too. One that fails would end the run with an
+error other than the one that Python raises.
 """
 
 from __future__ import annotations

@@ -198,17 +198,24 @@ def split_up(to: Lowering, op: Op) -> None:
     sizes = shape_of(to, op.args[0])
     count = scope.emit("Gather", sizes, scope.int64(dim), dtype=D.INT64, shape=[])
     is_empty = scope.boolean("Equal", count, scope.int64(0))
-    is_split = op.name == "aten::split.Tensor"
+    is_split, is_chunk = op.name == "aten::split.Tensor", op.name == "aten::chunk"
+    parts_of = argument(op, "chunks") if is_chunk else 1
+    if not isinstance(parts_of, int):
+        to.refuse(f"{op.name} needs a constant number of parts")
+    assert isinstance(parts_of, int)
     to.inner()
-    if is_split:  # one part without elements
-        part = to.scope.emit("SequenceConstruct", found, kind=kind)
+    if is_split or is_chunk:  # one part without elements, or as many as asked for
+        part = to.scope.emit("SequenceConstruct", *[found] * parts_of, kind=kind)
     else:
         attributes = {"dtype": int(dtype_in(found))}
         part = to.scope.emit("SequenceEmpty", kind=kind, attributes=attributes)
     empty = to.graph("empty", [part])
     to.inner()
     length = [number(to, argument(op, "split_size"), "int")] if is_split else []
-    attributes = {"axis": dim} if is_split else {"axis": dim, "keepdims": 0}
+    if is_chunk:  # the quotient, rounded up
+        more = to.scope.emit("Add", count, to.scope.int64(parts_of - 1), dtype=D.INT64, shape=[])
+        length = [to.scope.emit("Div", more, to.scope.int64(parts_of), dtype=D.INT64, shape=[])]
+    attributes = {"axis": dim} if length else {"axis": dim, "keepdims": 0}
     parts = to.scope.emit("SplitToSequence", found, *length, kind=kind, attributes=attributes)
     other = to.graph("parts", [parts])
     made = new_value("", kind, None)

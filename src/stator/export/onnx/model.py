@@ -36,6 +36,7 @@ DOUBLE_GAPS = frozenset(
     {"aten::leaky_relu", "aten::elu", "aten::celu", "aten::selu", "aten::hardswish",
      "aten::hardsigmoid", "aten::softplus", "aten::addcdiv", "aten::addcmul"}
 )  # fmt: skip
+LOSSES = ("aten::mse_loss", "aten::l1_loss")  # of which the library gives 0 for no elements
 STATUS = "status"
 NEXT = ".next"
 MESSAGES, STATES = "stator.messages", "stator.states"
@@ -64,6 +65,8 @@ def is_unfit(op: Op) -> bool:
         sizes = argument(op, "output_size")
         return any(size != 1 for size in (sizes if isinstance(sizes, tuple) else (sizes,)))
     if op.name == "aten::pad" and argument(op, "mode") == "circular":
+        return True
+    if op.name in LOSSES:
         return True
     if op.name in DOUBLE_GAPS and dtype_of(op.args[0]) is torch.float64:
         return True

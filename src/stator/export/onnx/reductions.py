@@ -295,7 +295,7 @@ def cosine_similarity(to: Lowering, op: Op) -> ir.Value:
 
     def total(first: ir.Value, second: ir.Value) -> ir.Value:
         product = scope.emit("Mul", first, second, dtype=dtype)
-        return reduced(to, "ReduceSum", product, [dim % count], keep=False)
+        return reduced(to, "ReduceSum", product, [dim % count] if count else [], keep=False)
 
     def norm(value: ir.Value) -> ir.Value:
         whole = scope.emit("Expand", value, shape, dtype=dtype)

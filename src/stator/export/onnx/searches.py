@@ -39,22 +39,45 @@ def median(to: Lowering, op: Op) -> ir.Value:
 
 
 def searched(to: Lowering, op: Op) -> ir.Value:
-    """`searchsorted`: how many elements of a sorted row come before a value."""
+    """`searchsorted`: how many elements of a sorted row come before a value; all before NaN."""
     scope = to.scope
     if argument(op, "sorter") is not None:
         to.refuse(f"{op.name} with a sorter: sort the row first")
     is_right = argument(op, "right", False) is True or argument(op, "side") == "right"
     rows, found = to.value(op.args[0]), to.value(op.args[1])
     count = rank(op.args[1])
+    _check_order(to, rows)
     if rank(op.args[0]) > 1:
         rows = scope.emit("Unsqueeze", rows, scope.int64([-2]), dtype=rows.dtype)
     found = scope.cast(found, rows.dtype or D.FLOAT)
     found = scope.emit("Unsqueeze", found, scope.int64([-1]), dtype=found.dtype)
-    comes = "LessOrEqual" if is_right else "Less"
-    before = scope.cast(scope.emit(comes, rows, found, dtype=D.BOOL), D.INT64)
+    comes = "Greater" if is_right else "GreaterOrEqual"
+    after = scope.emit(comes, rows, found, dtype=D.BOOL)
+    before = scope.cast(scope.emit("Not", after, dtype=D.BOOL), D.INT64)
     return scope.cast(
         reduced(to, "ReduceSum", before, [count], keep=False), dtype_of_result(to, op)
     )
+
+
+def in_buckets(to: Lowering, op: Op) -> ir.Value:
+    """`bucketize`: `searchsorted` with its operands the other way round."""
+    values, bounds = op.args[:2]
+    is_right = argument(op, "right", False)
+    return searched(to, replace(op, args=(bounds, values), attributes={"right": is_right}))
+
+
+def _check_order(to: Lowering, rows: ir.Value) -> None:
+    """Rows that are not sorted have no places: torch gives some number."""
+    scope = to.scope
+    last, one = scope.int64([-1]), scope.int64([1])
+    some, others = (
+        scope.emit("Slice", rows, scope.int64([start]), scope.int64([stop]), last, one,
+                   dtype=rows.dtype)
+        for start, stop in ((0, -1), (1, 2**62))
+    )  # fmt: skip
+    falls = scope.cast(scope.emit("Less", others, some, dtype=D.BOOL), D.INT64)
+    count = scope.emit("ReduceSum", falls, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
+    to.require(scope.boolean("Equal", count, scope.int64(0)), "searchsorted of unsorted elements")
 
 
 def masked_select(to: Lowering, op: Op) -> ir.Value:

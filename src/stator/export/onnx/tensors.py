@@ -12,6 +12,7 @@ import onnx_ir as ir
 from stator.export.onnx.activations import gelu, log_sigmoid, silu
 from stator.export.onnx.bags import embedding_bag
 from stator.export.onnx.cells import gru_cell, lstm_cell, rnn_cell
+from stator.export.onnx.cumulative import extreme_so_far, product_so_far
 from stator.export.onnx.divisions import compared, divide, divided, powered
 from stator.export.onnx.indexing import (
     argsort,
@@ -53,6 +54,7 @@ from stator.export.onnx.operands import (
     sizes_of,
     spread,
 )
+from stator.export.onnx.pools import pooled, windowed
 from stator.export.onnx.recurrent import recurrent
 from stator.export.onnx.reductions import (
     any_or_all,
@@ -69,7 +71,13 @@ from stator.export.onnx.reductions import (
     variance_and_mean,
 )
 from stator.export.onnx.scope import D
-from stator.export.onnx.searches import masked_select, median, searched, sort_stable
+from stator.export.onnx.searches import (
+    in_buckets,
+    masked_select,
+    median,
+    searched,
+    sort_stable,
+)
 from stator.program.ir import Op
 from stator.program.registry import resolve
 from stator.program.sizes import is_static
@@ -360,6 +368,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::sort.stable": sort_stable,
         "aten::median": median,
         "aten::searchsorted.Tensor": searched,
+        "aten::bucketize.Tensor": in_buckets,
         "aten::masked_select": masked_select,
         "aten::log_sigmoid": log_sigmoid,
         **dict.fromkeys(
@@ -383,6 +392,12 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::split.Tensor": split_up,
         "aten::split_with_sizes": split_up,
         "aten::unbind.int": split_up,
+        "aten::chunk": split_up,
+        "aten::cumprod": product_so_far,
+        **dict.fromkeys(("aten::cummax", "aten::cummin"), extreme_so_far),
+        **{f"aten::{kind}_pool{count}d{more}": pooled for count in (1, 2, 3)
+           for kind, more in (("avg", ""), ("max", ""), ("max", "_with_indices"))},
+        "aten::im2col": windowed,
         "aten::lstm_cell": lstm_cell,
         "aten::gru_cell": gru_cell,
         "aten::rnn_tanh_cell": rnn_cell("Tanh"),
