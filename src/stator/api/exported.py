@@ -23,9 +23,10 @@ from stator.optimize.pipeline import optimize
 from stator.optimize.prune import drop_unused_stored, prune
 from stator.optimize.write_casts import write_casts
 from stator.program.ir import Value, ops_in
+from stator.program.layout import nodes
 from stator.program.program import Program
 from stator.program.sizes import evaluate
-from stator.program.structure import Choice, nodes
+from stator.program.structure import Choice
 from stator.program.types import NumberType, TensorType
 from stator.torch_private.exporting import exported
 

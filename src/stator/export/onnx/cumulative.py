@@ -54,8 +54,7 @@ def extreme_so_far(to: Lowering, op: Op) -> None:
     places = scope.emit("Where", is_new, count, where, dtype=D.INT64)
     following = scope.emit("Add", count, scope.int64(1), dtype=D.INT64, shape=[])
     body = to.graph("extreme", [now, places, following, _copy(scope, now), _copy(scope, places)])
-    count = rank(op.args[0])
-    results = _scanned(to, body, [start, place], found, axis, count, [dtype, D.INT64])
+    results = _scanned(to, body, [start, place], found, axis, rank(op.args[0]), [dtype, D.INT64])
     for value, result in zip(op.results, results, strict=True):
         to.bind(value, result)
 
