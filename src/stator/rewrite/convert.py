@@ -160,7 +160,9 @@ _CACHE = _Cache()
 
 def _work(function: types.FunctionType, is_machine: bool) -> Work:
     code, source = function.__code__, _source(function)
-    outside, free = outside_of(source.tree), {*code.co_freevars}
+    declares = "global" in source.text or "nonlocal" in source.text
+    outside = outside_of(source.tree) if declares else Outside((), (), ())
+    free = {*code.co_freevars}
     names = {*free_names(source.tree), *outside.globals_read}
     nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
     generator = bool(code.co_flags & CO_GENERATOR)
@@ -173,7 +175,8 @@ def _work(function: types.FunctionType, is_machine: bool) -> Work:
 
 def _source(function: types.FunctionType) -> Source:
     source = read_source(function)
-    mangle(source.tree, source.class_name)
+    if "__" in source.text:
+        mangle(source.tree, source.class_name)
     return source
 
 
@@ -215,7 +218,9 @@ def rewrite(
         job = replace(job, original=scope_of(tree))
     elif is_generator:
         tree = rewrite_yields(tree, job)
-    shared = sorted(written_by_nested(tree) & {*job.original.locals})
+    shared: list[str] = []
+    if is_generator or "nonlocal" in source.text:
+        shared = sorted(written_by_nested(tree) & {*job.original.locals})
     tree = _with_gathered(_run_passes(tree, job, shown))
     return locate(_with_shared(tree, shared))
 

@@ -100,7 +100,9 @@ def refusals(source: Source) -> Iterator[UnsupportedSyntax]:
                                     edit=decision.edit)  # fmt: skip
 
 
-_PLAIN = frozenset((ast.Name, ast.Load, ast.Store, ast.Constant, ast.Attribute, ast.Assign))
+_PLAIN = frozenset(
+    (ast.Name, ast.Constant, ast.Attribute, ast.Assign, ast.keyword, ast.Expr, ast.Tuple, ast.arg)
+)
 
 
 def _decide(node: ast.AST) -> FenceRule:
@@ -126,5 +128,8 @@ def _own_nodes(root: ast.AST) -> Iterator[ast.AST]:
 
 def _parts(node: ast.AST) -> list[ast.AST]:
     """The nodes right inside `node`, operators too: a new kind of operator is refused as well."""
-    operators = [getattr(node, "op", None), *getattr(node, "ops", ())]
-    return [*(part for part in operators if part is not None), *children(node)]
+    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.AugAssign):
+        return [node.op, *children(node)]
+    if isinstance(node, ast.Compare):
+        return [*node.ops, *children(node)]
+    return children(node)

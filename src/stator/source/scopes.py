@@ -30,6 +30,7 @@ BINDING_NOTHING = frozenset(
         ast.Call, ast.Attribute, ast.Subscript, ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp,
         ast.Tuple, ast.List, ast.IfExp, ast.keyword, ast.Assign, ast.AugAssign, ast.Expr,
         ast.Return, ast.If, ast.While, ast.For, ast.Raise, ast.Assert, ast.Starred, ast.Slice,
+        ast.Constant,
     }
 )  # fmt: skip
 NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
@@ -144,8 +145,6 @@ def bound_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
         if isinstance(node, ast.Name):
             if node.ctx.__class__ is not ast.Load:
                 names[node.id] = None
-        elif node.__class__ is ast.Constant:
-            continue
         elif node.__class__ in BINDING_NOTHING:
             pending += children(node)[::-1]
         elif isinstance(node, COMPREHENSIONS):

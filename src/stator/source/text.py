@@ -1,8 +1,9 @@
 """A function -> its tree, on the user's own lines and columns.
 
-The whole file is parsed, once, and the function is found in it by its code object. So nothing
-is dedented or shifted, and a function that was compiled from a rewritten tree is found in the
-file its author wrote, because rewriting keeps places.
+The lines of its `def` are parsed where they are (`block`); where that is not enough, the whole
+file is, once, and the function is found in it by its code object. So nothing is dedented or
+shifted, and a function that was compiled from a rewritten tree is found in the file its author
+wrote, because rewriting keeps places.
 """
 
 from __future__ import annotations
@@ -14,16 +15,22 @@ import itertools
 import linecache
 import textwrap
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from stator.errors import SourceUnavailable
 from stator.location import Location
-from stator.source.nodes import children, copy_tree, inner_statements
+from stator.source.block import (
+    Definition,
+    FoundDefinition,
+    definition_at,
+    definitions_in,
+    first_lines,
+)
+from stator.source.nodes import children, copy_tree
 from stator.source.private import mangled
 
 _Point = tuple[int, int]
-Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
 @dataclass(frozen=True)
@@ -48,28 +55,23 @@ def read_source(function: types.FunctionType) -> Source:
     lines = linecache.getlines(code.co_filename, function.__globals__)
     if not lines:
         raise _unavailable(code, "has no source text")
-    text = "".join(lines)
-    index = _lambdas if code.co_name == "<lambda>" else _definitions
-    found = _find(code, index(code.co_filename, text))
+    found = definition_at(code, lines)
+    is_shared = found is None or bool(found.enclosing)
+    if found is None:
+        index = _lambdas if code.co_name == "<lambda>" else _definitions
+        found = _find(code, index(code.co_filename, "".join(lines)))
     node = found.node
     segment = textwrap.dedent("".join(lines[node.lineno - 1 : node.end_lineno]))
     return Source(
-        copy_tree(node), segment, code.co_filename, code.co_name, found.class_name,
-        found.enclosing,
+        copy_tree(node) if is_shared else node, segment, code.co_filename, code.co_name,
+        found.class_name, found.enclosing,
     )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _FoundDefinition:
-    node: Definition
-    class_name: str | None
-    enclosing: tuple[Definition, ...]
+_Index = dict[tuple[str, int], tuple[FoundDefinition, ...]]
 
 
-_Index = dict[tuple[str, int], tuple[_FoundDefinition, ...]]
-
-
-def _find(code: types.CodeType, index: _Index) -> _FoundDefinition:
+def _find(code: types.CodeType, index: _Index) -> FoundDefinition:
     found = index.get((code.co_name, code.co_firstlineno), ()) or _renamed(code, index)
     if len(found) > 1:
         found = _innermost(tuple(entry for entry in found if _holds(entry.node, code)))
@@ -80,7 +82,7 @@ def _find(code: types.CodeType, index: _Index) -> _FoundDefinition:
     raise _unavailable(code, "is not in the text of its file")
 
 
-def _renamed(code: types.CodeType, index: _Index) -> tuple[_FoundDefinition, ...]:
+def _renamed(code: types.CodeType, index: _Index) -> tuple[FoundDefinition, ...]:
     """The `def` of a function whose code was given another name (`code.replace(co_name=...)`)."""
     starts = (found for (_, line), found in index.items() if line == code.co_firstlineno)
     every = {id(entry): entry for entry in itertools.chain.from_iterable(starts)}.values()
@@ -110,7 +112,7 @@ def _holds(node: Definition, code: types.CodeType) -> bool:
     return all(_span(node)[0] <= start and end <= _span(node)[1] for start, end in _places(code))
 
 
-def _innermost(found: tuple[_FoundDefinition, ...]) -> tuple[_FoundDefinition, ...]:
+def _innermost(found: tuple[FoundDefinition, ...]) -> tuple[FoundDefinition, ...]:
     """The entries that hold no other: a lambda in a lambda is inside both."""
     starts = [_span(entry.node)[0] for entry in found]
     nested = all(_span(a.node)[1] >= _span(b.node)[1] for a, b in itertools.pairwise(found))
@@ -135,28 +137,29 @@ def _places(code: types.CodeType) -> Iterator[tuple[_Point, _Point]]:
 @functools.lru_cache(maxsize=128)
 def _definitions(file: str, text: str) -> _Index:
     """Every `def` in `text`, by its name and each line that may count as its first."""
-    return _index(_walk(_parse(file, text), inner_statements))
+    return _index(definitions_in(_parse(file, text)))
 
 
 @functools.lru_cache(maxsize=128)
 def _lambdas(file: str, text: str) -> _Index:
     """Every lambda in `text`, by each line that may count as its first."""
-    return _index(found for found in _walk(_parse(file, text), children) if _is_lambda(found))
+    every = definitions_in(_parse(file, text), inside=children)
+    return _index(found for found in every if _is_lambda(found))
 
 
-def _index(definitions: Iterable[_FoundDefinition]) -> _Index:
+def _index(definitions: Iterable[FoundDefinition]) -> _Index:
     index: _Index = {}
     for found in definitions:
-        for name, line in itertools.product(_code_names(found), _first_lines(found.node)):
+        for name, line in itertools.product(_code_names(found), first_lines(found.node)):
             index[name, line] = (*index.get((name, line), ()), found)
     return index
 
 
-def _is_lambda(found: _FoundDefinition) -> bool:
+def _is_lambda(found: FoundDefinition) -> bool:
     return isinstance(found.node, ast.Lambda)
 
 
-def _code_names(found: _FoundDefinition) -> tuple[str, ...]:
+def _code_names(found: FoundDefinition) -> tuple[str, ...]:
     """The name of the function's code, and the one it has once it is rewritten."""
     if isinstance(found.node, ast.Lambda):
         return ("<lambda>",)
@@ -172,27 +175,6 @@ def _parse(file: str, text: str) -> ast.AST:
             f"{file} does not parse: {error.msg}",
             fix="the file has changed since it was imported: import it again",
         ) from error
-
-
-def _first_lines(node: Definition) -> tuple[int, ...]:
-    """The line of the `def`, and that of its first decorator (where CPython counts from)."""
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return tuple(sorted({node.lineno, *(item.lineno for item in decorators[:1])}))
-
-
-def _walk(
-    tree: ast.AST, inside: Callable[[ast.AST], Iterable[ast.AST]]
-) -> Iterator[_FoundDefinition]:
-    """The functions of `tree` that are found by going `inside` each node."""
-    pending: list[tuple[ast.AST, str | None, tuple[Definition, ...]]] = [(tree, None, ())]
-    while pending:
-        node, class_name, around = pending.pop()
-        if isinstance(node, ast.ClassDef):
-            class_name = node.name
-        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            yield _FoundDefinition(node, class_name, around)
-            around = (*around, node)
-        pending.extend([(child, class_name, around) for child in inside(node)])
 
 
 def _unavailable(code: types.CodeType, problem: str) -> SourceUnavailable:
