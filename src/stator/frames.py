@@ -58,6 +58,12 @@ def is_own_file(file: str) -> bool:
 
 
 @functools.cache
+def is_command_file(file: str) -> bool:
+    """Is `file` part of the command `stator`?"""
+    return within(file, (COMMAND_FOLDER,))
+
+
+@functools.cache
 def is_machinery_file(file: str) -> bool:
     """Is `file` part of what runs a capture: Stator, torch, or what torch computes sizes by?"""
     return within(file, (OWN_FOLDER, TORCH_FOLDER, *_LIBRARIES[1:]))
@@ -71,7 +77,7 @@ def within(file: str, folders: tuple[str, ...]) -> bool:
 def current_place() -> Location | None:
     """The line of user code that runs now."""
     frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None and not within(frame.f_code.co_filename, (COMMAND_FOLDER,)):
+    while frame is not None and not is_command_file(frame.f_code.co_filename):
         if is_users(frame):
             return place_in(frame)
         frame = frame.f_back

@@ -103,6 +103,23 @@ def test_what_needs_a_gradient_is_left_to_torch():
     assert not result.requires_grad
 
 
+def test_stored_tensors_are_described_like_any_other():
+    linear, x = torch.ops.aten.linear.default, fake(2, 3)
+    weights = [torch.nn.Parameter(torch.ones(4, 3)) for _ in range(2)]
+    with torch.no_grad():
+        first, asked = described(linear, x, MODE.from_tensor(weights[0]))
+        again, asked_again = described(linear, x, weights[1])
+    assert (asked, asked_again) == (True, False)
+    assert_alike(again, first)
+    assert descriptions._call_key(linear, (x, weights[1]), {}) is None  # with gradients
+
+    class Own(torch.Tensor):
+        """It may do what it likes."""
+
+    own = torch.ones(4, 3).as_subclass(Own)
+    assert descriptions._call_key(linear, (x, own), {}) is None
+
+
 def test_autocast_inference_and_forward_mode_are_left_to_torch():
     x, y = fake(2, 2), fake(2, 2)
     matmul = torch.ops.aten.mm.default

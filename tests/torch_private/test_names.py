@@ -255,6 +255,11 @@ def test_tensors_in_nested_containers_are_found():
     tree = {"a": [1, torch.ones(1)], "b": (2,)}
     assert trees.tree_leaves(tree) == [1, torch.ones(1), 2]
     assert trees.tree_map_only(int, lambda n: n + 1, tree)["b"] == (3,)
+    args = ([torch.Size((2,)), None], {"a": (1, [2.0])}, torch.return_types.max((1, 2)))
+    assert trees.tree_leaves(args) == trees.pytree.tree_leaves(args)
+    mapped = trees.tree_map_only(int, str, args)
+    assert mapped == trees.pytree.tree_map_only(int, str, args)
+    assert type(mapped[2]) is torch.return_types.max
     assert trees.pytree.__name__ == trees.MODULE_NAME
 
 

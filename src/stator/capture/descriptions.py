@@ -23,6 +23,7 @@ from stator.torch_private.fake import FakeTensor, FakeTensorMode, new_fake_tenso
 from stator.torch_private.ops import OpOverload
 
 KEPT = 20_000  # descriptions
+STORED = (torch.Tensor, torch.nn.Parameter)
 PLAIN = (int, float, bool, str, type(None), torch.dtype, torch.device, torch.memory_format)
 # what these give does not depend on which number they are given, only on its type
 ANY_NUMBER = frozenset(("add", "sub", "mul", "div", "rsub", "eq", "ne", "lt", "le", "gt", "ge"))
@@ -129,8 +130,14 @@ def _key(value: object, *, any_number: bool = False) -> object:
 
 
 def _tensor_key(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """The fields of the description of `tensor`."""
-    if type(tensor) is not FakeTensor or tensor.constant is not None:
+    """The fields of the description of `tensor`, which may be a stored one."""
+    if type(tensor) is FakeTensor:
+        if tensor.constant is not None:
+            raise _Indescribable
+        device = tensor.fake_device
+    elif type(tensor) in STORED:
+        device = tensor.device
+    else:
         raise _Indescribable
     if tensor.requires_grad and torch.is_grad_enabled():
         raise _Indescribable
@@ -141,4 +148,4 @@ def _tensor_key(tensor: torch.Tensor) -> tuple[Any, ...]:
     shape, strides = tuple(tensor.shape), tensor.stride()
     if any(type(size) is not int for size in (*shape, *strides)):
         raise _Indescribable
-    return shape, strides, tensor.dtype, tensor.fake_device
+    return shape, strides, tensor.dtype, device
