@@ -1035,6 +1035,19 @@ def set_that_exchanges_items_in_its_loop(x, y):
     return found
 
 
+def exception_without_a_name(x, y):
+    try:
+        return x / int(y - 2)
+    except ZeroDivisionError:
+        return sys.exc_info()[1].args
+
+
+def exit_in_a_branch(x, y):
+    if y > 1:
+        raise SystemExit(3)
+    return x
+
+
 def copies_that_share_memory(x, y):
     total = x + y
     return copy.deepcopy([total, total[:1]])

@@ -16,7 +16,7 @@ from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt, Scope
 from stator.english import with_article
 from stator.errors import StatorError, UnsupportedCall
-from stator.frames import current_place
+from stator.frames import current_place, is_users, traces_of
 from stator.program.ir import Arg
 from stator.torch_private.dispatch import set_grad_mode
 from stator.values.containers import is_plain_object
@@ -92,6 +92,20 @@ def _run(recorder: Recorder, code: Callable[[], object]) -> Any:
             raise TryNeeded(attempt) from error
         record_raise(recorder, error)
         return NOTHING
+    except BaseException as error:
+        if type(error).__module__.partition(".")[0] == "stator" or not _is_from_user(error):
+            raise
+        raise UnsupportedCall(
+            f"{with_article(type(error).__name__)}, which is no `Exception`, is raised in a branch "
+            "or a loop of the program",
+            at=current_place(), fix="raise an `Exception`",
+        ) from error  # fmt: skip
+
+
+def _is_from_user(error: BaseException) -> bool:
+    """Has a `raise` of the user's raised it? Ctrl-C is raised by Stator, between two calls."""
+    traces = list(traces_of(error))
+    return bool(traces) and is_users(traces[-1].tb_frame)
 
 
 class TryNeeded(BaseException):

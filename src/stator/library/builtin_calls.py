@@ -343,7 +343,11 @@ class BuiltinCalls:
         return callable(value)
 
     def _refuse_identity(self, value: object) -> int:
-        if is_text_symbolic(value):
+        external = self.session.stand_ins.original(value)
+        is_tensor = isinstance(value, torch.Tensor)  # in whose place may be another one
+        if self.session.provenance.is_external(external) and not is_tensor:
+            return id(external)
+        if is_text_symbolic(value) or isinstance(value, list | dict | set):  # another in each call
             raise UnsupportedCall("`id()` of a captured value is not known", at=current_place(),
                                   fix="compare with `is`")  # fmt: skip
         return id(value)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import sys
+import traceback
 
 import torch
 
@@ -16,6 +18,7 @@ from stator.values.annotations import Args, Keywords
 WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 # A capture replaces it for torch's own Python; importing Dynamo puts a wrapper into `torch`.
 MANUAL_SEED = (torch.manual_seed, torch.random.manual_seed)
+HANDLED = frozenset({sys.exc_info, sys.exception, traceback.format_exc, traceback.print_exc})
 UNIFORM = (r"\b(?:(?:np|numpy)\.)?random\.(?:random|rand)\(\)", "torch.rand(())")
 
 
@@ -34,6 +37,9 @@ def refuse_call(function: object) -> None:
         found = ("the random seed is set inside a program", "set it before the call")
     if found is None and is_transform(function):
         found = ("a transform of `torch.func` inside a program is not supported", "call it outside")
+    if found is None and is_hashable(function) and function in HANDLED:
+        found = (f"`{name}` gives the exception that is handled, which only a run has",
+                 "name it: `except ... as error`")  # fmt: skip
     if found is None and _reads_the_world(function):
         found = (
             f"`{name}` returns a different value each time, and a program would keep the first one",
