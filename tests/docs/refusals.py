@@ -78,6 +78,7 @@ WITHOUT_EXAMPLE = frozenset({
     "items of … from outside are taken: only the capture would take them, not later calls",
     "a host call cannot return a …",
     "`…` is called by each run, and a saved model cannot call Python",
+    "a list or a dict of constants is returned in two places: a loaded model would return two",
     "`…` receives a value that a program cannot pass to Python: …",
     "`…` receives an object from outside that this call has changed",
     "the result of `…` is used, but it exists only at run time",

@@ -31,8 +31,11 @@ from stator.logs import LOGGER
 from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
 from stator.program.ir import Arg, Op, StoredTensor, Value
+from stator.program.layout import nodes
 from stator.program.program import Program
-from stator.program.structure import positions_in
+from stator.program.structure import Mapping as Mapping_
+from stator.program.structure import Sequence as Sequence_
+from stator.program.structure import Structure, positions_in
 from stator.recursion_limit import more_frames
 from stator.staging.trace import CaptureResult, trace
 from stator.state.effects import Effect, drop_notes
@@ -228,7 +231,21 @@ def _program(request: Request, captured: CaptureResult, owner: torch.nn.Module |
     program = _without_effects(captured, owner)
     if request.output_spec is not None:
         program = select_outputs(program, request.output_spec)
+    _refuse_shared_constants(program.output_structure)
     return optimize(without_unused(program))
+
+
+def _refuse_shared_constants(structure: Structure) -> None:
+    """A file tells by its leaves that a container is in two places; this one has none."""
+    found = [node for node in nodes(structure)
+             if isinstance(node, Mapping_ | Sequence_) and not list(positions_in(node))
+             and getattr(node, "kind", "dict") != "tuple"]  # fmt: skip
+    if len({id(node) for node in found}) < len(found):
+        raise CaptureError(
+            "a list or a dict of constants is returned in two places: a loaded model would return "
+            "two",
+            fix="return a copy of it: `list(...)`, `dict(...)`",
+        )
 
 
 def _without_effects(captured: CaptureResult, owner: torch.nn.Module | None) -> Program:

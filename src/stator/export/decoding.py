@@ -37,8 +37,10 @@ from stator.program.ir import (
     StoredTensor,
     Value,
 )
+from stator.program.layout import INNER, map_layout
 from stator.program.program import Program
 from stator.program.sizes import OPS, AnySize, Dim, SizeArg, SizeExpr, SizeOp, Symbol
+from stator.program.structure import positions_in
 from stator.program.types import (
     ListType,
     NumberType,
@@ -104,7 +106,7 @@ class ProgramReader:
             _state_use(item, f"{at}.state[{index}]")
             for index, item in enumerate(optional(data, "state", list, at))
         )
-        return Program(name, inputs, stored, body, before, after, functions, facts, uses)
+        return Program(name, inputs, stored, body, before, shared(after), functions, facts, uses)
 
     def definitions(self, items: list[Json], at: str) -> tuple[Value, ...]:
         """New values, each with a name of its own."""
@@ -342,6 +344,24 @@ def decode_structure(data: Json, at: str, names: Vocabulary, depth: int = 0) -> 
     check_depth(depth, at)
     kind, part = one_key(data, at)
     return STRUCTURES[one_of(kind, STRUCTURES, at)](kind, part, f"{at}.{kind}", names, depth + 1)
+
+
+def shared(structure: shape.Structure) -> shape.Structure:
+    """`structure`, in which containers with the same leaves are one: they are the same object.
+
+    Two lists that hold the same tensor have a leaf each.
+    """
+    known: dict[shape.Structure, shape.Structure] = {}
+
+    def one(part: shape.Structure) -> shape.Structure:
+        is_container = isinstance(part, INNER) and not isinstance(part, shape.Choice)
+        return (
+            known.setdefault(part, part)
+            if is_container and next(positions_in(part), None) is not None
+            else part
+        )
+
+    return map_layout(one, structure)
 
 
 def _items(data: Json, at: str, names: Vocabulary, depth: int) -> tuple[shape.Structure, ...]:
