@@ -49,6 +49,8 @@ class StagedIterator(Moving):
         self.unrolls = unrolls  # may a loop over it be written out, item by item?
         self._position: Any = 0
         self._taken_if: tuple[Condition, ...] = ()  # one more for each that holds
+        self.is_by_number = False  # can an item be read by its number, and nothing else tells?
+        self._is_spent = False  # only a run knows how far it came
 
     @property
     def what(self) -> str:  # type: ignore[override]  # of each instance
@@ -63,6 +65,12 @@ class StagedIterator(Moving):
     @property
     def position(self) -> Any:
         """How many items were taken."""
+        if self._is_spent:
+            raise UnsupportedCall(
+                f"{with_article(self.what)} of data-dependent length is used after `zip` has "
+                "taken items of it",
+                at=current_place(), fix="make a list of it first: `list(...)`",
+            )  # fmt: skip
         recorder = self.session.recorder
         for condition in self._taken_if:
             one = int(condition) if isinstance(condition, bool) else to_int(recorder, condition)
@@ -109,6 +117,14 @@ class StagedIterator(Moving):
     def stream(self) -> Indexed:
         """The rest, as a sequence; taking an item moves the iterator on."""
         return Indexed(lambda _: self.more(), lambda _: self.take(), self._no_length)
+
+    def spend(self) -> Indexed:
+        """The rest, as a sequence that is read by number; the iterator is not used again."""
+        at, items = self.position, self.items
+        self._is_spent = True
+        return Indexed(
+            lambda k: items.more(at + k), lambda k: items.item(at + k), lambda: items.length() - at
+        )
 
     def given(self) -> tuple[str, Callable[[Any], Any], Any] | None:
         """The rest of a plain iterator over known items, as an iterator over a list."""

@@ -31,6 +31,7 @@ from stator.library.number_calls import absolute, as_number, complex_of, rounded
 from stator.library.outside_iterators import taken
 from stator.library.text import format_value, is_text_symbolic, print_values
 from stator.library.text_calls import text_to_float, text_to_int
+from stator.library.unconverted_calls import are_objects_of_run
 from stator.library.user_methods import are_asked, computes, user_method
 from stator.state.holding import reference
 from stator.state.library_objects import watch_object
@@ -388,7 +389,8 @@ class BuiltinCalls:
             return self.recorder.apply(
                 items, lambda one: self._extreme(python, definition, (one,), options)
             )
-        if is_captured(items) or (options.get("key") is not None and items):
+        has_key = options.get("key") is not None and items
+        if is_captured(items) or has_key or are_objects_of_run(items):
             return self._run(definition, items, **options)
         return self._as_python(python, *args, **options)
 
@@ -418,7 +420,7 @@ class BuiltinCalls:
             if key is None
             else [self.session.interpreter.call(key, value) for value in values]
         )
-        if is_captured(keys):
+        if is_captured(keys) or are_objects_of_run(keys):
             return self._run(definitions.sorted_by, StagedList(values), StagedList(keys), reverse)
         positions, chosen = range(len(keys)), keys.__getitem__
         order = self._as_python(sorted, positions, key=chosen, reverse=reverse)

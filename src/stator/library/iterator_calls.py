@@ -29,7 +29,7 @@ from stator.containers.tensor_index import read_tensor
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.captured_values import rows
+from stator.library.captured_values import is_runtime_sequence, rows
 from stator.library.user_methods import user_method
 from stator.program.ir import Block, ops_in
 from stator.program.opset.queries import kind_of, row_of, written_by
@@ -80,6 +80,7 @@ def staged_iterator(
 
 
 SEEN: frozenset[Kind] = frozenset({"output", "host", "mode"})  # it matters when such ops run
+BY_NUMBER = (type(reversed([])), type(iter([])), type(iter(())))
 
 
 class IteratorCalls:
@@ -145,7 +146,9 @@ class IteratorCalls:
         if isinstance(values, StagedGenerator):
             return self.session.interpreter.run(definitions.enumerated, values, start)
         items, unrolls = self.source(values)
-        return self._made(iteration.enumerated(items, start), enumerate, unrolls=unrolls)
+        made = self._made(iteration.enumerated(items, start), enumerate, unrolls=unrolls)
+        made.is_by_number = not isinstance(self._seen(values), StagedIterator)
+        return made
 
     def _zip(self, *values: Staged, **kwargs: Staged) -> Staged:
         if not values:
@@ -158,8 +161,31 @@ class IteratorCalls:
         if kwargs.get("strict"):
             items = Indexed(functools.partial(self._strict_more, parts), items.item, items.length)
         elif sum(streams) > 1 or any(streams[:-1]):
+            if self._is_of_run(values):
+                return self._zip_of_run(values)
             return staged_iterator(self.session, zip(*values), values, is_new=True)  # noqa: B905
-        return self._made(items, zip, unrolls=unrolls)
+        made = self._made(items, zip, unrolls=unrolls)
+        made.is_by_number = not any(streams) and not kwargs
+        return made
+
+    def _is_of_run(self, values: tuple[Staged, ...]) -> bool:
+        """Does only a run know how many items there are, and can each be read by its number?"""
+        iterators = [one for one in values if isinstance(one, StagedIterator)]
+        others = (one for one in values if not isinstance(one, StagedIterator))
+        return all(one.is_by_number or one.cls in BY_NUMBER for one in iterators) and (
+            any(not isinstance(one.more(), bool) for one in iterators)
+            or any(is_runtime_sequence(self.recorder, one) for one in others)
+        )
+
+    def _zip_of_run(self, values: tuple[Staged, ...]) -> Staged:
+        """`zip` of iterators that nothing else uses: how many items each gives is the run's."""
+        parts = [
+            one.spend() if isinstance(one, StagedIterator) else self.source(one)[0]
+            for one in values
+        ]
+        made = self._made(iteration.zipped(parts), zip, unrolls=False)
+        made.is_by_number = True
+        return made
 
     def _seen(self, value: object) -> object:
         return staged_iterator(self.session, value) if is_native(value) else value

@@ -23,7 +23,7 @@ from stator.program.types import NumberKind
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
-from stator.values.symbolic import CapturedComplex, Number, kind_of_number
+from stator.values.symbolic import CapturedComplex, Number, kind_of_number, raise_for_user
 from stator.values.union import distribute, first_union, over_unions
 
 PYTHON_TYPES: dict[type, type] = {
@@ -170,7 +170,9 @@ def number_attribute(session: Session, number: object, name: str) -> Staged:
     if name in ("numerator", "denominator") and not isinstance(number, torch.SymFloat):
         return index(session.recorder, number) if name == "numerator" else 1
     python = PYTHON_TYPES[type(number)]
-    if not name.startswith("__") and hasattr(python, name):
+    if not hasattr(python, name):
+        raise_for_user(AttributeError(f"'{python.__name__}' object has no attribute '{name}'"))
+    if not name.startswith("__"):
         kind = python.__name__
         raise UnsupportedCall(f"`{kind}.{name}` of a captured number", at=current_place(),
                               fix="compute it with other operations, or with tensors")  # fmt: skip

@@ -23,6 +23,7 @@ import string
 import textwrap
 import types
 import urllib.parse
+from collections.abc import Mapping
 from typing import Any
 
 import torch
@@ -34,9 +35,11 @@ from stator.library.python_text import refusing_texts
 from stator.state.host_calls import record_host_call
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.containers import is_plain_object
+from stator.values.arrays import CapturedArray
+from stator.values.attributes import own_dict
+from stator.values.containers import HEAP_TYPE
 from stator.values.staged import is_table
-from stator.values.symbolic import CapturedComplex, CapturedText, Number
+from stator.values.symbolic import CapturedComplex, CapturedText, Number, StandIn
 from stator.values.union import Union
 
 PLAIN_PYTHON = frozenset(
@@ -64,6 +67,7 @@ PURE_FUNCTIONS = {
     *PURE, *(getattr(cls, name) for cls, names in PURE_METHODS.items() for name in names),
 }  # fmt: skip
 OF_CONTAINERS = (list, tuple, dict, set, frozenset, str, bytes, types.GeneratorType)
+OPAQUE = (torch.Tensor, torch.nn.Module, types.ModuleType, type, StandIn, CapturedArray)
 DEEPEST = 4
 
 
@@ -104,7 +108,7 @@ def holds_captured(value: Any, others: tuple[type, ...] = (), depth: int = DEEPE
         return True
     if lists.is_captured(value) or is_table(value):
         return True
-    if depth == 0 or isinstance(value, torch.Tensor | torch.nn.Module | type):
+    if depth == 0:
         return False
     if isinstance(value, dict):
         parts = [*dict.keys(value), *dict.values(value)]
@@ -113,8 +117,21 @@ def holds_captured(value: Any, others: tuple[type, ...] = (), depth: int = DEEPE
     elif isinstance(value, tuple | set | frozenset):
         parts = [*value]
     else:
-        parts = [*vars(value).values()] if is_plain_object(value) else []
+        parts = [*_fields_of(value).values()]
     return any(holds_captured(part, others, depth - 1) for part in parts)
+
+
+def are_objects_of_run(items: Staged) -> bool:
+    """Are there objects among `items` that only a run can compare, by what they hold?"""
+    return isinstance(items, list | tuple) and any(
+        _fields_of(one) and holds_captured(one, (torch.Tensor,)) for one in items
+    )
+
+
+def _fields_of(value: Any) -> Mapping[str, Any]:
+    """The attributes of an object of a class that a `class` statement has made."""
+    is_made = type(value).__flags__ & HEAP_TYPE and not isinstance(value, OPAQUE)
+    return own_dict(value) if is_made else {}
 
 
 def call_unconverted(

@@ -49,7 +49,7 @@ from stator.values.staged import (
     is_table,
     python_name,
 )
-from stator.values.symbolic import CapturedText, Undefined
+from stator.values.symbolic import CapturedText, Number, Undefined
 from stator.values.union import Union, distribute
 
 MAX_CHOICES = 64  # a sequence longer than this is not chosen from item by item
@@ -273,6 +273,8 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
             runtime_tables.set_key(session, obj, key, value)
         else:
             set_key(session, obj, key, value)
+    elif isinstance(obj, Number | CapturedText):
+        raise TypeError(f"'{python_name(obj)}' object does not support item assignment")
     else:
         _note_container(session, obj)
         obj[key] = value

@@ -7,6 +7,7 @@ import inspect
 import operator
 import types
 
+import numpy
 import torch
 from torch.nn.utils import parametrize
 
@@ -38,7 +39,7 @@ from stator.state.snapshot import MODULE_TABLES
 from stator.state.unconverted import watched
 from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
-from stator.values.arrays import KnownArray
+from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute
 from stator.values.containers import HEAP_TYPE
 from stator.values.exceptions import is_kept_inside
@@ -75,7 +76,7 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
             return found
     if isinstance(obj, torch.nn.Module):
         session.add_module(obj)
-    if has_known(session, obj, name):
+    if has_known(session, obj, name) or (isinstance(obj, CapturedArray) and name == "dtype"):
         return _symbolic_attribute(session, obj, name)
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
@@ -240,6 +241,8 @@ def _requires_grad(session: Session, tensor: torch.Tensor) -> Staged:
 def _symbolic_attribute(session: Session, obj: Staged, name: str) -> Staged:
     if isinstance(obj, KnownArray):
         return known_array(session, getattr(obj.value, name), (obj,))
+    if isinstance(obj, CapturedArray):
+        return numpy.dtype(str(obj.tensor.dtype).removeprefix("torch."))
     if isinstance(obj, HostObject):
         return HostMethod(obj, name)
     return number_attribute(session, obj, name)

@@ -1,0 +1,95 @@
+"""Algorithms that zip iterators of a run, mix types in one dict, and compare objects."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+
+import numpy
+import torch
+
+from tests.zoo.programs import f, i, program
+
+NUMBERS = ((i(3),), (i(-2),), (i(0),), (i(7),))
+
+
+@program((f(1.0, 2.0, -1.0),), (f(0.1, 0.0, 3.0),))
+def two_loop_recursion(x):
+    """L-BFGS: both histories backwards, then forwards beside the steps."""
+    matrix = torch.diag(torch.tensor([1.0, 5.0, 10.0]))
+    target = torch.tensor([1.0, -1.0, 2.0])
+    moves, changes = collections.deque(maxlen=3), collections.deque(maxlen=3)
+    gradient, count = matrix @ x - target, 0
+    while gradient.norm() > 1e-3 and count < 20:
+        direction, steps = gradient.clone(), []
+        for s, y in zip(reversed(moves), reversed(changes), strict=False):
+            steps.append((s @ direction) / (y @ s))
+            direction = direction - steps[-1] * y
+        for (s, y), step in zip(zip(moves, changes, strict=False), reversed(steps), strict=False):
+            direction = direction + s * (step - (y @ direction) / (y @ s))
+        length = (gradient @ direction) / (direction @ matrix @ direction)
+        new = x - length * direction
+        after = matrix @ new - target
+        moves.append(new - x)
+        changes.append(after - gradient)
+        x, gradient, count = new, after, count + 1
+    return x, count
+
+
+@program((i(3, 1, 4),), (i([7]),), dynamic=({0},))
+def trie_with_ends(x):
+    """Inner nodes are dicts, ends are True: what holds is known by the key."""
+    root = {}
+    for value in x.tolist():
+        node = root
+        for letter in str(value * 37):
+            node = node.setdefault(letter, {})
+        node["$"] = True
+
+    def count(node):
+        return sum(1 if key == "$" else count(child) for key, child in node.items())
+
+    return count(root)
+
+
+@program((i(3),), (i(5),), (i(0),))
+def reversed_beside_itself(y):
+    """`zip` of `reversed` and of other sequences of the run."""
+    items = []
+    while len(items) < y:
+        items.append(len(items) * 2)
+    pairs = [a - b for a, b in zip(reversed(items), items, strict=False)]
+    return pairs, list(zip(reversed(items), range(10), strict=False))
+
+
+class Job:
+    def __init__(self, cost):
+        self.cost = cost
+
+    def __lt__(self, other):
+        return self.cost < other.cost
+
+    def __call__(self):
+        return self.cost
+
+
+@dataclasses.dataclass(order=True)
+class Ranked:
+    rank: int
+    name: str = dataclasses.field(default="", compare=False)
+
+
+@program(*NUMBERS)
+def objects_in_order(t):
+    """`sorted` and `max` ask `__lt__`, of the user's or a generated one."""
+    jobs = [Job(int(t)), Job(2), Job(5)]
+    ranked = sorted([Ranked(int(t), "t"), Ranked(1, "one"), Ranked(3, "three")])
+    return [job() for job in sorted(jobs)], max(jobs[0], jobs[1]).cost, [r.name for r in ranked]
+
+
+@program((f(1.0, 2.0),), (f(3.0, -1.0),))
+def dtype_of_an_array(x):
+    """It is a dtype of numpy's, by its name too."""
+    array = x.numpy()
+    halves = numpy.zeros(2, dtype=array.dtype) + array / 2
+    return str(array.dtype), array.dtype == numpy.float32, halves.tolist()
