@@ -7,7 +7,7 @@ import pytest
 import torch
 
 import stator
-from stator.garbage import OBJECTS, fewer_collections
+from stator.garbage import OBJECTS, fewer_collections, no_collections
 
 
 @pytest.fixture(autouse=True)
@@ -68,3 +68,12 @@ def test_a_capture_that_fails_puts_it_back():
     with pytest.raises(ValueError, match="Size"):
         f(torch.ones(2))
     assert gc.get_threshold() == (800, 9, 11)
+
+
+def test_the_collector_is_off_inside_and_as_it_was_after_it():
+    with no_collections():
+        assert not gc.isenabled()
+        with no_collections():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+    assert gc.isenabled()

@@ -1,4 +1,4 @@
-"""fewer_collections(): the garbage collector runs seldom while a capture makes its many objects.
+"""Less of the garbage collector: fewer_collections() for captures, no_collections() for moments.
 
 A capture makes trees, fake tensors and sizes by the hundred thousand, and nearly all of them go
 without the collector. With Python's own threshold it would look through them, and through every
@@ -66,6 +66,18 @@ def fewer_collections() -> Iterator[None]:
         yield
     finally:
         _THRESHOLD.leave()
+
+
+@contextlib.contextmanager
+def no_collections() -> Iterator[None]:
+    """Inside, no cycle is collected: a finalizer would run where nothing expects it."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 if hasattr(os, "register_at_fork"):

@@ -1,6 +1,7 @@
 """CUDA graphs on a GPU: nodes, memory, streams, threads, and what a failure leaves behind."""
 
 import copy
+import gc
 import threading
 import warnings
 
@@ -162,3 +163,26 @@ def test_the_body_of_a_loop_is_one_kernel():
     (region,) = {one for one in REGIONS.values() if one.program.name == "scalar_loop"}
     assert region.fusion.layouts == 2
     assert not region.fusion.failure
+
+
+def test_a_graph_is_not_collected_while_another_one_is_recorded():
+    lost = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(lost):
+        torch.zeros(4, device="cuda").add_(1)
+    cycle = [lost]
+    cycle.append(cycle)
+    del lost, cycle
+    target, made = CudaTarget(torch.cuda.current_device()), []
+
+    def ops():
+        made.extend([object()] for _ in range(5000))  # enough for the collector to start
+        return torch.ones(4, device="cuda") * 2
+
+    before = gc.get_threshold()
+    gc.set_threshold(100, 1, 1)
+    try:
+        recording, found = target.record(ops)
+    finally:
+        gc.set_threshold(*before)
+    recording.replay()
+    assert found.tolist() == [2.0] * 4

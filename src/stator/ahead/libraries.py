@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +39,9 @@ def compiled_library(region: RegionCalls, layout: RegionLayout, file: Path) -> R
     """
     with tempfile.TemporaryDirectory(prefix="stator-") as scratch:
         made = Path(scratch) / file.name
-        expression = write_library(region.op.blocks[0], region.inputs, layout, made)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # advice of torch's compiler, not about the model
+            expression = write_library(region.op.blocks[0], region.inputs, layout, made)
         conditions = conditions_of(expression, len(layout.examples))
         if any(other != made for other in made.parent.glob(f"{made.stem}.*")):
             raise NotImplementedError("its code needs more than one file")

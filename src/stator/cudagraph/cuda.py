@@ -22,6 +22,7 @@ from typing import Any, TypeVar
 
 import torch
 
+from stator.garbage import no_collections
 from stator.torch_private.cuda import allocating_from, release_pool
 
 Result = TypeVar("Result")
@@ -147,6 +148,7 @@ class CudaTarget:
         first: list[Exception] = []  # to end a recording that has failed is an error as well
         try:
             with (
+                no_collections(),  # a graph that is freed here makes CUDA end the recording
                 torch.cuda.device(self.device),
                 torch.cuda.graph(graph, stream=self._stream(0), capture_error_mode="thread_local"),
             ):

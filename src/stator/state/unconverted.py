@@ -23,6 +23,7 @@ from typing import Any
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import STAGING, current_place, is_library_file, is_own_file
+from stator.garbage import no_collections
 from stator.state.present_contents import present_contents
 from stator.state.session import Session
 from stator.values.attributes import slots_of
@@ -44,22 +45,10 @@ def watched(session: Session, name: str, given: Iterable[object] = ()) -> Iterat
     """
     watch = UserCodeWatch(session)
     with present_contents(session, given):
-        with watch, _no_collections():
+        # the collector would call finalizers of objects that the library code knows nothing of
+        with watch, no_collections():
             yield
         watch.check(name)
-
-
-@contextmanager
-def _no_collections() -> Iterator[None]:
-    """The collector would call finalizers of objects that the library code knows nothing of."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def stop_watching() -> None:
