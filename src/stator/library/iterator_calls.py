@@ -165,7 +165,7 @@ class IteratorCalls:
                 return self._zip_of_run(values)
             return staged_iterator(self.session, zip(*values), values, is_new=True)  # noqa: B905
         made = self._made(items, zip, unrolls=unrolls)
-        made.is_by_number = not any(streams) and not kwargs
+        made.is_by_number = not any(streams) and not kwargs.get("strict")
         return made
 
     def _is_of_run(self, values: tuple[Staged, ...]) -> bool:
