@@ -30,12 +30,24 @@ def test_an_endless_loop_in_a_branch_is_refused():
 
 def test_one_that_records_something_each_time_is_refused_earlier():
     def endless(x):
+        count = 0
+        if x.sum() > 0:
+            while count < 3:
+                x = x + 1
+        return x
+
+    with pytest.raises(stator.StatorError, match="has not ended after 1000 iterations"):
+        stator.to_static(endless)(torch.ones(2))
+
+
+def test_one_over_an_iterator_without_an_end_is_refused_even_earlier():
+    def endless(x):
         if x.sum() > 0:
             for number in NUMBERS:
                 x = x + number
         return x
 
-    with pytest.raises(stator.StatorError, match="has not ended after 1000 iterations"):
+    with pytest.raises(stator.StatorError, match="has not ended after 100 iterations"):
         stator.to_static(endless)(torch.ones(2))
 
 

@@ -10,19 +10,24 @@ from tests.zoo.programs import f, i, program
 
 GROUPS: collections.defaultdict[str, list[int]] = collections.defaultdict(list)
 COUNTER: collections.Counter[str] = collections.Counter()
+COUNTS: collections.defaultdict[str, collections.Counter[str]] = collections.defaultdict(
+    collections.Counter
+)
 CALLS = ((f(2.0, 0.5), i(1)), (f(-1.0, 0.25), i(0)))
 SEEN_OUTSIDE = ("rewritten", "captured", "unoptimised")  # a saved one refuses to change it
 
 
 def held():
     """What is outside, in its order."""
-    return {key: list(items) for key, items in GROUPS.items()}, list(COUNTER.items())
+    counts = {key: list(items.items()) for key, items in COUNTS.items()}
+    return {key: list(items) for key, items in GROUPS.items()}, list(COUNTER.items()), counts
 
 
 def reset():
     """Nothing outside."""
     GROUPS.clear()
     COUNTER.clear()
+    COUNTS.clear()
 
 
 @program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE)
@@ -97,4 +102,19 @@ def last_counted_key_on_some_paths(x, y):
     if y:
         COUNTER["one"] += 1
     COUNTER["one"] += 1
+    return x
+
+
+@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE)
+def counters_made_on_many_paths(x, y):
+    """A Counter that one of two paths has made is joined as what it is, and not one more each time.
+
+    Once, every iteration made the number of Counters that there may be larger.
+    """
+    for step in range(6):
+        if x[0] > step - 3:
+            COUNTS["one"]["a"] += 1
+    for step in range(int(y) + 2):
+        if x[0] > step:
+            COUNTS["two"]["b"] += 1
     return x

@@ -411,7 +411,7 @@ class ValueBuilder:
         new = entry.new(kind.type, Entries(tuple(items), tuple(items.values())))
         if self.is_joined and entry.name == "tuple":
             self.recorder.joined_tuples[id(new)] = new
-        if entry.name in ("object", "dataclass"):
+        if not isinstance(new, tuple | StagedContainer):  # which say themselves when they were made
             self.recorder.provenance.add_created(new)
         return new
 

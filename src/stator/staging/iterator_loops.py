@@ -11,7 +11,13 @@ from stator.containers.iteration import Indexed
 from stator.containers.iterators import AdvancedInside, StagedIterator
 from stator.errors import DataDependent
 from stator.frames import current_place
-from stator.staging.recorded_loops import capture_sides, ends_by_raising, for_recorded
+from stator.staging.recorded_loops import (
+    MANY_ITERATIONS,
+    capture_sides,
+    ends_by_raising,
+    for_recorded,
+    refuse_endless,
+)
 from stator.staging.truth import truth
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
@@ -44,6 +50,8 @@ def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None
                 "the data",
                 at=current_place(), fix="write `while True:`, and count in it",
             )  # fmt: skip
+        if iterator.is_endless and iterations == MANY_ITERATIONS:
+            refuse_endless(session, iterations)
         loop.body(iterator.take())
         iterations += 1
     before = loop.read()

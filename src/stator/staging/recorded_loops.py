@@ -131,14 +131,14 @@ def one_iteration_first(session: Session, one_iteration: Code, variables: LoopVa
 def ends_by_raising(session: Session, iterations: int) -> bool:
     """Whether most iterations so far may raise, which only a run knows: it may be what ends it."""
     if iterations in (MOST_RECORDED, MOST_ITERATIONS):
-        _refuse_endless(session, iterations)
+        refuse_endless(session, iterations)
     if iterations != MANY_ITERATIONS:
         return False
     ops = ops_in(session.recorder.scope.block)
     return 2 * sum(op.name == "stator::raise" for op in ops) > iterations
 
 
-def _refuse_endless(session: Session, iterations: int) -> None:
+def refuse_endless(session: Session, iterations: int) -> None:
     """Eager code may not come here, so a loop that Python runs need not end."""
     block = session.recorder.scope.block
     is_unsure = session.recorder.depth or any(op.name == "stator::raise" for op in ops_in(block))
