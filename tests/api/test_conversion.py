@@ -2,7 +2,7 @@
 
 import copy
 import functools
-import random
+import secrets
 import warnings
 
 import pytest
@@ -231,7 +231,7 @@ def test_a_method_of_a_class_with_slots_is_static_or_refused_by_stator():
 
 
 def draw(x):
-    return x * random.random()
+    return x * secrets.randbelow(1 << 40)
 
 
 def test_without_full_graph_what_cannot_be_captured_runs_eagerly_after_one_warning():
@@ -243,16 +243,13 @@ def test_without_full_graph_what_cannot_be_captured_runs_eagerly_after_one_warni
         second = static(torch.ones(2))
         static(torch.ones(3, dtype=torch.float64))  # another signature, the same cause
     assert [str(one.message) for one in caught] == [
-        "draw runs eagerly, as full_graph=False allows: [ST204] `random` returns a different value "
-        "each time, and a program would keep the first one\n"
+        "draw runs eagerly, as full_graph=False allows: [ST204] `randbelow` returns a different "
+        "value each time, and a program would keep the first one\n"
         f"  at {__file__}:{line}, in draw\n"
-        "        return x * random.random()\n"
+        "        return x * secrets.randbelow(1 << 40)\n"
         "                   ^\n"
         "  with x: f32[2]\n"
-        "  fix: call it outside and pass the value, or use torch's functions\n"
-        "  edit:\n"
-        "    - return x * random.random()\n"
-        "    + return x * torch.rand(())"
+        "  fix: call it outside and pass the value, or use torch's functions"
     ]
     assert caught[0].filename == __file__
     assert not torch.equal(first, second)
@@ -269,7 +266,7 @@ def test_fallbacks_lists_each_cause_once_with_its_line():
     assert fallback.function == "draw"
     assert fallback.place.line == draw.__code__.co_firstlineno + 1
     assert fallback.reason == (
-        "`random` returns a different value each time, and a program would keep the first one"
+        "`randbelow` returns a different value each time, and a program would keep the first one"
     )
 
 
@@ -287,7 +284,7 @@ def test_a_static_callee_of_a_function_that_falls_back_is_captured_alone():
         return x + 1 if x.sum() > 0 else x - 1
 
     def outer(x):
-        return helper(x) * (0 * random.random() + 1)
+        return helper(x) * (0 * secrets.randbelow(6) + 1)
 
     static = stator.to_static(outer, full_graph=False)
     with pytest.warns(UserWarning, match="outer runs eagerly"):
@@ -306,7 +303,7 @@ def test_a_callee_that_falls_back_makes_a_full_graph_caller_raise():
 
 def test_calls_that_can_be_captured_are_where_others_fall_back():
     def either(x, noisy):
-        return x * random.random() if noisy else x + 1
+        return x * secrets.randbelow(6) if noisy else x + 1
 
     static = stator.to_static(either, full_graph=False)
     with pytest.warns(UserWarning, match="either runs eagerly"):

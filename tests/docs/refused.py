@@ -16,7 +16,7 @@ import heapq
 import itertools
 import operator
 import queue
-import random
+import secrets
 import sys
 import types
 import warnings
@@ -176,11 +176,11 @@ def batched_gradients(x, y):
 
 
 def drawn_by_python(x, y):
-    return x * random.random()
+    return x * secrets.randbelow(6)
 
 
 def drawn_by_numpy(x, y):
-    return x * numpy.random.rand()
+    return x * numpy.random.rand(len(y.shape) + int(y))
 
 
 def tensor_attribute(x, y):
@@ -1037,7 +1037,7 @@ def set_that_exchanges_items_in_its_loop(x, y):
 
 def exception_without_a_name(x, y):
     try:
-        return x / int(y - 2)
+        return x * (1 // int(y - 2))
     except ZeroDivisionError:
         return sys.exc_info()[1].args
 

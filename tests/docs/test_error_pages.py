@@ -46,7 +46,7 @@ def test_explain_prints_the_page(capsys):
     one = explanation(errors.UnsupportedCall)
     assert one.why in printed
     assert "Fails::" in printed
-    assert "x + random.random()" in printed
+    assert "x + secrets.randbelow(6)" in printed
 
 
 def test_explain_takes_an_error_a_class_and_a_code_in_small_letters(capsys):

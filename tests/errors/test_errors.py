@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import random
 
 import pytest
 import torch
@@ -34,20 +33,22 @@ def test_every_error_that_the_source_makes_has_a_way_out():
 
 def test_an_edit_is_shown_as_a_small_diff():
     def f(x):
-        return x * random.random()  # as it was
+        try:
+            x = x + 1
+        except* ValueError:  # as it was
+            x = x - 1
+        return x
 
-    error = refusal(errors.UnsupportedCall, f, torch.ones(2))
+    error = refusal(errors.UnsupportedSyntax, f, torch.ones(2))
     assert str(error) == (
-        "[ST204] `random` returns a different value each time, and a program would keep the first "
-        "one\n"
-        f"  at {__file__}:{f.__code__.co_firstlineno + 1}, in f\n"
-        "            return x * random.random()  # as it was\n"
-        "                       ^\n"
-        "  with x: f32[2]\n"
-        "  fix: call it outside and pass the value, or use torch's functions\n"
+        "[ST102] `except*` cannot be converted\n"
+        f"  at {__file__}:{f.__code__.co_firstlineno + 3}, in f\n"
+        "            except* ValueError:  # as it was\n"
+        "            ^\n"
+        "  fix: use `except`\n"
         "  edit:\n"
-        "    - return x * random.random()  # as it was\n"
-        "    + return x * torch.rand(())  # as it was"
+        "    - except* ValueError:  # as it was\n"
+        "    + except ValueError:  # as it was"
     )
 
 

@@ -81,17 +81,17 @@ def test_a_tensor_that_requires_grad_has_no_array():
     check(lambda x: torch.as_tensor(x.numpy(force=True)), (x,))
 
 
-def test_random_numbers_of_numpy_are_refused():
-    error = refusal(UnsupportedCall, lambda x: x * numpy.random.rand(), torch.ones(1))
+def test_random_numbers_of_numpy_for_a_captured_size_are_refused():
+    error = refusal(UnsupportedCall, lambda x: numpy.random.rand(int(x[0])), torch.ones(1))
     assert error.problem == (
         "numpy draws random numbers while the function is captured, not when it runs"
     )
     assert error.fix == "use torch's random functions"
 
 
-def test_random_numbers_of_a_numpy_generator_are_refused():
+def test_a_list_that_a_numpy_generator_shuffles_is_refused():
     generator = numpy.random.default_rng(0)
-    error = refusal(UnsupportedCall, lambda x: x * generator.random(), torch.ones(1))
+    error = refusal(UnsupportedCall, lambda x: generator.shuffle([x, x]), torch.ones(1))
     assert error.fix == "use torch's random functions"
 
 

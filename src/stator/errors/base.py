@@ -21,27 +21,27 @@ class StatorError(Exception):
 
     Fails::
 
-        import random
+        import secrets
 
         import stator
         import torch
 
         @stator.to_static
         def draw(x):
-            return x * random.random()
+            return x * secrets.randbelow(6)
 
         draw(torch.ones(2))
 
     Instead::
 
-        import random
+        import secrets
 
         import stator
         import torch
 
         @stator.to_static
         def draw(x):
-            return x * random.random()
+            return x * secrets.randbelow(6)
 
         try:
             draw(torch.ones(2))

@@ -156,18 +156,18 @@ class UnsupportedCall(CaptureError, NotImplementedError):
     """A call whose effect a program cannot express.
 
     Python runs a call once, during the capture; later runs replay the program. Calls that would
-    then behave differently are refused: random numbers from Python would be the same in every run,
-    an address or an `id` would belong to another object, and a hook would be lost.
+    then behave differently are refused: a key from the system would be the same in every run, an
+    address or an `id` would belong to another object, and a hook would be lost.
 
     Fails::
 
-        import random
+        import secrets
         import stator
         import torch
 
         @stator.to_static
         def jitter(x):
-            return x + random.random()
+            return x + secrets.randbelow(6)
 
         jitter(torch.ones(2))
 
@@ -178,7 +178,7 @@ class UnsupportedCall(CaptureError, NotImplementedError):
 
         @stator.to_static
         def jitter(x):
-            return x + torch.rand(())
+            return x + torch.randint(6, ())
 
         jitter(torch.ones(2))
     """

@@ -57,6 +57,7 @@ from stator.library.new_objects import NewObjects
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import CUMULATED, call_numpy, is_numpy_function, numpy_dtypes
 from stator.library.outside_iterators import iterated_arguments
+from stator.library.python_random import written_out
 from stator.library.recursion import Recursion
 from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op, refuse_call
 from stator.library.scripted import is_refused, python_function, refuse_callee
@@ -136,6 +137,7 @@ class Caller:
             (lambda f: isinstance(f, TextMethod),
              lambda f, a, k: call_text_method(session, f.text, f.name, *a, **k)),
             (lambda f: host_rule(session, f) is not None, self._call_host),
+            (written_out, lambda f, a, k: self.run(written_out(f), (f.__self__, *a), k)),
             (is_left_alone, self._call_left_alone),
             (is_function_apply, lambda f, a, k: apply_function(session, f, a, k)),
             (is_method_of_str, self._call_method_of_str),
@@ -208,8 +210,7 @@ class Caller:
         assert rule is not None
         self.session.decisions.add("call", "host call", rule.name)
         given = with_error(self.session, rule, kwargs)
-        if rule.makes_text:
-            args = tuple(map(self.session.stand_ins.copied, args))
+        args = tuple(map(self.session.stand_ins.copied, args)) if rule.makes_text else args
         return record_host_call(
             self.session, rule.function, args, given, name=rule.name, result=rule.result
         )

@@ -15,6 +15,7 @@ from stator.library import (
     deep_copies,
     generator_definitions,
     number_definitions,
+    python_random,
     text_definitions,
     torch_definitions,
 )
@@ -24,6 +25,6 @@ DEFINITIONS = frozenset(
     for module in (
         attribute_definitions, control_flow_definitions, dataclass_definitions, deep_copies,
         definitions, generator_definitions, machine_definitions, number_definitions,
-        set_definitions, standard_definitions, text_definitions, torch_definitions,
+        python_random, set_definitions, standard_definitions, text_definitions, torch_definitions,
     )
 )  # fmt: skip

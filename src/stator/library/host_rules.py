@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from stator.library.markers import host_mark
+from stator.library.python_random import RESULTS, is_draw
 from stator.library.user_stack import called_from_here
 from stator.library.warning_filters import sets_filters_in_runs, under_filters
 from stator.state.handled_errors import caught_cause, handled_now
@@ -63,6 +64,8 @@ def host_rule(session: Session, function: Any) -> HostRule | None:
     mark = host_mark(function)
     if mark is not None:
         return HostRule(function, getattr(function, "__qualname__", "a function"), mark.result)
+    if is_draw(session, function):
+        return HostRule(function, f"random.{function.__name__}", RESULTS[function.__name__])
     if isinstance(function, types.MethodType | types.BuiltinMethodType):
         found = _method_rule(function, session)
         if found is not None:

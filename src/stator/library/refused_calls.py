@@ -19,7 +19,6 @@ WORLD = frozenset({"random", "secrets", "uuid", "_random"})
 # A capture replaces it for torch's own Python; importing Dynamo puts a wrapper into `torch`.
 MANUAL_SEED = (torch.manual_seed, torch.random.manual_seed)
 HANDLED = frozenset({sys.exc_info, sys.exception, traceback.format_exc, traceback.print_exc})
-UNIFORM = (r"\b(?:(?:np|numpy)\.)?random\.(?:random|rand)\(\)", "torch.rand(())")
 
 
 def refuse_call(function: object) -> None:
@@ -50,7 +49,6 @@ def refuse_call(function: object) -> None:
             found[0],
             at=current_place(),
             fix=found[1],
-            edit=UNIFORM if name in ("random", "rand") else None,
         )
 
 

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import torch
+
 from stator.capture.results import Results
 from stator.english import with_article
 from stator.errors import CaptureError, UnsupportedCall
@@ -77,11 +79,12 @@ def record_host_call(
     *,
     name: str,
     result: type | None = None,
+    like: torch.Tensor | None = None,
 ) -> Any:
     """Record `function(*args, **kwargs)` for each run; gives what the program knows of its result.
 
-    `result` is the type of what it gives: a number, a string, `object` for an object that only
-    other host calls may use, or None if it gives nothing.
+    `result` is the type of what it gives: a number, a string, a tensor of the dtype and sizes of
+    `like`, `object` for an object that only other host calls may use, or None if it gives nothing.
     """
     recorder = session.recorder
     results = HostArguments(recorder, session.provenance.is_external, session.stand_ins.original)
@@ -96,10 +99,17 @@ def record_host_call(
     number = len(session.host_calls)
     session.host_calls.append(HostCall(function, arguments, result, name, current_place()))
     session.host_classes.update(results.classes)
-    values = [] if result is None else [recorder.new_value(RESULT_TYPES[result])]
+    made = None
+    if like is not None:
+        made = recorder.new_tensor(like.dtype, tuple(like.shape), like.device, False)
+        values = [recorder.new_value(recorder.tensor_type(made))]
+    else:
+        values = [] if result is None else [recorder.new_value(RESULT_TYPES[result])]
     recorder.emit(HOST_CALL, tuple(results.leaves), values, attributes={"number": number})
-    if result is None:
-        return None
+    if made is not None:
+        recorder.bind(made, values[0])
+    if result is None or made is not None:
+        return made
     if result is str:
         return CapturedText(values[0])
     if result is object:
