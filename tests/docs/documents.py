@@ -38,7 +38,7 @@ def made_blocks(document: str) -> dict[str, str]:
 
 
 def with_blocks(document: str, makers: Makers) -> str:
-    """`document` with every block made anew."""
+    """`document` with every block regenerated."""
 
     def block(match: re.Match[str]) -> str:
         name, language = match["name"], match["language"]
@@ -53,7 +53,7 @@ def made_tables(document: str) -> dict[str, str]:
 
 
 def with_tables(document: str, makers: Makers) -> str:
-    """`document` with every table made anew."""
+    """`document` with every table regenerated."""
 
     def table(match: re.Match[str]) -> str:
         return f"<!-- table: {match['name']} -->\n{makers[match['name']]()}\n<!-- end -->"

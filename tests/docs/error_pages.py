@@ -75,13 +75,15 @@ def page(cls: type[StatorError]) -> str:
     """The page of one error."""
     one = explanation(cls)
     builtin = [base.__name__ for base in cls.__mro__ if base.__module__ == "builtins"][0]
+    article = "an" if builtin[0] in "AEIO" else "a"
+    also = "" if builtin == "Exception" else f"It is also {article} `{builtin}`. "
     link = f"../refusals.md#{cls.code.lower()}-{cls.__name__.lower()}"
     return "\n\n".join([
         f"# {cls.code} {cls.__name__}",
         "<!-- fmt: off -->",
         one.first,
         one.why,
-        f"It is also a `{builtin}`. `stator.errors.explain(\"{cls.code}\")` prints this page.",
+        also + f"`stator.errors.explain(\"{cls.code}\")` prints this page.",
         "## An example that fails",
         f"```python\n{one.fails}\n```",
         f"```text\n{text_of_failure(one)}\n```",

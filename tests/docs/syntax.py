@@ -121,24 +121,23 @@ def status(construct: Construct) -> str:
 
 
 def _section(construct: Construct) -> str:
-    """What a reader who looks the construct up is told."""
+    """The entry of one construct."""
     lines, example = [f"### {construct.title}", ""], example_of(construct)
     if example is not None:
-        lines += [f"Supported ({_places(construct)}).", "", "```python", text_of(example), "```"]
+        lines += [f"Supported{_tests(construct)}.", "", "```python", text_of(example), "```"]
     limits = [_limit(one) for one in limits_of(construct)]
     if limits:
         lines += ["", "Known limits:", "", *dict.fromkeys(limits)]
     return "\n".join(lines)
 
 
-def _places(construct: Construct) -> str:
-    """How many programs of which files show it, and at which stages."""
+def _tests(construct: Construct) -> str:
+    """How many programs show it, and at which stages if not at all of them."""
     found = programs_with(construct)
     right = [one for one in found if is_right(one)] or [one for one in found if one.refused_saved]
     stages = [stage for stage in STAGES if any(stage in one.stages for one in right)]
-    files = sorted({one.kind for one in right})
     count = "1 program" if len(right) == 1 else f"{len(right)} programs"
-    return f"{count} in {', '.join(files)}; {', '.join(stages)}"
+    return f": {count}" + ("" if stages == list(STAGES) else f", {', '.join(stages)}")
 
 
 def _limit(program: Program) -> str:

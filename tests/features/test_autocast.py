@@ -117,7 +117,7 @@ class Twice(nn.Module):
 
 
 @pytest.mark.feature("autocast", "one autocast context after another")
-def test_each_autocast_context_casts_the_weights_anew():
+def test_each_autocast_context_casts_the_weights_again():
     compare_module(Twice(), (X,), (Y,))
 
 

@@ -1,4 +1,4 @@
-"""Containers that a function makes anew at every call and keeps: eager's state, few captures."""
+"""Containers that a function creates again at every call and keeps: eager's state, few captures."""
 
 import collections
 import dataclasses
@@ -70,7 +70,7 @@ def pair(self, x):
 
 
 @pytest.mark.parametrize("kind", [tuple, list])
-def test_a_pair_that_is_made_anew(kind):
+def test_a_pair_that_is_created_at_each_call(kind):
     follows(pair, lambda: kind([torch.zeros(2), torch.ones(2)]), captures=2)
 
 

@@ -50,7 +50,7 @@ def a_draw_that_raises(x):
 @program(*PATHS, reset=lambda: OUTSIDE.manual_seed(9),
          watch=lambda: OUTSIDE.get_state(), refused_saved="ST204")  # fmt: skip
 def a_generator_of_the_callers(x):
-    """Each call goes on where the last one has left it."""
+    """Each call continues where the last one stopped."""
     if x[0] > 0:
         x = x + torch.rand(2, generator=OUTSIDE)
     return x + torch.randn(2, generator=OUTSIDE), torch.rand(2)

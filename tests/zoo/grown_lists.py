@@ -84,7 +84,7 @@ def doubled_while_short(x, n):
 
 @program(*XN)
 def current_and_next(x, n):
-    """A work list of at most three, made anew from the last one."""
+    """A work list of at most three, rebuilt from the last one."""
     current = [x]
     for _ in range(n):
         following = []

@@ -90,7 +90,7 @@ def python_random_number(x):
 
 @program((f(1.0),), (f(2.0),), refused="ST204", stages=("saved",))
 def the_time(x):
-    """A saved model has no clock of Python's: refused."""
+    """A saved model has no Python clock: refused."""
     return x * 0 + time.time()
 
 

@@ -195,7 +195,7 @@ def comparisons_with_nan(x):
     refused_saved="ST200",
 )
 def effects_of_indices_and_searches(x):
-    """`__index__` is asked at each use; a search ends where the item is found."""
+    """`__index__` is called at each use; a search ends where the item is found."""
 
     class Second:
         def __index__(self):

@@ -127,7 +127,7 @@ def try_probabilities(p):
 
 @program(*DIVISORS, may_raise=True, watch=held, reset=reset, refused_saved="ST200")
 def effect_before_integer_division(x, z):
-    """What was put into an object before the op raised stays there."""
+    """What was put into an object before the op raised is kept."""
     BOX.t = x.sum()
     return x // z
 

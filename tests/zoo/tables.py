@@ -85,7 +85,7 @@ def set_of_names(x):
 
 @program(*COUNTS, refused="ST204")
 def set_in_its_order(n):
-    """The order of a set is Python's affair."""
+    """The iteration order of a set with data-dependent items."""
     seen = set()
     for k in range(n):
         seen.add(k)
