@@ -250,7 +250,7 @@ def main() -> None:
 
     console.print(Rule())
     console.print(closing_table(told))
-    console.print(f"told in {time.perf_counter() - started:.0f} s")
+    console.print(f"finished in {time.perf_counter() - started:.0f} s")
 
 
 if __name__ == "__main__":

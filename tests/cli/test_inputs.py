@@ -176,5 +176,5 @@ def test_the_whole_text_of_a_call_that_does_not_fit(shell):
         "net.py is imported\n"
         "Error: the inputs do not fit pair: missing a required argument: 'first'\n"
         "  pair(first, second)\n"
-        '  fix: give --input "x:float32[None,784]" for each argument\n'
+        '  fix: give --input "first:float32[None,784]" for each argument\n'
     )

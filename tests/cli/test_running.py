@@ -132,3 +132,11 @@ def test_what_the_program_raises_is_the_users(shell, folder):
     assert done.err.startswith("Error: forward of r raised\n  KeyError: 'too much'\n")
     assert "raises.py:3" in done.err
     assert "Traceback" not in done.err
+
+
+def test_an_input_has_the_name_of_its_parameter_too(shell, folder):
+    spec = [stator.InputSpec([2], "float32", "features"), stator.InputSpec.int(optional=True)]
+    stator.save(lambda feats, n: feats if n is None else feats * n, folder / "m", spec)
+    for name in ("feats", "features"):
+        done = shell("run", "m", "-i", f"{name}=[1.0, 2.0]", "-i", "n=3")
+        assert done.out.split()[-2:] == ["3,", "6"]

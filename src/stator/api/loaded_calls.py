@@ -17,7 +17,7 @@ from stator.errors import SpecMismatch
 from stator.execute.arguments import call_structure, describe, flatten_inputs
 from stator.export.signatures import UNSAVED_DEFAULT
 from stator.program.program import Program
-from stator.program.structure import ConstantValue, Leaf, Structure, positions_in
+from stator.program.structure import Choice, ConstantValue, Leaf, Structure, positions_in
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
 
@@ -37,6 +37,18 @@ def _describe_input(program: Program, name: object, structure: Structure) -> str
     if name is None:
         name = program.call_inputs[next(iter(positions_in(structure)))].name
     return f"{name}: {result_text(structure, program.call_inputs)}"
+
+
+def inputs_by_parameter(program: Program, signature: inspect.Signature | None) -> dict[str, str]:
+    """The names of the program's inputs, by the parameters that they are given by."""
+    positional, keywords = call_structure(program.input_structure)
+    names = _parameter_names(signature, len(positional))
+    named = [*zip(names, positional, strict=True), *zip(keywords.keys, keywords.items, strict=True)]
+    return {  # of an input that may be None, the tag comes first
+        str(name): program.call_inputs[max(positions_in(item))].name
+        for name, item in named
+        if name is not None and isinstance(item, Leaf | Choice)
+    }
 
 
 def call_leaves(

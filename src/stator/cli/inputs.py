@@ -29,7 +29,6 @@ from stator.cli.input_text import (
 from stator.cli.objects import CommandSubject
 
 UNNAMED_SIZE = 4  # of what is drawn where a size may be anything
-NEEDED = 'give --input "x:float32[None,784]" for each argument'
 INTEGERS = (0, 9)  # what is drawn for integers without a range
 
 
@@ -297,9 +296,14 @@ def _bind(subject: CommandSubject, given: Sequence[CommandInput]) -> Arguments:
         raise CommandFailure(
             f"the inputs do not fit {subject.name}: {error}",
             details=f"{subject.name}{signature}",
-            fix=NEEDED,
+            fix=_needed(signature),
         ) from error
     return _in_order(bound)
+
+
+def _needed(signature: inspect.Signature) -> str:
+    first = next(iter(signature.parameters), "x")
+    return f'give --input "{first}:float32[None,784]" for each argument'
 
 
 def _in_order(bound: inspect.BoundArguments) -> Arguments:

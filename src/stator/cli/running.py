@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from stator.ahead.using import trusted_libraries
+from stator.api.loaded_calls import inputs_by_parameter
 from stator.api.translated import LibrariesOnDevice, TranslatedLayer, run_method
 from stator.cli.failures import CommandFailure, user_code
 from stator.cli.inputs import CommandInput, describe, read_inputs, tensor_of
@@ -91,7 +92,8 @@ def prepared_call(
 ) -> tuple[TranslatedLayer, tuple[Any, ...], dict[str, Any]]:
     """The loaded model in its mode and on its device, and the arguments of a call of `method`."""
     program = saved_program(saved, method, mode)
-    leaves = _leaves(program, given)
+    aliases = inputs_by_parameter(program, saved.methods[method].signature)
+    leaves = _leaves(program, aliases, given)
     layer = TranslatedLayer(saved, libraries=libraries)
     if mode is not None:
         layer.train(mode == "train")
@@ -106,9 +108,16 @@ def prepared_call(
     return layer, args, kwargs
 
 
-def _leaves(program: Program, given: Sequence[CommandInput]) -> list[Any]:
-    """The value of each input of the program, by its name or in order."""
-    named = {one.name: one.value for one in given if one.name is not None}
+def _leaves(
+    program: Program, aliases: Mapping[str, str], given: Sequence[CommandInput]
+) -> list[Any]:
+    """The value of each input of the program, by its name, that of its parameter, or in order."""
+    own = {value.name for value in program.call_inputs}
+    named = {
+        one.name if one.name in own else aliases.get(one.name, one.name): one.value
+        for one in given
+        if one.name is not None
+    }
     unnamed = [one.value for one in given if one.name is None]
     inputs = inputs_in_words(program)
     names = [name for name, _ in inputs]
