@@ -132,10 +132,10 @@ class DataDependent(CaptureError, ValueError):
         import torch
 
         @stator.to_static
-        def next_number(x):
-            return math.nextafter(int(x), 6)
+        def mantissa(x):
+            return math.frexp(float(x))[0]
 
-        next_number(torch.tensor(3))
+        mantissa(torch.tensor(3))
 
     Instead::
 
@@ -143,10 +143,10 @@ class DataDependent(CaptureError, ValueError):
         import torch
 
         @stator.to_static
-        def next_number(x):
-            return torch.nextafter(x.double(), torch.tensor(6.0).double())
+        def mantissa(x):
+            return torch.frexp(x.double()).mantissa
 
-        next_number(torch.tensor(3))
+        mantissa(torch.tensor(3))
     """
 
     code = "ST203"

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import contextlib
 import platform
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 from unittest import mock
@@ -234,7 +233,6 @@ def write_library(graph: Graph, sizes: DynamicSizes, file: str) -> None:
         return [isa for isa in usual() if not any(part in str(isa) for part in OF_FEW)]
 
     with (
-        warnings.catch_warnings(action="ignore"),  # torch's advice is not about the user's code
         V.set_aot_compilation(True),
         V.set_fake_mode(sizes.mode),
         config.patch(settings),
