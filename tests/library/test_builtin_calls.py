@@ -1,7 +1,6 @@
 """Python's builtins on captured values."""
 
 import operator
-import sys
 
 import pytest
 import torch
@@ -57,9 +56,19 @@ def test_a_builtin_over_an_unknown_number_of_items(function):
     check(function, *calls, spec=[InputSpec([None])])
 
 
-@pytest.mark.xfail(strict=True, reason="a negative float to a known power: `needs a number >= 0.0`")
 def test_a_negative_float_has_powers():
-    check(lambda x: (pow(x[0].item(), 2), x[0].item() ** 3.0), *CALLS)
+    check(lambda x: (pow(x[0].item(), 2), x[0].item() ** 3.0, int(x[0]) ** -2), *CALLS)
+
+
+def test_a_root_is_a_whole_number_where_it_is_real():
+    def root(x):
+        number = int(x[0])
+        try:
+            return int(number**0.5), pow(number, -1, 7)
+        except TypeError as error:
+            return str(error)
+
+    check(root, *((torch.tensor([value]),) for value in (2.0, -2.0, 9.0)))
 
 
 def test_a_range_beside_rows_of_unknown_number_is_zipped():
@@ -67,9 +76,6 @@ def test_a_range_beside_rows_of_unknown_number_is_zipped():
     check(lambda x: list(zip(x, range(100), strict=False)), *calls, spec=[InputSpec([None])])
 
 
-@pytest.mark.xfail(
-    sys.version_info < (3, 12), strict=True, reason="the text is that of Python 3.12 and later"
-)
 def test_max_of_nothing_raises_value_error():
     check(lambda x: max(v for v in x.tolist() if v > 5), *CALLS)
 

@@ -5,9 +5,14 @@ They are converted like user code where their operands are captured.
 
 from __future__ import annotations
 
+import sys
+
 from stator.values.annotations import Staged
 
 NO_DEFAULT = object()
+OF_NOTHING = (
+    "iterable argument is empty" if sys.version_info >= (3, 12) else "arg is an empty sequence"
+)
 
 
 def sum_of(items: Staged, start: object = 0) -> Staged:
@@ -44,7 +49,7 @@ def max_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> S
             found = True
     if not found:
         if default is NO_DEFAULT:
-            raise ValueError("max() iterable argument is empty")
+            raise ValueError("max() " + OF_NOTHING)
         best = default
     return best
 
@@ -60,7 +65,7 @@ def min_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> S
             found = True
     if not found:
         if default is NO_DEFAULT:
-            raise ValueError("min() iterable argument is empty")
+            raise ValueError("min() " + OF_NOTHING)
         best = default
     return best
 

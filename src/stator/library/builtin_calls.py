@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from stator.capture.conditions import choose, raise_if, refuse_if
+from stator.capture.conditions import choose, raise_if
 from stator.capture.conversions import index, to_float, to_int
 from stator.capture.inputs import read_callers_attribute
 from stator.capture.text_ops import text_length
@@ -151,6 +151,8 @@ class BuiltinCalls:
         value = as_number(self.session, value)
         if isinstance(value, Number):
             return number(self.recorder, value)
+        if isinstance(value, CapturedComplex):
+            raise TypeError(number_definitions.NO_REAL[function.__name__])
         if isinstance(value, CapturedText):
             read = text_to_int if function is int else text_to_float
             return read(self.session, value)
@@ -370,9 +372,8 @@ class BuiltinCalls:
 
     def _pow(self, a: Staged, b: Staged, *modulus: Staged) -> Staged:
         if any(isinstance(one, torch.SymInt) for one in (a, b, *modulus)) and modulus:
-            refuse_if(self.recorder, b < 0, "a power with a modulus needs an exponent >= 0")
             return self._run(number_definitions.power_modulo, a, b, *modulus)
-        return pow(a, b, *modulus) if modulus else a**b
+        return pow(a, b, *modulus) if modulus else self.session.interpreter.arithmetic(a, "**", b)
 
     def _max(self, *args: object, **options: object) -> Staged:
         return self._extreme(max, definitions.max_of, args, options)

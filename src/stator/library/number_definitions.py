@@ -9,6 +9,11 @@ import math
 
 from stator.values.annotations import Staged
 
+NO_REAL = {
+    "int": "int() argument must be a string, a bytes-like object or a real number, not 'complex'",
+    "float": "float() argument must be a string or a real number, not 'complex'",
+}
+
 
 def gcd(*numbers: Staged) -> Staged:
     """`math.gcd(*numbers)`."""
@@ -20,10 +25,24 @@ def gcd(*numbers: Staged) -> Staged:
     return result
 
 
+def inverse_modulo(base: Staged, modulus: Staged) -> Staged:
+    """`pow(base, -1, modulus)`, by Euclid's algorithm."""
+    rest, last, factor, before = base % modulus, modulus, 1, 0
+    while rest != 0:
+        quotient = last // rest
+        last, rest = rest, last - quotient * rest
+        before, factor = factor, before - quotient * factor
+    if abs(last) != 1:
+        raise ValueError("base is not invertible for the given modulus")
+    return before * last % modulus
+
+
 def power_modulo(base: Staged, exponent: Staged, modulus: Staged) -> Staged:
-    """`pow(base, exponent, modulus)` of an exponent that is not negative."""
+    """`pow(base, exponent, modulus)`."""
     if modulus == 0:
         raise ValueError("pow() 3rd argument cannot be 0")
+    if exponent < 0:
+        base, exponent = inverse_modulo(base, modulus), -exponent
     result, base = 1 % modulus, base % modulus
     while exponent > 0:
         if exponent % 2 == 1:

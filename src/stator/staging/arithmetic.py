@@ -141,20 +141,21 @@ def _is_recorded(left: object, right: object) -> bool:
     """Two numbers, of which the right one is captured, or one is a float."""
     if not all(isinstance(x, Number | bool | int | float) for x in (left, right)):
         return False
-    return isinstance(right, Number) or isinstance(left, torch.SymFloat) or isinstance(right, float)
+    is_captured = isinstance(right, Number) or isinstance(left, torch.SymFloat)
+    return is_captured or isinstance(right, float) or right < 0
 
 
 def _record(session: Session, left: object, sign: str, right: object) -> Staged:
     kinds = (kind_of_number(left), kind_of_number(right))
     kind: Any = "float" if "float" in kinds else "int"
-    if sign == "**" and kind == "int" and isinstance(right, torch.SymInt):
+    if sign == "**" and kind == "int":
         return _whole_power(session, left, right)
     if sign == "**" and kind == "float":
         return _float_power(session, left, right)
     return number_op(session, RECORDED[sign], kind, left, right)
 
 
-def _whole_power(session: Session, left: object, right: torch.SymInt) -> Staged:
+def _whole_power(session: Session, left: object, right: Staged) -> Staged:
     """An int to a power: a float where the power is negative."""
     return choose(
         session.recorder,
