@@ -39,11 +39,6 @@ syntax.py:20  Model.forward  (decorated with to_static)
     edit:
       - except* ValueError:
       + except ValueError:
-  [ST102] `**rest` in a `case` pattern cannot be converted
-    at syntax.py:28, in forward
-                  case {"a": 1, **rest}:
-                       ^
-    fix: write it as `if`/`elif`
 
 syntax.py:32  Model.step  (called by Model.forward)
   33  for _ in range(3):  a loop
@@ -55,7 +50,7 @@ syntax.py:32  Model.step  (called by Model.forward)
                       ^
     fix: jump after the `try`
 
-3 functions in 1 file: 4 refused
+3 functions in 1 file: 3 refused
 """
     )
 

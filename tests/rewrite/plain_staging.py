@@ -154,8 +154,8 @@ class PlainStaging:
     def has_keys(self, value, keys):
         return isinstance(value, dict) and all(key in value for key in keys)
 
-    def is_instance(self, value, cls):
-        return isinstance(value, cls)
+    def is_instance(self, value, cls, *names):
+        return isinstance(value, cls) and all(hasattr(value, name) for name in names)
 
     def match_argument(self, value, cls, position):
         builtin = cls in (bool, bytes, dict, float, int, list, set, str, tuple)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from stator.errors import UnsupportedSyntax
 from stator.rewrite.convert import convert
 from tests.rewrite.plain_staging import PlainStaging
 
@@ -48,12 +47,10 @@ def test_a_converted_match_takes_the_same_case(value):
     assert convert(matched, PlainStaging()).function(value) == matched(value)
 
 
-def test_the_rest_of_a_mapping_is_refused():
+def test_the_rest_of_a_mapping_is_bound():
     def f(value):
         match value:
             case {"k": k, **rest}:
                 return k, rest
 
-    with pytest.raises(UnsupportedSyntax) as caught:
-        convert(f, PlainStaging())
-    assert caught.value.problem == "`**rest` in a `case` pattern cannot be converted"
+    assert convert(f, PlainStaging()).function({"a": 1, "k": 2, "b": 3}) == (2, {"a": 1, "b": 3})

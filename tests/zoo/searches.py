@@ -93,3 +93,22 @@ def dtype_of_an_array(x):
     array = x.numpy()
     halves = numpy.zeros(2, dtype=array.dtype) + array / 2
     return str(array.dtype), array.dtype == numpy.float32, halves.tolist()
+
+
+@program(*NUMBERS)
+def rest_of_a_mapping(t):
+    """`**rest`, and an attribute that an object does not have."""
+    found = []
+    for value in ({"k": int(t), "a": 1, "b": t}, {"a": int(t)}, Job(int(t))):
+        match value:
+            case {"k": k, **rest}:
+                found.append((k, rest))
+            case {"a": a, **rest} if a > 0:
+                found.append((a, rest))
+            case Job(missing=1):
+                found.append("missing")
+            case Job(cost=cost):
+                found.append(cost)
+            case _:
+                found.append(None)
+    return found

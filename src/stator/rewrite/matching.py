@@ -17,10 +17,12 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from stator.errors import UnsupportedSyntax
-from stator.rewrite.template import staged
+from stator.rewrite.template import quote, staged
 from stator.source.nodes import locate
 from stator.source.scopes import own_statements
 from stator.source.text import Source
+
+REST = "{kept_1__: kept_2__ for kept_1__, kept_2__ in SUBJECT.items() if kept_1__ not in KEYS}"
 
 
 def rewrite_matches(tree: ast.FunctionDef, source: Source) -> ast.FunctionDef:
@@ -123,15 +125,18 @@ class _Matches(ast.NodeTransformer):
         return staged("rest_of_sequence", subject, first, last, at=at)
 
     def _mapping(self, pattern: ast.MatchMapping, subject: ast.expr) -> Iterator[ast.expr]:
-        if pattern.rest is not None:
-            raise self._refused(pattern, "`**rest` in a `case` pattern")
         keys = _at(ast.Tuple(list(pattern.keys), ast.Load()), pattern)
         yield staged("has_keys", subject, keys, at=pattern)
         for key, part in zip(pattern.keys, pattern.patterns, strict=True):
             yield from self._conditions(part, _at(ast.Subscript(subject, key, ast.Load()), part))
+        if pattern.rest is not None:
+            (line,) = quote(REST, at=pattern, SUBJECT=subject, KEYS=keys)
+            assert isinstance(line, ast.Expr)
+            yield self._binding(pattern.rest, line.value, pattern)
 
     def _class(self, pattern: ast.MatchClass, subject: ast.expr) -> Iterator[ast.expr]:
-        yield staged("is_instance", subject, pattern.cls, at=pattern)
+        names = [_at(ast.Constant(name), pattern) for name in pattern.kwd_attrs]
+        yield staged("is_instance", subject, pattern.cls, *names, at=pattern)
         for k, part in enumerate(pattern.patterns):
             number = _at(ast.Constant(k), part)
             value = staged("match_argument", subject, pattern.cls, number, at=part)

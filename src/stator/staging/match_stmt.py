@@ -52,6 +52,13 @@ def has_keys(session: Session, value: object, keys: tuple[object, ...]) -> Stage
     return and_(session, True, *tests)
 
 
+def is_instance(session: Session, value: object, cls: object, names: tuple[str, ...]) -> Staged:
+    """Is `value` a `cls` that has the attributes `names`?"""
+    call = session.interpreter.call
+    tests = [lambda name=name: call(hasattr, value, name) for name in names]
+    return and_(session, call(isinstance, value, cls), *tests)
+
+
 def match_argument(session: Session, value: Staged, cls: Staged, position: int) -> Staged:
     """The attribute that is at `position` of a class pattern; a builtin matches itself."""
     if cls in SELF_MATCHING:

@@ -438,9 +438,9 @@ class Staging:
         """Does a mapping pattern with these keys fit?"""
         return match_stmt.has_keys(self.session, value, keys)
 
-    def is_instance(self, value: object, cls: object) -> Staged:
-        """Does a class pattern fit?"""
-        return self.call(isinstance, value, cls)
+    def is_instance(self, value: object, cls: object, *names: str) -> Staged:
+        """Is `value` of a class pattern's class, and has it the attributes that it names?"""
+        return match_stmt.is_instance(self.session, value, cls, names)
 
     def match_argument(self, value: object, cls: object, position: int) -> Staged:
         """What the positional part of a class pattern looks at."""
