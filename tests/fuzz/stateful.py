@@ -328,6 +328,7 @@ def {i}(r, log=[]):
 {n} = {i}({T}) + {i}({T})
 """
 
+PLAIN = (bool, int, float, complex, str, bytes, type(None), type, torch.Size, torch.dtype)
 HIDDEN = frozenset(vars(torch.nn.Module()))
 PARTS = (
     "kept", "slotted", "cell", "grid", "table", "groups", "counter", "queue", "seen", "pair",
@@ -379,9 +380,13 @@ def _contents(value: Any) -> Any:
     if type(value).__name__ == "Slotted":
         return {name: getattr(value, name, None) for name in ("low", "high")}
     if isinstance(value, dict):
-        return {k: _contents(v) for k, v in value.items()}
+        return {_contents(k): _contents(v) for k, v in value.items()}
     if isinstance(value, set):
-        return sorted(value)
-    if isinstance(value, list | tuple) or type(value).__name__ == "deque":
+        return sorted(map(_contents, value), key=repr)
+    if isinstance(value, tuple):
+        return tuple(map(_contents, value))
+    if isinstance(value, list) or type(value).__name__ == "deque":
         return [_contents(one) for one in value]
-    return value.detach().clone() if hasattr(value, "detach") else value
+    if isinstance(value, torch.Tensor):
+        return value.detach().clone()
+    return value if isinstance(value, PLAIN) else f"a {type(value).__name__}"

@@ -13,6 +13,7 @@ COUNTER: collections.Counter[str] = collections.Counter()
 COUNTS: collections.defaultdict[str, collections.Counter[str]] = collections.defaultdict(
     collections.Counter
 )
+TABLE: dict[str, int] = {}
 CALLS = ((f(2.0, 0.5), i(1)), (f(-1.0, 0.25), i(0)))
 SEEN_OUTSIDE = ("rewritten", "captured", "unoptimised")  # a saved one refuses to change it
 
@@ -20,7 +21,12 @@ SEEN_OUTSIDE = ("rewritten", "captured", "unoptimised")  # a saved one refuses t
 def held():
     """What is outside, in its order."""
     counts = {key: list(items.items()) for key, items in COUNTS.items()}
-    return {key: list(items) for key, items in GROUPS.items()}, list(COUNTER.items()), counts
+    return (
+        {key: list(items) for key, items in GROUPS.items()},
+        list(COUNTER.items()),
+        counts,
+        {**TABLE},
+    )
 
 
 def reset():
@@ -28,6 +34,7 @@ def reset():
     GROUPS.clear()
     COUNTER.clear()
     COUNTS.clear()
+    TABLE.clear()
 
 
 @program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE)
@@ -118,3 +125,35 @@ def counters_made_on_many_paths(x, y):
         if x[0] > step:
             COUNTS["two"]["b"] += 1
     return x
+
+
+@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE, refused="ST204")
+def captured_key_of_a_defaultdict_with_an_unsure_key(x, y):
+    """The user's `except` must not catch an error of a read that cannot be captured."""
+    name = "two"
+    if y:
+        GROUPS["one"].append(1)
+    try:
+        x[y + 1]
+    except IndexError as error:
+        name = type(error).__name__
+    try:
+        return len(GROUPS[name.lower()])
+    except Exception:  # noqa: BLE001  # as users write it
+        return 7
+
+
+@program(*CALLS, (f(2.0, 0.5), i(5)), watch=held, reset=reset, stages=SEEN_OUTSIDE)
+def captured_key_of_a_dict_with_an_unsure_key(x, y):
+    """A key that only a run knows, of a dict with a key that only some paths have set."""
+    name = "two"
+    if y:
+        TABLE["one"] = 5
+    try:
+        x[y]
+    except IndexError:
+        name = "one"
+    try:
+        return TABLE[name.upper().lower()], name
+    except KeyError:
+        return name

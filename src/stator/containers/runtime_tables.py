@@ -44,9 +44,9 @@ def can_become_table(value: object) -> bool:
 
 def entries(session: Session, table: Table) -> StagedList:
     """The pairs of a dict, or the items of a set, as a new list of the program."""
-    columns = table.columns
-    if is_partial(table):
+    if is_partial(table):  # it may be a dict of the caller's, whose keys some paths have set
         return _present_pairs(session, table)
+    columns = table.columns
     if columns is None:
         known: object = table.items() if isinstance(table, StagedDict) else table
         columns = columns_of(session.recorder, StagedList(known))

@@ -90,19 +90,19 @@ def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
     check_keys(session, key)
-    if is_table(obj) or (
-        is_captured_key(key) and (is_partial(obj) or isinstance(obj, StagedDefaultDict))
-    ):
+    makes_missing = hasattr(type(obj), "__missing__")
+    is_open = is_partial(obj) and (isinstance(obj, StagedDict) or not makes_missing)
+    if is_table(obj) or (is_captured_key(key) and (is_open or isinstance(obj, StagedDefaultDict))):
         return runtime_tables.get_key(session, obj, key)
     if isinstance(obj, StagedDefaultDict) and obj.default_factory is not None:
         return get_or_make(session, obj, key)
     if isinstance(obj, dict | collections.abc.Mapping | torch.nn.ModuleDict) and (
         is_captured_key(key)
     ):
-        if hasattr(type(obj), "__missing__"):
+        if makes_missing:
             raise refused_key(obj, "an item is read by")
         return lookup(session, obj, key)
-    if isinstance(obj, dict) and hasattr(type(obj), "__missing__"):
+    if isinstance(obj, dict) and makes_missing:
         return _read_or_missing(session, obj, key)
     value = _without_undefined(session, obj[key], KeyError(key))
     session.reads.read_item(obj, key, value)
