@@ -6,8 +6,9 @@ import pytest
 import torch
 
 import stator
-from stator.api.call_forms import flat_call
+from stator.api.call_forms import flat_call, leaves_of
 from stator.api.entries import MISS
+from stator.api.signature import signature_of
 from stator.extension import extension
 
 X, Y = torch.ones(2), torch.zeros(2)
@@ -150,3 +151,61 @@ FACTOR = [1]
 
 def scaled(x):
     return x * FACTOR[0]
+
+
+@pytest.mark.parametrize(("args", "kwargs"), CALLS)
+def test_the_leaves_are_those_of_the_signature(args, kwargs):
+    found, wanted = leaves_of(args, kwargs), signature_of(args, kwargs).leaves
+    assert len(found) == len(wanted)
+    assert all(one is other for one, other in zip(found, wanted, strict=True))
+
+
+def test_an_int_that_is_too_large_for_a_program_leaves_the_short_way():
+    assert leaves_of((X, 2**63 - 1), {}) is not None
+    assert leaves_of((X, 2**63), {}) is None
+
+
+@needs_extension
+def test_a_number_that_varies_takes_the_short_way():
+    static = stator.to_static(weighted)
+    for n in (2, 3, 1.5, 2.5, 4, 3.5):  # the last two are known by then
+        static(X, n)
+    for n in (5, -7, 0.25, float("inf"), -0.0):
+        result = static._entries.call_by_form((X, n), {})
+        assert result is not MISS
+        assert torch.equal(result, weighted(X, n))
+    for n in (True, None, "no", 2**70):  # the open form has types
+        assert static._entries.call_by_form((X, n), {}) is MISS
+    assert torch.equal(static(X, True), weighted(X, True))
+
+
+@needs_extension
+def test_a_program_for_one_number_is_not_taken_for_another():
+    def repeated(x, n, k):
+        return [x * k] * n
+
+    static = stator.to_static(repeated)
+    for n, k in ((2, 1.0), (2, 2.0), (3, 2.0), (3, 3.0), (2, 3.0), (4, 5.0), (3, 0.5)):
+        found, wanted = static(X, n, k), repeated(X, n, k)
+        assert len(found) == len(wanted)
+        assert all(map(torch.equal, found, wanted))
+
+
+@needs_extension
+def test_a_long_list_with_something_else_in_it_is_right():
+    def total(items):
+        result = items[0]
+        for item in items[1:]:
+            result = result + item
+        return result
+
+    static = stator.to_static(total)
+    tensors = [torch.full((2,), float(k)) for k in range(20)]
+    mixed = [*tensors[:9], 3, *tensors[10:]]
+    other = [*tensors[:9], None, *tensors[10:]]
+    for _ in range(3):
+        assert torch.equal(static(tensors), total(tensors))
+        assert torch.equal(static(mixed), total(mixed))
+        with pytest.raises(TypeError):
+            static(other)
+    assert static._entries.call_by_form((tensors,), {}) is not MISS

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stator.api.call_forms import flat_call
+from stator.api.call_forms import NUMBERS, FlatCall, flat_call, leaves_of, open_form
 from stator.api.concrete import ConcreteProgram
 from stator.api.short_runs import short_run
 from stator.api.signature import Sizes
@@ -45,6 +45,7 @@ class EntryTable:
         self.made: int
         self.call: Any
         self._by_form: dict[tuple[Any, ...], Any]
+        self._by_open_form: dict[tuple[Any, ...], Any]
         self.clear()
 
     def clear(self) -> None:
@@ -52,19 +53,33 @@ class EntryTable:
         self.made = 0
         self.call = _miss if self._module is None else self._module.entries(MISS)
         self._by_form = {}
+        self._by_open_form = {}
 
     def call_by_form(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """The result of a call with keywords, numbers, None, lists; MISS if no entry fits."""
-        if not self._by_form:
+        if not (self._by_form or self._by_open_form):
             return MISS
         flat = flat_call(args, kwargs)
-        entries = None if flat is None else self._by_form.get(flat.form)
-        if flat is None or entries is None:
+        if flat is None:
             return MISS
+        entries = self._by_form.get(flat.form)
+        if entries is None:
+            return self._call_by_open_form(flat, args, kwargs) if self._by_open_form else MISS
         result = entries(*flat.tensors)
         if type(result) is Match:
             return result.program.on_tensors(tuple(flat.tensors), (args, kwargs))
         return result
+
+    def _call_by_open_form(
+        self, flat: FlatCall, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """The result of a call whose numbers are inputs of the program."""
+        entries = self._by_open_form.get(open_form(flat.form))
+        leaves = None if entries is None else leaves_of(args, kwargs)
+        if entries is None or leaves is None:
+            return MISS
+        result = entries(*flat.tensors)
+        return result.program(leaves, (args, kwargs)) if type(result) is Match else result
 
     def add(
         self,
@@ -82,13 +97,20 @@ class EntryTable:
                 self.call.add(_entry(program, args, self._module), ENTRIES_KEPT)
             return
         flat = flat_call(args, kwargs)
-        if flat is None or not flat.tensors or not _takes_tensors_only(program, leaves):
+        if flat is None or not flat.tensors:
+            return
+        if _takes_tensors_only(program, leaves):
+            table, form, takes_numbers = self._by_form, flat.form, False
+        elif _takes_any_number(program, leaves):
+            table, form, takes_numbers = self._by_open_form, open_form(flat.form), True
+        else:
             return
         sizes = _sizes_of_tensors(program, leaves)
         if _is_simple(sizes, flat.tensors, self._module):
             self.made += 1
-            entries = self._by_form.setdefault(flat.form, self._module.entries(MISS))
-            entries.add(_entry_by_form(program, flat.tensors, sizes, self._module), ENTRIES_KEPT)
+            entries = table.setdefault(form, self._module.entries(MISS))
+            made = _entry_by_form(program, flat.tensors, sizes, self._module, takes_numbers)
+            entries.add(made, ENTRIES_KEPT)
 
 
 def _miss(*_: Any, **__: Any) -> Any:
@@ -97,8 +119,10 @@ def _miss(*_: Any, **__: Any) -> Any:
 
 def _is_simple(sizes: Sizes, tensors: Sequence[Any], module: Any) -> bool:
     """Can the extension tell calls with tensors like these from others?"""
-    if count_function_modes() or not all(map(module.can_watch, tensors)):
+    if count_function_modes():
         return False
+    if not all(isinstance(one, torch.Tensor) and module.can_watch(one) for one in tensors):
+        return False  # a long list may have other items
     if len(set(map(id, tensors))) < len(tensors):
         return False  # one tensor twice is a call of another kind
     has_any_size = any(None in shape for shape in sizes)
@@ -110,6 +134,12 @@ def _takes_tensors_only(program: ConcreteProgram, leaves: tuple[Any, ...]) -> bo
     taken = range(len(leaves)) if program.taken is None else program.taken
     tensors = [k for k, leaf in enumerate(leaves) if isinstance(leaf, torch.Tensor)]
     return list(taken) == tensors
+
+
+def _takes_any_number(program: ConcreteProgram, leaves: tuple[Any, ...]) -> bool:
+    """Does the program hold for any number in the place of each that the call has?"""
+    pairs = zip(program.sizes, leaves, strict=True)
+    return all(shape == (None,) for shape, leaf in pairs if type(leaf) in NUMBERS)
 
 
 def _sizes_of_tensors(program: ConcreteProgram, leaves: tuple[Any, ...]) -> Sizes:
@@ -140,13 +170,18 @@ def _long_run(concrete: ConcreteProgram) -> Callable[[tuple[Any, ...]], Any]:
 
 
 def _entry_by_form(
-    concrete: ConcreteProgram, tensors: Sequence[torch.Tensor], sizes: Sizes, module: Any
+    concrete: ConcreteProgram,
+    tensors: Sequence[torch.Tensor],
+    sizes: Sizes,
+    module: Any,
+    takes_numbers: bool,
 ) -> Any:
     """An entry for the tensors of calls of one form; the call itself is not known to it."""
     guards, match = concrete.captured.guards, Match(concrete)
-    run = direct_run(concrete.run) if concrete.needs_no_call else None
+    is_enough = concrete.needs_no_call and not takes_numbers
+    run = direct_run(concrete.run) if is_enough else None
     result, positions = _result(concrete.program.output_structure)
-    if concrete.picked is not None and concrete.needs_no_call:
+    if concrete.picked is not None and is_enough:
         run, result, positions = None, "argument", (concrete.picked,)
 
     def finish(outcome: Any, _: tuple[Any, ...]) -> Any:
