@@ -72,3 +72,32 @@ def test_what_the_block_made_is_forgotten():
     items.append(1)
     journal.forget(lambda obj: obj is items)
     assert journal.changed() == []
+
+
+def test_changes_so_far_are_those_since_the_capture_began_and_only_of_the_objects_asked_for():
+    one, two, outer = [1], [2], Journal(None)
+    inner = Journal(outer)
+    for journal, obj in ((outer, one), (inner, two), (inner, one)):
+        journal.note(obj)
+        obj.append(0)
+    assert inner.changed_so_far() == [([1, 0, 0], (1,)), ([2, 0], (2,))]
+    assert inner.changed_so_far(since=inner) == [([2, 0], (2,)), ([1, 0, 0], (1, 0))]
+    assert inner.changed_so_far(only=lambda obj: obj is two) == [([2, 0], (2,))]
+
+
+def test_an_object_that_is_changed_back_is_no_change():
+    items, journal = [1], Journal(None)
+    journal.note(items)
+    items.append(2)
+    assert journal.changed_so_far()
+    items.pop()
+    assert not journal.changed_so_far()
+
+
+def test_the_objects_noted_after_others_are_known():
+    one, two, journal = [], [], Journal(None)
+    journal.note(one)
+    count = journal.count
+    journal.note(two)
+    journal.note(one)
+    assert [id(obj) for obj in journal.noted_after(count)] == [id(two)]

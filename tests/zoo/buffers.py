@@ -181,3 +181,20 @@ def bubble_sort(x):
                 y[c] = y[c + 1]
                 y[c + 1] = tmp
     return y
+
+
+@program((r(3, 2),), (r(5, 2, seed=1),), (r(1, 2, seed=2),), dynamic=({0},))
+class AverageWithoutGradient(nn.Module):
+    """A running average that asks its buffer for a gradient, which it never has."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(2))
+
+    def forward(self, x):
+        new = x.mean(0)
+        if self.mean.grad is not None:
+            new = new + self.mean.grad
+            self.mean.grad = None
+        self.mean.mul_(0.9).add_(new, alpha=0.1)
+        return x - self.mean

@@ -240,3 +240,10 @@ def density_of_two_inputs(x, y):
     """Library code that raises if two open sizes differ: they are taken to be equal."""
     mean, scale = x.chunk(2, -1)
     return torch.distributions.Normal(mean, scale.exp()).log_prob(y[:, None]).sum()
+
+
+@program((i(1, 2, 0),), (i(4, 1, 0),), (i(0, 0),), dynamic=({0},))
+def sizes_that_tensors_give(x):
+    """`one_hot` and `linspace`, which want a plain int, take a tensor with one."""
+    count = x.max() + 1
+    return F.one_hot(x, max(count, 3)), F.one_hot(x, num_classes=count), torch.linspace(0, 1, count)

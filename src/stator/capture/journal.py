@@ -7,6 +7,7 @@ state is noted; when the block ends, the state after it is taken and the state b
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -61,22 +62,39 @@ class Journal:
             if not same_state(before, state_of(obj))
         ]
 
-    def changed_so_far(self, since: Journal | None = None) -> list[tuple[object, object]]:
+    def changed_so_far(
+        self, since: Journal | None = None, only: Callable[[object], bool] | None = None
+    ) -> list[tuple[object, object]]:
         """(object, its state before) for every object that is another one now.
 
         Before: when the block `since` began, which is this one or around it; else the capture.
+        Objects for which `only` is false are left out, which costs less than to compare states.
         """
-        found: dict[int, tuple[object, object]] = {}
-        journal: Journal | None = self
-        while journal is not None:
-            found = {
-                **journal._before,
-                **{k: v for k, v in found.items() if k not in journal._before},
-            }
-            journal = journal.parent if journal is not since else None
         return [
-            (obj, before) for obj, before in found.values() if not same_state(before, state_of(obj))
+            (obj, before)
+            for obj, before in self._notes_since(since)
+            if (only is None or only(obj)) and not same_state(before, state_of(obj))
         ]
+
+    def _notes_since(self, since: Journal | None) -> list[tuple[object, object]]:
+        """(object, its first state) for every object noted since the block `since` began."""
+        journals: list[Journal] = [self]
+        while journals[-1] is not since and journals[-1].parent is not None:
+            journals.append(journals[-1].parent)
+        found: dict[int, tuple[object, object]] = {}
+        for journal in reversed(journals):
+            for key, entry in journal._before.items():
+                found.setdefault(key, entry)
+        return list(found.values())
+
+    @property
+    def count(self) -> int:
+        """How many objects this block has noted."""
+        return len(self._before)
+
+    def noted_after(self, count: int) -> list[object]:
+        """The objects that this block has noted after the first `count`."""
+        return [obj for obj, _ in itertools.islice(self._before.values(), count, None)]
 
     def state_before(self, obj: object) -> object:
         """The contents of `obj` before the capture; None if nothing has been about to change it."""

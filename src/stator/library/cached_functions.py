@@ -58,18 +58,19 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
     is_outside = session.provenance.is_external(function)
     if not is_outside and _is_of_the_capture(function.__wrapped__):
         return _remembered(session, function, args, kwargs)
-    before = _changed_outside(session)
     known = all(_is_known(one) or _is_outside(session, one) for one in (*args, *kwargs.values()))
-    is_first = not (session.recorder.depth or before or session.state_inputs.is_used)
+    is_first = known and _is_first(session)
     if known and session.reads.heard is None:  # else a use of another one, which counts
         count_use(session, function, args, kwargs)
     if known and (is_first or has_answer(function, args, kwargs)):
         return _from_the_cache(session, function, args, kwargs, is_first=is_first)
     done = len(session.recorder.scope.block.ops)
+    journal, noted = session.journal, session.journal.count
     with _hearing(session) as heard:
         result = session.interpreter.call(function.__wrapped__, *args, **kwargs)
     _refuse_output(session, function, done)
-    if len(_changed_outside(session)) > len(before):
+    new = {id(obj) for obj in journal.noted_after(noted) if _is_seen(session, obj)}
+    if new and journal.changed_so_far(only=lambda obj: id(obj) in new):
         raise UnsupportedCall(
             f"the cached function `{function.__name__}` changes an object outside, which only its "
             "first call with these arguments does",
@@ -79,10 +80,16 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
     return result
 
 
-def _changed_outside(session: Session) -> list[object]:
-    """What the call has changed so far, but for caches."""
-    changed = [obj for obj, _ in session.journal.changed_so_far() if not session.is_local(obj)]
-    return [obj for obj in changed if not isinstance(obj, CountedUses)]
+def _is_first(session: Session) -> bool:
+    """Has the capture changed nothing outside yet, and is it in no branch or loop?"""
+    if session.recorder.depth or session.state_inputs.is_used:
+        return False
+    return not session.journal.changed_so_far(only=lambda obj: _is_seen(session, obj))
+
+
+def _is_seen(session: Session, obj: object) -> bool:
+    """Is `obj` outside, and no cache?"""
+    return not isinstance(obj, CountedUses) and not session.is_local(obj)
 
 
 def _refuse_tensors(function: Cached, values: Iterable[object]) -> None:

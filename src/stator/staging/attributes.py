@@ -6,6 +6,7 @@ import functools
 import inspect
 import operator
 import types
+import weakref
 
 import numpy
 import torch
@@ -37,6 +38,7 @@ from stator.state.replaced import original_of
 from stator.state.session import Session
 from stator.state.snapshot import MODULE_TABLES
 from stator.state.unconverted import watched
+from stator.torch_private.fake import FakeTensor
 from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
@@ -178,6 +180,8 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         raise UnsupportedCall(f"`.{name}` of a data-dependent value", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip
     if isinstance(obj, torch.Tensor):
+        if name == "grad" and _has_no_gradient(session, obj):
+            return None
         _refuse_attribute(session, obj, name)
         read_callers_attribute(obj, name)
         if name == "requires_grad" and (obj.requires_grad or session.recorder.grad_varies):
@@ -186,6 +190,17 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
             return session.interpreter.call_library(data_of, (obj,), {})
         session.reads.read_tensor_method(name)
     return ABSENT
+
+
+def _has_no_gradient(session: Session, tensor: torch.Tensor) -> bool:
+    """Is `tensor` a buffer or a constant from outside without `.grad`? Each call checks it then."""
+    if tensor.requires_grad or not session.provenance.is_external(tensor):
+        return False
+    if isinstance(tensor, FakeTensor) or tensor.grad is not None:
+        return False
+    of = weakref.ref(tensor)
+    session.reads.watch(tensor, ("grad",), lambda: getattr(of(), "grad", None), None, "`.grad`")
+    return True
 
 
 def _refuse_attribute(session: Session, tensor: torch.Tensor, name: str) -> None:

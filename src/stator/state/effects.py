@@ -67,8 +67,13 @@ def effects_of(
     """What the call has changed outside: attributes, cells, globals, lists and dicts it has."""
     effects = []
     results.stays = True
+
+    def is_seen(obj: object) -> bool:
+        is_given = id(obj) in inputs.containers or session.state_inputs.finder_of(obj) is not None
+        return is_given or not session.is_local(obj)
+
     for obj, before in (
-        *session.journal.changed_so_far(),
+        *session.journal.changed_so_far(only=is_seen),
         *_set_to_what_the_capture_found(session),
     ):
         target = session.stand_ins.original(obj)
@@ -78,8 +83,6 @@ def effects_of(
             if finder is OWN_STATE:
                 continue
             target = finder
-        elif session.is_local(obj):
-            continue
         else:
             reread = [slot.key for slot in live if slot.owner is obj]
             _watch_kept(session, obj, before, reread)
@@ -97,7 +100,9 @@ def effects_of(
 
 def _set_to_what_the_capture_found(session: Session) -> Iterator[tuple[object, object]]:
     """Objects that look as before, but hold a constant where each call brings its own value."""
-    seen = {id(obj) for obj, _ in session.journal.changed_so_far()}
+    written = {id(obj) for obj, _ in session.writes.values()}
+    changed = session.journal.changed_so_far(only=lambda obj: id(obj) in written)
+    seen = {id(obj) for obj, _ in changed}
     for obj, key in session.writes.values():
         installed = session.state_inputs.values_in(obj)
         if id(obj) in seen or key not in installed:

@@ -30,7 +30,6 @@ from stator.program.types import NumberType, ObjectType, TextType, Type
 from stator.state.library_objects import UNCHANGING
 from stator.state.present_contents import first_reached
 from stator.state.session import Session
-from stator.values.contents import same_state, state_of
 from stator.values.symbolic import CapturedText, HostObject
 
 HOST_CALL = "host::call"
@@ -119,9 +118,8 @@ def record_host_call(
 
 def _refuse_pending(session: Session, values: Sequence[Any], name: str) -> None:
     """The effects on external objects come after a run: Python must not see one before that."""
-    changed = {id(one) for obj, before in session.journal.changed_so_far()
-               if session.provenance.is_external(obj) and not same_state(before, state_of(obj))
-               for one in (obj, session.stand_ins.original(obj))}  # fmt: skip
+    pending = session.journal.changed_so_far(only=session.provenance.is_external)
+    changed = {id(one) for obj, _ in pending for one in (obj, session.stand_ins.original(obj))}
     if first_reached(values, changed) is not None:
         raise UnsupportedCall(
             f"`{name}` receives an object from outside that this call has changed",
