@@ -97,6 +97,14 @@ def test_a_fake_tensor_has_sizes_and_no_data():
     assert mode.from_tensor(torch.ones(5), static_shapes=True).shape == (5,)
 
 
+def test_views_of_the_same_numbers_are_the_same_memory():
+    with fake.FakeTensorMode():
+        one = torch.ones(2, 2)
+        assert fake.is_same_memory(one, one.detach())
+        assert not fake.is_same_memory(one, one.t()[:, :1])
+        assert not fake.is_same_memory(one, one.clone())
+
+
 def test_an_op_of_aten_has_a_fake_kernel_or_a_meta_one():
     assert isinstance(fake.has_fake_kernel(torch.ops.aten.add.Tensor), bool)
 

@@ -198,3 +198,18 @@ class AverageWithoutGradient(nn.Module):
             self.mean.grad = None
         self.mean.mul_(0.9).add_(new, alpha=0.1)
         return x - self.mean
+
+
+@program((r(3, 2),), (r(5, 2, seed=1),), (r(1, 2, seed=2),), dynamic=({0},))
+class ConvertedForNothing(nn.Module):
+    """`to` of a module, and `.data` set to itself, where nothing has to be converted."""
+
+    def __init__(self):
+        super().__init__()
+        self.line, self.norm = nn.Linear(2, 2), nn.BatchNorm1d(2)
+        self.eval()
+
+    def forward(self, x):
+        self.to(x.device).float()
+        self.line.weight.data = self.line.weight.data.to(device=x.device, dtype=x.dtype)
+        return self.norm.cpu()(self.line(x))

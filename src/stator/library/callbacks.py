@@ -28,6 +28,10 @@ CALL_BACK = frozenset(
         "autocast_decorator.<locals>.decorate_autocast",
         "ContextDecorator.__call__.<locals>.inner",
         "functional_call",
+        *(
+            f"Module.{name}"
+            for name in ("to", "cpu", "type", "float", "double", "half", "bfloat16")
+        ),
         "_functional_call",
         "checkpoint_sequential",
         "checkpoint_sequential.<locals>.run_function",
@@ -39,6 +43,7 @@ CALL_BACK = frozenset(
 WRITTEN_OUT: dict[Any, Any] = {
     torch.utils.checkpoint.checkpoint: torch_definitions.checkpoint,
     torch.nn.Module.requires_grad_: torch_definitions.requires_grad_of_module,
+    torch.nn.Module._apply: torch_definitions.apply_to_module,
     torch.nn.utils.rnn.pad_packed_sequence: torch_definitions.pad_packed_sequence,
     torch.distributions.Distribution.__init__: torch_definitions.distribution_init,
     validate_sample: torch_definitions.validate_sample,

@@ -63,6 +63,20 @@ def requires_grad_of_module(self: Staged, requires_grad: Staged = True) -> Stage
     return self
 
 
+def apply_to_module(self: Staged, fn: Staged, recurse: Staged = True) -> Staged:
+    """`Module._apply`, for `to`, `float`, `cpu`: parameters that it would replace are refused."""
+    if recurse:
+        for module in self.children():
+            module._apply(fn)
+    for parameter in self._parameters.values():
+        if parameter is not None:
+            parameter.data = fn(parameter.data)
+    for key, buffer in self._buffers.items():
+        if buffer is not None:
+            self._buffers[key] = fn(buffer)
+    return self
+
+
 def pad_packed_sequence(
     sequence: Staged,
     batch_first: Staged = False,

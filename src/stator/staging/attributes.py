@@ -14,6 +14,7 @@ from torch.nn.utils import parametrize
 
 from stator.capture.branches import defined
 from stator.capture.inputs import read_callers_attribute
+from stator.capture.recorder import Recorder
 from stator.containers.iteration import CapturedRange
 from stator.containers.maybe_keys import maybe_absent
 from stator.errors import UnsupportedCall
@@ -38,7 +39,7 @@ from stator.state.replaced import original_of
 from stator.state.session import Session
 from stator.state.snapshot import MODULE_TABLES
 from stator.state.unconverted import watched
-from stator.torch_private.fake import FakeTensor
+from stator.torch_private.fake import FakeTensor, is_same_memory
 from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
@@ -283,6 +284,8 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
     if name == "requires_grad" and isinstance(obj, torch.Tensor):
         session.interpreter.call(session.interpreter.get(obj, "requires_grad_"), value)
         return
+    if name == "data" and _is_its_own(session.recorder, obj, value):
+        return
     if name == "__dict__":
         raise UnsupportedCall("the `__dict__` of an object is replaced", at=current_place(),
                               fix="set its attributes one by one")  # fmt: skip
@@ -293,6 +296,14 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
     note_object(session, obj)
     session.wrote(obj, name)
     setattr(obj, name, value)
+
+
+def _is_its_own(recorder: Recorder, tensor: object, value: object) -> bool:
+    """Is `value` what `.data` of a tensor from outside is already, as after a `to` for nothing?"""
+    if not (isinstance(tensor, torch.Tensor) and isinstance(value, torch.Tensor)):
+        return False
+    is_outside = not isinstance(tensor, FakeTensor)
+    return is_outside and is_same_memory(recorder.as_fake(tensor), recorder.as_fake(value))
 
 
 def _refuse_earlier(session: Session, error: BaseException, name: str) -> None:

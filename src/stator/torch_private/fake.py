@@ -18,11 +18,21 @@ __all__ = [
     "FakeTensor",
     "FakeTensorMode",
     "has_fake_kernel",
+    "is_same_memory",
     "new_fake_tensor",
     "unset_fake_temporarily",
 ]
 
 LOGGER_NAME = "torch._subclasses.fake_tensor"  # where torch logs an op that cannot be faked
+
+
+def is_same_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Do two tensors see the same memory as the same numbers?"""
+    first, second = (
+        (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
+        for tensor in (one, other)
+    )
+    return first == second and bool(torch._C._is_alias_of(one, other))
 
 
 def new_fake_tensor(
