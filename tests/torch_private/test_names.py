@@ -290,6 +290,16 @@ def test_the_tables_of_a_module_are_its_own():
     assert modules.tables(torch.nn.Sequential(linear)).modules == {"0": linear}
 
 
+def test_conversions_of_a_module_apply_a_function_to_its_tensors(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        torch.nn.Module, modules.apply_of_module.__name__, lambda *a: seen.append(a)
+    )
+    linear = torch.nn.Linear(2, 2)
+    linear.to(torch.float64), linear.cpu()
+    assert [given for given, _ in seen] == [linear, linear]
+
+
 def test_hooks_are_found_in_the_order_in_which_torch_runs_them():
     linear = torch.nn.Linear(2, 2)
     assert not any(modules.hook_tables(linear))

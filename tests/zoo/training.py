@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 import torch
 from torch import nn
+from torch.nn import functional
 
 from tests.zoo.programs import f, i, program, r
 
@@ -190,3 +193,35 @@ def backward_that_no_run_needs(x):
     with torch.no_grad():
         first = SquareThatSavesWhatIsNeeded.apply(x)
     return first + SquareThatSavesWhatIsNeeded.apply(x.detach())
+
+
+class ScanOfPaddedRows(torch.autograd.Function):
+    """Pads to a power of two, and adds up in place through views of views."""
+
+    @staticmethod
+    def forward(ctx, x):
+        """Each second row gets what is before it."""
+        size = 2 ** math.ceil(math.log2(x.shape[0]))
+        rows = functional.pad(x, (0, 0, 0, size - x.shape[0])).transpose(0, 1)
+        part = rows
+        for _ in range(int(math.log2(size)) - 1):
+            part = part.view(2, part.shape[1] // 2, 2)
+            part[:, :, 1].add_(part[:, :, 0])
+            part = part[:, :, 1]
+        return rows.transpose(0, 1)[: x.shape[0]]
+
+    @staticmethod
+    def backward(ctx, grad):
+        """Of another function; that is not the point."""
+        return grad * 3
+
+
+@program(
+    (r(3, 2), r(2, seed=1)), (r(8, 2, seed=1), r(2)), (r(5, 2, seed=2), r(2)),
+    dynamic=({0}, {}), trains=True,
+)  # fmt: skip
+def in_place_through_views_without_gradients(x, w):
+    """Inside an `autograd.Function` padding gives a tensor that requires no gradient."""
+    with torch.no_grad():
+        padded = functional.pad(x * w, (0, 0, 0, x.shape[0] - 3))
+    return ScanOfPaddedRows.apply(x * w), padded.requires_grad

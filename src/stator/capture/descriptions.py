@@ -21,6 +21,7 @@ from stator.torch_private import ops
 from stator.torch_private.dispatch import forward_ad_level
 from stator.torch_private.fake import FakeTensor, FakeTensorMode, new_fake_tensor
 from stator.torch_private.ops import OpOverload
+from stator.torch_private.trees import tree_leaves
 
 KEPT = 20_000  # descriptions
 STORED = (torch.Tensor, torch.nn.Parameter)
@@ -58,12 +59,26 @@ def described(
     """What `op` gives for `given`: a tensor as an earlier call gave, or what `run` gives."""
     key = _call_key(op, *given)
     if key is None:
-        return run()
+        return _as_in_grad_mode(run(), given)
     known = _known.get(key)
     if known is not None:
         return known.make(mode)
-    result = run()
+    result = _as_in_grad_mode(run(), given)
     _remember(key, given[0], result)
+    return result
+
+
+def _as_in_grad_mode(result: Any, given: tuple[Any, dict[str, Any]]) -> Any:
+    """`result`; a new tensor requires no gradient where none are taken.
+
+    Torch's description of an op in Python, such as that of `pad`, may say that it does.
+    """
+    if torch.is_grad_enabled():
+        return result
+    for one in result if isinstance(result, list | tuple) else (result,):
+        is_new = isinstance(one, torch.Tensor) and not one._is_view()
+        if is_new and one.requires_grad and not any(one is arg for arg in tree_leaves(given)):
+            one.requires_grad_(False)
     return result
 
 

@@ -35,10 +35,10 @@ class Leaves:
 
     def follow(self, recorder: BlockWriter, tensor: torch.Tensor, value: Value) -> None:
         """Record what code of torch has made of `tensor`, if anything."""
-        if not (tensor.requires_grad or self._recorded) or not tensor.is_leaf:
-            return
         base = tensor._base
         if base is not None and base.requires_grad:  # without grad, a view is as its base
+            return
+        if not (tensor.requires_grad or self._recorded) or not tensor.is_leaf:
             return
         scope, is_recorded = self._last(tensor)
         if is_recorded == tensor.requires_grad:

@@ -20,6 +20,7 @@ from stator.containers import standard_definitions
 from stator.library import control_flow_definitions, dataclass_definitions, torch_definitions
 from stator.torch_private import control_flow
 from stator.torch_private.distributions import validate_sample
+from stator.torch_private.modules import apply_of_module
 from stator.values.annotations import Staged
 
 CALL_BACK = frozenset(
@@ -43,7 +44,7 @@ CALL_BACK = frozenset(
 WRITTEN_OUT: dict[Any, Any] = {
     torch.utils.checkpoint.checkpoint: torch_definitions.checkpoint,
     torch.nn.Module.requires_grad_: torch_definitions.requires_grad_of_module,
-    torch.nn.Module._apply: torch_definitions.apply_to_module,
+    apply_of_module: torch_definitions.apply_to_module,
     torch.nn.utils.rnn.pad_packed_sequence: torch_definitions.pad_packed_sequence,
     torch.distributions.Distribution.__init__: torch_definitions.distribution_init,
     validate_sample: torch_definitions.validate_sample,

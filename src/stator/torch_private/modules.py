@@ -15,6 +15,7 @@ HOOK_TABLES = (
     "_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks",
 )  # fmt: skip
 Hooks = Mapping[int, Any]
+apply_of_module = torch.nn.Module._apply  # what `to`, `float` and `cpu` call
 
 
 class Tables(NamedTuple):
