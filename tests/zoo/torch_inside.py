@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 
+import numpy
 import torch
 from torch import nn
 from torch.distributions import Dirichlet
@@ -247,3 +248,13 @@ def sizes_that_tensors_give(x):
     """`one_hot` and `linspace`, which want a plain int, take a tensor with one."""
     count = x.max() + 1
     return F.one_hot(x, max(count, 3)), F.one_hot(x, num_classes=count), torch.linspace(0, 1, count)
+
+
+@program((f(1.0, 2.0),), (f(3.0, -1.0, 2.0),), dynamic=({0},))
+def dtypes_of_captured_arrays(x):
+    """The dtype of an array is one of numpy's, for its functions, comparisons and tables."""
+    dtype = x.numpy().dtype
+    size = {numpy.dtype("float32"): 4}[dtype] if dtype == numpy.float32 else 0
+    is_float = numpy.issubdtype(dtype, numpy.floating) and dtype.kind == "f"
+    ones = torch.from_numpy(numpy.ones_like(x.numpy(), dtype=dtype))
+    return ones * size, is_float, dtype.itemsize

@@ -81,6 +81,8 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
         session.add_module(obj)
     if has_known(session, obj, name) or (isinstance(obj, CapturedArray) and name == "dtype"):
         return _symbolic_attribute(session, obj, name)
+    if isinstance(obj, CapturedArray) and name == "dtype":
+        return numpy.dtype(obj.dtype.name)  # numpy's functions know no other
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
         set_attribute(session, obj, name, session.interpreter.call_method(cached.func, obj))
