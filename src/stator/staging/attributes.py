@@ -72,7 +72,14 @@ REFUSED_ATTRIBUTES = {
 def get(session: Session, obj: Staged, name: str) -> Staged:
     """`obj.name`."""
     if isinstance(
-        obj, torch.Tensor | StandIn | StagedContainer | Number | CapturedText | CapturedComplex
+        obj,
+        torch.Tensor
+        | CapturedArray
+        | StandIn
+        | StagedContainer
+        | Number
+        | CapturedText
+        | CapturedComplex,
     ):
         found = _of_the_capture(session, obj, name)
         if found is not ABSENT:
@@ -81,8 +88,6 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
         session.add_module(obj)
     if has_known(session, obj, name) or (isinstance(obj, CapturedArray) and name == "dtype"):
         return _symbolic_attribute(session, obj, name)
-    if isinstance(obj, CapturedArray) and name == "dtype":
-        return numpy.dtype(obj.dtype.name)  # numpy's functions know no other
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
         set_attribute(session, obj, name, session.interpreter.call_method(cached.func, obj))
@@ -173,6 +178,8 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         return session.interpreter.call(type, obj)
     if isinstance(obj, Number | CapturedComplex | HostObject):
         return _symbolic_attribute(session, obj, name)
+    if isinstance(obj, CapturedArray) and name == "dtype":
+        return numpy.dtype(obj.dtype.name)  # numpy's functions know no other
     if isinstance(obj, CapturedText):
         return text_attribute(obj, name)
     if isinstance(obj, CaughtError) and name == "args":
