@@ -61,7 +61,7 @@ BAD_FEEDS = [
     ({"x": ARRAY}, "the feed `n` is missing; it must be i64[]", "feed={'n': ...}"),
     (
         {**GOOD, "q": ARRAY},
-        "the feed `q` is not an input of the program, which are `x`, `n`",
+        "the feed `q` is not an input of the program, which takes `x`, `n`",
         "leave it out",
     ),
     (

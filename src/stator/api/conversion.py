@@ -82,8 +82,9 @@ def to_static(
 ) -> Any:
     """Make a function, a method or an nn.Module static. A module's `forward` is replaced in place.
 
-    `input_spec` is a list with an InputSpec or a constant for each positional argument. Without it,
-    the sizes of the first call are fixed, and a size that changes later becomes dynamic. Code that
+    `input_spec` has an InputSpec or a constant for each argument: a list, or a dict by the names of
+    parameters. Without it, the sizes of the first call are fixed, and a size that changes later
+    becomes dynamic. Code that
     cannot be captured raises an error; with `full_graph=False` the call runs eagerly instead, after
     one warning. `build_strategy` selects optimizations. `backend` selects what runs the programs;
     it defaults to the variable `STATOR_BACKEND`, then to "native" if that is built, then to

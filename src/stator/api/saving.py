@@ -53,14 +53,15 @@ def save(
 ) -> Any:
     """Save a module or a function as `path`.stator and `path`.safetensors.
 
-    `input_spec` has one entry for each argument: an InputSpec, a tensor to derive a spec from, or a
-    constant. It defaults to the spec passed to `to_static`, or to the call that was captured if
-    there is only one. `methods` maps method names to input specs; by default `forward` and all
-    methods with a spec from `to_static` are saved. `output_spec` lists the results to keep; with
-    `methods` it is a dict of such lists. `properties` are small values that the loaded model
-    carries. Host calls (logging, warnings, files) are omitted and listed in a log message; with
-    `host_calls="refuse"` they raise an error. `embed_source=True` stores the source of the captured
-    functions in the .stator file, for the viewer.
+    `input_spec` has one entry for each argument, in a list or in a dict by the names of parameters:
+    an InputSpec, a tensor to derive a spec from, or a constant. It defaults to the spec passed to
+    `to_static`, or to the call that was captured if there is only one. `methods` maps method names
+    to input specs; by default `forward` and all methods with a spec from `to_static` are saved.
+    `output_spec` lists the results to keep; with `methods` it is a dict of such lists. `properties`
+    are small values that the loaded model carries. Host calls (logging, warnings, files) are
+    omitted and listed in a log message; with `host_calls="refuse"` they raise an error.
+    `embed_source=True` stores the source of the captured functions in the .stator file, for the
+    viewer.
 
     `onnx=True` also writes `path`.onnx for `forward`, and `path`.METHOD.onnx for other methods, in
     the current mode of the module. The ONNX files refer to the weights in the .safetensors file;

@@ -101,11 +101,10 @@ class SteppedPrograms:
 
 
 class StaticFunction(Generic[Parameters, Result]):
-    """A static function, as `to_static` returns it: call it like the original function.
+    """A static function, as `to_static` returns it: call it like the original function."""
 
-    If it replaces a method of an object (`is_own`), it does not keep the object alive: see
-    `state.holding`. A decorated method does, as a bound method of Python does.
-    """
+    # NOTE: why one that replaces a method of an object (`is_own`) does not keep the object alive:
+    # see `state.holding`. A decorated method does, as a bound method of Python does.
 
     __slots__ = ("__dict__", "__weakref__", "_kept")  # several may share one `__dict__`
     __name__: str  # these two are the function's
@@ -379,7 +378,7 @@ class StaticFunction(Generic[Parameters, Result]):
     @property
     @user_facing
     def code(self) -> Code:
-        """The Python that the rewrite made."""
+        """The rewritten Python code."""
         return Code(convert(self._source.python(), Session(Staging).interpreter).code)
 
     @property
@@ -396,7 +395,7 @@ class StaticFunction(Generic[Parameters, Result]):
 
     @property
     def concrete_programs(self) -> tuple[ConcreteProgram, ...]:
-        """Everything captured so far, in order."""
+        """All captures so far, in order."""
         return self._cache.all()
 
     def concrete_program(self, *args: Any, **kwargs: Any) -> ConcreteProgram:

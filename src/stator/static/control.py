@@ -30,7 +30,7 @@ ONE_FORM = "give the same dtype, rank and structure on every path"
 
 @user_facing
 def cond(pred: Any, true_fn: Code | None = None, false_fn: Code | None = None) -> Any:
-    """What `true_fn()` or `false_fn()` gives, as `pred` says; both must give the same form."""
+    """The result of `true_fn()` if `pred` holds, else of `false_fn()`, of the same structure."""
     then, orelse = true_fn or _nothing, false_fn or _nothing
     builder = current_builder()
     condition = bool(pred) if builder is None else builtin_truth(builder, pred)

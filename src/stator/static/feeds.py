@@ -24,7 +24,7 @@ def feed_values(
     known = {value.name for value in inputs}
     for name in feed:
         if name not in known:
-            raise SpecMismatch(f"the feed `{name}` is not an input of the program, which are "
+            raise SpecMismatch(f"the feed `{name}` is not an input of the program, which takes "
                                f"{names}", fix="leave it out")  # fmt: skip
     sizes: dict[str, int] = {}
     return [_value(value, used, feed, device, sizes) for value in inputs]

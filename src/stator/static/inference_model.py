@@ -147,7 +147,7 @@ def load_inference_model(
 ) -> tuple[StaticProgram, list[str], list[Value]]:
     """The program saved at `path`, the names of its inputs, and the values that it gives.
 
-    It runs with the backend of the executor that is asked to run it.
+    It runs with the backend of the executor.
     """
     if not isinstance(executor, Executor):
         raise InputError(f"the executor is {with_article(type(executor).__name__)}",

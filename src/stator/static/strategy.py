@@ -42,9 +42,9 @@ def _check_known(strategy: str, name: str, known: Any) -> None:
 
 @_strategy
 class BuildStrategy:
-    """What is done to a program before it runs. Results stay what they are without it, to the bit.
+    """How a program is prepared before it runs. Results do not change, to the bit.
 
-    Backends that fuse ops round at other places: with `fuse_ops=False` they do not.
+    The exception is `fuse_ops`: backends that fuse ops round at other places.
 
     >>> BuildStrategy(enable_inplace=True).memory_reuse
     True

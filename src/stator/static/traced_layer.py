@@ -28,7 +28,7 @@ from stator.static.tracing import RecordedCall, tensors_in, trace_layer
 class TracedLayer:
     """The program of one call of a module: call it with inputs like those it was traced with.
 
-    Made by `TracedLayer.trace`. It shares parameters and buffers with the module.
+    Created by `TracedLayer.trace`. It shares parameters and buffers with the module.
     """
 
     def __init__(self, *_: Any, **__: Any) -> None:
@@ -42,7 +42,7 @@ class TracedLayer:
     def trace(
         cls, layer: torch.nn.Module, inputs: Any, *, backend: str | None = None
     ) -> tuple[Any, TracedLayer]:
-        """Run `layer` once on real `inputs`: what it gave, and the run as a TracedLayer.
+        """Run `layer` once on real `inputs`; return its outputs and a TracedLayer of the run.
 
         `inputs` is a tensor, or a list or tuple of the arguments. `backend` is what runs the
         program; without it, `STATOR_BACKEND`, or else "native" if it is built.
@@ -64,7 +64,7 @@ class TracedLayer:
 
     @property
     def program(self) -> Program:
-        """What was recorded, as a program."""
+        """The recorded program."""
         return self._program
 
     def set_strategy(
@@ -72,7 +72,7 @@ class TracedLayer:
         build_strategy: BuildStrategy | None = None,
         exec_strategy: ExecutionStrategy | None = None,
     ) -> None:
-        """Run the program as these say from now on; without them, as it was recorded."""
+        """Use these strategies from now on; without them, the program runs as it was recorded."""
         check_strategy("build_strategy", build_strategy, BuildStrategy)
         check_strategy("exec_strategy", exec_strategy, ExecutionStrategy)
         self._execution = exec_strategy or ExecutionStrategy()

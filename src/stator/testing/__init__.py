@@ -35,7 +35,7 @@ def assert_static_equal(
     budget: int = BUDGET,
     extremes: bool = True,
 ) -> Verification:
-    """The report of `stator.verify`; an AssertionError with its text where anything differs.
+    """Verify as `stator.verify` does; raise an AssertionError (ST500) if anything differs.
 
     The arguments are those of `verify`. With `all_paths` it is also an error if a branch has not
     taken both sides, or a loop has not run 0, 1 and many iterations.
