@@ -95,6 +95,12 @@ class Compiler {
 
   std::uint16_t define(ValueId value) { return slots_[value] = fresh(); }
 
+  /// The slot of a value that the code makes: a step that is given it finds it in no frame.
+  std::uint16_t define_inside(ValueId value) {
+    inside_[value] = true;
+    return define(value);
+  }
+
   Number constant(const Value& value) {
     const Number made{fresh(), value.isBool()  ? NumberType::kBool
                                : value.isInt() ? NumberType::kInt
@@ -163,7 +169,7 @@ class Compiler {
 
   void add_not(const Op& op) {
     const std::uint16_t given = truth(op.args.at(0));
-    emit(NumberAction::kNot, define(op.results[0]), given);
+    emit(NumberAction::kNot, define_inside(op.results[0]), given);
   }
 
   void add_logic(const Op& op) {
@@ -171,8 +177,8 @@ class Compiler {
     const Number a = number(op.args[0]);
     const Number b = number(op.args[1]);
     if (a.type != NumberType::kBool || b.type != NumberType::kBool) throw Unsuitable{};
-    emit(op.name == "stator::and" ? NumberAction::kAnd : NumberAction::kOr, define(op.results[0]),
-         a.slot, b.slot);
+    emit(op.name == "stator::and" ? NumberAction::kAnd : NumberAction::kOr,
+         define_inside(op.results[0]), a.slot, b.slot);
   }
 
   bool add_action(const Op& op, const ActionRow& row) {
@@ -248,10 +254,7 @@ class Compiler {
 
   std::vector<std::uint16_t> define_all(const std::vector<ValueId>& values) {
     std::vector<std::uint16_t> made;
-    for (const ValueId value : values) {
-      made.push_back(define(value));
-      inside_[value] = true;
-    }
+    for (const ValueId value : values) made.push_back(define_inside(value));
     return made;
   }
 

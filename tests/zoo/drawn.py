@@ -157,3 +157,15 @@ def captured_key_of_a_dict_with_an_unsure_key(x, y):
         return TABLE[name.upper().lower()], name
     except KeyError:
         return name
+
+
+@program((i(0),), (i(1),), (i(3),), (i(4),), (i(6),))
+def numbers_of_negations(y):
+    """`not` and `and` of what a branch computes, made numbers of."""
+    n = int(y)
+    if y > 5:
+        return 0
+    first = n == 4
+    second = n == 1 if not first else first
+    third = n == 3 if not second else second
+    return int(not first) + int(not second) + int(not third) + int(first and third)
