@@ -263,3 +263,39 @@ def test_one_with_a_next_of_the_users_own_is_advanced_by_every_call():
     counter = Counter()
     f = stator.to_static(lambda x: x + next(counter))
     assert [float(f(X)[0]) for _ in range(3)] == [2.0, 3.0, 4.0]
+
+
+def numbered_names():
+    names = enumerate(["a", "b", "c", "d"])
+
+    def f(x):
+        number, name = next(names)
+        if x.sum() > 0:
+            number, name = next(names)
+        return name * (number + 1)
+
+    return Story(f, [X, -X, X], lambda: names.__reduce__()[1][1])
+
+
+def numbered_rest_of_an_iterator():
+    rest = iter([1, 2, 3, 4, 5])
+    numbered = enumerate(rest)
+
+    def ahead(static):
+        next(rest)
+        return static(X)
+
+    return Story(lambda x: next(numbered), [X, ahead, X], lambda: list(copy.copy(rest)))
+
+
+@pytest.mark.parametrize("make", [numbered_names, numbered_rest_of_an_iterator])
+def test_an_enumerate_is_moved_as_eager_code_moves_it(make):
+    check(make)
+
+
+def test_an_enumerate_whose_iterator_is_used_too_is_refused():
+    rest = iter([1, 2, 3])
+    numbered = enumerate(rest)
+    static = stator.to_static(lambda x: (next(rest), next(numbered)))
+    with pytest.raises(UnsupportedCall, match="items of an enumerate from outside are taken"):
+        static(X)

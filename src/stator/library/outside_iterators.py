@@ -36,6 +36,7 @@ from stator.state.session import Session
 from stator.values.annotations import Staged
 
 COPIED: tuple[type, ...] = (*(type(iter(one)) for one in EMPTY), type(reversed([])))
+REBUILT = (enumerate,)  # made again of copies; a `zip` may take an item that it does not give
 SCALARS = (int, float, str, bool)
 LOOPING = frozenset(  # the modules whose functions loop over what they are given
     {"itertools", "collections", "heapq", "_heapq"}
@@ -86,7 +87,11 @@ def _is_outside(session: Session, value: object) -> bool:
 
 
 def _outside(session: Session, native: Iterator[Any]) -> StagedIterator:
-    if isinstance(native, COPIED):
+    inside = _inside(native)
+    used = {**session.native_iterators, **session.spent_iterators}
+    is_alone = len({*map(id, inside)}) == len(inside) and not any(id(one) in used for one in inside)
+    if _can_be_copied(native) and is_alone:
+        session.spent_iterators.update({id(one): one for one in inside})
         return _with_an_end(session, native)
     upcoming = _upcoming(native)
     kinds = {type(item) for item in upcoming}
@@ -149,7 +154,30 @@ def _one_round(native: Iterator[Any]) -> tuple[Any, ...]:
 
 
 def _copied(native: Any) -> tuple[Any, ...]:
-    return tuple(copy.copy(native))
+    return tuple(_copy_of(native))
+
+
+def _can_be_copied(native: object) -> bool:
+    """Can its items be seen without moving it?"""
+    if not isinstance(native, REBUILT):
+        return isinstance(native, COPIED)
+    return len(native.__reduce__()) == 2 and all(map(_can_be_copied, _inside(native)))
+
+
+def _inside(native: object) -> list[Any]:
+    """The iterators that an `enumerate` goes through."""
+    parts: Any = native.__reduce__() if isinstance(native, REBUILT) else ((), ())
+    found = [one for one in parts[1] if isinstance(one, Iterator)]
+    return found + [one for outer in found for one in _inside(outer)]
+
+
+def _copy_of(native: Any) -> Any:
+    """Another iterator at the same place; a copy of `enumerate` would move what it goes through."""
+    if not isinstance(native, REBUILT):
+        return copy.copy(native)
+    parts: Any = native.__reduce__()
+    inner = [_copy_of(one) if isinstance(one, Iterator) else one for one in parts[1]]
+    return parts[0](*inner)
 
 
 def iterated_arguments(
