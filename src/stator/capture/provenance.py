@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import os
 import sys
+import types
 from collections.abc import Callable
 
 from stator.capture.scope import Scope
@@ -18,6 +19,7 @@ from stator.values.staged import Locals, Staged, StagedDict, StagedList, StagedS
 
 IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, dict, set, collections.deque)
+METHODS = (types.MethodType, types.BuiltinMethodType)
 NOW = sys.maxsize  # later than any tick
 BEFORE = 0  # earlier than any tick
 
@@ -36,6 +38,8 @@ class Provenance:
         """`obj` existed before the capture, unless it is known to be new."""
         if not isinstance(obj, IMMUTABLE) and self.created_at(obj) == BEFORE:
             self._external[id(obj)] = obj
+            if isinstance(obj, METHODS):  # so did the object whose method it is
+                self.add_external(obj.__self__)
 
     def is_external(self, obj: object) -> bool:
         """Is `obj` known to have existed before the capture?"""
