@@ -169,3 +169,22 @@ def numbers_of_negations(y):
     second = n == 1 if not first else first
     third = n == 3 if not second else second
     return int(not first) + int(not second) + int(not third) + int(first and third)
+
+
+def _text_of(divide, n):
+    try:
+        return divide(n)
+    except ZeroDivisionError as error:
+        return str(error)
+
+
+@program((i(2),), (i(0),))
+def known_zero_divides(y):
+    """A number from data by a zero that is known: Python's own error, with its text."""
+    n, v = int(y), float(y)
+    whole = [_text_of(lambda r: r % 0, n), _text_of(lambda r: r // 0, n), _text_of(_halves, n)]
+    return whole, _text_of(lambda r: r / 0, v), _text_of(lambda r: r % 0, v)
+
+
+def _halves(number):
+    return divmod(number, 0)

@@ -57,6 +57,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
 RECORDED = {"//": "floordiv", "%": "mod", "**": "pow"}
 BITWISE = {"&": "bitand", "|": "bitor", "^": "bitxor", "<<": "lshift", ">>": "rshift"}  # fmt: skip
 CAPTURED = (Number, CapturedComplex)
+DIVISIONS = ("/", "//", "%")
 PLAIN = (torch.Tensor, int, float, complex)
 
 
@@ -96,6 +97,9 @@ def _numbers(session: Session, left: object, sign: str, right: object) -> Staged
         return complex_arithmetic(session, left, sign, right)
     if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):
         return _truth_values(session, left, sign, right)
+    is_zero = isinstance(right, int | float) and right == 0
+    if is_zero and sign in DIVISIONS and isinstance(left, Number):
+        return PYTHON[sign](1.0 if isinstance(left, torch.SymFloat) else 1, right)  # which raises
     if sign in RECORDED and _is_recorded(left, right):
         return _record(session, left, sign, right)
     if sign in BITWISE and _is_bitwise(left, sign, right):
