@@ -241,3 +241,11 @@ def test_a_raise_at_the_end_comes_after_what_stands_before_it():
         raise KeyError("second")
 
     check(f, (torch.ones(1),), (-torch.ones(1),))
+
+
+def test_an_error_about_a_stand_in_is_a_refusal_before_any_op_too():
+    def hashed(x):
+        return {1: 2}.__contains__(int(x[0]))
+
+    with pytest.raises(stator.StatorError):
+        stator.to_static(hashed)(torch.ones(2))

@@ -112,3 +112,37 @@ def rest_of_a_mapping(t):
             case _:
                 found.append(None)
     return found
+
+
+class Countdown:
+    def __init__(self, count):
+        self.count, self.at = count, 0
+
+    def __iter__(self):
+        self.at = self.count
+        return self
+
+    def __next__(self):
+        if self.at <= 0:
+            raise StopIteration
+        self.at -= 1
+        return self.at * 10
+
+
+@program(*NUMBERS)
+def items_of_a_users_iterator(t):
+    """Builtins and displays take them from an object that has `__next__`."""
+    items = Countdown(int(t))
+    several = sorted(items), max(items, default=-1), sum(items), tuple(items), any(items)
+    return several, [0, *items], dict(enumerate(items, int(t)))
+
+
+@program(*NUMBERS)
+def counts_in_order(t):
+    """`most_common` of counts from data, and an OrderedDict of their pairs."""
+    counts = collections.Counter("abca")
+    counts["b"] += int(t)
+    groups = collections.defaultdict(list)
+    groups[int(t) % 2].append(int(t))
+    groups[0].append(1)
+    return counts.most_common(2), list(collections.OrderedDict(sorted(groups.items())).items())

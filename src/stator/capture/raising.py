@@ -37,8 +37,7 @@ from stator.values.union import Symbolic, Union
 def record_raise(recorder: Recorder, error: Exception) -> None:
     """The program raises what `error` says."""
     place = place_of(error) or current_place()
-    if is_capture_artifact(error):
-        raise untraceable(error) from error
+    refuse_artifact(error)
     if any(isinstance(arg, Union) for arg in error.args):
         _raise_each_alternative(recorder, error)
         return
@@ -136,6 +135,12 @@ def _made_members(error: Exception) -> dict[str, object]:
         return members_of(type(error)(*error.args))
     except TypeError:  # it needs more than its arguments
         return {}
+
+
+def refuse_artifact(error: Exception) -> None:
+    """Raise the refusal for an error that exists only because values are symbolic."""
+    if is_capture_artifact(error):
+        raise untraceable(error) from error
 
 
 def untraceable(error: Exception) -> CaptureError:

@@ -249,6 +249,18 @@ def most_common(pairs: Staged, n: Staged = None) -> Staged:
     return ordered if n is None else ordered[: max(n, 0)]
 
 
+def most_common_of(counter: Staged, n: Staged = None) -> Staged:
+    """`counter.most_common(n)` of one with keys that are known."""
+    return most_common(list(counter.items()), n)
+
+
+def elements_of(counter: Staged) -> Staged:
+    """`counter.elements()`."""
+    for item, count in counter.items():
+        for _ in range(count):
+            yield item
+
+
 def total(counts: Staged) -> Staged:
     """`a_counter.total()`."""
     return sum(counts)

@@ -240,14 +240,14 @@ class BuiltinCalls:
         return tuple(rows(args[0])) if args else ()
 
     def _dict(self, *args: object, **kwargs: object) -> dict[object, object]:
+        args = tuple(self._list(one) if isinstance(one, Iterator) else one for one in args)
         if args and (
             is_table(args[0])
             or is_runtime_sequence(self.recorder, args[0])
             or runtime_tables.has_captured_keys(args[0])
         ):
-            made = StagedDict()
-            given = args[0] if is_table(args[0]) else self._list(args[0])
-            runtime_tables.fill(self.session, made, given)
+            made, given = StagedDict(), args[0]
+            runtime_tables.fill(self.session, made, given if is_table(given) else self._list(given))
             if kwargs:
                 self.session.interpreter.call(made.update, **kwargs)
             return made

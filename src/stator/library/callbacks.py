@@ -6,6 +6,7 @@ is such a function: the wrapper is the library's, what it calls is the user's.
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import heapq
 import os
@@ -55,6 +56,8 @@ WRITTEN_OUT: dict[Any, Any] = {
     dataclasses.asdict: dataclass_definitions.asdict,
     dataclasses.astuple: dataclass_definitions.astuple,
     heapq.nlargest: standard_definitions.nlargest,
+    collections.Counter.most_common: standard_definitions.most_common_of,
+    collections.Counter.elements: standard_definitions.elements_of,
     heapq.nsmallest: standard_definitions.nsmallest,
 }
 TORCH = os.path.dirname(torch.__file__) + os.sep

@@ -20,6 +20,7 @@ from typing import Any
 
 import torch
 
+from stator.containers import definitions
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import Indexed, of_python
 from stator.containers.iterators import StagedIterator, endless, new_iterator
@@ -217,6 +218,8 @@ def _items(session: Session, function: Staged, arg: Staged) -> Staged:
     found = session.interpreter.call_method(method, arg)
     if isinstance(found, StagedGenerator | StagedIterator | Machine):
         return found
+    if user_method(found, "__next__") is not None:
+        return session.interpreter.call(definitions.drained, found)
     return session.interpreter.call(list, found) if found is not arg else arg
 
 

@@ -15,10 +15,12 @@ from stator.capture.conversions import index
 from stator.containers import definitions
 from stator.containers import standard_definitions as written
 from stator.containers.runtime_tables import fill
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
 from stator.state.session import Session
 from stator.values.annotations import Args, Staged
-from stator.values.sites import ORDERED_DICTS
+from stator.values.sites import ORDERED_DICTS, Shared
 from stator.values.staged import StagedCounter, StagedList, StagedOrderedDict
 
 # they change their first argument, or only look at it: a staged list is theirs to know
@@ -73,9 +75,9 @@ def call_getter(session: Session, getter: Staged, obj: Staged) -> Staged:
 def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
     """What handles each of these functions."""
     is_ordered = session.pooled.group_of(ORDERED_DICTS) is not None
-    ordered = {collections.OrderedDict: functools.partial(_ordered_dict, session)}
+    ordered = _ordered_dict if is_ordered else _plain_ordered_dict
     return {
-        **(ordered if is_ordered else {}),
+        collections.OrderedDict: functools.partial(ordered, session),
         **{function: functools.partial(_call, session, function, definition)
            for function, definition in (OF_LISTS | OF_CAPTURED).items()},
         collections.Counter: functools.partial(_counter, session),
@@ -137,6 +139,19 @@ def _counter(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
         session.interpreter.run(written.counted, made, args[0])
         return made
     made = session.interpreter.call_library(collections.Counter, args, kwargs)
+    session.recorder.provenance.add_created(made)
+    return made
+
+
+def _plain_ordered_dict(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
+    """`OrderedDict(pairs)`; where only a run knows them, it is one of the program."""
+    if any(is_runtime_sequence(session.recorder, pairs) for pairs in args):
+        refusal = UnsupportedCall(
+            "an OrderedDict of a data-dependent number of items", at=current_place(),
+            fix="use a dict",
+        )  # fmt: skip
+        raise Shared(frozenset({ORDERED_DICTS}), refusal)
+    made = session.interpreter.call_library(collections.OrderedDict, args, kwargs)
     session.recorder.provenance.add_created(made)
     return made
 

@@ -15,6 +15,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.outside_iterators import iterated
 from stator.library.user_keys import check_keys
+from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, StagedList, StagedSet, is_table
@@ -97,6 +98,8 @@ def _in_each_way(session: Session, items: Sequence[object], make: object) -> tup
     for at, item in enumerate(items):
         if not isinstance(item, Spread):
             continue
+        if user_method(item.values, "__next__") is not None:
+            item.values = session.interpreter.call(list, item.values)
         values = item.values = session.staged(iterated(session, item.values))
         if is_partial(values):
             values = for_each_way(session, values, tuple)

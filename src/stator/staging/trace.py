@@ -22,7 +22,7 @@ from stator.capture.errors.line_variables import attach_line_variables
 from stator.capture.errors.tensor_repr import tensors_shown
 from stator.capture.errors.torch_words import torch_error
 from stator.capture.inputs import Argument, InputReader, Inputs, Untagged
-from stator.capture.raising import record_raise
+from stator.capture.raising import record_raise, refuse_artifact
 from stator.capture.recorder import Recorder
 from stator.capture.scope import may_be_seen
 from stator.debugger import stepping_around
@@ -225,19 +225,18 @@ def _trace(
             attach_line_variables(error, recorder)
             raise
         except Exception as error:
+            refuse_artifact(error)
             if not (may_be_seen(recorder.scope.block) or says_captured(error)):
                 notes.keep(error)
                 if notes.kept is None or notes.kept.is_known:
                     attach_line_variables(error, recorder)
                     raise  # nothing of the program comes before it
             record_raise(recorder, error)
-            results, structure = new_results(session), ConstantValue(None)
+            results, structure, effects = new_results(session), ConstantValue(None), ()
             left = None if state is None else state.finish(results, raises=True)
-            effects = ()
         except Diverged:
-            results, structure = new_results(session), ConstantValue(None)
+            results, structure, effects = new_results(session), ConstantValue(None), ()
             left = None if state is None else state.finish(results, raises=True)
-            effects = ()
         finally:
             recorder.journal.undo()
     recorder.scope.block.outputs = (*results.leaves, *(left.leaves if left is not None else ()))
