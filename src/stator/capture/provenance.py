@@ -8,10 +8,12 @@ those are part of its result rather than changed by it.
 from __future__ import annotations
 
 import collections
+import enum
+import gc
 import os
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from stator.capture.scope import Scope
 from stator.values.pooled import Reference
@@ -20,8 +22,22 @@ from stator.values.staged import Locals, Staged, StagedDict, StagedList, StagedS
 IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, dict, set, collections.deque)
 METHODS = (types.MethodType, types.BuiltinMethodType)
+VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 NOW = sys.maxsize  # later than any tick
 BEFORE = 0  # earlier than any tick
+
+
+def _held_for_good(obj: object) -> Iterable[object]:
+    """What `obj` holds and can never let go of: reads of it are no guards."""
+    if isinstance(obj, METHODS):
+        return (obj.__self__,)
+    if isinstance(obj, VIEWS):
+        return gc.get_referents(obj)
+    if isinstance(obj, enum.Enum):
+        return (obj.value,)
+    if isinstance(obj, BaseException):
+        return obj.args
+    return obj if isinstance(obj, frozenset) else ()
 
 
 class Provenance:
@@ -38,8 +54,8 @@ class Provenance:
         """`obj` existed before the capture, unless it is known to be new."""
         if not isinstance(obj, IMMUTABLE) and self.created_at(obj) == BEFORE:
             self._external[id(obj)] = obj
-            if isinstance(obj, METHODS):  # so did the object whose method it is
-                self.add_external(obj.__self__)
+            for held in _held_for_good(obj):  # that existed before, too
+                self.add_external(held)
 
     def is_external(self, obj: object) -> bool:
         """Is `obj` known to have existed before the capture?"""

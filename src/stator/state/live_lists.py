@@ -54,6 +54,9 @@ class ListSlot:
         return "what a list holds"
 
 
+INT64 = range(-(2**63), 2**63)  # the numbers that a program can be given
+
+
 def list_slot_for(slot: ListSlot, known: Sequence[Any]) -> ListSlot | None:
     """`slot` with the kind that its items have; None if they are not of one kind."""
     before = [other.item for other in known if slot.is_same_place(other) and other.item is not None]
@@ -67,7 +70,7 @@ def list_slot_for(slot: ListSlot, known: Sequence[Any]) -> ListSlot | None:
 def item_kind(item: Any) -> ItemKind | None:
     """What a number or a tensor is; None for anything else, and for a tensor of odd layout."""
     if type(item) is int:
-        return NumberKind("int")
+        return NumberKind("int") if item in INT64 else None
     if type(item) is float:
         return NumberKind("float")
     is_plain = type(item) is torch.Tensor and item.layout is torch.strided

@@ -17,7 +17,7 @@ import torch
 from stator.capture.recorder import Recorder
 from stator.program.ir import InputFacts, Value
 from stator.program.types import NumberKind, NumberType, TextType
-from stator.state.live_lists import ListSlot, install_list, list_slot_for
+from stator.state.live_lists import INT64, ListSlot, install_list, list_slot_for
 from stator.state.live_modules import ModuleSlot, install_module
 from stator.state.live_tensors import ReplacedSlot, install_tensor
 from stator.state.live_trees import TreeSlot, install_tree, tree_slot_for
@@ -47,6 +47,8 @@ def slot_for(slot: AnySlot, known: Sequence[AnySlot]) -> AnySlot | None:
         return slot if isinstance(slot.read(), torch.nn.Module) else None
     place = slot.place if isinstance(slot, TreeSlot) else slot
     value = place.read()
+    if type(value) is int and value not in INT64:
+        return None
     if type(value) in KINDS or type(value) is str:
         return Slot(slot.owner, slot.key)
     if not isinstance(value, torch.Tensor):

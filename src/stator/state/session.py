@@ -218,6 +218,8 @@ class Session:
         """`view`, if Python knows what its dict holds by now; else what the dict gives now."""
         name = next(name for name, cls in VIEW_TYPES.items() if isinstance(view, cls))
         (table,) = gc.get_referents(view)
+        if self.provenance.is_external(table):
+            self.reads.read_contents(table)
         if is_table(table) or any(map(maybe_absent, dict.values(table))):
             return self.interpreter.call(getattr(table, name))
         return view
