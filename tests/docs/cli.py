@@ -151,10 +151,10 @@ def _kinds(data: Any, key: str = "") -> str:
         return f"{{NAME: {_kinds(next(iter(data.values())))}, ...}}" if data else "{NAME: ...}"
     if isinstance(data, dict):
         items = ((name, _kinds(item, name)) for name, item in data.items())
-        return f"{{{', '.join(n if kind == 'text' else f'{n}: {kind}' for n, kind in items)}}}"
+        return f"{{{', '.join(n if kind == 'string' else f'{n}: {kind}' for n, kind in items)}}}"
     if isinstance(data, list):
         return f"[{_kinds(max(data, key=_length))}, ...]" if data else "[...]"
-    known = {bool: "bool", int: "number", float: "number", str: "text", type(None): "null"}
+    known = {bool: "bool", int: "number", float: "number", str: "string", type(None): "null"}
     return known[type(data)]
 
 

@@ -237,7 +237,7 @@ TEXT_ROWS = (
           "one value as text: `conversion` is `s`, `r`, `a` or nothing, `spec` as in Python",
           formatting),
     _text("join", "(*parts: text) -> text", "the strings joined"),
-    _text("text_length", "(text: text) -> int", "how many characters a text has"),
+    _text("text_length", "(text: text) -> int", "the number of characters"),
     _text("text_slice", "(text: text, start?: int?, stop?: int?, step?: int?) -> text",
           "`text[start:stop:step]`, in code points as all positions are", slicing),
     _text("text_find", "(text: text, part: text, start?: int?, stop?: int?, last?: bool) -> int",
