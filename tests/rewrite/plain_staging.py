@@ -83,6 +83,11 @@ class PlainStaging:
             raise UnboundLocalError(value.name)
         return value
 
+    def read_outer(self, value):
+        if isinstance(value, Undefined):
+            raise NameError(value.name)
+        return value
+
     def returned(self, value):
         assert not isinstance(value, Undefined)
         return value

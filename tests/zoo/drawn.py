@@ -188,3 +188,16 @@ def known_zero_divides(y):
 
 def _halves(number):
     return divmod(number, 0)
+
+
+@program((f(1.0),), (f(-1.0),), may_raise=True, stages=("captured", "unoptimised", "saved"))
+def free_variable_without_a_value(x):
+    """A nested function reads a name that its surroundings have not bound."""
+    if x > 0:
+        number = 3
+
+    def inner():
+        assert number, "zero"
+        return number
+
+    return inner()

@@ -154,6 +154,17 @@ def defined(recorder: Recorder, variant: Union, error: Exception) -> Any:
     return _choose(recorder, variant.tag, alternatives, lambda value: value)
 
 
+def bound_value(recorder: Recorder, value: object, error: Callable[[Undefined], NameError]) -> Any:
+    """What a name holds; `error` says what is raised where it may be unbound."""
+    if isinstance(value, Undefined):
+        raise error(value)
+    held = value.alternatives if isinstance(value, Union) else ()
+    missing = next((one for one in held if isinstance(one, Undefined)), None)
+    if not isinstance(value, Union) or missing is None:
+        return value
+    return defined(recorder, value, error(missing))
+
+
 def without_undefined(recorder: Recorder, variant: Union) -> Any:
     """`variant` without its undefined alternative, which no run has here."""
     alternatives = list(enumerate(variant.alternatives))

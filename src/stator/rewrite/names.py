@@ -48,7 +48,9 @@ def read_name(node: ast.Name, job: Job) -> ast.expr:
     name = ast.copy_location(ast.Name(node.id, ast.Load()), node)
     unsure = node in job.facts.unsure and node.id in job.facts.tracked
     outside = node.id in job.unsure_outside and node.id not in job.facts.scope.locals
-    return staged("read", name, at=node) if unsure or outside else name
+    if unsure:
+        return staged("read", name, at=node)
+    return staged("read_outer", name, at=node) if outside else name
 
 
 class _ReadRewriter(Walk):

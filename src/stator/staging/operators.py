@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 import torch
 
-from stator.capture.branches import capture_if, defined, without_undefined
+from stator.capture.branches import bound_value, capture_if, without_undefined
 from stator.capture.conditions import Condition
 from stator.capture.conversions import index
 from stator.containers import iterators, lists, runtime_tables
@@ -303,13 +303,11 @@ class Staging:
 
     def read(self, value: object) -> Staged:
         """A name that may not be bound: an error where it is not."""
-        if isinstance(value, Undefined):
-            raise value.error()
-        if isinstance(value, Union):
-            missing = [one for one in value.alternatives if isinstance(one, Undefined)]
-            if missing:
-                return defined(self.recorder, value, missing[0].error())
-        return value
+        return bound_value(self.recorder, value, Undefined.error)
+
+    def read_outer(self, value: object) -> Staged:
+        """The same for a name of an enclosing function."""
+        return bound_value(self.recorder, value, Undefined.error_inside)
 
     def returned(self, value: object) -> Staged:
         """The value of the `return` that was reached: every path through the function has one."""

@@ -81,6 +81,13 @@ class Undefined:
             f"cannot access local variable '{self.name}' where it is not associated with a value"
         )
 
+    def error_inside(self) -> NameError:
+        """What Python raises where a nested function reads the name."""
+        return NameError(
+            f"cannot access free variable '{self.name}' where it is not associated with a value "
+            "in enclosing scope"
+        )
+
     def __repr__(self) -> str:
         return f"<undefined {self.name}>"
 
