@@ -19,11 +19,7 @@ def flag_is_true(x):
     return flag is True, other is False, flag == 1, flag is not None
 
 
-@program(
-    (f(1.0),),
-    (f(-1.0),),
-    pending="refused: ST204 `is` between two bools from data, which is as `==`",
-)
+@program((f(1.0),), (f(-1.0),))
 def flag_is_another(x):
     """`is` between two bools made by data: there are two bools only."""
     flag = bool(x > 0)

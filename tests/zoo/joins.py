@@ -219,7 +219,6 @@ def tuple_list_compare(x, n):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    pending="refused: ST203 equality of dicts with captured items",
 )
 def dict_equality(x, n):
     """Dicts, tuples and lists with captured numbers are equal or not."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 
 import numpy
 import torch
@@ -146,3 +147,34 @@ def counts_in_order(t):
     groups[int(t) % 2].append(int(t))
     groups[0].append(1)
     return counts.most_common(2), list(collections.OrderedDict(sorted(groups.items())).items())
+
+
+@functools.total_ordering
+class Version:
+    def __init__(self, number):
+        self.number = number
+
+    def __eq__(self, other):
+        return self.number == other.number
+
+    def __lt__(self, other):
+        return self.number < other.number
+
+    __hash__ = None
+
+
+@program(*NUMBERS)
+def generated_comparisons(t):
+    """`functools.total_ordering` makes the others of `__lt__`."""
+    one, two = Version(int(t)), Version(2)
+    return one <= two, one > two, one >= two, one != two, max(one, two).number
+
+
+@program(*NUMBERS)
+def repeated_tuple(t):
+    """A tuple a data-dependent number of times, and the last item of a dict of some paths."""
+    table = {"a": 1}
+    if t > 0:
+        table["b"] = int(t)
+    last = table.popitem()
+    return (0, 1) * max(int(t), 0), int(t) * (t,), last, table

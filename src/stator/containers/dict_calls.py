@@ -50,6 +50,7 @@ def call_dict_method(
     if (
         is_table(owner)
         or isinstance(owner, StagedCounter | StagedOrderedDict)
+        or (name == "popitem" and is_partial(owner) and runtime_tables.can_become_table(owner))
         or (
             args
             and name in KEYED

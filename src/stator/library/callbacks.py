@@ -19,6 +19,7 @@ import torch.utils.checkpoint
 
 from stator.containers import standard_definitions
 from stator.library import control_flow_definitions, dataclass_definitions, torch_definitions
+from stator.library.user_methods import ORDERING
 from stator.torch_private import control_flow
 from stator.torch_private.distributions import validate_sample
 from stator.torch_private.modules import apply_of_module
@@ -69,7 +70,8 @@ TRANSFORMS = tuple(
 
 def calls_back(function: types.FunctionType) -> bool:
     """Does this library function call code that a user has written?"""
-    return function in WRITTEN_OUT or function.__code__.co_qualname in CALL_BACK
+    name = function.__code__.co_qualname
+    return function in WRITTEN_OUT or name in CALL_BACK or name.startswith(ORDERING)
 
 
 def undecorated(function: Staged) -> Staged:

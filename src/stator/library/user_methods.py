@@ -13,6 +13,7 @@ from stator.values.annotations import Staged
 from stator.values.attributes import own_dict
 
 MACHINES = "stator.containers.machine_definitions"
+ORDERING = ("_gt_from_", "_ge_from_", "_lt_from_", "_le_from_")  # of `functools.total_ordering`
 
 
 def user_method(obj: object, name: str) -> types.FunctionType | None:
@@ -107,6 +108,8 @@ def _users(function: object) -> types.FunctionType | None:
     file = function.__code__.co_filename
     if function.__module__ == MACHINES:  # the methods of a generator are converted, too
         return function
+    if function.__module__ == "functools" and function.__qualname__.startswith(ORDERING):
+        return function  # it asks the method that the user wrote
     if is_library_file(file) or (file.startswith("<") and not linecache.getlines(file)):
         return None
     return function

@@ -93,6 +93,9 @@ def arithmetic(session: Session, left: object, sign: str, right: object) -> Stag
 
 def _numbers(session: Session, left: object, sign: str, right: object) -> Staged:
     """Arithmetic with a captured number."""
+    if sign == "*" and (type(left) is tuple or type(right) is tuple):
+        items = [StagedList(one) if type(one) is tuple else one for one in (left, right)]
+        return session.interpreter.call(tuple, _lists(session, items[0], sign, items[1]))
     if isinstance(left, CapturedComplex) or isinstance(right, CapturedComplex):
         return complex_arithmetic(session, left, sign, right)
     if isinstance(left, torch.SymBool) or isinstance(right, torch.SymBool):

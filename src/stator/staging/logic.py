@@ -239,6 +239,8 @@ def _is(session: Session, left: object, right: object) -> Staged:
         return left if right else torch.sym_not(left)
     if isinstance(right, torch.SymBool) and isinstance(left, bool):
         return _is(session, right, left)
+    if isinstance(left, torch.SymBool) and isinstance(right, torch.SymBool):
+        return _compare(session, left, "==", right)  # there are two bools only
     if isinstance(left, CaughtType) or isinstance(right, CaughtType):
         return _is_class(session, left, "==", right)
     left, right = session.stand_ins.original(left), session.stand_ins.original(right)
@@ -491,4 +493,6 @@ def _is_defined(session: Session, value: Union) -> Staged:
 
 
 def _symbolic(value: object) -> bool:
-    return isinstance(value, Symbolic) or (isinstance(value, StagedList) and value.is_open)
+    if isinstance(value, StagedList) and not value.is_open:
+        return any(map(_symbolic, list.__iter__(value)))
+    return isinstance(value, Symbolic | StagedList)
