@@ -11,7 +11,7 @@ import torch
 from torch import tensor
 
 import stator
-from stator.errors import UnsupportedCall
+from stator.errors import InputError, UnsupportedCall
 from tests.stories.story import Story, check
 
 
@@ -166,3 +166,22 @@ def test_a_list_that_is_an_argument_and_a_global_is_refused_by_its_text():
 
 
 SHARED = [1, 2]
+
+
+def test_an_argument_of_a_subclass_of_tensor_is_refused():
+    class Tagged(torch.Tensor):
+        pass
+
+    class Weight(torch.nn.Parameter):
+        pass
+
+    static = stator.to_static(lambda x: x * 2)
+    assert type(static(torch.ones(2))) is torch.Tensor
+    assert type(static(Weight(torch.ones(2)))) is torch.Tensor
+    with pytest.raises(InputError) as caught:
+        static(torch.ones(2).as_subclass(Tagged))
+    assert caught.value.problem == (
+        "an argument is a Tagged, a subclass of torch.Tensor: the ops of a program give plain "
+        "tensors"
+    )
+    assert caught.value.fix == "pass a plain tensor: `x.as_subclass(torch.Tensor)`"

@@ -88,12 +88,24 @@ def _key(value: Any, leaves: list[Any], seen: dict[int, int]) -> Any:
     return _new_key(value, leaves, seen)
 
 
+def _has_plain_ops(cls: type[torch.Tensor]) -> bool:
+    """Does torch compute with tensors of `cls` as with any other, and give plain ones?"""
+    is_plain = cls.__torch_function__ is torch.nn.Parameter.__torch_function__
+    return is_plain or cls.__module__.partition(".")[0] in ("torch", "torchvision")
+
+
 def _new_key(value: Any, leaves: list[Any], seen: dict[int, int]) -> Any:
     if isinstance(value, torch.Tensor):
         leaves.append(value)
         if value.layout is not torch.strided:
             raise InputError(f"an argument is a tensor of the layout {value.layout}",
                              fix="pass a dense tensor: `x.to_dense()`")  # fmt: skip
+        if type(value) is not torch.Tensor and not _has_plain_ops(type(value)):
+            raise InputError(
+                f"an argument is {with_article(type(value).__name__)}, a subclass of torch.Tensor: "
+                "the ops of a program give plain tensors",
+                fix="pass a plain tensor: `x.as_subclass(torch.Tensor)`",
+            )
         layout = "contiguous" if value.is_contiguous() else value.stride()
         return ("tensor", value.dtype, value.device, value.dim(), value.requires_grad,
                 type(value), layout)  # fmt: skip

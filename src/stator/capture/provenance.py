@@ -22,7 +22,8 @@ from stator.values.staged import Locals, Staged, StagedDict, StagedList, StagedS
 IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, dict, set, collections.deque)
 METHODS = (types.MethodType, types.BuiltinMethodType)
-VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
+EMPTY: dict[object, object] = {}
+VIEWS = (type(EMPTY.keys()), type(EMPTY.values()), type(EMPTY.items()))
 NOW = sys.maxsize  # later than any tick
 BEFORE = 0  # earlier than any tick
 

@@ -45,7 +45,7 @@ VIEWS = tuple(VIEW_TYPES.values())
 WEAK = (weakref.WeakSet, weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 
 
-def error_modes() -> tuple[tuple[str, str], ...]:
+def error_modes() -> tuple[tuple[str, object], ...]:
     """What numpy does about a division by zero and the like."""
     return tuple(numpy.geterr().items())
 

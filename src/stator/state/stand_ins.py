@@ -15,7 +15,8 @@ from stator.values.arrays import CapturedArray
 from stator.values.staged import Staged, StagedDeque, StagedDict, StagedList, StagedSet
 
 TABLES = (dict, StagedDict)
-SEQUENCES = (list, tuple, StagedList, type({}.values()), type({}.items()))
+EMPTY: dict[object, object] = {}
+SEQUENCES = (list, tuple, StagedList, type(EMPTY.values()), type(EMPTY.items()))
 MOST_NESTED = 50
 STOOD_FOR = (list, set, collections.deque)  # these very classes
 

@@ -50,3 +50,8 @@ def test_a_message_of_the_users_own_may_have_the_word_union():
 
 def test_messages_name_the_types_of_eager_code():
     assert users_text("'StagedList' and 'SymInt'") == "'list' and 'int'"
+
+
+def test_a_subclass_of_tensor_that_torch_cannot_make_is_an_artifact():
+    text = "Creating a new Tensor subclass Tagged but the raw Tensor object is already associated"
+    assert is_capture_artifact(RuntimeError(text))
