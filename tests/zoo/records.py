@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 from typing import Any
 
@@ -115,3 +116,36 @@ def setter_decides_by_data(n):
     box = Clamped()
     box.v = int(n)
     return box.v
+
+
+class OrderedFields(collections.OrderedDict):
+    """What the outputs of diffusion and language models are: a dict and its attributes at once."""
+
+    def __post_init__(self):
+        fields = dataclasses.fields(self)
+        is_alone = all(getattr(self, field.name) is None for field in fields[1:])
+        for field in fields:
+            if getattr(self, field.name) is not None:
+                self[field.name if not is_alone else "only"] = getattr(self, field.name)
+
+    def __setattr__(self, name, value):
+        if name in self.keys() and value is not None:
+            super().__setitem__(name, value)
+        super().__setattr__(name, value)
+
+    def __setitem__(self, key, value):
+        super().__setitem__(key, value)
+        super().__setattr__(key, value)
+
+
+@dataclasses.dataclass
+class Output(OrderedFields):
+    sample: Any
+    origin: Any = None
+
+
+@program(*SIDES)
+def dataclasses_that_are_dicts(x):
+    """A generator inside `__post_init__` sees the object that is being made."""
+    one, two = Output(sample=x * 2), Output(sample=x, origin=x + 1)
+    return one.sample + two["origin"], list(one), list(two)

@@ -122,7 +122,7 @@ class UserCodeWatch:
         if id(code) not in self.entered:
             self.entered[id(code)] = code
             self._see_globals(frame)
-            self._see_cells(frame)
+            self._see_cells(frame, callers)
         found = dict(frame.f_locals)
         if not code.co_flags & inspect.CO_OPTIMIZED and frame.f_back is not None:  # a class body
             around = frame.f_back.f_locals
@@ -162,8 +162,11 @@ class UserCodeWatch:
                 self.session.reads.read_global(names, name)
                 self._add(names[name], DEEPEST)
 
-    def _see_cells(self, frame: types.FrameType) -> None:
-        """Guard the variables of functions around; a frame does not tell which function it runs."""
+    def _see_cells(self, frame: types.FrameType, callers: list[types.FrameType]) -> None:
+        """Guard the variables of functions around, but for those that are running inside.
+
+        A frame does not tell which function it runs.
+        """
         code = frame.f_code
         if not code.co_freevars or not code.co_flags & inspect.CO_OPTIMIZED:
             return
@@ -171,7 +174,9 @@ class UserCodeWatch:
             if isinstance(function, types.FunctionType) and function.__code__ is code:
                 for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
                     held = state_of(cell).get("cell", self)
-                    if held is frame.f_locals.get(name) and not self._is_made_here(held):
+                    is_inner = any(_has_cell(caller, name, held) for caller in callers)
+                    is_known = is_inner or self._is_made_here(held)
+                    if held is frame.f_locals.get(name) and not is_known:
                         self.session.reads.read_cell(cell, name)
 
     def add(self, obj: object) -> None:
@@ -243,6 +248,13 @@ def _callers(frame: types.FrameType) -> Iterator[types.FrameType]:
     while caller is not None and not is_own_file(caller.f_code.co_filename):
         yield caller
         caller = caller.f_back
+
+
+def _has_cell(frame: types.FrameType, name: str, value: object) -> bool:
+    """Is `value` in a variable of the user's function `frame` that functions inside it see?"""
+    code = frame.f_code
+    is_there = name in code.co_cellvars and frame.f_locals.get(name) is value
+    return is_there and _is_unconverted(code)
 
 
 def _variables_of(frames: list[types.FrameType]) -> set[int]:
