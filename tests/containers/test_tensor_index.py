@@ -27,6 +27,14 @@ def test_a_captured_number_indexes_as_an_int_does(read):
     check(lambda x, i: read(x, int(i)), *((X, torch.tensor(k)) for k in (0, 1, -1)))
 
 
+@pytest.mark.parametrize("x", [torch.tensor(3.0), torch.ones(2)])
+def test_too_many_indices_have_the_text_of_eager(x):
+    reads = [lambda x, i: x[i, i], lambda x, i: x[int(i), i, 0]]
+    reads += [lambda x, i: x[i]] if x.dim() == 0 else []
+    for read in reads:
+        check(read, (x, torch.tensor(1)))
+
+
 @pytest.mark.xfail(strict=True, reason="the text is that of `select`, not of indexing")
 def test_an_index_out_of_range_has_the_text_of_eager():
     check(lambda x, i: x[int(i)], (X, torch.tensor(5)))

@@ -9,13 +9,19 @@ import torch
 from stator.values.annotations import Staged
 
 
-def read_tensor(tensor: torch.Tensor, key: Staged) -> torch.Tensor:
-    """`tensor[key]`; torch itself takes symbolic numbers in slices only."""
+def read_tensor(tensor: torch.Tensor, key: Staged, written: Staged = None) -> torch.Tensor:
+    """`tensor[key]`; torch itself takes symbolic numbers in slices only.
+
+    `written` is the index as the user has it, where that may be a tensor: for the text of an error.
+    """
     if _is_single_truth(key):
         return tensor[None][key[None]]
     parts = key if isinstance(key, tuple) else (key,)
     if not any(isinstance(part, torch.SymInt) for part in parts):
         return tensor[key]
+    read = _dimensions(tuple(part for part in parts if part is not Ellipsis))
+    if read > tensor.dim() and isinstance(written, torch.Tensor | tuple):
+        raise IndexError(f"too many indices for tensor of dimension {tensor.dim()}")
     selected, rest = _selected(tensor, parts)
     return selected[tuple(rest)] if rest else selected
 

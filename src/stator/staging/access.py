@@ -86,7 +86,7 @@ def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
     if isinstance(obj, CapturedArray):
         return _array_item(session, obj, key)
     if isinstance(obj, torch.Tensor):
-        return read_tensor(obj, _tensor_index(session, key))
+        return read_tensor(obj, _tensor_index(session, key), key)
     if isinstance(obj, LIST_LIKE):
         return _list_item(session, obj, key)
     check_keys(session, key)
