@@ -96,7 +96,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.carried: dict[Value, Location | None] = {}  # by loops: where these are
         self.provenance, self.leaves = Provenance(), Leaves()
         self._learned: list[tuple[int, sympy.Basic]] = []  # by the number of ops at the time
-        self.refusals = 0  # questions that were refused: library code may catch the error
+        self.refused_questions = 0  # questions that were refused: library code may catch the error
         self.signals, self.loops = DeferredSignals(), LoopMemory()  # of the loop recorded now
 
     def apply(self, variant: Union, function: Callable[[Any], Any]) -> Any:
@@ -491,7 +491,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
         """The error for Python code that asks what only a run knows."""
-        self.refusals += 1
+        self.refused_questions += 1
         text = question_in_words(self, question)
         return DataDependent(
             f"Python code needs the value of {text}, which is known only at run time",

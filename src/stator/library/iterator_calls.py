@@ -80,7 +80,7 @@ def staged_iterator(
 
 
 SEEN: frozenset[Kind] = frozenset({"output", "host", "mode"})  # it matters when such ops run
-BY_NUMBER = (type(reversed([])), type(iter([])), type(iter(())))
+BY_NUMBER: tuple[type, ...] = (type(reversed([])), type(iter([])), type(iter(())))
 
 
 class IteratorCalls:

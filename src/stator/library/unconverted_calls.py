@@ -138,7 +138,7 @@ def call_unconverted(
     session: Session, function: Staged, args: Args, kwargs: Keywords, owner: object
 ) -> Staged:
     """`function(*args, **kwargs)`, refused where it uses what only a run has."""
-    before = session.recorder.refusals
+    before = session.recorder.refused_questions
     with refusing_texts(lambda _: _refused(session, function)):
         try:
             result = function(*args, **kwargs)
@@ -152,7 +152,7 @@ def call_unconverted(
             ):
                 raise
             raise _refused(session, function) from error
-    if session.recorder.refusals != before:  # it has caught a refusal, and gone on
+    if session.recorder.refused_questions != before:  # it has caught a refusal, and gone on
         raise _refused(session, function)
     return result
 
@@ -164,7 +164,7 @@ def _name_of(function: Staged) -> str:
 
 
 def _refused(session: Session, function: Staged) -> UnsupportedCall:
-    session.recorder.refusals += 1
+    session.recorder.refused_questions += 1
     name = getattr(function, "__name__", type(function).__name__)
     return UnsupportedCall(
         f"library code, `{name}`, cannot use captured values",

@@ -145,11 +145,11 @@ def _truth_values(session: Session, left: object, sign: str, right: object) -> S
 
 
 def _is_recorded(left: object, right: object) -> bool:
-    """Two numbers, of which the right one is captured, or one is a float."""
+    """Two numbers, of which the right one is captured or negative, or one is a float."""
     if not all(isinstance(x, Number | bool | int | float) for x in (left, right)):
         return False
     is_captured = isinstance(right, Number) or isinstance(left, torch.SymFloat)
-    return is_captured or isinstance(right, float) or right < 0
+    return is_captured or isinstance(right, float) or (isinstance(right, int) and right < 0)
 
 
 def _record(session: Session, left: object, sign: str, right: object) -> Staged:
