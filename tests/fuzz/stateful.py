@@ -246,6 +246,67 @@ holder.field = holder.field + {N}
 
 bump(kept.count)
 
+pairs[{W}, {N} % 2] = {N}
+
+{n} = pairs.get(({W}, {N} % 2), {N})
+
+pairs.setdefault(({W}, 0), {N})
+
+{n} = len(pairs)
+
+ordered[{W}] = {N}
+
+ordered.move_to_end({W})
+
+{k} = list(ordered.values())
+
+stacks[{W}].append([{N}])
+
+stacks[{W}][-1].append({N})
+
+{n} = len(stacks[{W}])
+
+{n} = next(ticks)
+
+{n} = ticks.send({N})
+
+{k} = [next(ticks), next(ticks)]
+
+{i} = numbered({K})
+{n} = next({i}, 0)
+{k} = list({i})
+
+{i} = numbered({K})
+{n} = next({i}, 0)
+{n} = {i}.send({N})
+
+{i} = [[] for _ in range({N} % 4)]
+for r in {i}:
+    r.append({N})
+{n} = sum(len(r) for r in {i})
+
+{i} = []
+for r in range({N} % 4):
+    {i}.append([])
+    {i}[-1].append(r)
+{k} = [len(r) for r in {i}]
+
+settings.scale = {N}
+
+{n} = settings.scale + {N}
+
+settings.names.append({W})
+
+{c} = torch.is_grad_enabled()
+
+{t} = hooked({T})
+
+hooked.offset = {N}
+
+hooked.register_buffer("extra", {T}, persistent=False)
+
+{n} = len(hooked.log)
+
 raise Raised(f"{{{N}}}")
 """
 
@@ -301,6 +362,32 @@ for {n} in list(queue):
 with busy() as {n}:
     {BLOCK}
 
+with torch.no_grad():
+    {c} = torch.is_grad_enabled()
+    {BLOCK}
+
+with torch.enable_grad():
+    {BLOCK}
+    {c} = torch.is_grad_enabled()
+
+for {n} in numbered({K}[:3]):
+    {LOOP}
+    if {C}:
+        break
+
+for ({w}, {n}), {n} in list(pairs.items()):
+    {LOOP}
+
+for {w}, {n} in list(ordered.items()):
+    ordered[{w}] = {n} + {N}
+    {LOOP}
+
+try:
+    {BLOCK}
+except Raised as error:
+    {w} = str(error)
+    raise KeyError({W}) from error
+
 try:
     {BLOCK}
 except Raised as error:
@@ -332,7 +419,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type, torch.Size, to
 HIDDEN = frozenset(vars(torch.nn.Module()))
 PARTS = (
     "kept", "slotted", "cell", "grid", "table", "groups", "counter", "queue", "seen", "pair",
-    "counts", "notes",
+    "counts", "notes", "pairs", "ordered", "stacks",
 )  # fmt: skip
 
 
@@ -365,6 +452,9 @@ def watch_of(around: dict[str, Any]) -> Callable[[], Any]:
         state["uses"] = _contents(around["scaled"].__kwdefaults__)
         state["messages"] = list(around["messages"].texts)
         state["made"] = around["Made"].made
+        state["settings"] = _contents(vars(around["settings"]))
+        state["hooked"] = (around["hooked"].offset, list(around["hooked"].log))
+        state["ticks"] = around["ticked"][:]
         state["holder"] = (vars(around["holder"]).copy(), vars(around["Holder"])["field"].reads)
         return state
 

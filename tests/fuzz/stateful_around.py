@@ -12,6 +12,7 @@ import collections
 import contextlib
 import itertools
 import logging
+import types
 
 
 class Kept:
@@ -123,12 +124,47 @@ def noted(value):
     return -value
 
 
+def numbered(values):
+    total = 0
+    for value in values:
+        sent = yield total
+        total += value if sent is None else sent
+    kept.count += total
+
+
+def tick():
+    number = 0
+    while True:
+        ticked.append(number)
+        sent = yield number
+        number = number + 1 if sent is None else int(sent)
+
+
+class Hooked(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.offset, self.log = 1, []
+        self.register_forward_hook(self.noted)
+
+    def forward(self, r):
+        return r + self.offset
+
+    def noted(self, module, args, result):
+        self.log.append(result.dim())
+        return result * 2
+
+
 Pair = collections.namedtuple("Pair", "items table")
 
 
 def begin():
     global kept, slotted, cell, numbers, items, rows, grid, table, groups, counter, queue, seen
     global nest, pair, counts, holder, notes
+    global pairs, ordered, stacks, ticks, ticked, settings, hooked
+    pairs, ordered = {("one", 0): 1}, collections.OrderedDict(two=1)
+    stacks = {"one": [], "two": [[]]}
+    ticked, settings, hooked = [], types.SimpleNamespace(scale=1, names=[]), Hooked()
+    ticks = tick()
     nest, pair, counts = Kept(), Pair([], {}), collections.defaultdict(collections.Counter)
     nest.inner, holder, notes = Kept(), Holder(), []
     Made.made, vars(Holder)["field"].reads = 0, 0
