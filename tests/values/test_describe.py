@@ -89,3 +89,8 @@ def test_the_kind_of_a_state(state, kind):
 )  # fmt: skip
 def test_a_kind_in_words(kind, words):
     assert name_of(kind) == words
+
+
+def test_a_container_of_the_capture_has_the_name_that_users_know():
+    rows = ListKind(ContainerKind(StagedDict, (INT,), ("a",)))
+    assert name_of(rows) == "list of dict"

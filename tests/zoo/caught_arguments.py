@@ -102,3 +102,15 @@ def texts_of_key_errors(n):
         raise KeyError("plain")
     except KeyError as error:
         return str(error), len(f"<{error}>")
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 2.0),))
+def texts_of_errors_about_types(x):
+    """The text of an error names the types that eager code has: Tensor and float."""
+    found = []
+    for operate in (lambda: x + None, lambda: len(x.sum().item()), lambda: x.no_such_attribute):
+        try:
+            operate()
+        except (TypeError, AttributeError) as error:
+            found.append(str(error))
+    return found, x if x.sum() > 0 else -x

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stator.capture.blocks import TryNeeded
-from stator.capture.errors.capture_artifacts import is_capture_artifact
+from stator.capture.errors.capture_artifacts import is_capture_artifact, use_plain_names
 from stator.capture.journal import Journal
 from stator.capture.raising import untraceable
 from stator.capture.scope import Attempt, Mark, may_be_seen
@@ -67,6 +67,7 @@ def try_stmt(
             raise
         if isinstance(raised, Exception) and is_capture_artifact(raised):
             raise untraceable(raised) from raised
+        use_plain_names(raised)
         error = raised  # a handler of the user's decides below
     finally:
         recorder.attempts.pop()

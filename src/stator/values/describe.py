@@ -47,6 +47,7 @@ from stator.values.staged import (
     StagedList,
     StagedOrderedDict,
     StagedSet,
+    python_class_name,
     shown,
 )
 from stator.values.symbolic import (
@@ -184,12 +185,12 @@ def name_of(kind: Kind) -> str:
     if isinstance(wide, TensorKind | NumberKind):
         return str(next(leaf_types(wide)))
     if isinstance(wide, ListKind):
-        return f"{wide.form.__name__} of {name_of(wide.item)}"
+        return f"{python_class_name(wide.form)} of {name_of(wide.item)}"
     if isinstance(wide, PooledKind):
-        return wide.pool.form.__name__
+        return python_class_name(wide.pool.form)
     if isinstance(wide, ContainerKind):
         count = f" of {len(wide.items)}" if wide.keys is None else ""
-        return wide.type.__name__ + count
+        return python_class_name(wide.type) + count
     return "nothing"
 
 

@@ -319,9 +319,14 @@ def shown(value: object) -> str:
     return f"{with_article(python_name(value))}" if ADDRESS.search(text) else text
 
 
+def python_class_name(cls: type) -> str:
+    """The same for a class."""
+    theirs = (one for one in cls.__mro__[:-1] if not one.__module__.startswith("stator."))
+    return next(theirs, cls).__name__.removeprefix("Staged")
+
+
 def python_name(obj: object) -> str:
     """`list` for a staged list, and so on: the name that the user knows."""
     if isinstance(obj, Staged):
         return type(obj).__name__.removeprefix("Staged").removeprefix("Pooled").lower()
-    theirs = (cls for cls in type(obj).__mro__[:-1] if not cls.__module__.startswith("stator."))
-    return next(theirs, type(obj)).__name__
+    return python_class_name(type(obj))

@@ -55,3 +55,13 @@ def test_messages_name_the_types_of_eager_code():
 def test_a_subclass_of_tensor_that_torch_cannot_make_is_an_artifact():
     text = "Creating a new Tensor subclass Tagged but the raw Tensor object is already associated"
     assert is_capture_artifact(RuntimeError(text))
+
+
+def test_an_attribute_that_no_tensor_has_raises_what_eager_code_raises():
+    @stator.to_static
+    def chosen(x):
+        return x.no_such_attribute if x.sum() > 0 else x
+
+    assert chosen(-torch.ones(2)).tolist() == [-1, -1]
+    with pytest.raises(AttributeError, match=r"^'Tensor' object has no attribute 'no_such_"):
+        chosen(torch.ones(2))

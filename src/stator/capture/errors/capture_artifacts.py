@@ -87,7 +87,9 @@ def _names_below(cls: type) -> set[str]:
 
 
 def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
-    """Is it a TypeError that Python has for the plain types as well?"""
+    """Is it a TypeError or an AttributeError that Python has for the plain types as well?"""
+    if isinstance(error, AttributeError) and isinstance(error.obj, torch.Tensor):
+        return not hasattr(torch.Tensor, error.name or "")
     if not isinstance(error, TypeError):
         return False
     if OF_INTS.search(text):  # torch takes no float for an int
@@ -97,6 +99,12 @@ def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
         types = {PYTHON_NAMES.get(name, name) for name in pair.groups()}
         return types <= PLAIN and not types <= NUMBERS | {"Tensor"} and len(types) == 2
     return named <= ASKS_LITTLE and OF_ONE.search(text) is not None
+
+
+def use_plain_names(error: BaseException) -> None:
+    """Give a TypeError or AttributeError of Python's the text that it has in eager code."""
+    if isinstance(error, TypeError | AttributeError) and not _is_raised_by_user_code(error):
+        error.args = tuple(users_text(arg) if isinstance(arg, str) else arg for arg in error.args)
 
 
 def users_text(text: str) -> str:
