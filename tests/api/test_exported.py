@@ -241,3 +241,16 @@ def test_what_torch_refuses_has_the_line_and_prints_nothing(capfd):
         stator.to_exported_program(growing_tensor, [InputSpec([None])])
     assert refused.value.at.function == "growing_tensor"
     assert capfd.readouterr() == ("", "")
+
+
+def test_dynamic_sizes_that_must_be_equal():
+    def products(x, y, index):
+        rows = torch.arange(x.shape[0])
+        return x @ y, x[rows, index] + index
+
+    spec = [InputSpec([None, None]), InputSpec([None, None]), InputSpec([None], "int64")]
+    calls = [(torch.rand(n, m), torch.rand(m, k), torch.zeros(n, dtype=torch.int64))
+             for n, m, k in ((2, 3, 4), (5, 2, 2), (3, 4, 0))]  # fmt: skip
+    program = same(products, spec, *calls)
+    with pytest.raises((AssertionError, RuntimeError)):
+        program.module()(torch.rand(2, 3), torch.rand(4, 4), torch.zeros(2, dtype=torch.int64))

@@ -14,6 +14,7 @@ from stator.api.saving import owner_of
 from stator.errors import ExportError
 from stator.execute.arguments import flatten_inputs
 from stator.execute.structure import unflatten
+from stator.export.fx.equal_sizes import equal_sizes
 from stator.export.fx.graph import build_graph
 from stator.export.methods import mode_name
 from stator.frames import user_facing
@@ -25,7 +26,7 @@ from stator.optimize.write_casts import write_casts
 from stator.program.ir import Value, ops_in
 from stator.program.layout import nodes
 from stator.program.program import Program
-from stator.program.sizes import evaluate
+from stator.program.sizes import Symbol, evaluate
 from stator.program.structure import Choice
 from stator.program.types import NumberType, TensorType
 from stator.torch_private.exporting import exported
@@ -138,8 +139,9 @@ def _examples(program: Program) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     """Arguments and keyword arguments to trace with, and which of their sizes are dynamic."""
     sizes: dict[str, int] = {}
     leaves, dynamic = [], []
+    same = _representatives(program)
     for value in program.inputs:
-        leaf, dims = _example(value, sizes)
+        leaf, dims = _example(value, sizes, same)
         leaves.append(leaf)
         dynamic.append(dims)
     args, kwargs = unflatten(program.input_structure, tuple(leaves))
@@ -149,7 +151,19 @@ def _examples(program: Program) -> tuple[tuple[Any, ...], dict[str, Any], Any]:
     return tuple(args), kwargs, {"args": shapes, **named}
 
 
-def _example(value: Value, sizes: dict[str, int]) -> tuple[Any, Any]:
+def _representatives(program: Program) -> dict[str, str]:
+    """For a dynamic size, the one that represents all that must be equal to it."""
+    same: dict[str, str] = {}
+    for pair in equal_sizes(program):
+        found = [value.type.shape[dim] for value, dim in pair if isinstance(value.type, TensorType)]
+        if all(isinstance(size, Symbol) for size in found):
+            first, second = (same.get(str(size), str(size)) for size in found)
+            same |= {name: first for name, other in same.items() if other == second}
+            same |= {second: first, first: first}
+    return same
+
+
+def _example(value: Value, sizes: dict[str, int], same: Mapping[str, str]) -> tuple[Any, Any]:
     kind = value.type
     if isinstance(kind, NumberType) and kind.kind == "int":
         return FIRST_SIZE, torch.export.Dim.DYNAMIC
@@ -161,7 +175,9 @@ def _example(value: Value, sizes: dict[str, int]) -> tuple[Any, Any]:
     for index, size in enumerate(kind.shape):
         found = size if isinstance(size, int) else evaluate(size, sizes)
         if found is None:
-            found = sizes.setdefault(str(size), FIRST_SIZE + 2 * len(sizes))
+            name = same.get(str(size), str(size))
+            found = sizes.setdefault(name, FIRST_SIZE + 2 * len(sizes))
+            sizes[str(size)] = found
         if not isinstance(size, int):
             dims[index] = torch.export.Dim.DYNAMIC
         shape.append(found)

@@ -10,11 +10,12 @@ from typing import Any
 import torch
 from torch.fx.experimental import _config as shape_config
 
-__all__ = ["assert_tensor", "cond", "exported", "while_loop"]
+__all__ = ["assert_tensor", "check_sizes", "cond", "exported", "while_loop"]
 
 cond = torch.ops.higher_order.cond
 while_loop = torch.ops.higher_order.while_loop
 assert_tensor = torch.ops.aten._assert_async.msg
+check_sizes = torch._check  # a condition on sizes, which torch.export relies on from there on
 
 
 def exported(

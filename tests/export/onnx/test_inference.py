@@ -40,3 +40,22 @@ def test_every_value_has_a_type_and_a_shape(tmp_path):
         assert info is not None, name
         assert info.type.tensor_type.elem_type, name
         assert info.type.tensor_type.HasField("shape"), name
+
+
+def warped(a, b):
+    """Ops inside loops whose dimensions are constants of the graph around."""
+    costs = torch.full((a.shape[0] + 1, b.shape[0] + 1), float("inf"))
+    costs[0, 0] = 0
+    for i in range(1, a.shape[0] + 1):
+        for j in range(1, b.shape[0] + 1):
+            before = torch.stack([costs[i - 1, j], costs[i, j - 1], costs[i - 1, j - 1]])
+            costs[i, j] = (a[i - 1] - b[j - 1]).abs() + before.min()
+    return costs
+
+
+def test_a_value_in_a_loop_has_a_shape_too(tmp_path):
+    stator.save(warped, tmp_path / "f", input_spec=[InputSpec([None])] * 2, onnx=True)
+    for name, info in values(onnx.load(tmp_path / "f.onnx").graph):
+        assert info is not None, name
+        kind = info.type.WhichOneof("value")
+        assert kind == "sequence_type" or info.type.tensor_type.HasField("shape"), name

@@ -17,6 +17,7 @@ import torch
 import torch.fx
 
 from stator.errors import ExportError
+from stator.export.fx.equal_sizes import equal_sizes
 from stator.export.fx.numbers import ATEN, DTYPES, lower_number
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value, values_in
@@ -25,7 +26,7 @@ from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
 from stator.program.sizes import is_static
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
-from stator.torch_private.exporting import assert_tensor, cond, while_loop
+from stator.torch_private.exporting import assert_tensor, check_sizes, cond, while_loop
 
 ITEMS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
 LEFT_OUT = ("stator::print", "stator::format", "stator::join")
@@ -329,6 +330,9 @@ def build_graph(program: Program) -> ProgramGraph:
     to = GraphBuilder()
     for value in (*program.inputs, *(item.value for item in program.stored)):
         to.bind(value, to.graph.placeholder(f"input_{len(to.nodes)}"))
+    for pair in equal_sizes(program):
+        one, other = (to.call(ATEN.sym_size.int, to.find(value), dim) for value, dim in pair)
+        to.call(check_sizes, to.call(operator.eq, one, other))
     to.block(program.body)
     to.at = None
     to.graph.output([_result(to, arg) for arg in program.body.outputs])

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import onnx
 import onnx_ir as ir
+
+REPEATED = "__repeated"  # in names of constants, in the copy that inference is given
 
 
 def fill_in(model: ir.Model) -> None:
@@ -15,7 +17,9 @@ def fill_in(model: ir.Model) -> None:
         return
     for value in missing.values():
         _from_constant(value)
-    proto = onnx.shape_inference.infer_shapes(ir.to_proto(model), data_prop=True)
+    proto = ir.to_proto(model)
+    _repeat_constants(proto.graph, {})
+    proto = onnx.shape_inference.infer_shapes(proto, data_prop=True)
     for info in _described(proto.graph):
         found = missing.get(info.name)
         if found is None:
@@ -23,6 +27,24 @@ def fill_in(model: ir.Model) -> None:
         found.type = found.type or ir.serde.deserialize_type_proto_for_type(info.type)
         if found.shape is None:
             found.shape = ir.serde.deserialize_type_proto_for_shape(info.type)
+
+
+def _repeat_constants(graph: onnx.GraphProto, around: Mapping[str, onnx.NodeProto]) -> None:
+    """Constants of the graphs around `graph` in it as well: inference does not look there."""
+    own = {node.output[0]: node for node in graph.node if node.op_type == "Constant"}
+    used: dict[str, onnx.NodeProto] = {}
+    for node in graph.node:
+        for index, name in enumerate(node.input):
+            if name in around and name not in own:
+                node.input[index] = name + REPEATED
+                used[name + REPEATED] = around[name]
+        for attribute in node.attribute:
+            if attribute.HasField("g"):
+                _repeat_constants(attribute.g, {**around, **own})
+    nodes = [onnx.NodeProto(op_type="Constant", output=[name], attribute=maker.attribute)
+             for name, maker in used.items()] + list(graph.node)  # fmt: skip
+    del graph.node[:]
+    graph.node.extend(nodes)
 
 
 def _is_incomplete(value: ir.Value) -> bool:

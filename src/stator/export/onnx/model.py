@@ -14,6 +14,7 @@ from onnxscript import version_converter
 
 from stator.errors import ExportError
 from stator.export.onnx import lists, numbers, tensors
+from stator.export.onnx.constants import fold_constants
 from stator.export.onnx.fusion import fuse
 from stator.export.onnx.inference import fill_in
 from stator.export.onnx.library import dtype_of, inexact_numbers, lower_torch
@@ -127,6 +128,7 @@ def build(
         graph_inputs, outputs, nodes=lowering.scope.nodes, initializers=initializers,
         name=program.name, opset_imports={"": LIBRARY_OPSET},
     )  # fmt: skip
+    fold_constants(graph)
     fuse(graph, opset)
     use_kernels(graph)
     keep_apart(graph)
