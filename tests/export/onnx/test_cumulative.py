@@ -6,6 +6,7 @@ from torch.nn import functional as F  # noqa: N812
 
 import stator
 from stator import InputSpec
+from stator.errors import ExportError
 
 FUNCTIONS = {
     "cumprod": lambda x: (x.cumprod(0), x.cumprod(-1)),
@@ -39,3 +40,24 @@ def test_a_cosine_of_tensors_without_dimensions(tmp_path):
     run = stator.load(tmp_path / "f", backend="onnxruntime")
     x, y = torch.tensor(2.0), torch.tensor(-3.0)
     torch.testing.assert_close(run(x, y), cosine(x, y))
+
+
+def test_an_index_of_a_dimension_without_elements(tmp_path):
+    def taken(x):
+        return x[torch.tensor([0, 1])]
+
+    stator.save(taken, tmp_path / "f", input_spec=[InputSpec([None, None])], onnx=True)
+    run = stator.load(tmp_path / "f", backend="onnxruntime")
+    torch.testing.assert_close(run(torch.ones(2, 0)), torch.ones(2, 0))
+    with pytest.raises(IndexError):
+        run(torch.ones(0, 0))
+
+
+def test_a_mean_by_scatter_reduce_is_refused(tmp_path):
+    def means(x, index):
+        return torch.zeros(2).scatter_reduce(0, index, x, reduce="mean")
+
+    spec = [InputSpec([1]), InputSpec([1], "int64")]
+    with pytest.raises(ExportError) as refused:
+        stator.save(means, tmp_path / "f", input_spec=spec, onnx=True)
+    assert refused.value.problem == 'scatter_reduce(reduce="mean") has no counterpart in ONNX'

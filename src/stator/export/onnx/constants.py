@@ -36,6 +36,27 @@ def fold_constants(graph: ir.Graph) -> None:
                 inner.remove(node, safe=True)
 
 
+def count_from_first(graph: ir.Graph) -> None:
+    """Give reductions dimensions that are counted from the first.
+
+    ONNX Runtime is wrong about others where a tensor has no elements.
+    """
+    for inner in (graph, *graph.subgraphs()):
+        for node in tuple(inner):
+            if not node.op_type.startswith("Reduce") or len(node.inputs) < 2:
+                continue
+            given, axes = node.inputs[0], array_of(node.inputs[1])
+            if given is None or given.shape is None or axes is None or not (axes < 0).any():
+                continue
+            places = np.where(axes < 0, axes + len(given.shape), axes)
+            tensor = ir.AttrTensor("value", ir.Tensor(places))
+            made = ir.Node("", "Constant", [], [tensor], num_outputs=1)
+            made.outputs[0].type = ir.TensorType(D.INT64)
+            made.outputs[0].shape = ir.Shape(places.shape)
+            inner.insert_before(node, made)
+            node.replace_input_with(1, made.outputs[0])
+
+
 def _folded(node: ir.Node) -> Any:
     """What a node gives, if it is known; None otherwise."""
     rule = RULES.get(node.op_type)

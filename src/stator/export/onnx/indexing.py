@@ -30,6 +30,7 @@ from stator.export.onnx.stacked_lists import joined_along, stacked_along
 from stator.export.onnx.types import present
 from stator.program.ir import Arg, Op, Value
 from stator.program.registry import resolve
+from stator.program.sizes import is_static
 from stator.program.types import ListType, TensorType
 from stator.torch_private.onnx_library import function_of, new_value
 
@@ -119,6 +120,42 @@ def indexed(to: Lowering, op: Op) -> None:
     for node in to.scope.nodes[start:]:
         if node.op_type.startswith("Gather"):
             node.metadata_props["stator.error"] = "IndexError: index out of range in self"
+
+
+def indexed_by_tensors(to: Lowering, op: Op) -> None:
+    """`x[indices]`: where the result has no elements, ONNX Runtime does not look at the indices."""
+    shape, indices = tensor_type(op.args[0]).shape, op.args[1]
+    assert isinstance(indices, tuple)
+    others = [size for k, size in enumerate(shape) if k >= len(indices) or indices[k] is None]
+    if not is_static(others):
+        for dim, index in enumerate(indices):
+            if isinstance(index, Value) and not isinstance(shape[dim], int):
+                _check_some(to, op.args[0], dim, index)
+    function = function_of(resolve(op.name))
+    assert function is not None
+    call(to, op, function)
+
+
+def _check_some(to: Lowering, tensor: Arg, dim: int, index: Value) -> None:
+    """A dimension without elements has none for an index."""
+    if tensor_type(index).dtype == "bool":
+        return
+    scope = to.scope
+    size = scope.emit("Gather", shape_of(to, tensor), scope.int64(dim), dtype=D.INT64, shape=[])
+    some = scope.boolean("Greater", size, scope.int64(0))
+    count = scope.emit("Size", to.value(index), dtype=D.INT64, shape=[])
+    fine = scope.boolean("Or", some, scope.boolean("Equal", count, scope.int64(0)))
+    to.check(fine, "IndexError", "index is out of bounds for dimension with size 0")
+
+
+def scatter_reduced(to: Lowering, op: Op) -> None:
+    """`scatter_reduce`; the library leaves "mean" out without a word."""
+    if argument(op, "reduce") == "mean":
+        to.refuse('scatter_reduce(reduce="mean") has no counterpart in ONNX',
+                  'divide what reduce="sum" gives by the counts')  # fmt: skip
+    function = function_of(resolve(op.name))
+    assert function is not None
+    call(to, op, function)
 
 
 def picked(to: Lowering, op: Op) -> ir.Value:

@@ -14,7 +14,7 @@ from onnxscript import version_converter
 
 from stator.errors import ExportError
 from stator.export.onnx import lists, numbers, tensors
-from stator.export.onnx.constants import fold_constants
+from stator.export.onnx.constants import count_from_first, fold_constants
 from stator.export.onnx.fusion import fuse
 from stator.export.onnx.inference import fill_in
 from stator.export.onnx.library import dtype_of, inexact_numbers, lower_torch
@@ -129,6 +129,7 @@ def build(
         name=program.name, opset_imports={"": LIBRARY_OPSET},
     )  # fmt: skip
     fold_constants(graph)
+    count_from_first(graph)
     fuse(graph, opset)
     use_kernels(graph)
     keep_apart(graph)
