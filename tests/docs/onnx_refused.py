@@ -69,6 +69,10 @@ def adds_bfloat16(x):
     return x.bfloat16().sum()
 
 
+def averages(x):
+    return torch.zeros(3).scatter_reduce(0, torch.tensor([0, 0, 1]), x, reduce="mean")
+
+
 REFUSED = (
     Refusal("`try` / `except` that must catch at run time", "ONNX has no exceptions", catches),
     Refusal(
@@ -87,6 +91,8 @@ REFUSED = (
     Refusal("`round(x, n)` on Python numbers", "ONNX has no function that is exact, and a rounded "
             "result can take another branch", rounds),
     Refusal("`math.log2` and the like on Python numbers", "as above", takes_log),
+    Refusal('`scatter_reduce(reduce="mean")`', "ONNX scatters sums, products and extremes only",
+            averages),
     Refusal("projections of `nn.LSTM`", "the node LSTM has none", nn.LSTM(3, 4, proj_size=2),
             (InputSpec([None, None, 3]),)),
     Refusal("`nn.LSTM`, `nn.GRU` and `nn.RNN` of doubles", "ONNX Runtime computes them for float32 "
