@@ -19,7 +19,8 @@ def equal_sizes(program: Program) -> list[tuple[Place, Place]]:
     makers = {result: op for op in program.body.ops for result in op.results}
     found = []
     for op in program.body.ops:
-        test = makers.get(op.args[0]) if op.name == "stator::demand" else None  # type: ignore[call-overload]
+        holds = op.args[0] if op.name == "stator::demand" else None
+        test = makers.get(holds) if isinstance(holds, Value) else None
         if test is None or test.name != "stator::eq":
             continue
         one, other = (_place(arg, makers, program) for arg in test.args)
