@@ -73,13 +73,7 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
     """`obj.name`."""
     if isinstance(
         obj,
-        torch.Tensor
-        | CapturedArray
-        | StandIn
-        | StagedContainer
-        | Number
-        | CapturedText
-        | CapturedComplex,
+        torch.Tensor | StandIn | StagedContainer | Number | CapturedText | CapturedComplex,
     ):
         found = _of_the_capture(session, obj, name)
         if found is not ABSENT:
@@ -178,8 +172,6 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         return session.interpreter.call(type, obj)
     if isinstance(obj, Number | CapturedComplex | HostObject):
         return _symbolic_attribute(session, obj, name)
-    if isinstance(obj, CapturedArray) and name == "dtype":
-        return numpy.dtype(obj.dtype.name)  # numpy's functions know no other
     if isinstance(obj, CapturedText):
         return text_attribute(obj, name)
     if isinstance(obj, CaughtError) and name == "args":
