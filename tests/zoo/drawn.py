@@ -201,3 +201,27 @@ def free_variable_without_a_value(x):
         return number
 
     return inner()
+
+
+class Registers(torch.nn.Module):
+    """A module that may get a buffer."""
+
+
+MODULE = Registers()
+
+
+def registered():
+    """The names of its buffers."""
+    return list(MODULE._buffers)
+
+
+@program(
+    *CALLS, watch=registered, reset=lambda: MODULE._buffers.pop("extra", None), stages=SEEN_OUTSIDE
+)
+def buffer_that_some_paths_register(x, y):
+    """`hasattr` of a buffer that only some paths have registered."""
+    if y:
+        MODULE.register_buffer("extra", x, persistent=False)
+    has, held = hasattr(MODULE, "extra"), getattr(MODULE, "extra", x + 1)
+    MODULE.register_buffer("extra", x * 2, persistent=False)
+    return has, held, MODULE.extra

@@ -40,7 +40,7 @@ from stator.state.unconverted import watched
 from stator.torch_private.modules import tables
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, KnownArray
-from stator.values.attributes import class_attribute, own_attribute
+from stator.values.attributes import class_attribute, held_attribute
 from stator.values.pooled import PooledObject
 from stator.values.staged import (
     StagedCounter,
@@ -326,7 +326,7 @@ class BuiltinCalls:
         if computes(obj, name):
             return self.session.interpreter.call(attribute_definitions.has_attribute, obj, name)
         read_callers_attribute(obj, name)
-        held = own_attribute(obj, name)
+        held = held_attribute(obj, name)
         if maybe_absent(held):
             of_class = class_attribute(obj, name, held) is not held
             return self.recorder.apply_all(

@@ -9,6 +9,7 @@ from typing import Any
 
 from stator.values.containers import update_dict
 
+TABLES = ("_parameters", "_buffers", "_modules")  # of a module
 OF_A_CLASS = frozenset({"__dict__", "__weakref__"})  # descriptors that Python makes
 
 Members = dict[str, types.MemberDescriptorType]
@@ -53,6 +54,14 @@ def own_attribute(obj: object, name: str, default: object = None) -> Any:
         return default if member is None else member.__get__(obj)
     except AttributeError:  # the slot is empty
         return default
+
+
+def held_attribute(obj: object, name: str) -> Any:
+    """The same; of a module, also its parameters, buffers and modules, which are in tables."""
+    own = own_dict(obj)
+    tables = [own[table] for table in TABLES if isinstance(own.get(table), dict)]
+    found = next((table[name] for table in tables if name in table), None)
+    return own_attribute(obj, name) if name in own or found is None else found
 
 
 def class_attribute(obj: object, name: str, default: object = None) -> Any:
