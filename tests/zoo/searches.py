@@ -9,7 +9,7 @@ import functools
 import numpy
 import torch
 
-from tests.zoo.programs import f, i, program
+from tests.zoo.programs import f, i, program, r
 
 NUMBERS = ((i(3),), (i(-2),), (i(0),), (i(7),))
 
@@ -178,3 +178,18 @@ def repeated_tuple(t):
         table["b"] = int(t)
     last = table.popitem()
     return (0, 1) * max(int(t), 0), int(t) * (t,), last, table
+
+
+@program((r(3, 3),), (torch.eye(3),), (f([[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]),))
+def pivoted(a):
+    """Rows are exchanged by the largest entry of a column, until a pivot is too small."""
+    a = a.clone()
+    for k in range(3):
+        pivot = max(range(k, 3), key=lambda row: abs(float(a[row, k])))
+        if pivot != k:
+            a[[k, pivot]] = a[[pivot, k]]
+        if a[k, k].abs() < 1e-8:
+            return None
+        for row in range(k + 1, 3):
+            a[row] -= a[row, k] / a[k, k] * a[k]
+    return a

@@ -40,33 +40,33 @@ def all_of(items: Staged) -> Staged:
 
 def max_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> Staged:
     """`max(items, key=key, default=default)`."""
-    found = False
-    best = best_key = None
-    for item in items:
-        item_key = item if key is None else key(item)
-        if not found or item_key > best_key:
-            best, best_key = item, item_key
-            found = True
-    if not found:
+    items = list(items)
+    if len(items) == 0:
         if default is NO_DEFAULT:
             raise ValueError("max() " + OF_NOTHING)
-        best = default
+        return default
+    best = items[0]
+    best_key = best if key is None else key(best)
+    for at in range(1, len(items)):
+        item_key = items[at] if key is None else key(items[at])
+        if item_key > best_key:
+            best, best_key = items[at], item_key
     return best
 
 
 def min_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> Staged:
     """`min(items, key=key, default=default)`."""
-    found = False
-    best = best_key = None
-    for item in items:
-        item_key = item if key is None else key(item)
-        if not found or item_key < best_key:
-            best, best_key = item, item_key
-            found = True
-    if not found:
+    items = list(items)
+    if len(items) == 0:
         if default is NO_DEFAULT:
             raise ValueError("min() " + OF_NOTHING)
-        best = default
+        return default
+    best = items[0]
+    best_key = best if key is None else key(best)
+    for at in range(1, len(items)):
+        item_key = items[at] if key is None else key(items[at])
+        if item_key < best_key:
+            best, best_key = items[at], item_key
     return best
 
 
