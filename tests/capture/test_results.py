@@ -79,3 +79,16 @@ def test_one_list_twice_is_one_list():
 
     first, second = stator.to_static(f)(ONE)
     assert first is second
+
+
+def test_a_method_of_a_tensor_that_leaves_is_one_of_the_runs_tensor():
+    kept = []
+
+    def f(x):
+        kept.append(x.size)
+        return (x * 2).sum
+
+    static = stator.to_static(f)
+    assert float(static(torch.ones(3))()) == 6.0
+    assert float(static(torch.ones(3) * 2)()) == 12.0
+    assert [size() for size in kept] == [(3,), (3,)]

@@ -72,6 +72,15 @@ def departure_of(value: Any) -> Departure | None:
     return None
 
 
+def departure_of_method(method: Any) -> Departure:
+    """How a method of a captured tensor is made again: of the tensor, by its name."""
+    return Departure("method", functools.partial(_method, method.__name__), (method.__self__,))
+
+
+def _method(name: str, owner: tuple[Any]) -> Any:
+    return getattr(owner[0], name)
+
+
 def departure_of_class(cls: type) -> Callable[[Any], Any] | None:
     """What makes an instance of `cls` of a dict; None if a dict is what it is."""
     if cls in (dict, StagedDict) or not issubclass(cls, dict):

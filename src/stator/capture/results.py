@@ -23,6 +23,7 @@ from stator.capture.leaving import (
     as_parameter,
     departure_of,
     departure_of_class,
+    departure_of_method,
     refuse_bound_function,
 )
 from stator.capture.recorder import Recorder
@@ -177,8 +178,16 @@ class Results:
         if isinstance(value, types.FunctionType) and not self.is_outside(value):
             refuse_bound_function(value)
         if isinstance(value, REFERENCES) or self.is_outside(value):
-            return shape.ConstantValue(self.plain(value))  # the very object; a file cannot hold it
+            return self._reference(value)
         return self._container(value)
+
+    def _reference(self, value: object) -> Structure:
+        """The very object, which a file cannot hold; a method of a captured tensor is the run's."""
+        owner = value.__self__ if isinstance(value, types.BuiltinMethodType) else None
+        if not isinstance(owner, FakeTensor):
+            return shape.ConstantValue(self.plain(value))
+        made = departure_of_method(value)
+        return shape.Conversion(made.name, made.convert, (self._structure_of(made.contents),))
 
     def _way(self, union: Union, index: int) -> Structure:
         """The structure of one alternative; a pooled container in it is there for this one only."""
