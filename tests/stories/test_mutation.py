@@ -13,7 +13,6 @@ import torch
 from tests.stories.book import UP, Book, X
 
 story = Book(
-    counter_ops="needs|Counter|list|data-dependent",
     chainmap="ChainMap",
     vars_replaced="is replaced",
     list_subclass="depends on the path",
