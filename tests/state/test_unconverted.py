@@ -3,6 +3,7 @@
 import contextlib
 import cProfile
 import functools
+import gc
 import importlib
 import re
 import sys
@@ -121,3 +122,51 @@ def test_a_profiler_that_cannot_go_on_is_refused(monkeypatch):
         "library code is called while an object profiles it, and may call user code unseen"
     )
     assert caught.value.fix == "start the profiler after the first call"
+
+
+class ReadsBySuper:
+    def __getattribute__(self, name):
+        return super().__getattribute__(name)
+
+
+class Config(ReadsBySuper):
+    scale = 2.0
+
+
+def test_a_method_that_calls_super_is_not_looked_for(monkeypatch):
+    asked = []
+    monkeypatch.setattr(gc, "get_referrers", lambda *given: asked.append(given) or [])
+    config = Config()
+
+    def scaled(x):
+        for _ in range(5):
+            x = x * config.scale
+        return x
+
+    assert stator.to_static(scaled)(torch.ones(2)).tolist() == [32.0, 32.0]
+    assert asked == []
+
+
+def test_a_function_around_user_code_is_looked_for_once_and_its_variable_is_guarded(monkeypatch):
+    found, ask = [], gc.get_referrers
+
+    def counted(*given):
+        found.append(given)
+        return ask(*given)
+
+    monkeypatch.setattr(gc, "get_referrers", counted)
+    sign = 1
+
+    def compare(a, b):
+        return sign * (a - b)
+
+    def largest(x):
+        for _ in range(4):
+            x = x + sorted([3, 1, 2], key=functools.cmp_to_key(compare))[-1]
+        return x
+
+    static = stator.to_static(largest)
+    assert static(torch.zeros(1)).tolist() == [12.0]
+    assert len(found) <= 1
+    sign = -1
+    assert static(torch.zeros(1)).tolist() == [4.0]

@@ -16,7 +16,7 @@ import gc
 import inspect
 import sys
 import types
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -165,19 +165,33 @@ class UserCodeWatch:
     def _see_cells(self, frame: types.FrameType, callers: list[types.FrameType]) -> None:
         """Guard the variables of functions around, but for those that are running inside.
 
-        A frame does not tell which function it runs.
+        `__class__`, which `super()` reads, stays what it is.
         """
         code = frame.f_code
-        if not code.co_freevars or not code.co_flags & inspect.CO_OPTIMIZED:
+        names = [name for name in code.co_freevars if name != "__class__"]
+        if not names or not code.co_flags & inspect.CO_OPTIMIZED:
             return
-        for function in gc.get_referrers(code):
-            if isinstance(function, types.FunctionType) and function.__code__ is code:
-                for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-                    held = state_of(cell).get("cell", self)
-                    is_inner = any(_has_cell(caller, name, held) for caller in callers)
-                    is_known = is_inner or self._is_made_here(held)
-                    if held is frame.f_locals.get(name) and not is_known:
-                        self.session.reads.read_cell(cell, name)
+        for function in self._functions_of(frame):
+            for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+                held = state_of(cell).get("cell", self)
+                is_inner = any(_has_cell(caller, name, held) for caller in callers)
+                is_known = is_inner or self._is_made_here(held)
+                if held is frame.f_locals.get(name) and not is_known:
+                    self.session.reads.read_cell(cell, name)
+
+    def _functions_of(self, frame: types.FrameType) -> list[types.FunctionType]:
+        """The functions with the code of `frame`, which does not tell which of them it runs.
+
+        Python looks through all objects for them, so it is asked for those of a code once, and
+        again only if the function that runs is none of them.
+        """
+        known, code, variables = self.session.functions_of, frame.f_code, frame.f_locals
+        _, functions = known.get(id(code), (code, []))
+        if not any(_closes_over(one, variables) for one in functions):
+            found = [one for one in gc.get_referrers(code) if isinstance(one, types.FunctionType)]
+            functions = [one for one in found if one.__code__ is code]
+            known[id(code)] = (code, functions)
+        return functions
 
     def add(self, obj: object) -> None:
         """Keep the state of `obj`, wherever it was made."""
@@ -240,6 +254,12 @@ class UserCodeWatch:
 
     def _functions(self) -> str:
         return " or ".join(dict.fromkeys(f"`{c.co_qualname}`" for c in self.entered.values()))
+
+
+def _closes_over(function: types.FunctionType, variables: Mapping[str, object]) -> bool:
+    """Does `function` find these values in its cells?"""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return all(state_of(cell).get("cell") is variables.get(name) for name, cell in cells)
 
 
 def _callers(frame: types.FrameType) -> Iterator[types.FrameType]:
