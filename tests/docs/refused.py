@@ -104,6 +104,13 @@ def all_locals(x, y):
     return locals()
 
 
+def list_with_none_as_an_index(x, y):
+    row = None
+    if y > 5:
+        row = 1
+    return x[[row, int(y)]]
+
+
 def endless_branch(x, y):
     count = 0
     if y > 5:

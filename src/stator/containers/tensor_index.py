@@ -6,7 +6,11 @@ from typing import Any
 
 import torch
 
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.values.annotations import Staged
+from stator.values.staged import StagedList
+from stator.values.union import Union
 
 
 def read_tensor(tensor: torch.Tensor, key: Staged, written: Staged = None) -> torch.Tensor:
@@ -70,3 +74,12 @@ def _read_by(part: object) -> int:
     if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8):
         return part.dim()
     return 1
+
+
+def refuse_none(items: StagedList) -> None:
+    """An error for a list of data with None in it, which torch takes for a tuple."""
+    parts = () if items.is_open else list.__iter__(items)
+    for item in parts:
+        if any(one is None for one in (item.alternatives if isinstance(item, Union) else (item,))):
+            raise UnsupportedCall("an index is a list of data in which there may be None",
+                                  at=current_place(), fix="write a tuple")  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy
 import torch
 
 from stator.capture.conditions import choose, refuse_if
@@ -31,7 +32,7 @@ from stator.values.annotations import Args, Staged
 from stator.values.arrays import CapturedArray
 from stator.values.kinds import Kind, ListKind, NumberKind, TensorKind, column_types
 from stator.values.staged import Columns, StagedList
-from stator.values.symbolic import Number, kind_of_number
+from stator.values.symbolic import CapturedComplex, Number, kind_of_number
 from stator.values.union import Union, distribute, first_union, over_unions
 
 
@@ -329,6 +330,8 @@ def _stacked(session: Session, data: object, dtype: torch.dtype, device: object)
         return torch.stack([_stacked(session, part, dtype, device) for part in data])
     if isinstance(data, torch.Tensor):
         return data.detach().clone().to(dtype)
+    if not isinstance(data, Number | CapturedComplex | int | float | complex | numpy.generic):
+        return torch.tensor([data])  # an error: it is no number
     return scalar_tensor(session, data, dtype, device)
 
 

@@ -26,7 +26,7 @@ from stator.containers.dict_calls import (
 )
 from stator.containers.iteration import CapturedRange
 from stator.containers.maybe_keys import is_partial, maybe_absent
-from stator.containers.tensor_index import read_tensor, write_tensor
+from stator.containers.tensor_index import read_tensor, refuse_none, write_tensor
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -417,6 +417,7 @@ def _tensor_index(session: Session, key: object) -> Staged:
     if isinstance(key, torch.Tensor) and key.dim() == 0 and _is_integer(key):
         return as_index(session.recorder, key)
     if isinstance(key, StagedList) and not key.is_tuple and _is_data(key):
+        refuse_none(key)
         return _index_of_list(session, key)
     return list(key) if isinstance(key, StagedList) else key
 
