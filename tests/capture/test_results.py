@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import enum
+import math
 
 import pytest
 import torch
@@ -92,3 +93,28 @@ def test_a_method_of_a_tensor_that_leaves_is_one_of_the_runs_tensor():
     assert float(static(torch.ones(3))()) == 6.0
     assert float(static(torch.ones(3) * 2)()) == 12.0
     assert [size() for size in kept] == [(3,), (3,)]
+
+
+KEPT: dict = {}
+
+
+@pytest.mark.parametrize("method", [lambda x: [x].append, lambda x: {1: x}.get])
+def test_builtin_methods_of_containers_of_the_call_are_refused(method):
+    @stator.to_static
+    def given_back(x):
+        return method(x)
+
+    @stator.to_static
+    def kept(x):
+        KEPT["method"] = method(x)
+        return x
+
+    for function in (given_back, kept):
+        with pytest.raises(CaptureError, match="a method is returned or kept outside"):
+            function(torch.ones(2))
+    assert not KEPT
+
+
+def test_builtin_functions_and_methods_of_classes_are_returned():
+    functions = (torch.add, len, math.sqrt, dict.fromkeys, "a-b".split)
+    assert stator.to_static(lambda x: (x, functions))(torch.ones(2))[1] == functions

@@ -184,6 +184,8 @@ class Results:
     def _reference(self, value: object) -> Structure:
         """The very object, which a file cannot hold; a method of a captured tensor is the run's."""
         owner = value.__self__ if isinstance(value, types.BuiltinMethodType) else None
+        if isinstance(owner, Staged):
+            raise _refused("method")
         if not isinstance(owner, FakeTensor):
             return shape.ConstantValue(self.plain(value))
         made = departure_of_method(value)
