@@ -225,3 +225,23 @@ def buffer_that_some_paths_register(x, y):
     has, held = hasattr(MODULE, "extra"), getattr(MODULE, "extra", x + 1)
     MODULE.register_buffer("extra", x * 2, persistent=False)
     return has, held, MODULE.extra
+
+
+class Holder:
+    """What has an attribute, or not."""
+
+
+HOLDER = Holder()
+
+
+@program(
+    *CALLS, CALLS[0], watch=lambda: dict(vars(HOLDER)), reset=lambda: vars(HOLDER).clear(),
+    stages=SEEN_OUTSIDE,
+)  # fmt: skip
+def attribute_deleted_where_it_is(x, y):
+    """Whether `del` finds the attribute differs from call to call."""
+    try:
+        del HOLDER.high
+    except AttributeError:
+        HOLDER.high = x.size(0)
+    return x

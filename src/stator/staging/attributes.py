@@ -344,4 +344,6 @@ def delete_attribute(session: Session, obj: object, name: str) -> None:
     if maybe_absent(held):
         text = f"'{type(obj).__name__}' object has no attribute '{name}'"
         defined(session.recorder, held, AttributeError(text))
+    else:  # whether it is there decides what the call does
+        session.interpreter.call(hasattr, obj, name)
     delattr(obj, name)
