@@ -9,8 +9,8 @@ from __future__ import annotations
 import ast
 
 from stator.rewrite.template import quote
+from stator.source.block import Definition
 from stator.source.scopes import own_statements
-from stator.source.text import Definition
 
 
 def as_function(node: Definition) -> ast.FunctionDef:

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stator.location import Location
+from stator.source.block import Definition
 from stator.source.nodes import copy_tree
-from stator.source.text import Definition, Source
+from stator.source.text import Source
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import gc
 import warnings
 import weakref
 from collections.abc import Callable, Sequence
-from types import CodeType, FunctionType
 from typing import Any, Protocol
 
 import numpy
@@ -109,8 +108,6 @@ class Session:
         self.host_calls: list[Any] = []  # `state.host_calls.HostCall`, by number
         self.host_classes: dict[str, type] = {}  # of records among their arguments
         self.hooked_modules: dict[str, torch.nn.Module] = {}  # those with backward hooks
-        # by the id of a code object, which is kept: those that the capture found, see unconverted
-        self.functions_of: dict[int, tuple[CodeType, list[FunctionType]]] = {}
         self.library_modules: dict[int, tuple[torch.nn.Module, bool]] = {}
         self.spent_iterators: dict[int, object] = {}  # whose position only a run knows
         # iterators of Python's own, and those of the program that represent them, by id

@@ -16,6 +16,7 @@ import gc
 import inspect
 import sys
 import types
+import weakref
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -35,6 +36,11 @@ CONTAINERS = (list, dict, set, collections.deque)
 MOST_OBJECTS, MOST_ITEMS, DEEPEST = 400, 200, 3
 IMPORTS = ("<frozen importlib._bootstrap>", "<frozen importlib._bootstrap_external>")
 GENERATED = "<string>"  # the file of what `dataclass` and `namedtuple` write
+
+# the functions with a code, by its id: codes of two functions may be equal
+_known_functions: dict[
+    int, tuple[weakref.ref[types.CodeType], weakref.WeakSet[types.FunctionType]]
+] = {}
 
 
 @contextmanager
@@ -167,31 +173,36 @@ class UserCodeWatch:
 
         `__class__`, which `super()` reads, stays what it is.
         """
-        code = frame.f_code
-        names = [name for name in code.co_freevars if name != "__class__"]
-        if not names or not code.co_flags & inspect.CO_OPTIMIZED:
+        code, variables = frame.f_code, frame.f_locals
+        if not code.co_flags & inspect.CO_OPTIMIZED:
             return
-        for function in self._functions_of(frame):
+        names = {
+            name
+            for name in code.co_freevars
+            if name in variables and name != "__class__" and not self._is_made_here(variables[name])
+            if not any(_has_cell(caller, name, variables[name]) for caller in callers)
+        }
+        for function in self._functions_of(frame) if names else ():
             for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
-                held = state_of(cell).get("cell", self)
-                is_inner = any(_has_cell(caller, name, held) for caller in callers)
-                is_known = is_inner or self._is_made_here(held)
-                if held is frame.f_locals.get(name) and not is_known:
+                if name in names and state_of(cell).get("cell", self) is variables[name]:
                     self.session.reads.read_cell(cell, name)
 
     def _functions_of(self, frame: types.FrameType) -> list[types.FunctionType]:
         """The functions with the code of `frame`, which does not tell which of them it runs.
 
-        Python looks through all objects for them, so it is asked for those of a code once, and
-        again only if the function that runs is none of them.
+        Python looks through all objects for them, so it is asked for those of a code once in a
+        process, and again only if the function that runs is none of them.
         """
-        known, code, variables = self.session.functions_of, frame.f_code, frame.f_locals
-        _, functions = known.get(id(code), (code, []))
+        code, variables = frame.f_code, frame.f_locals
+        known, functions = _known_functions.get(id(code), (None, ()))
+        if known is None or known() is not code:
+            functions = ()
         if not any(_closes_over(one, variables) for one in functions):
             found = [one for one in gc.get_referrers(code) if isinstance(one, types.FunctionType)]
-            functions = [one for one in found if one.__code__ is code]
-            known[id(code)] = (code, functions)
-        return functions
+            functions = weakref.WeakSet(one for one in found if one.__code__ is code)
+            forget = functools.partial(_forget_functions, id(code))
+            _known_functions[id(code)] = (weakref.ref(code, forget), functions)
+        return list(functions)
 
     def add(self, obj: object) -> None:
         """Keep the state of `obj`, wherever it was made."""
@@ -254,6 +265,12 @@ class UserCodeWatch:
 
     def _functions(self) -> str:
         return " or ".join(dict.fromkeys(f"`{c.co_qualname}`" for c in self.entered.values()))
+
+
+def _forget_functions(key: int, known: object) -> None:
+    """A code has ended, and another one may have its id by now."""
+    if _known_functions.get(key, (None,))[0] is known:
+        del _known_functions[key]
 
 
 def _closes_over(function: types.FunctionType, variables: Mapping[str, object]) -> bool:
