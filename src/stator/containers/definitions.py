@@ -45,13 +45,18 @@ def max_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> S
         if default is NO_DEFAULT:
             raise ValueError("max() " + OF_NOTHING)
         return default
-    best = items[0]
-    best_key = best if key is None else key(best)
+    best = 0
+    if key is None:
+        for at in range(1, len(items)):
+            if items[at] > items[best]:
+                best = at
+        return items[best]
+    best_key = key(items[0])
     for at in range(1, len(items)):
-        item_key = items[at] if key is None else key(items[at])
+        item_key = key(items[at])
         if item_key > best_key:
-            best, best_key = items[at], item_key
-    return best
+            best, best_key = at, item_key
+    return items[best]
 
 
 def min_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> Staged:
@@ -61,13 +66,18 @@ def min_of(items: Staged, key: Staged = None, default: object = NO_DEFAULT) -> S
         if default is NO_DEFAULT:
             raise ValueError("min() " + OF_NOTHING)
         return default
-    best = items[0]
-    best_key = best if key is None else key(best)
+    best = 0
+    if key is None:
+        for at in range(1, len(items)):
+            if items[at] < items[best]:
+                best = at
+        return items[best]
+    best_key = key(items[0])
     for at in range(1, len(items)):
-        item_key = items[at] if key is None else key(items[at])
+        item_key = key(items[at])
         if item_key < best_key:
-            best, best_key = items[at], item_key
-    return best
+            best, best_key = at, item_key
+    return items[best]
 
 
 def same_pairs(left: Staged, right: Staged) -> Staged:
