@@ -40,6 +40,7 @@ OF_ONE = re.compile(
     r"is not iterable|is not callable|is not subscriptable|bad operand type|has no len\(\)"
     r"|does not support item"
 )
+METHOD = re.compile(r"doesn't define (__\w+__)|for (divmod)\(\)")  # that Python asks a class for
 OF_INTS = re.compile(r"must be (?:tuple of ints|int)\W+(?:not|but got) SymFloat")
 ASKS_LITTLE = frozenset(
     cls.__name__
@@ -94,6 +95,9 @@ def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
         return False
     if OF_INTS.search(text):  # torch takes no float for an int
         return named <= {torch.SymFloat.__name__, torch.SymInt.__name__}
+    method = METHOD.search(text)
+    if method is not None and named == {FakeTensor.__name__}:
+        return not hasattr(torch.Tensor, method[1] or f"__{method[2]}__")
     pair = PAIR.search(text)
     if pair is not None:
         types = {PYTHON_NAMES.get(name, name) for name in pair.groups()}
