@@ -14,7 +14,6 @@ import decimal
 import functools
 import heapq
 import itertools
-import operator
 import queue
 import secrets
 import sys
@@ -260,11 +259,11 @@ def is_of_unknown(x, y):
     return first is x
 
 
-def dict_pop(x, y):
+def dict_method(x, y):
     table = {}
     if y > 1:
         table["a"] = 1
-    return table.popitem()
+    return table.__or__({"b": 2})
 
 
 def generator_given_to_a_library(x, y):
@@ -614,6 +613,10 @@ def hash_of_an_object_of_a_list(x, y):
         points.append(Point(x))
         y = y - 1
     return hash(points[0])
+
+
+def hash_of_a_new_object(x, y):
+    return hash(Point(x))
 
 
 def list_that_may_hold_itself(x, y):
@@ -1149,7 +1152,7 @@ def leaf_that_other_code_freezes(x, y):
     weight = torch.nn.Parameter(x)
     total = weight * 2
     if y > 1:
-        operator.methodcaller("requires_grad_", False)(weight)
+        list(itertools.takewhile(lambda on: weight.requires_grad_(on) is None, [False]))
         total = total + weight
     return total
 

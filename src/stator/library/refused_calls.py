@@ -72,7 +72,8 @@ def is_torch_op(function: object, args: Args, kwargs: Keywords) -> bool:
     """Does it call no code of the user's? To watch an op would take longer than the op."""
     if isinstance(getattr(function, "__self__", None), torch.Tensor):
         return not any(map(callable, (*args, *kwargs.values())))
-    return is_from_torch(function) or isinstance(args[0] if args else None, torch.Tensor)
+    takes_tensor = isinstance(args[0] if args else None, torch.Tensor)
+    return is_from_torch(function) or (takes_tensor and function is not hash)
 
 
 def is_hashable(function: object) -> bool:

@@ -24,7 +24,7 @@ import textwrap
 import types
 import urllib.parse
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -73,9 +73,21 @@ DEEPEST = 4
 
 def is_pure(function: Staged, args: Args, kwargs: Keywords) -> bool:
     """Does it only compute a number or a string, of values that only a run has?"""
+    if function is hash and not all(map(_has_hash_of_value, args)):
+        return False
     return _result_of(function) is not None and any(
         holds_captured(arg, (torch.Tensor,)) for arg in (*args, *kwargs.values())
     )
+
+
+def _has_hash_of_value(value: object) -> bool:
+    """Does the hash depend on the value? That of an object or a tensor is of the object itself."""
+    if isinstance(value, Union):
+        return all(map(_has_hash_of_value, value.alternatives))
+    if isinstance(value, tuple | frozenset):
+        return all(map(_has_hash_of_value, value))
+    plain = (bool, int, float, complex, str, bytes, type(None))
+    return isinstance(value, (*plain, *get_args(Number), CapturedText, CapturedComplex))
 
 
 def _result_of(function: Staged) -> type | None:
@@ -138,6 +150,8 @@ def call_unconverted(
     session: Session, function: Staged, args: Args, kwargs: Keywords, owner: object
 ) -> Staged:
     """`function(*args, **kwargs)`, refused where it uses what only a run has."""
+    if function is hash and args:
+        _refuse_hash_of_identity(session, args[0])
     before = session.recorder.refused_questions
     with refusing_texts(lambda _: _refused(session, function)):
         try:
@@ -155,6 +169,16 @@ def call_unconverted(
     if session.recorder.refused_questions != before:  # it has caught a refusal, and gone on
         raise _refused(session, function)
     return result
+
+
+def _refuse_hash_of_identity(session: Session, value: object) -> None:
+    """An error for an object that each run makes again, if its hash is that of the object."""
+    is_own = not session.provenance.is_external(value) or isinstance(value, torch.Tensor)
+    if is_own and type(value).__hash__ in (object.__hash__, torch.Tensor.__hash__):
+        raise UnsupportedCall(
+            "`hash()` of an object or a tensor of the run is not known", at=current_place(),
+            fix="compare with `is`",
+        )  # fmt: skip
 
 
 def _name_of(function: Staged) -> str:
