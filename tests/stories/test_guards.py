@@ -326,3 +326,22 @@ def test_captured_arrays_are_refused_where_numpy_raises():
     assert caught.value.problem == (
         "`numpy.errstate` turns numpy's warnings into errors, which a program does not raise"
     )
+
+
+def attribute_set_and_deleted():
+    box = type("Box", (), {})()
+
+    def f(x):
+        box.high = 3
+        del box.high
+        return x * 2
+
+    def late(static):
+        box.high = 9
+        return static(ONE)
+
+    return Story(f, [ONE, late, ONE], lambda: dict(vars(box)))
+
+
+def test_an_attribute_that_is_set_and_deleted_is_deleted_by_each_call():
+    check(attribute_set_and_deleted)

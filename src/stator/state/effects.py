@@ -7,7 +7,8 @@ So before each op that may raise, a note says what has been changed so far.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -22,7 +23,7 @@ from stator.errors import StatorError
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op
 from stator.program.structure import Choice, ConstantValue, Mapping, Structure, positions_in
-from stator.state.holding import holding, weakly
+from stator.state.holding import holding, reference, weakly
 from stator.state.live_lists import ListSlot
 from stator.state.live_state import AnySlot
 from stator.state.live_trees import HeldContainer
@@ -124,6 +125,17 @@ def _watch_written(session: Session) -> None:
             continue
         if key in state and key in before and same_state((state[key],), (before[key],)):
             session.reads.read_slot(obj, key, before[key])
+        elif key not in state and key not in before and not isinstance(obj, dict):
+            # it was set and deleted: a call that finds it must delete it
+            session.reads.watch(
+                obj, ("absent", key), functools.partial(_has_slot, reference(obj), key), False,
+                f"attribute {key}",
+            )  # fmt: skip
+
+
+def _has_slot(finder: Callable[[], object], key: object) -> bool:
+    state = state_of(finder())
+    return isinstance(state, dict) and key in state
 
 
 def given_back(
