@@ -740,7 +740,7 @@ def test_what_a_cached_function_has_read_of_a_tensor_may_not_be_written():
     static = stator.to_static(function)
     same(static(ONES), function(ONES))
     table.add_(1)
-    with pytest.raises(stator.StatorError, match="its cache may have the answer"):
+    with pytest.raises(stator.StatorError, match="its cache may hold the result"):
         static(ONES)
 
 

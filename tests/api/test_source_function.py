@@ -191,5 +191,5 @@ def test_a_union_of_other_types_is_no_input_by_annotation(tmp_path):
     def either(x, n: int | str):
         return x * n
 
-    with pytest.raises(TypeError):
+    with pytest.raises(SpecMismatch, match="missing a required argument: 'n'"):
         stator.save(either, tmp_path / "model", [InputSpec([None])])

@@ -48,7 +48,11 @@ def test_a_method_and_a_constant(shell):
     ("args", "code", "message"),
     [
         (["net.py:Net", "-o", "out/x"], 2, "missing a required argument: 'x'"),
-        (["net.py:Net", "-i", "f32[4]", "-i", "scale=2", "-o", "x"], 2, "by its name alone"),
+        (
+            ["net.py:Net", "-i", "f32[4]", "-i", "scale=2", "-o", "x"],
+            2,
+            "can only be given by name",
+        ),
         (["net.py:Net", "-i", "f32[4]"], 2, "Missing option '-o'"),
         (["net.py:sign", "-o", "/proc/no/model"], 2, "No such file or directory"),
         (["net.py:refused", "-i", "f32[4]", "-o", "x"], 3, "[ST102]"),

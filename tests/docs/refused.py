@@ -619,6 +619,13 @@ def hash_of_a_new_object(x, y):
     return hash(Point(x))
 
 
+def iterator_that_zip_has_taken_from(x, y):
+    values = [int(v) for v in x if v > 0]
+    last = reversed(values)
+    pairs = list(zip(last, values, strict=False))
+    return next(last), pairs
+
+
 def list_that_may_hold_itself(x, y):
     nodes = [[]]
     for k in range(y):

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from stator.capture.errors.boundary import internal
+from stator.capture.errors.capture_artifacts import is_raised_by_user_code
 from stator.capture.flatten import NOTHING, flatten
 from stator.capture.journal import Journal
 from stator.capture.raising import record_raise
@@ -103,7 +104,9 @@ def _run(recorder: Recorder, code: Callable[[], object]) -> Any:
 
 
 def _is_from_user(error: BaseException) -> bool:
-    """Has a `raise` of the user's raised it? Ctrl-C is raised by Stator, between two calls."""
+    """Has user code raised it? Ctrl-C arrives at any of its instructions, a `raise` does not."""
+    if isinstance(error, KeyboardInterrupt):
+        return is_raised_by_user_code(error)
     traces = list(traces_of(error))
     return bool(traces) and is_users(traces[-1].tb_frame)
 

@@ -1,7 +1,4 @@
-"""Builtins and containers written out in Python.
-
-They are converted like user code where their operands are captured.
-"""
+"""Builtins and containers in Python, converted like user code where operands are captured."""
 
 from __future__ import annotations
 

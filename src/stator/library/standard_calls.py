@@ -15,11 +15,10 @@ from stator.capture.conversions import index
 from stator.containers import definitions
 from stator.containers import standard_definitions as written
 from stator.containers.runtime_tables import fill
-from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
 from stator.state.session import Session
 from stator.values.annotations import Args, Staged
+from stator.values.freezing import not_by_reference
 from stator.values.sites import ORDERED_DICTS, Shared
 from stator.values.staged import StagedCounter, StagedList, StagedOrderedDict
 
@@ -146,11 +145,7 @@ def _counter(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
 def _plain_ordered_dict(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
     """`OrderedDict(pairs)`; where only a run knows them, it is one of the program."""
     if any(is_runtime_sequence(session.recorder, pairs) for pairs in args):
-        refusal = UnsupportedCall(
-            "an OrderedDict of a data-dependent number of items", at=current_place(),
-            fix="use a dict",
-        )  # fmt: skip
-        raise Shared(frozenset({ORDERED_DICTS}), refusal)
+        raise Shared(frozenset({ORDERED_DICTS}), not_by_reference("OrderedDict"))
     made = session.interpreter.call_library(collections.OrderedDict, args, kwargs)
     session.recorder.provenance.add_created(made)
     return made

@@ -65,12 +65,12 @@ def is_capture_artifact(error: Exception) -> bool:
     if isinstance(error, NotImplementedError) and re.search("meta|fake", text, re.IGNORECASE):
         return True
     named = set(_WORD.findall(text)) & _stand_in_names()
-    if _is_raised_by_user_code(error):
+    if is_raised_by_user_code(error):
         named.discard(Union.__name__)  # an ordinary word in a message of the user's own
     return bool(named) and not _fails_for_python_too(error, text, named)
 
 
-def _is_raised_by_user_code(error: Exception) -> bool:
+def is_raised_by_user_code(error: BaseException) -> bool:
     """Does a `raise` statement of the user's raise it?"""
     *_, last = (None, *traces_of(error))
     if last is None or not is_users(last.tb_frame):
@@ -107,7 +107,7 @@ def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
 
 def use_plain_names(error: BaseException) -> None:
     """Give a TypeError or AttributeError of Python's the text that it has in eager code."""
-    if isinstance(error, TypeError | AttributeError) and not _is_raised_by_user_code(error):
+    if isinstance(error, TypeError | AttributeError) and not is_raised_by_user_code(error):
         error.args = tuple(users_text(arg) if isinstance(arg, str) else arg for arg in error.args)
 
 
