@@ -7,7 +7,6 @@ before the call. What has no parts that converted code knows is left to it.
 from __future__ import annotations
 
 import copy
-import copyreg
 from typing import Any, get_args
 
 import torch
@@ -119,7 +118,8 @@ class DeepCopy:
         return made
 
     def _object(self, value: Any) -> Staged:
-        made = self.memo[id(value)] = copyreg.__newobj__(type(value))
+        cls: Any = type(value)
+        made = self.memo[id(value)] = cls.__new__(cls)
         self.session.provenance.add_created(made)
         get = self.session.interpreter.get_plainly
         names = list(attributes_of(value))
