@@ -4,6 +4,7 @@ Like a CUDA graph, a tape holds ops on fixed memory: a replay runs each op again
 it had, and puts what it gives where its first results are.
 """
 
+import threading
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -68,8 +69,13 @@ class TapeTarget:
     def __init__(self):
         self.tapes = []
         self.nodes = []  # which conditional nodes were recorded
+        self._lock = threading.Lock()  # several regions share a target
 
     def record(self, ops):
+        with self._lock:
+            return self._record(ops)
+
+    def _record(self, ops):
         self.tapes, self.nodes = [], []
         self.outside, self.made = {}, set()
         state = torch.get_rng_state()

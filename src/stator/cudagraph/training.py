@@ -23,6 +23,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from stator.cudagraph.generators import RandomState
 from stator.cudagraph.memory import NotRecorded
@@ -46,7 +47,7 @@ class RecordedStep:
     memory: Sequence[torch.Tensor]  # of the forward recording, that the backward one reads
     checked: SavedValues
     has_random: bool
-    _owner: Callable[[], Any] = lambda: None
+    _owner: Callable[[], OwnedCall | None] = lambda: None
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(
@@ -57,7 +58,7 @@ class RecordedStep:
         return results
 
     def replay_forward(
-        self, owner: Any, tensors: Sequence[torch.Tensor], join: Callable[[], None]
+        self, owner: OwnedCall, tensors: Sequence[torch.Tensor], join: Callable[[], None]
     ) -> list[torch.Tensor]:
         """The results; the memory is the owner's from now on."""
         with self._lock:
@@ -69,13 +70,14 @@ class RecordedStep:
             return [result.clone() for result in self.results]
 
     def replay_backward(
-        self, owner: Any, tangents: Sequence[torch.Tensor], join: Callable[[], None]
+        self, owner: OwnedCall, tangents: Sequence[torch.Tensor], join: Callable[[], None]
     ) -> list[torch.Tensor | None]:
         """The gradients of the inputs, for the gradients of the open results."""
         with self._lock:
             join()
             if self._owner() is not owner:
                 self._leave_memory()
+                assert owner.kept is not None  # it was the owner, and can run backward
                 copy_all(owner.kept, self.memory)
                 self._owner, owner.kept = weakref.ref(owner), None
             copy_all(tangents, self.tangents)
@@ -85,8 +87,20 @@ class RecordedStep:
     def _leave_memory(self) -> None:
         """Copy the memory for its owner, unless the owner will not read it."""
         owner = self._owner()
-        if owner is not None and _can_run_backward(owner):
+        if owner is not None and not owner.saved.expired():  # type: ignore[no-untyped-call]
             owner.kept = [one.clone() for one in self.memory]
+
+
+@dataclass(eq=False)
+class OwnedCall:
+    """A call of a step, as other calls see it.
+
+    They may be in other threads, so they see nothing of autograd's own object for the call: it has
+    no lock, and to read what it saved while its thread frees that is a crash.
+    """
+
+    saved: StorageWeakRef  # of a tensor that autograd saves: it is freed with the others
+    kept: list[torch.Tensor] | None = None  # the memory, if another call needed it
 
 
 @dataclass(frozen=True)
@@ -107,10 +121,12 @@ class _Step(torch.autograd.Function):
         """The results."""
         device = tensors[0].device
         ctx.random = RandomState.of(device) if step.has_random else None
-        results = step.replay_forward(ctx, tensors, join)
+        mark = torch.empty(0)
+        ctx.call = OwnedCall(StorageWeakRef(mark.untyped_storage()))  # type: ignore[no-untyped-call]
+        results = step.replay_forward(ctx.call, tensors, join)
         saved = [*(tensors[n] for n in step.checked.inputs)]
         saved += [results[n] for n in step.checked.results]
-        ctx.save_for_backward(torch.empty(0), *saved)  # with the first, there is always one
+        ctx.save_for_backward(mark, *saved)
         ctx.set_materialize_grads(False)
         closed = [r for r, is_open in zip(results, step.is_open, strict=True) if not is_open]
         ctx.mark_non_differentiable(*closed)
@@ -131,18 +147,9 @@ class _Step(torch.autograd.Function):
                 found = gradients_of_ops(ctx.ops, ctx.inputs, needed, gradients)
         else:
             tangents = [gradient for gradient in given if gradient is not None]
-            made = step.replay_backward(ctx, tangents, ctx.join)
+            made = step.replay_backward(ctx.call, tangents, ctx.join)
             found = [g if wanted else None for g, wanted in zip(made, needed, strict=True)]
         return (None, None, None, *found)
-
-
-def _can_run_backward(ctx: Any) -> bool:
-    """Whether autograd still has what a call saved: not after a backward pass that frees it."""
-    try:
-        _ = ctx.saved_tensors  # none yet, while its forward pass is running
-    except RuntimeError:  # freed, or written to: its backward pass is an error
-        return False
-    return True
 
 
 @dataclass(eq=False)
