@@ -50,7 +50,7 @@ LITERALS = ((torch.dtype, "dtype"), (torch.device, "device"), (torch.layout, "la
             (torch.memory_format, "memory_format"))  # fmt: skip
 CHECKS = ("aten::_assert_scalar", "aten::_assert_async.msg", "aten::sym_constrain_range_for_size",
           "aten::sym_constrain_range")  # fmt: skip
-FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError)
+FAILURES = (RuntimeError, NotImplementedError, TypeError, ValueError, IndexError, AssertionError)
 
 
 class UndecomposableError(Exception):
@@ -102,10 +102,10 @@ class Decomposer:
 
     def parts(self, op: Op) -> list[Op]:
         """What `op` consists of; `op` itself if torch does not say."""
-        try:
-            return OpParts(self, op).run()
-        except (UndecomposableError, *FAILURES):
-            return [op]
+        for functional in (False, True):
+            with contextlib.suppress(UndecomposableError, *FAILURES):
+                return OpParts(self, op).run(functional=functional)
+        return [op]
 
     def keeps(self, op: OpOverload, target: OpOverload) -> bool:
         """Is `op`, which is a part of `target` or itself, not taken apart?"""
@@ -136,8 +136,8 @@ class OpParts:
         self.known: dict[torch.fx.Node, Arg] = {}
         self.ops: list[Op] = []
 
-    def run(self) -> list[Op]:
-        """All of them, in order."""
+    def run(self, *, functional: bool = False) -> list[Op]:
+        """All of them, in order. If `functional`, none writes to what others gave."""
         op, target = self.op, resolve(self.op.name)
         with self.mode, self.shapes.ignore_fresh_unbacked_symbols():
             args = [self.pattern(arg) for arg in op.args]
@@ -153,7 +153,7 @@ class OpParts:
             return self.owner.keeps(other, target)
 
         with torch.no_grad(), self.mode, _without_logs(), self.owner.context():
-            graph = traced(call, self.inputs, stays).graph
+            graph = traced(call, self.inputs, stays, functional=functional).graph
         given = iter(self.values)
         for node in graph.nodes:
             if node.op == "placeholder":

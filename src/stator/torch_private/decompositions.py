@@ -8,6 +8,7 @@ from typing import Any
 import torch
 from torch._decomp import decomposition_table
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch._subclasses.functional_tensor import FunctionalTensorMode, dispatch_functionalize
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -37,14 +38,19 @@ def traced(
     function: Callable[[list[Any]], Any],
     inputs: list[Any],
     stays: Callable[[OpOverload], bool],
+    *,
+    functional: bool = False,
 ) -> torch.fx.GraphModule:
     """The ops that `function` runs on `inputs`, without data; those that `stays` holds for whole.
 
-    Others are decomposed as far as torch knows how.
+    Others are decomposed as far as torch knows how. If `functional`, none writes to a tensor: but
+    then ops that torch composes of others are not whole.
     """
     table = {
         op: how
         for op, how in decomposition_table.items()
         if isinstance(op, torch._ops.OpOverload) and not stays(op)
     }
+    if functional:
+        function = dispatch_functionalize(function, FunctionalTensorMode())
     return make_fx(function, decomposition_table=table)(inputs)

@@ -98,6 +98,15 @@ def test_a_call_with_bfloat16():
     )
 
 
+def test_a_result_that_is_bfloat16(tmp_path):
+    with pytest.raises(ExportError) as caught:
+        stator.save(lambda x: x.bfloat16(), tmp_path / "f", input_spec=[X], onnx=True)
+    assert caught.value.problem == (
+        "a result is bfloat16, and numpy, through which it would come, has none"
+    )
+    assert not [*tmp_path.iterdir()]
+
+
 def test_a_model_that_onnx_runtime_does_not_take():
     graph = ir.Graph([], [], nodes=[ir.node("NoSuchOp", [])], opset_imports={"": 18}, name="g")
     model = ir.to_proto(ir.Model(graph, ir_version=10)).SerializeToString()

@@ -19,6 +19,22 @@ FUNCTIONS = {
     ),
     "median": (lambda x: x.median(), WHOLE),
     "median of an even number": (lambda x: x.median(), X),
+    "median along a dimension": (lambda x: x.median(1, keepdim=True), X),
+    "kthvalue": (lambda x: x.kthvalue(3, 0), X),
+    "quantile": (lambda x: torch.quantile(x, 0.3, dim=1), X),
+    "one_hot": (F.one_hot, WHOLE),
+    "hypot": (lambda x, y: torch.hypot(x * 1e30, y), X, V),
+    "hypot of zeros, infinities and NaN": (
+        lambda x: torch.hypot(x[:, 0], x[:, 1]).nan_to_num(-1.0, posinf=9.0),
+        torch.tensor([[0.0, 0.0], [float("inf"), float("nan")], [1.0, float("nan")]]),
+    ),
+    "copysign": (lambda x, y: torch.copysign(x, y), X, V * torch.tensor([0.0, -0.0, 1, 1, -1, 1])),
+    "nanmean": (lambda x: torch.where(x > 0, x, float("nan")).nanmean(1), X),
+    "label smoothing": (
+        lambda x, y: F.cross_entropy(x, y.long().abs(), label_smoothing=0.1),
+        X,
+        X[:, 0].contiguous(),
+    ),
     "searchsorted": (lambda x: torch.searchsorted(torch.tensor([-1.0, 0.0, 1.0]), x), X),
     "searchsorted by row": (
         lambda x, y: torch.searchsorted(x.sort(1)[0], y, right=True),
@@ -45,11 +61,20 @@ FUNCTIONS = {
 def test_it_is_what_torch_gives(name, tmp_path):
     function, *args = FUNCTIONS[name]
     spec = [InputSpec([None, *x.shape[1:]], str(x.dtype).removeprefix("torch.")) for x in args]
-    if name.startswith(("searchsorted by row", "masked")):
+    if name.startswith(("searchsorted by row", "masked", "quantile")):
         spec = args
     stator.save(function, tmp_path / "f", input_spec=spec, onnx=True)
     found = stator.load(tmp_path / "f", backend="onnxruntime")(*args)
     torch.testing.assert_close(found, function(*args))
+
+
+@pytest.mark.parametrize("shown", ["Class values must be non-negative", "from empty tensor"])
+def test_classes_raise_as_in_torch(shown, tmp_path):
+    stator.save(F.one_hot, tmp_path / "f", input_spec=[InputSpec([None], "int64")], onnx=True)
+    loaded = stator.load(tmp_path / "f", backend="onnxruntime")
+    for call in (F.one_hot, loaded):
+        with pytest.raises(RuntimeError, match=shown):
+            call(WHOLE - 3 if "negative" in shown else WHOLE[:0])
 
 
 def test_a_sorter_is_refused(tmp_path):

@@ -1,4 +1,4 @@
-"""`gelu`, by a kernel of ONNX Runtime that computes it in one step, and `silu`."""
+"""`gelu`, by a kernel of ONNX Runtime that computes it in one step, `silu`, and other formulas."""
 
 from __future__ import annotations
 
@@ -54,3 +54,33 @@ def log_sigmoid(to: Lowering, op: Op) -> ir.Value:
     whole = scope.emit("Add", power, scope.constant(1, wide), dtype=wide)
     result = scope.emit("Sub", least, scope.emit("Log", whole, dtype=wide), dtype=wide)
     return scope.cast(result, dtype)
+
+
+def hypotenuse(to: Lowering, op: Op) -> ir.Value:
+    """`hypot`: m * sqrt((a / m)^2 + (b / m)^2), where m is the greater one: no square overflows."""
+    scope, dtype = to.scope, dtype_of_result(to, op)
+    sides = [scope.cast(to.value(arg), dtype) for arg in op.args[:2]]
+    sides = [scope.emit("Abs", side, dtype=dtype) for side in sides]
+    most = scope.emit("Max", *sides, dtype=dtype)
+    zero, infinite = scope.constant(0, dtype), scope.constant(float("inf"), dtype)
+    fine = scope.emit("And", scope.emit("Greater", most, zero, dtype=D.BOOL),
+                      scope.emit("Less", most, infinite, dtype=D.BOOL), dtype=D.BOOL)  # fmt: skip
+    unit = scope.emit("Where", fine, most, scope.constant(1, dtype), dtype=dtype)
+    parts = [scope.emit("Div", side, unit, dtype=dtype) for side in sides]
+    squares = [scope.emit("Mul", part, part, dtype=dtype) for part in parts]
+    root = scope.emit("Sqrt", scope.emit("Add", *squares, dtype=dtype), dtype=dtype)
+    whole = scope.emit("Mul", unit, root, dtype=dtype)
+    is_infinite = [scope.emit("Equal", side, infinite, dtype=D.BOOL) for side in sides]
+    either = scope.emit("Or", *is_infinite, dtype=D.BOOL)  # also where the other one is NaN
+    return scope.emit("Where", either, infinite, whole, dtype=dtype)
+
+
+def copy_of_sign(to: Lowering, op: Op) -> ir.Value:
+    """`copysign`: the size of one, with the sign of the other, -0 included."""
+    scope, dtype = to.scope, dtype_of_result(to, op)
+    found, other = (scope.cast(to.value(arg), dtype) for arg in op.args[:2])
+    size, zero = scope.emit("Abs", found, dtype=dtype), scope.constant(0, dtype)
+    inverse = scope.emit("Div", scope.constant(1, dtype), other, dtype=dtype)  # -inf of -0
+    is_negative = [scope.emit("Less", one, zero, dtype=D.BOOL) for one in (other, inverse)]
+    negative = scope.emit("Or", *is_negative, dtype=D.BOOL)
+    return scope.emit("Where", negative, scope.emit("Neg", size, dtype=dtype), size, dtype=dtype)

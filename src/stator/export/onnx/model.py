@@ -67,6 +67,8 @@ def is_unfit(op: Op) -> bool:
         return any(size != 1 for size in (sizes if isinstance(sizes, tuple) else (sizes,)))
     if op.name == "aten::pad" and argument(op, "mode") == "circular":
         return True
+    if op.name == "aten::one_hot" and argument(op, "num_classes", -1) != -1:
+        return True
     if op.name in LOSSES:
         return True
     if op.name in DOUBLE_GAPS and dtype_of(op.args[0]) is torch.float64:
@@ -108,6 +110,12 @@ def build(
     lowering.block(program.body)
     count = len(program.body.outputs) - len(written)
     kinds = [_kind(arg) for arg in program.body.outputs]
+    for kind in kinds:
+        if isinstance(kind, TensorType) and kind.dtype == "bfloat16":
+            raise ExportError(
+                "a result is bfloat16, and numpy, through which it would come, has none",
+                fix="return it in another dtype, such as float32",
+            )
     outputs = lowering.outputs(program.body.outputs, kinds)
     names = [f"output_{index}" for index in range(count)]
     by_value = {item.value: item.name for item in program.stored}

@@ -1,4 +1,4 @@
-"""Sorting that keeps the order of equals, medians, places in sorted rows, choices by a mask."""
+"""Sorting that keeps the order of equals, medians, places in sorted rows, masks and classes."""
 
 from __future__ import annotations
 
@@ -36,6 +36,58 @@ def median(to: Lowering, op: Op) -> ir.Value:
     attributes = {"axis": 0, "largest": 0, "sorted": 1}
     scope.node("TopK", [flat, half], [values, places], attributes)
     return reduced(to, "ReduceMax", values, [0], keep=False)
+
+
+def kth_value(to: Lowering, op: Op) -> None:
+    """`kthvalue`, and `median` along a dimension: the last of the k least elements, its index."""
+    scope, dtype = to.scope, dtype_of_result(to, op)
+    if not rank(op.args[0]):
+        to.refuse(f"{op.name} of a tensor without dimensions")
+    without_nan(to, op)
+    found, dim = to.value(op.args[0]), argument(op, "dim", -1)
+    if not isinstance(dim, int):
+        to.refuse(f"{op.name} needs a constant dimension")
+    assert isinstance(dim, int)
+    axis = dim % rank(op.args[0])
+    sizes = scope.emit("Shape", found, dtype=D.INT64)
+    size = scope.emit("Gather", sizes, scope.int64([axis]), dtype=D.INT64, shape=[1])
+    if op.name == "aten::kthvalue":
+        wanted = scope.emit("Reshape", to.value(argument(op, "k")), scope.int64([1]), dtype=D.INT64)
+        error, text = "RuntimeError", "selected number k out of range"
+    else:
+        wanted = scope.emit("Add", size, scope.int64([1]), dtype=D.INT64)
+        wanted = scope.emit("Div", wanted, scope.int64([2]), dtype=D.INT64)
+        error, text = "IndexError", f"{op.name} along a dimension of size 0"
+    for least, most in ((scope.int64([1]), wanted), (wanted, size)):
+        fine = scope.emit("LessOrEqual", least, most, dtype=D.BOOL)
+        to.check(scope.emit("Squeeze", fine, dtype=D.BOOL, shape=[]), error, text)
+    values, places = (new_value("", ir.TensorType(kind), None) for kind in (dtype, D.INT64))
+    attributes = {"axis": axis, "largest": 0, "sorted": 1}
+    scope.node("TopK", [found, wanted], [values, places], attributes)
+    last = scope.int64([-1])
+    for result, whole in zip(op.results, (values, places), strict=True):
+        one = scope.emit("Gather", whole, last, dtype=whole.dtype, attributes={"axis": axis})
+        if not argument(op, "keepdim", False):
+            one = scope.emit("Squeeze", one, scope.int64([axis]), dtype=whole.dtype)
+        to.bind(result, one)
+
+
+def one_hot(to: Lowering, op: Op) -> ir.Value:
+    """`one_hot` whose number of classes is that of the greatest one."""
+    scope, found = to.scope, to.value(op.args[0])
+    size = scope.emit("Size", found, dtype=D.INT64, shape=[])
+    some = scope.boolean("Greater", size, scope.int64(0))
+    to.check(some, "RuntimeError", "Can not infer total number of classes from empty tensor.")
+    least, greatest = (
+        scope.emit(node, found, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
+        for node in ("ReduceMin", "ReduceMax")
+    )
+    fine = scope.boolean("GreaterOrEqual", least, scope.int64(0))
+    to.check(fine, "RuntimeError", "Class values must be non-negative.")
+    count = scope.emit("Add", greatest, scope.int64(1), dtype=D.INT64, shape=[])
+    classes = scope.emit("Range", scope.int64(0), count, scope.int64(1), dtype=D.INT64)
+    column = scope.emit("Unsqueeze", found, scope.int64([-1]), dtype=D.INT64)
+    return scope.cast(scope.emit("Equal", column, classes, dtype=D.BOOL), D.INT64)
 
 
 def searched(to: Lowering, op: Op) -> ir.Value:

@@ -9,7 +9,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from stator.export.onnx.activations import gelu, log_sigmoid, silu
+from stator.export.onnx.activations import copy_of_sign, gelu, hypotenuse, log_sigmoid, silu
 from stator.export.onnx.bags import embedding_bag
 from stator.export.onnx.cells import gru_cell, lstm_cell, rnn_cell
 from stator.export.onnx.cumulative import extreme_so_far, product_so_far
@@ -75,8 +75,10 @@ from stator.export.onnx.reductions import (
 from stator.export.onnx.scope import D
 from stator.export.onnx.searches import (
     in_buckets,
+    kth_value,
     masked_select,
     median,
+    one_hot,
     searched,
     sort_stable,
 )
@@ -371,6 +373,10 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "aten::cosine_similarity": cosine_similarity,
         "aten::sort.stable": sort_stable,
         "aten::median": median,
+        **dict.fromkeys(("aten::kthvalue", "aten::median.dim"), kth_value),
+        "aten::one_hot": one_hot,
+        "aten::hypot": hypotenuse,
+        **dict.fromkeys(("aten::copysign.Tensor", "aten::copysign.Scalar"), copy_of_sign),
         "aten::searchsorted.Tensor": searched,
         "aten::bucketize.Tensor": in_buckets,
         "aten::masked_select": masked_select,
