@@ -48,3 +48,13 @@ def test_a_mask_without_dimensions_reads_and_writes_all_or_nothing():
         return x[truth], y
 
     check(f, *((sign * torch.ones(shape),) for shape in ((), (2,), (2, 3)) for sign in (1, -1)))
+
+
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")
+def test_a_tensor_of_bytes_is_a_mask():
+    def f(x):
+        mask, y = (x > 0).to(torch.uint8), x.clone()
+        y[mask] = 7.0
+        return x[mask], y, x[mask[0], 1], x[mask[0, 0]]
+
+    check(f, (torch.tensor([[1.0, -1.0], [2.0, 3.0]]),), (torch.tensor([[-1.0, 1.0], [2.0, 3.0]]),))

@@ -18,6 +18,7 @@ def read_tensor(tensor: torch.Tensor, key: Staged, written: Staged = None) -> to
 
     `written` is the index as the user has it, where that may be a tensor: for the text of an error.
     """
+    key = _with_masks(key)
     if _is_single_truth(key):
         return tensor[None][key[None]]
     parts = key if isinstance(key, tuple) else (key,)
@@ -48,6 +49,7 @@ def _selected(tensor: torch.Tensor, parts: tuple[Staged, ...]) -> tuple[torch.Te
 
 def write_tensor(tensor: torch.Tensor, key: Staged, value: Staged) -> None:
     """`tensor[key] = value`."""
+    key = _with_masks(key)
     if _is_single_truth(key):
         tensor, key = tensor[None], key[None]
     parts = key if isinstance(key, tuple) else (key,)
@@ -56,6 +58,13 @@ def write_tensor(tensor: torch.Tensor, key: Staged, value: Staged) -> None:
         return
     selected, rest = _selected(tensor, parts)
     selected[tuple(rest) if rest else ...] = value
+
+
+def _with_masks(key: Staged) -> Staged:
+    """`key` with each tensor of bytes as the mask that torch takes it for."""
+    if isinstance(key, tuple):
+        return tuple(map(_with_masks, key))
+    return key.bool() if isinstance(key, torch.Tensor) and key.dtype == torch.uint8 else key
 
 
 def _is_single_truth(key: object) -> bool:
@@ -71,7 +80,7 @@ def _dimensions(parts: tuple[Staged, ...]) -> int:
 def _read_by(part: object) -> int:
     if part is None or isinstance(part, bool):
         return 0
-    if isinstance(part, torch.Tensor) and part.dtype in (torch.bool, torch.uint8):
+    if isinstance(part, torch.Tensor) and part.dtype == torch.bool:
         return part.dim()
     return 1
 
