@@ -1,5 +1,6 @@
 """Indexing a tensor by captured numbers."""
 
+import numpy
 import pytest
 import torch
 
@@ -54,7 +55,23 @@ def test_a_mask_without_dimensions_reads_and_writes_all_or_nothing():
 def test_a_tensor_of_bytes_is_a_mask():
     def f(x):
         mask, y = (x > 0).to(torch.uint8), x.clone()
-        y[mask] = 7.0
-        return x[mask], y, x[mask[0], 1], x[mask[0, 0]]
+        y[mask] = torch.tensor([7.0, 8.0, 9.0])
+        return x[mask], y, x[mask[0], 1], x[mask[0, 0]], x[numpy.array([0, 1], "uint8")]
+
+    def fill(x):
+        x = x.clone()
+        x[(x > 0).to(torch.uint8)] = 7.0
+        return x
+
+    rows = torch.tensor([[1.0, -1.0], [2.0, 3.0]])
+    for function in (f, fill):
+        check(function, (rows,), (rows.flip(1),))
+
+
+def test_bytes_in_the_index_of_an_array_are_positions():
+    def f(x):
+        rows = x.numpy()
+        flags = (rows[:, 0] > 0).astype(numpy.uint8)
+        return torch.from_numpy(rows[flags]), torch.from_numpy(rows[numpy.array([1, 0], "uint8")])
 
     check(f, (torch.tensor([[1.0, -1.0], [2.0, 3.0]]),), (torch.tensor([[-1.0, 1.0], [2.0, 3.0]]),))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
+import numpy
 import torch
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.annotations import Staged
+from stator.values.arrays import CapturedArray
 from stator.values.staged import StagedList
 from stator.values.union import Union
 
@@ -18,7 +21,7 @@ def read_tensor(tensor: torch.Tensor, key: Staged, written: Staged = None) -> to
 
     `written` is the index as the user has it, where that may be a tensor: for the text of an error.
     """
-    key = _with_masks(key)
+    key = _bytes_as(torch.bool, key)
     if _is_single_truth(key):
         return tensor[None][key[None]]
     parts = key if isinstance(key, tuple) else (key,)
@@ -48,8 +51,10 @@ def _selected(tensor: torch.Tensor, parts: tuple[Staged, ...]) -> tuple[torch.Te
 
 
 def write_tensor(tensor: torch.Tensor, key: Staged, value: Staged) -> None:
-    """`tensor[key] = value`."""
-    key = _with_masks(key)
+    """`tensor[key] = value`; torch writes several elements, but not one, by a mask of bytes."""
+    masked = _bytes_as(torch.bool, key)
+    if masked is not key and isinstance(value, torch.Tensor) and value.numel() > 1:
+        key = masked
     if _is_single_truth(key):
         tensor, key = tensor[None], key[None]
     parts = key if isinstance(key, tuple) else (key,)
@@ -60,11 +65,26 @@ def write_tensor(tensor: torch.Tensor, key: Staged, value: Staged) -> None:
     selected[tuple(rest) if rest else ...] = value
 
 
-def _with_masks(key: Staged) -> Staged:
-    """`key` with each tensor of bytes as the mask that torch takes it for."""
+def plain_key(key: object) -> Staged:
+    """Arrays in an index, or to be written, as the tensors they are."""
     if isinstance(key, tuple):
-        return tuple(map(_with_masks, key))
-    return key.bool() if isinstance(key, torch.Tensor) and key.dtype == torch.uint8 else key
+        return tuple(plain_key(part) for part in key)
+    return key.tensor if isinstance(key, CapturedArray) else key
+
+
+def positions(key: object) -> Staged:
+    """The index of an array: bytes are positions for numpy, but a mask for torch."""
+    return _bytes_as(torch.long, plain_key(key))
+
+
+def _bytes_as(dtype: torch.dtype, key: Staged) -> Staged:
+    """`key` itself, or with its tensors and arrays of bytes as those of another dtype."""
+    if isinstance(key, tuple):
+        parts = tuple(_bytes_as(dtype, part) for part in key)
+        return key if all(map(operator.is_, parts, key)) else parts
+    if isinstance(key, numpy.ndarray | numpy.generic) and key.dtype == numpy.uint8:
+        return torch.as_tensor(key).to(dtype)
+    return key.to(dtype) if isinstance(key, torch.Tensor) and key.dtype == torch.uint8 else key
 
 
 def _is_single_truth(key: object) -> bool:

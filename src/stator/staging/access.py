@@ -26,7 +26,13 @@ from stator.containers.dict_calls import (
 )
 from stator.containers.iteration import CapturedRange
 from stator.containers.maybe_keys import is_partial, maybe_absent
-from stator.containers.tensor_index import read_tensor, refuse_none, write_tensor
+from stator.containers.tensor_index import (
+    plain_key,
+    positions,
+    read_tensor,
+    refuse_none,
+    write_tensor,
+)
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -115,7 +121,7 @@ def _array_item(session: Session, obj: Staged, key: Staged) -> Staged:
         return done
     if is_reversed(obj, key):
         return ReversedArray(obj, key)
-    return CapturedArray(getitem(session, obj.tensor, array_key(key)))
+    return CapturedArray(getitem(session, obj.tensor, positions(key)))
 
 
 def _read_or_missing(session: Session, obj: dict[Staged, Staged], key: object) -> Staged:
@@ -254,7 +260,7 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
     elif isinstance(obj, CapturedArray):
         if isinstance(obj, ReversedArray):
             obj.refuse_write()
-        setitem(session, obj.tensor, array_key(key), array_key(value))
+        setitem(session, obj.tensor, positions(key), plain_key(value))
     elif isinstance(obj, torch.Tensor):
         _set_tensor_item(session, obj, key, value)
     elif isinstance(obj, StagedList):
@@ -438,16 +444,10 @@ def _index_of_list(session: Session, items: StagedList) -> Staged:
     return session.interpreter.call(torch.tensor, items, dtype=dtype)
 
 
-def array_key(key: object) -> Staged:
-    """Arrays in an index, or to be written, as the tensors they are."""
-    if isinstance(key, tuple):
-        return tuple(array_key(part) for part in key)
-    return key.tensor if isinstance(key, CapturedArray) else key
-
-
 def _is_integer(tensor: torch.Tensor) -> bool:
+    """Is it a position? A byte is a mask for torch, as a bool is."""
     dtype = tensor.dtype
-    return not (dtype.is_floating_point or dtype.is_complex or dtype == torch.bool)
+    return not (dtype.is_floating_point or dtype.is_complex or dtype in (torch.bool, torch.uint8))
 
 
 def _is_symbolic(key: object) -> bool:

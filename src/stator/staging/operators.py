@@ -15,6 +15,7 @@ from stator.containers import iterators, lists, runtime_tables
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
 from stator.containers.set_operators import COMBINED, augment
+from stator.containers.tensor_index import plain_key
 from stator.debugger import for_converted_code
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -359,7 +360,7 @@ class Staging:
         if isinstance(left, CapturedArray):
             if isinstance(left, ReversedArray):
                 left.refuse_write()
-            IN_PLACE[sign](left.tensor, access.array_key(right))
+            IN_PLACE[sign](left.tensor, plain_key(right))
             return left
         if isinstance(left, dict) and isinstance(right, dict) and sign == "|":
             self.call(left.update, right)
