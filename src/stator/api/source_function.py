@@ -173,7 +173,18 @@ def _scalar_spec(annotation: object, name: str | None = None) -> ScalarSpec | No
 
 
 def _as_spec(spec: object) -> object:
-    """A class as the spec that it is short for; any other spec as it is."""
+    """A class as the spec that it is short for; any other spec as it is.
+
+    SpecMismatch for a shape, which would be a constant: (None, 2) can hardly be meant as one.
+    """
+    if isinstance(spec, torch.Size) or (
+        isinstance(spec, list | tuple)
+        and None in spec
+        and any(isinstance(size, int) for size in spec)
+        and all(size is None or isinstance(size, int) for size in spec)
+    ):
+        raise SpecMismatch(f"an entry of input_spec is the shape {tuple(spec)}",
+                           fix=f"write InputSpec({[*spec]})")  # fmt: skip
     return _scalar_spec(spec) or spec
 
 
