@@ -20,8 +20,9 @@ def start(*args, stdout=subprocess.DEVNULL):
     return subprocess.Popen(command, stdout=stdout, text=True)
 
 
-def wait_for(condition):
+def wait_for(condition, *writers):
     while not condition():
+        assert all(writer.poll() is None for writer in writers), "a writer has ended"
         time.sleep(0.001)
 
 
@@ -30,7 +31,7 @@ def test_a_writer_that_is_killed_at_any_moment_leaves_a_whole_model(tmp_path):
     save_once(path, 0)
     for _ in range(3):
         writer = start("save", path, last)
-        wait_for(lambda before=last: number_of(path) > before)
+        wait_for(lambda before=last: number_of(path) > before, writer)
         time.sleep(rng.random() * 0.05)
         writer.send_signal(signal.SIGKILL)
         writer.wait()
@@ -74,8 +75,8 @@ def test_two_writers_leave_a_whole_model(tmp_path):
     path = tmp_path / "model"
     save_once(path, 0)
     writers = [start("save", path, start_at) for start_at in (0, 10**6)]
-    wait_for(lambda: 0 < number_of(path) < 10**6)
-    wait_for(lambda: number_of(path) > 10**6)
+    wait_for(lambda: 0 < number_of(path) < 10**6, *writers)
+    wait_for(lambda: number_of(path) > 10**6, *writers)
     for writer in writers:
         writer.kill()
         writer.wait()

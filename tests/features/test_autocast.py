@@ -236,3 +236,28 @@ def test_a_saved_model_calls_the_custom_op(tmp_path):
     loaded = stator.load(tmp_path / "model")
     for x in (X, -X, Y):
         assert_equal(calls_custom(x), loaded(x))
+
+
+def test_a_custom_op_defined_again_is_captured_as_it_is_now():
+    """As by a notebook cell that is edited and run again."""
+
+    @torch.library.custom_op("stator_features::edited", mutates_args=())
+    def before(x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    before.register_fake(torch.empty_like)
+    static = stator.to_static(lambda x: torch.ops.stator_features.edited(x) + 1)
+    assert static(torch.ones(2)).tolist() == [3, 3]
+
+    @torch.library.custom_op("stator_features::edited", mutates_args=("x",))
+    def after(x: torch.Tensor, by: float = 3.0) -> torch.Tensor:
+        x.add_(1)
+        return x * by
+
+    after.register_fake(lambda x, by=3.0: torch.empty_like(x))
+    x = torch.ones(2)
+    assert static(x).tolist() == [7, 7]
+    assert x.tolist() == [2, 2]
+    static = stator.to_static(lambda x: torch.ops.stator_features.edited(x, 4.0) + x)
+    assert static(x).tolist() == [15, 15]
+    assert x.tolist() == [3, 3]

@@ -9,21 +9,20 @@ any more. What a loop computes is small, as a rule, and a copy is as long as an 
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator, Mapping
 
 from stator.optimize.device_numbers import READS
 from stator.program.ir import Block, Op, Value, used_by, values_in
 from stator.program.opset.queries import aliased_by, is_pure, kind_of
 from stator.program.regions import REGION
-from stator.program.registry import resolve, schema_of
+from stator.program.registry import cached_by_op, resolve, schema_of
 from stator.program.sizes import is_static
 from stator.program.types import TensorType
 
 FLAG = ("bool", ())  # dtype and sizes of what decides
 
 
-@functools.cache
+@cached_by_op
 def out_variant(name: str) -> str | None:
     """The op that writes what `name` gives into a tensor `out`, if there is one."""
     base, _, overload = name.partition(".")

@@ -10,20 +10,45 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import torch
 
 from stator.program.ir import Arg, Literal
 from stator.torch_private import ops
 
+Facts = TypeVar("Facts")
 NAME = re.compile(r"(?P<space>[A-Za-z_]\w*)::(?P<base>[A-Za-z_]\w*)(\.(?P<overload>\w+))?")
 
 
-@functools.cache
 def resolve(name: str) -> ops.OpOverload:
     """`aten::add.Tensor` -> torch.ops.aten.add.Tensor; LookupError if nothing is registered."""
+    return _look_up_aten(name) if name.startswith("aten::") else _look_up(name)
+
+
+def cached_by_op(facts: Callable[[str], Facts]) -> Callable[[str], Facts]:
+    """Remember what `facts` returns for a name, for as long as the name is that of the same op.
+
+    A notebook cell that runs again registers its custom ops again, and may change their schemas.
+    """
+    of_aten = functools.cache(facts)
+    known: dict[str, tuple[ops.OpOverload, Facts]] = {}
+
+    @functools.wraps(facts)
+    def cached(name: str) -> Facts:
+        if name.startswith("aten::"):
+            return of_aten(name)
+        op, found = resolve(name), known.get(name)
+        if found is None or found[0] is not op:
+            found = known[name] = (op, facts(name))
+        return found[1]
+
+    return cached
+
+
+def _look_up(name: str) -> ops.OpOverload:
     match = NAME.fullmatch(name)
     if match is None:
         raise LookupError(f"there is no op {name}")
@@ -32,6 +57,9 @@ def resolve(name: str) -> ops.OpOverload:
         raise LookupError(f"there is no op {name}")
     packet = getattr(getattr(torch.ops, space), base)
     return cast(ops.OpOverload, getattr(packet, overload or "default"))
+
+
+_look_up_aten = functools.cache(_look_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +87,7 @@ class Schema:
     text: str
 
 
-@functools.cache
+@cached_by_op
 def schema_of(name: str) -> Schema:
     """The schema of an op that is registered; LookupError for any other."""
     found = resolve(name)
@@ -87,7 +115,7 @@ def _argument(argument: torch.Argument) -> SchemaArgument:
     )
 
 
-@functools.cache
+@cached_by_op
 def argument_names(name: str) -> tuple[str, ...]:
     """What the arguments of an op are called, in order; LookupError if it is not registered.
 

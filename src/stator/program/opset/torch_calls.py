@@ -6,13 +6,12 @@ Whether sizes and dtypes of tensors go together is left to torch.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from stator.program.ir import Arg, Literal, Op, Value
-from stator.program.registry import schema_of
+from stator.program.registry import cached_by_op, schema_of
 from stator.program.types import ListType, NumberType, TensorType, Type
 from stator.program.typing_rules import described, present
 
@@ -30,7 +29,7 @@ class CallForm:
     returns: tuple[str, ...]
 
 
-@functools.cache
+@cached_by_op
 def call_form(name: str) -> CallForm:
     """The form of calls of an op that is registered."""
     schema = schema_of(name)

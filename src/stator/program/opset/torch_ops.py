@@ -13,7 +13,6 @@ table against torch's own database of samples.
 from __future__ import annotations
 
 import contextlib
-import functools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from types import MappingProxyType
@@ -37,7 +36,7 @@ from stator.program.opset.torch_raising import (
     sized,
     wrapping,
 )
-from stator.program.registry import Schema, schema_of
+from stator.program.registry import Schema, cached_by_op, schema_of
 
 STATISTICS = ("running_mean", "running_var")  # written in training, though no schema says so
 
@@ -183,7 +182,7 @@ def _exceptions() -> Iterator[tuple[str, UndeclaredFacts]]:
 EXCEPTIONS: Mapping[str, UndeclaredFacts] = MappingProxyType(dict(_exceptions()))
 
 
-@functools.cache
+@cached_by_op
 def torch_row(name: str) -> OpRow:
     """The row of an op that is registered with torch; LookupError for any other."""
     schema = schema_of(name)
