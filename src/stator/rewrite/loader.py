@@ -14,10 +14,14 @@ import types
 
 from stator.frames import STAGING
 from stator.rewrite.visible import visible_names
+from stator.source.nodes import copy_tree
 
 OWN_NAME = "function__"  # not the user's: a global function may call itself by name
 GENERATED = re.compile(r"(body|orelse|final|handler|test|comp|thunk)_\d+(_\d+)?__")
 Sets = dict[frozenset[str], frozenset[object]]
+(_parsed,) = ast.parse("def name(): pass").body
+assert isinstance(_parsed, ast.FunctionDef)
+EMPTY: ast.FunctionDef = _parsed
 FUTURE = 0
 for _feature in __future__.all_feature_names:
     FUTURE |= getattr(__future__, _feature).compiler_flag
@@ -26,10 +30,10 @@ for _feature in __future__.all_feature_names:
 def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
     """The code of `tree`, a rewritten form of the function whose code is `like`."""
     free = sorted({*like.co_freevars, STAGING})
-    module = ast.parse(f"def outer({', '.join(free)}): pass")
-    outer = module.body[0]
-    assert isinstance(outer, ast.FunctionDef)
+    outer = copy_tree(EMPTY)
+    outer.args.args = [ast.copy_location(ast.arg(name), EMPTY) for name in free]
     outer.body = [_without_header(tree)]
+    module = ast.Module([outer], [])
     flags = like.co_flags & FUTURE
     with visible_names(tree):
         whole = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
@@ -58,8 +62,7 @@ def _without_header(tree: ast.FunctionDef) -> ast.FunctionDef:
         given.vararg and _bare(given.vararg), [_bare(item) for item in given.kwonlyargs],
         [None for _ in given.kwonlyargs], given.kwarg and _bare(given.kwarg), [],
     )  # fmt: skip
-    (new,) = ast.parse("def name(): pass").body
-    assert isinstance(new, ast.FunctionDef)
+    new = copy_tree(EMPTY)
     new.name, new.args, new.body = OWN_NAME, bare, tree.body
     return ast.copy_location(new, tree)
 

@@ -27,8 +27,10 @@ PIECE = re.compile(r"(body|orelse|final|handler|test|comp|thunk)_\d+(_\d+)?__")
 def visible_names(tree: ast.FunctionDef) -> Iterator[None]:
     """Inside, the pieces of `tree` declare the names of the user's around them."""
     pieces: list[ast.FunctionDef] = []
+    inside = _pieces_in(tree)
     try:
-        _declare(tree, _users_names(scope_of(tree)), pieces)
+        if inside:
+            _declare(inside, _users_names(scope_of(tree)), pieces)
         yield
     finally:
         for node in pieces:
@@ -36,13 +38,13 @@ def visible_names(tree: ast.FunctionDef) -> Iterator[None]:
 
 
 def _declare(
-    function: ast.FunctionDef, visible: frozenset[str], pieces: list[ast.FunctionDef]
+    inside: list[ast.FunctionDef], visible: frozenset[str], pieces: list[ast.FunctionDef]
 ) -> None:
-    for node in _pieces_in(function):
+    for node in inside:
         own = scope_of(node)
         bound = frozenset(own.locals)
         names = sorted({STAGING, *(visible - bound - frozenset(own.globals))})
-        _declare(node, visible | _users_names(own), pieces)
+        _declare(_pieces_in(node), visible | _users_names(own), pieces)
         node.body.insert(0, ast.copy_location(ast.Nonlocal(names), node))
         pieces.append(node)
 

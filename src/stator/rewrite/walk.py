@@ -12,18 +12,26 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from stator.rewrite.job import Job
-from stator.source.nodes import inner_fields
+from stator.source.nodes import TestedFor, inner_fields
 
 Method = Callable[[Any, Any], Any]
+STATEMENTS: tuple[type[ast.AST], ...] = (
+    ast.ExceptHandler, TestedFor, *ast.stmt.__subclasses__(),
+)  # fmt: skip
+OF_STATEMENTS = frozenset(f"visit_{kind.__name__}" for kind in STATEMENTS)
 
 
 class Walk:
     """The frame of a pass: subclasses add `visit_...` for what they rewrite."""
 
     _methods: ClassVar[dict[type[ast.AST], Method | None]]
+    _enters_expressions: ClassVar[bool]
 
     def __init_subclass__(cls) -> None:
-        cls._methods = {}  # by the class of a node; None: it has no parts, and stays as it is
+        cls._methods = {}  # by the class of a node; None: it stays as it is
+        methods = {name for name in dir(cls) if name.startswith("visit_")}
+        own = {name for name in methods if getattr(cls, name) is not getattr(Walk, name, None)}
+        cls._enters_expressions = not own <= OF_STATEMENTS
 
     def __init__(self, job: Job) -> None:
         self.job = job
@@ -66,6 +74,8 @@ class Walk:
 
     @classmethod
     def _method(cls, node: type[ast.AST]) -> Method | None:
+        if issubclass(node, ast.expr) and not cls._enters_expressions:
+            return None
         found: Method | None = getattr(cls, f"visit_{node.__name__}", None)
         return found or (cls.generic_visit if inner_fields(node) else None)
 

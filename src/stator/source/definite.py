@@ -11,9 +11,10 @@ import ast
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import final
 
 from stator.source.contexts import is_staged_with
-from stator.source.nodes import COMPREHENSIONS, Comprehension, TestedFor, nodes_in
+from stator.source.nodes import COMPREHENSIONS, Comprehension, TestedFor
 from stator.source.scopes import (
     NameScope,
     bound_names,
@@ -53,10 +54,20 @@ class Exposure:
     bound: Names
 
 
+@final
+class _EveryName(frozenset[str]):
+    """Holds any name; to list them it is empty."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+EVERY_NAME = _EveryName()
+
+
 def exposure_of(node: ast.expr | ast.stmt) -> Exposure:
     """The exposure of an expression or of a simple statement."""
-    names = frozenset(item.id for item in nodes_in(node) if isinstance(item, ast.Name))
-    walk = _ForwardWalk(names)
+    walk = _ForwardWalk(EVERY_NAME)
     if isinstance(node, ast.stmt):
         bound = walk.statement(node, frozenset())
     else:

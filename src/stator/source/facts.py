@@ -70,7 +70,7 @@ class _Study:
 
     def facts(self) -> Facts:
         definite = definite_assignment(self.body, self.scope)
-        live = liveness(self.body)
+        live = liveness(self.body if self.staged else [])  # only what is staged has a state
         state: dict[ast.stmt, tuple[str, ...]]
         state = {node: self._state(node, live) for node in self.staged}
         tracked = self._tracked(state, definite)

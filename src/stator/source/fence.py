@@ -10,7 +10,7 @@ import ast
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 from stator.errors import Edit, UnsupportedSyntax
 from stator.source.nodes import COMPREHENSIONS, children
@@ -115,21 +115,25 @@ def _decide(node: ast.AST) -> FenceRule:
     return FENCE.get(type(node).__name__, _UNKNOWN)
 
 
+_NESTED = frozenset((ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.AsyncFunctionDef))
+_OPERATIONS = frozenset((ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.AugAssign))
+
+
 def _own_nodes(root: ast.AST) -> Iterator[ast.AST]:
     """`root` and what is in it, without the insides of nested functions and classes."""
     pending = [root]
     while pending:
         one = pending.pop()
         yield one
-        nested = isinstance(one, ast.FunctionDef | ast.Lambda | ast.ClassDef) and one is not root
-        if not (nested or isinstance(one, ast.AsyncFunctionDef)):
-            pending.extend(reversed(_parts(one)))
+        cls = one.__class__
+        nested = cls in _NESTED and (one is not root or cls is ast.AsyncFunctionDef)
+        if not nested:
+            pending += _parts(one)[::-1]
 
 
-def _parts(node: ast.AST) -> list[ast.AST]:
+def _parts(node: Any) -> list[ast.AST]:
     """The nodes right inside `node`, operators too: a new kind of operator is refused as well."""
-    if isinstance(node, ast.BinOp | ast.UnaryOp | ast.BoolOp | ast.AugAssign):
-        return [node.op, *children(node)]
-    if isinstance(node, ast.Compare):
+    cls = node.__class__
+    if cls is ast.Compare:
         return [*node.ops, *children(node)]
-    return children(node)
+    return [node.op, *children(node)] if cls in _OPERATIONS else children(node)

@@ -7,7 +7,8 @@ Search       any(ELT for ...), all(...), next(...)    (a comprehension that can 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar, final
 
 
@@ -93,8 +94,34 @@ def inner_fields(cls: type[ast.AST]) -> tuple[str, ...]:
     return found
 
 
+# The nodes right inside a node of the commonest kinds: as `_parts` finds them, but fast.
+_PARTS: Mapping[type[ast.AST], Callable[[Any], list[ast.AST]]] = MappingProxyType(
+    {
+        ast.Name: lambda _: [],
+        ast.Constant: lambda _: [],
+        ast.Attribute: lambda node: [node.value],
+        ast.Call: lambda node: [node.func, *node.args, *node.keywords],
+        ast.keyword: lambda node: [node.value],
+        ast.BinOp: lambda node: [node.left, node.right],
+        ast.Compare: lambda node: [node.left, *node.comparators],
+        ast.UnaryOp: lambda node: [node.operand],
+        ast.Subscript: lambda node: [node.value, node.slice],
+        ast.Tuple: lambda node: [*node.elts],
+        ast.Expr: lambda node: [node.value],
+        ast.Assign: lambda node: [*node.targets, node.value],
+        ast.If: lambda node: [node.test, *node.body, *node.orelse],
+        ast.While: lambda node: [node.test, *node.body, *node.orelse],
+    }
+)
+
+
 def children(node: ast.AST) -> list[ast.AST]:
     """The nodes right inside `node`; contexts and operators are left out."""
+    parts = _PARTS.get(node.__class__)
+    return _parts(node) if parts is None else parts(node)
+
+
+def _parts(node: ast.AST) -> list[ast.AST]:
     cls = node.__class__
     fields = _inner_fields.get(cls)
     if fields is None:
@@ -127,14 +154,14 @@ def inner_statements(node: ast.AST) -> list[ast.AST]:
 
 def locate(tree: NodeT) -> NodeT:
     """`tree`, whose nodes without a place get that of the node around them."""
-    pending: list[tuple[ast.AST, ast.AST]] = [(tree, tree)]
+    pending: list[ast.AST] = [tree]
     while pending:
-        node, around = pending.pop()
-        if node._attributes:
-            if not node.__dict__.keys() >= PLACE or node.__dict__["end_lineno"] is None:
-                _take_place(node, around)
-            around = node
-        pending += [(child, around) for child in children(node)]
+        node = pending.pop()
+        inside = children(node)
+        for child in inside:
+            if child.__dict__.get("end_lineno") is None:
+                _take_place(child, node)
+        pending += inside
     return tree
 
 

@@ -60,7 +60,7 @@ def scope_of(function: Function) -> NameScope:
     """The scope of `function` itself, nested functions left out."""
     body = function.body if isinstance(function.body, list) else [function.body]
     nodes = own_statements(function.body) if isinstance(function.body, list) else []
-    declared = [node for node in nodes if isinstance(node, ast.Global | ast.Nonlocal)]
+    declared = [node for node in nodes if isinstance(node, DECLARING)]
     global_names = _declared(item for item in declared if isinstance(item, ast.Global))
     nonlocal_names = _declared(item for item in declared if isinstance(item, ast.Nonlocal))
     parameters = parameter_names(function.args)
