@@ -1,6 +1,7 @@
 """The collector's threshold is raised for a capture, and as it was after it."""
 
 import gc
+import os
 import threading
 
 import pytest
@@ -77,3 +78,38 @@ def test_the_collector_is_off_inside_and_as_it_was_after_it():
             assert not gc.isenabled()
         assert not gc.isenabled()
     assert gc.isenabled()
+
+
+def test_the_collector_stays_off_until_the_last_thread_leaves():
+    inside, leave = threading.Event(), threading.Event()
+
+    def other():
+        with no_collections():
+            inside.set()
+            leave.wait(10)
+
+    thread = threading.Thread(target=other)
+    with no_collections():
+        thread.start()
+        assert inside.wait(10)
+    assert not gc.isenabled()
+    leave.set()
+    thread.join()
+    assert gc.isenabled()
+
+
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
+def test_a_child_that_another_thread_forks_has_it_on():
+    found = []
+
+    def fork():
+        child = os.fork()
+        if not child:
+            os._exit(0 if gc.isenabled() else 1)
+        found.append(os.waitpid(child, 0)[1])
+
+    thread = threading.Thread(target=fork)
+    with no_collections():
+        thread.start()
+        thread.join()
+    assert found == [0]

@@ -36,7 +36,7 @@ class _Threshold:
     def leave(self) -> None:
         """The user's threshold, if no one else is inside."""
         with self.lock:
-            self.inside -= 1
+            self.inside = max(0, self.inside - 1)  # 0 already in a child that was forked inside
             if self.inside == 0:
                 self._put_back()
 
@@ -51,7 +51,37 @@ class _Threshold:
             gc.set_threshold(*users)
 
 
-_THRESHOLD = _Threshold()
+class _Switch:
+    """Whether the user has the collector on, while it is off."""
+
+    def __init__(self) -> None:
+        self.was_on = False
+        self.inside = 0  # of threads, and of contexts inside others
+        self.lock = threading.Lock()
+
+    def enter(self) -> None:
+        """Switch it off."""
+        with self.lock:
+            self.inside += 1
+            if self.inside == 1:
+                self.was_on = gc.isenabled()
+            gc.disable()
+
+    def leave(self) -> None:
+        """As the user had it, if no one else is inside."""
+        with self.lock:
+            self.inside = max(0, self.inside - 1)  # 0 already in a child that was forked inside
+            if self.inside == 0 and self.was_on:
+                gc.enable()
+
+    def renew(self) -> None:
+        """No one is inside: the threads of the parent are not in a child."""
+        if self.inside and self.was_on:
+            gc.enable()
+        self.lock, self.inside = threading.Lock(), 0
+
+
+_THRESHOLD, _SWITCH = _Threshold(), _Switch()
 
 
 def _raised(users: tuple[int, int, int]) -> tuple[int, int, int]:
@@ -71,14 +101,13 @@ def fewer_collections() -> Iterator[None]:
 @contextlib.contextmanager
 def no_collections() -> Iterator[None]:
     """Inside, no cycle is collected: a finalizer would run where nothing expects it."""
-    was_enabled = gc.isenabled()
-    gc.disable()
+    _SWITCH.enter()
     try:
         yield
     finally:
-        if was_enabled:
-            gc.enable()
+        _SWITCH.leave()
 
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_THRESHOLD.renew)
+    os.register_at_fork(after_in_child=_SWITCH.renew)
