@@ -99,6 +99,76 @@ def cleared_between_calls():
 
 
 @story
+def a_full_cache_forgets():
+    @functools.lru_cache(maxsize=2)
+    def double(k):
+        return k * 2
+
+    def f(x):
+        for k in range(4):
+            x = x + double(k)
+        return x + double(1)
+
+    return f, X, double.cache_info
+
+
+@story
+def a_full_cache_forgets_in_a_branch():
+    @functools.lru_cache(maxsize=2)
+    def double(k):
+        return k * 2
+
+    def f(x):
+        if x.sum() > 0:
+            x = x + double(1) + double(5)
+        return x + double(2) + double(1)
+
+    return f, X, double.cache_info
+
+
+@story
+def a_cache_of_one():
+    @functools.lru_cache(maxsize=1)
+    def double(k):
+        return k * 2
+
+    return (lambda x: x + double(1) + double(2) + double(1)), X, double.cache_info
+
+
+@story
+def a_cache_of_none():
+    @functools.lru_cache(maxsize=0)
+    def double(k):
+        return k * 2
+
+    return (lambda x: x + double(1) + double(1)), X, double.cache_info
+
+
+@story
+def uses_by_size():
+    @functools.lru_cache(maxsize=2)
+    def double(k):
+        return k * 2
+
+    calls = [torch.ones(size) for size in (3, 4, 5, 3, 4, 4, 5, 6)]
+    return (lambda x: x + double(x.shape[0])), calls, double.cache_info
+
+
+@story
+def uses_by_a_number_from_data():
+    @functools.lru_cache(maxsize=2)
+    def double(k, by=2):
+        return k * by
+
+    def f(x):
+        for n in range(int(x[0])):
+            x = x + double(n, by=int(x.shape[0]))
+        return x
+
+    return f, X, double.cache_info
+
+
+@story
 def output_in_a_cached_function():
     @functools.cache
     def double(k):

@@ -26,7 +26,7 @@ from stator.errors import CaptureError, UnsupportedCall
 from stator.export.encoding import Json, encode_program
 from stator.export.methods import MODES, Method, mode_name
 from stator.export.states import SavedState
-from stator.library.cache_uses import CacheUses
+from stator.library.cache_uses import CacheLog
 from stator.logs import LOGGER
 from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
@@ -223,7 +223,7 @@ def _traced(request: Request, owner: torch.nn.Module | None, state: ModelState) 
             request.static.dygraph_function, request.args, request.kwargs,
             name=request.static.__name__, owner=owner, saved=tuple(state.slots.values()),
         )  # fmt: skip
-    kept = (effect for effect in captured.effects if not isinstance(effect.target, CacheUses))
+    kept = (effect for effect in captured.effects if not isinstance(effect.target, CacheLog))
     return replace(captured, effects=tuple(kept))  # a saved model asks no cache
 
 

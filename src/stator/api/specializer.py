@@ -136,9 +136,11 @@ class Specializer:
         names = self._source.parameter_names()
         if not earlier:
             return signature.sizes, reason_for(signature, self._cache.latest, names)
-        changed = earlier[0].captured.guards.reason()
-        if changed is not None and earlier[0].holds_for(signature.sizes):
-            return earlier[0].sizes, changed
+        latest = earlier[0]
+        if latest.holds_for(signature.sizes) and latest.is_for(signature.leaves):
+            changed = latest.captured.guards.reason()  # a guard may use a cache of the caller's
+            if changed is not None:
+                return latest.sizes, changed
         open_sizes = self._open_sizes(signature, earlier)
         return open_sizes, sizes_reason(signature, earlier[0], call, names)
 

@@ -1,105 +1,152 @@
-"""How often a program uses the caches of `functools.cache` and `lru_cache`, which count their uses.
+"""How programs use the caches of `functools.cache` and `lru_cache`, which count their uses.
 
-A capture asks a cache for an answer once, and later runs have the answer. Each run then asks as
-often as eager code would, by an effect: it takes items of a `CacheUses`. What a capture or a guard
-has asked for is not asked for again.
+The uses of one run are a list, `CacheLog`, which is state of the caller's: each use appends its
+arguments, as converted code would. After the run each of them asks the cache, in order, and the
+list is empty again. What a capture or a guard has asked for by then is not asked for again.
 """
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords
-from stator.values.symbolic import Moving
 
 Cached: TypeAlias = "functools._lru_cache_wrapper[Any]"
 NOTHING = object()  # the cache has no answer
-UNKNOWN = object()  # whether the cache has the same answer as before
-_uses: weakref.WeakKeyDictionary[Cached, dict[Any, CacheUses]] = weakref.WeakKeyDictionary()
+_logs: weakref.WeakKeyDictionary[Cached, CacheLog] = weakref.WeakKeyDictionary()
 
 
-class CacheUses(Iterator[None]):
-    """Takes one item for each use of a cache with these arguments."""
+@dataclass(frozen=True, eq=False)
+class Hole:
+    """The place of an argument that each run has a value for."""
 
-    def __init__(self, function: Cached, args: Args, kwargs: Keywords) -> None:
-        self.function, self.args, self.kwargs = weakref.ref(function), args, kwargs
-        self.ahead = 0  # how often Stator has asked for the sake of runs to come
 
-    def __next__(self) -> None:
-        """Ask once, unless that has been done."""
+HOLE = Hole()
+
+
+@dataclass(frozen=True)
+class Question:
+    """The arguments of a use, with holes."""
+
+    args: Args
+    kwargs: Keywords
+
+    def ask(self, function: Cached, values: Iterable[object]) -> object:
+        """What the cache gives for these `values`."""
+        left = iter(values)
+        args = [next(left) if one is HOLE else one for one in self.args]
+        kwargs = {key: next(left) if one is HOLE else one for key, one in self.kwargs.items()}
+        return function(*args, **kwargs)
+
+    def is_same(self, other: Question) -> bool:
+        """Do they ask for the same, with arguments of the same types?"""
+        if len(self.args) != len(other.args) or list(self.kwargs) != list(other.kwargs):
+            return False
+        one, two = (*self.args, *self.kwargs.values()), (*other.args, *other.kwargs.values())
+        return all(a is b or (type(a) is type(b) and a == b) for a, b in zip(one, two, strict=True))
+
+
+class CacheLog(list[Any]):
+    """The uses of a cache since the call began; asks for all of them as soon as it is filled."""
+
+    def __init__(self, function: Cached) -> None:
+        self.function = weakref.ref(function)
+        self.questions: list[Question] = []
+        self.ahead: list[tuple[int, object]] = []  # asked for the sake of uses to come
+
+    def number_of(self, question: Question) -> int:
+        """Its place among the questions."""
+        found = (k for k, other in enumerate(self.questions) if other.is_same(question))
+        number = next(found, len(self.questions))
+        if number == len(self.questions):
+            self.questions.append(question)
+        return number
+
+    def asked_ahead(self, place: int, number: int) -> object:
+        """What the cache gives to a use: the one at `place` of those that are asked ahead."""
+        if place < len(self.ahead) and self.ahead[place][0] == number:
+            return self.ahead[place][1]
         function = self.function()
-        if self.ahead:
-            self.ahead -= 1
-        elif function is not None:
-            function(*self.args, **self.kwargs)
+        assert function is not None
+        result = self.questions[number].ask(function, ())
+        self.ahead.append((number, result))
+        return result
+
+    def extend(self, uses: Iterable[Any]) -> None:
+        """Ask for `uses`, which are numbers of questions, and values for their holes."""
+        function = self.function()
+        for number, *values in uses:
+            known = next((one for one in self.ahead if one[0] == number and not values), None)
+            if known is not None:
+                self.ahead.remove(known)
+            elif function is not None:
+                with contextlib.suppress(Exception):  # the run has raised it, at its place
+                    self.questions[number].ask(function, values)
 
 
-class CountedUses(Moving):
-    """How often the call that is captured uses a cache with some arguments."""
-
-    what = "cache"
-
-    def __init__(self, native: CacheUses) -> None:
-        self.native, self.count = native, 0
-
-    def moved(self) -> Any:
-        """How often, a number of the program where that depends on the path."""
-        return self.count
+def log_of(function: Cached) -> CacheLog:
+    """The uses of `function`."""
+    return _logs.setdefault(function, CacheLog(function))
 
 
-def uses_of(function: Cached, args: Args, kwargs: Keywords) -> CacheUses:
-    """Those of `function` with these arguments."""
-    found = _uses.setdefault(function, {})
-    key = (args, tuple(kwargs.items()))
-    if key not in found:
-        found[key] = CacheUses(function, args, kwargs)
-    return found[key]
+def note_use(session: Session, function: Cached, args: Args, kwargs: Keywords, known: Any) -> int:
+    """Each run that comes here uses the cache once more; the number of its question."""
+    log = log_of(function)
+    session.provenance.add_external(log)
+    values = [one for one in (*args, *kwargs.values()) if not known(one)]
+    question = Question(
+        tuple(one if known(one) else HOLE for one in args),
+        {key: one if known(one) else HOLE for key, one in kwargs.items()},
+    )
+    number = log.number_of(question)
+    uses = session.stand_in(log)
+    session.interpreter.call(session.interpreter.get(uses, "append"), (number, *values))
+    return number
 
 
-def count_use(session: Session, function: Cached, args: Args, kwargs: Keywords) -> None:
-    """Each run that comes here uses the cache once more."""
-    native = uses_of(function, args, kwargs)
-    if id(native) not in session.cache_uses:
-        session.cache_uses[id(native)] = CountedUses(native)
-        session.provenance.add_stand_in(session.cache_uses[id(native)])
-    counted = session.cache_uses[id(native)]
-    session.note(counted)
-    counted.count = session.interpreter.arithmetic(counted.count, "+", 1)
+def is_bounded(function: Cached) -> bool:
+    """May the cache forget an answer, so that the order of its uses counts?"""
+    return function.cache_parameters()["maxsize"] is not None
 
 
 def entry_of(function: Cached, args: Args, kwargs: Keywords) -> object:
-    """What the cache holds for these arguments, without a use of it; or `NOTHING`, or `UNKNOWN`.
+    """What the cache would answer, without a use of it; or `NOTHING`.
 
-    A full cache puts a new answer into the place of an old one.
+    Keys are looked up as CPython makes them.
     """
-    known = function.cache_info()
-    return UNKNOWN if known.misses != known.currsize else _held(function, args, kwargs)
-
-
-def has_answer(function: Cached, args: Args, kwargs: Keywords) -> bool:
-    """Would the cache answer?"""
-    return _held(function, args, kwargs) is not NOTHING
-
-
-def _held(function: Cached, args: Args, kwargs: Keywords) -> object:
-    """Keys are looked up as CPython makes them."""
-    (table,) = [one for one in gc.get_referents(function)
-                if type(one) is dict and one is not vars(function)]  # fmt: skip
-    if not kwargs and not function.cache_parameters()["typed"]:
+    held = gc.get_referents(function)
+    (table,) = [one for one in held if type(one) is dict and one is not vars(function)]
+    typed = function.cache_parameters()["typed"]
+    if not kwargs and not typed:
         key = args[0] if len(args) == 1 and type(args[0]) in (int, str) else args
-        return table.get(key, NOTHING)
-    named = [part for pair in kwargs.items() for part in pair]
-    classes = [type(one) for one in (*args, *kwargs.values())]
-    types = classes if function.cache_parameters()["typed"] else []
-    key = (*args, *([None] if kwargs else []), *named, *types)  # None: a mark of CPython's own
-    mark = len(args) if kwargs else None
-    found = (table[one] for one in table if type(one) is tuple and _is_key(one, key, mark))
-    return next(found, NOTHING)
+        keys = [one for one in table if one is key or one == key] if key in table else []
+    else:
+        named = [part for pair in kwargs.items() for part in pair]
+        types = [type(one) for one in (*args, *kwargs.values())] if typed else []
+        key = (*args, *([None] if kwargs else []), *named, *types)  # None: a mark of CPython's own
+        mark = len(args) if kwargs else None
+        keys = [one for one in table if type(one) is tuple and _is_key(one, key, mark)]
+    if not keys:
+        return NOTHING
+    return _listed(held, table)[id(keys[0])] if is_bounded(function) else table[keys[0]]
+
+
+def _listed(held: list[Any], table: dict[Any, Any]) -> dict[int, object]:
+    """The answers of a bounded cache, by the id of the key: in its list each is behind its key."""
+    keys, found, items = {id(one) for one in table}, {}, iter(held)
+    for one in items:
+        if one is table:
+            break
+        if id(one) in keys:
+            found[id(one)] = next(items)
+    return found
 
 
 def _is_key(one: tuple[Any, ...], key: tuple[Any, ...], mark: int | None) -> bool:

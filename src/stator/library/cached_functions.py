@@ -26,13 +26,12 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.cache_uses import (
     NOTHING,
-    UNKNOWN,
     Cached,
-    CountedUses,
-    count_use,
+    CacheLog,
     entry_of,
-    has_answer,
-    uses_of,
+    is_bounded,
+    log_of,
+    note_use,
 )
 from stator.library.captured_values import SYMBOLIC, is_captured
 from stator.library.iterator_calls import SEEN
@@ -58,12 +57,16 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
     is_outside = session.provenance.is_external(function)
     if not is_outside and _is_of_the_capture(function.__wrapped__):
         return _remembered(session, function, args, kwargs)
-    known = all(_is_known(one) or _is_outside(session, one) for one in (*args, *kwargs.values()))
-    is_first = known and _is_first(session)
-    if known and session.reads.heard is None:  # else a use of another one, which counts
-        count_use(session, function, args, kwargs)
-    if known and (is_first or has_answer(function, args, kwargs)):
-        return _from_the_cache(session, function, args, kwargs, is_first=is_first)
+    is_inner = session.reads.heard is not None  # a use of the function around it, which counts
+    holds = functools.partial(_is_held, session)
+    known = all(map(holds, (*args, *kwargs.values())))
+    is_first = known and not is_inner and _is_first(session, function)
+    number = 0 if is_inner else note_use(session, function, args, kwargs, holds)
+    if known and is_first and (is_bounded(function) or entry_of(function, args, kwargs) is NOTHING):
+        return _asked(session, function, number)
+    if known and entry_of(function, args, kwargs) is not NOTHING:
+        return _from_the_cache(session, function, args, kwargs)
+    session.unasked.add(id(function))
     done = len(session.recorder.scope.block.ops)
     journal, noted = session.journal, session.journal.count
     with _hearing(session) as heard:
@@ -80,16 +83,21 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
     return result
 
 
-def _is_first(session: Session) -> bool:
+def _is_held(session: Session, value: object) -> bool:
+    """Is it the same at each run?"""
+    return _is_known(value) or _is_outside(session, value)
+
+
+def _is_first(session: Session, function: Cached) -> bool:
     """Has the capture changed nothing outside yet, and is it in no branch or loop?"""
-    if session.recorder.depth or session.state_inputs.is_used:
+    if session.recorder.depth or session.state_inputs.is_used or id(function) in session.unasked:
         return False
     return not session.journal.changed_so_far(only=lambda obj: _is_seen(session, obj))
 
 
 def _is_seen(session: Session, obj: object) -> bool:
     """Is `obj` outside, and no cache?"""
-    return not isinstance(obj, CountedUses) and not session.is_local(obj)
+    return not isinstance(session.stand_ins.original(obj), CacheLog) and not session.is_local(obj)
 
 
 def _refuse_tensors(function: Cached, values: Iterable[object]) -> None:
@@ -207,32 +215,34 @@ def _is_outside(session: Session, value: object) -> bool:
     return plain and session.provenance.is_external(value)
 
 
-def _from_the_cache(
-    session: Session, function: Cached, args: Args, kwargs: Keywords,
-    *, is_first: bool,
-) -> Staged:  # fmt: skip
-    """What the cache gives: each call asks it, as eager code does.
-
-    Where eager code may not come to the call, or comes later, only what is there is asked for.
-    """
-
-    def ask() -> object:
-        if not is_first and not has_answer(function, args, kwargs):
-            return NOTHING
-        uses_of(function, args, kwargs).ahead += 1
-        return function(*args, **kwargs)
-
-    def again() -> object:
-        entry = entry_of(function, args, kwargs)
-        return ask() if entry is UNKNOWN else entry
-
+def _asked(session: Session, function: Cached, number: int) -> Staged:
+    """What the cache gives, at the place in the order of its uses that eager code has for it."""
+    log = log_of(function)
+    place = session.cache_uses[id(log)] = session.cache_uses.get(id(log), -1) + 1
     with session.recorder.real():
-        result = ask()
+        result = log.asked_ahead(place, number)
+
+    def gives_the_same() -> bool:  # a use of the cache: only a call that may use the program asks
+        return unchanged(log.asked_ahead(place, number), result)
+
+    session.reads.live(gives_the_same, _cached_by(function), gives_the_same, kind=True)
+    session.provenance.add_external(result)
+    return session.staged(result)
+
+
+def _from_the_cache(session: Session, function: Cached, args: Args, kwargs: Keywords) -> Staged:
+    """What the cache holds."""
+    result = entry_of(function, args, kwargs)
+    if is_bounded(function):
+        session.unasked.add(id(function))
     session.provenance.add_external(function)
-    entry = entry_of(function, args, kwargs)
     session.reads.watch(
-        function, ("cache", args, tuple(kwargs.items())), again,
-        result if entry is UNKNOWN else entry, f"what {function.__name__} has cached",
+        function, ("cache", args, tuple(kwargs.items())),
+        functools.partial(entry_of, function, args, kwargs), result, _cached_by(function),
     )  # fmt: skip
     session.provenance.add_external(result)
     return session.staged(result)
+
+
+def _cached_by(function: Cached) -> str:
+    return f"what {function.__name__} has cached"

@@ -115,7 +115,8 @@ class Session:
         self.writes: dict[tuple[int, object], tuple[object, object]] = {}  # objects and their keys
         # what functions with a cache, which the capture has created, have given, by their ids
         self.remembered: dict[int, tuple[object, dict[Any, Any]]] = {}
-        self.cache_uses: dict[int, Any] = {}  # `library.cache_uses.CountedUses`, by what they count
+        self.cache_uses: dict[int, int] = {}  # how often each `library.cache_uses.CacheLog` asked
+        self.unasked: set[int] = set()  # cached functions with a use that only runs ask for
         self.checked_keys: set[type] = set()  # whose `__hash__` and `__eq__` change nothing
         self.takes_ahead = False  # does a loop ask for items before a run knows that it needs them?
         self.is_kept = False  # is it asked after the capture, too?
