@@ -14,6 +14,7 @@ import contextlib
 import copy
 from typing import Any
 
+from stator.capture.errors.boundary import refuse_bug
 from stator.capture.errors.capture_artifacts import is_capture_artifact, users_text
 from stator.capture.raised_parts import (
     class_names,
@@ -138,7 +139,8 @@ def _made_members(error: Exception) -> dict[str, object]:
 
 
 def refuse_artifact(error: Exception) -> None:
-    """Raise the refusal for an error that exists only because values are symbolic."""
+    """Raise the refusal for an error that exists only because values are symbolic, or by a bug."""
+    refuse_bug(error)
     if is_capture_artifact(error):
         raise untraceable(error) from error
 

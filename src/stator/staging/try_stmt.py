@@ -7,7 +7,7 @@ from collections.abc import Callable
 from stator.capture.blocks import TryNeeded
 from stator.capture.errors.capture_artifacts import is_capture_artifact, use_plain_names
 from stator.capture.journal import Journal
-from stator.capture.raising import untraceable
+from stator.capture.raising import refuse_artifact
 from stator.capture.scope import Attempt, Mark, may_be_seen
 from stator.capture.try_block import capture_try, error_names
 from stator.errors import StatorError, UnsupportedCall
@@ -65,8 +65,8 @@ def try_stmt(
             recorder.journal.keep()  # whoever goes back puts the objects back
         if not isinstance(raised, Exception | GeneratorExit) or isinstance(raised, StatorError):
             raise
-        if isinstance(raised, Exception) and is_capture_artifact(raised):
-            raise untraceable(raised) from raised
+        if isinstance(raised, Exception):
+            refuse_artifact(raised)
         use_plain_names(raised)
         error = raised  # a handler of the user's decides below
     finally:

@@ -1,12 +1,16 @@
 """A bug in the capture's own code is never taken for an exception of the user's."""
 
+import operator
+
 import pytest
 import torch
 
 import stator
 from stator.capture.errors.boundary import internal
+from stator.capture.journal import Journal
 from stator.capture.recorder import Recorder
 from stator.errors import ProgramError, UnsupportedCall
+from stator.state.session import Session
 
 
 @internal
@@ -85,3 +89,57 @@ def test_an_exception_of_another_thread_ends_the_capture_as_it_is(monkeypatch):
         with pytest.raises(LateError):
             static(torch.ones(2))
     assert torch.equal(static(torch.ones(2)), torch.full((2,), 2.0))
+
+
+def careful(x):
+    items = [x]
+    try:
+        items.append(x * 2)
+    except Exception:  # noqa: BLE001  # what users write
+        return x
+    return items[-1]
+
+
+def careful_branch(x):
+    if x.sum() > 0:
+        return careful(x)
+    return x
+
+
+@pytest.mark.parametrize("function", [careful, careful_branch])
+@pytest.mark.parametrize(
+    ("cls", "name", "value", "problem"),
+    [
+        (Session, "note", None, "'NoneType' object is not callable"),
+        (Journal, "note", None, "'NoneType' object is not callable"),
+        (Session, "note", property(operator.attrgetter("diary")), "has no attribute 'diary'"),
+    ],
+)
+def test_a_handler_does_not_catch_a_bug_of_what_it_calls(
+    function, cls, name, value, problem, monkeypatch
+):
+    monkeypatch.setattr(cls, name, value)
+    with pytest.raises(
+        ProgramError, match=r"the capture fails with an? .*Error of its own"
+    ) as caught:
+        stator.to_static(function)(torch.ones(2))
+    assert problem in str(caught.value.__cause__)
+
+
+def test_errors_of_user_code_are_caught():
+    def guarded(x, obj):
+        try:
+            y = x + obj.missing
+        except AttributeError as error:
+            y = x if error.name == "missing" else x * 9
+        try:
+            y = y + getattr(obj, "or" + "der")
+        except AttributeError:
+            y = y + 1
+        try:
+            assert obj is None
+        except AssertionError:
+            y = y * 2
+        return y
+
+    assert stator.to_static(guarded)(torch.ones(2), object).tolist() == [4.0, 4.0]
