@@ -6,6 +6,7 @@ Each is converted and called with `x`, a vector of three ones, and `y`, a 0-d in
 from __future__ import annotations
 
 import array
+import builtins
 import collections
 import contextlib
 import contextvars
@@ -1244,3 +1245,8 @@ def dict_of_some_paths_changed_in_its_loop(x, y):
     for _ in found:
         found["three"] = x
     return found
+
+
+def builtin_that_is_replaced(x, y):
+    builtins.len = max
+    return x * len([int(y)])

@@ -48,6 +48,7 @@ from stator.program.program import Program
 from stator.rewrite.convert import convert
 from stator.staging.operators import Staging
 from stator.staging.trace import CaptureResult, trace
+from stator.state.builtin_names import are_plain, refuse_replaced
 from stator.state.holding import WeakMethod, own_method
 from stator.state.session import Session
 from stator.static.strategy import BuildStrategy
@@ -223,6 +224,9 @@ class StaticFunction(Generic[Parameters, Result]):
         try:
             result = self._entries.call(*args, **kwargs)
             if result is MISS:
+                if not (self._full_graph or are_plain()):
+                    return self._source.current()(*args, **kwargs)
+                refuse_replaced()
                 result = self._entries.call_by_form(args, kwargs)
             if result is not MISS:
                 return result

@@ -29,7 +29,7 @@ from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, as_number, complex_of, rounded, users_index
 from stator.library.outside_iterators import taken
-from stator.library.text import format_value, is_text_symbolic, print_values
+from stator.library.text import PRINT, format_value, is_text_symbolic, print_values
 from stator.library.text_calls import text_to_float, text_to_int
 from stator.library.unconverted_calls import are_objects_of_run
 from stator.library.user_methods import are_asked, computes, user_method
@@ -89,7 +89,7 @@ class BuiltinCalls:
         self.handlers: dict[Any, Handler] = {
             int: self._int, float: self._float, bool: self._bool, complex: self._complex,
             str: self._str, repr: self._repr, format: self._format, len: self._len,
-            range: self._range, print: self._print, list: self._list,
+            range: self._range, PRINT: self._print, list: self._list,
             tuple: self._tuple, isinstance: self._isinstance, type: self._type,
             getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr,
             abs: functools.partial(absolute, session), round: functools.partial(rounded, session),

@@ -32,7 +32,7 @@ HOLE = Hole()
 
 
 @dataclass(frozen=True)
-class Question:
+class CacheQuestion:
     """The arguments of a use, with holes."""
 
     args: Args
@@ -45,7 +45,7 @@ class Question:
         kwargs = {key: next(left) if one is HOLE else one for key, one in self.kwargs.items()}
         return function(*args, **kwargs)
 
-    def is_same(self, other: Question) -> bool:
+    def is_same(self, other: CacheQuestion) -> bool:
         """Do they ask for the same, with arguments of the same types?"""
         if len(self.args) != len(other.args) or list(self.kwargs) != list(other.kwargs):
             return False
@@ -58,10 +58,10 @@ class CacheLog(list[Any]):
 
     def __init__(self, function: Cached) -> None:
         self.function = weakref.ref(function)
-        self.questions: list[Question] = []
+        self.questions: list[CacheQuestion] = []
         self.ahead: list[tuple[int, object]] = []  # asked for the sake of uses to come
 
-    def number_of(self, question: Question) -> int:
+    def number_of(self, question: CacheQuestion) -> int:
         """Its place among the questions."""
         found = (k for k, other in enumerate(self.questions) if other.is_same(question))
         number = next(found, len(self.questions))
@@ -101,7 +101,7 @@ def note_use(session: Session, function: Cached, args: Args, kwargs: Keywords, k
     log = log_of(function)
     session.provenance.add_external(log)
     values = [one for one in (*args, *kwargs.values()) if not known(one)]
-    question = Question(
+    question = CacheQuestion(
         tuple(one if known(one) else HOLE for one in args),
         {key: one if known(one) else HOLE for key, one in kwargs.items()},
     )

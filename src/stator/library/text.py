@@ -44,6 +44,7 @@ PERCENT_FIELD = re.compile(
     r"(?P<type>.)"
 )
 REPR = "\0"  # represents the value in a message
+PRINT = print  # Python's own, whatever a test puts into its place
 NO_VALUE = object()
 VIEWS = (KeysView, ValuesView, ItemsView)  # of dicts
 LEAVES = (torch.Tensor, *get_args(Number), CapturedText, CapturedComplex)  # have an op's text

@@ -32,6 +32,7 @@ from stator.library.user_methods import (
     user_setter,
 )
 from stator.staging.access import shadowed
+from stator.state.builtin_names import refuse_replacing
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import note_object
 from stator.state.read_results import Contents
@@ -273,6 +274,7 @@ def is_parametrized(obj: object, name: str) -> bool:
 @over_unions("obj")
 def set_attribute(session: Session, obj: object, name: str, value: object) -> None:
     """`obj.name = value`."""
+    refuse_replacing(obj, name)
     own = user_method(obj, "__setattr__")
     if own is not None:
         session.interpreter.call_method(own, obj, name, value)

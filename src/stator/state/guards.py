@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from stator.state.builtin_names import TABLE, are_plain
 from stator.state.holding import Getter, dict_reference
 from stator.state.reads import Read
 from stator.state.snapshot import BlindWatch, Snapshot, new_watch
 
 NUMBERS = (bool, int, float, complex, type(None))
+BUILTINS = Read("the builtins", are_plain, True, (TABLE,))
 MIN_SNAPSHOT_AGE_S = 0.1  # a snapshot that was valid for so long has paid for itself
 MAX_EARLY_WRITES = 3  # a dict that is written more often before that age is left out
 
@@ -35,6 +37,8 @@ class Guards:
         """Is everything as the capture found it?"""
         if self.is_current():
             return True
+        if not are_plain():  # the call is refused
+            return False
         if self.changed() is not None:
             return False
         if isinstance(self.watch, BlindWatch):
@@ -74,4 +78,4 @@ class Guards:
                 self._early_writes[id(one)] = (of, writes + 1)
                 if writes + 1 == MAX_EARLY_WRITES:
                     self._often_written[id(one)] = of
-        return Snapshot(self.reads, self._often_written)
+        return Snapshot((*self.reads, BUILTINS), self._often_written)

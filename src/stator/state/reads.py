@@ -323,7 +323,7 @@ class ReadLog:
                         lambda: names.get(name, vars(builtins).get(name, _MISSING)), value,
                         f"global {name}", (names, vars(builtins)), place=place,
                         holder=names if name in names else None, name=name)  # fmt: skip
-            if name in names:
+            if name in names or getattr(value, "__module__", None) != "builtins":
                 self.provenance.add_external(value)
 
     def read_cell(self, cell: types.CellType, name: str) -> None:
