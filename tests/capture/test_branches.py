@@ -2,8 +2,10 @@
 
 import types
 
+import pytest
 import torch
 
+import stator
 from stator.errors import UnsupportedCall
 from tests.capture.oracle import check, refusal
 
@@ -164,3 +166,24 @@ def test_gradients_flow_through_the_side_taken():
         x = torch.full((2,), value, requires_grad=True)
         static(x).backward()
         assert x.grad.tolist() == [want, want]
+
+
+def test_shared_sets_are_refused_before_their_combinations_take_minutes():
+    edges = [(i, j) for i in range(8) for j in range(i)]
+
+    def spanning_tree(weights):
+        part = {node: {node} for node in range(8)}
+        total = 0.0
+        for k in torch.argsort(weights).tolist():
+            a, b = edges[k]
+            if part[a] is not part[b]:
+                both = part[a] | part[b]
+                for node in both:
+                    part[node] = both
+                total = total + weights[k]
+        return total
+
+    with pytest.raises(
+        UnsupportedCall, match=r"one of \d+ (combinations|values): it would be recorded"
+    ):
+        stator.to_static(spanning_tree)(torch.rand(len(edges)))

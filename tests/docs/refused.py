@@ -1250,3 +1250,16 @@ def dict_of_some_paths_changed_in_its_loop(x, y):
 def builtin_that_is_replaced(x, y):
     builtins.len = max
     return x * len([int(y)])
+
+
+def combinations_of_many_values(x, y):
+    names = [f"name {k}" for k in range(51)]
+    first, second = names[int(y)], names[int(y) + 1]
+    return x * len(first + second)
+
+
+def loop_over_one_of_many_values(x, y):
+    rows = [tuple(range(k)) for k in range(101)]
+    for k in rows[int(y)]:
+        x = x + k
+    return x

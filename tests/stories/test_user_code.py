@@ -219,6 +219,20 @@ def object_behind_a_weak_reference_that_is_known():
 
 
 @story
+def object_that_is_gone():
+    class Thing:
+        size = 2
+
+    gone = weakref.ref(Thing())
+
+    def f(x):
+        thing = gone()
+        return x * (3 if thing is None else thing.size)
+
+    return f, X
+
+
+@story
 def weak_set():
     class Box:
         pass

@@ -24,7 +24,8 @@ from stator.capture.blocks import (
 from stator.capture.errors.boundary import internal
 from stator.capture.flatten import NOTHING, instantiate, new_leaves, settle
 from stator.capture.recorder import Recorder
-from stator.errors import StatorError
+from stator.errors import StatorError, UnsupportedCall
+from stator.frames import current_place
 from stator.program.ir import Block, Value
 from stator.values.kinds import BOTTOM, Kind
 from stator.values.merge import merge
@@ -33,6 +34,7 @@ from stator.values.union import Union
 
 Code = Callable[[], Any]
 Emit = Callable[[list[Block], list[Value]], None]
+MOST_WAYS = 2500  # of nested alternatives; more would take minutes to record
 
 
 def capture_if(
@@ -136,12 +138,34 @@ def apply_variant(recorder: Recorder, variant: Union, function: Callable[[object
         if error is not None and len(alternatives) > 1:
             alternatives.remove((index, value))
             _raise_if(recorder, variant.tag == index, error)
-    return _choose(recorder, variant.tag, alternatives, function)
+    return _apply_each(recorder, variant.tag, alternatives, function)
 
 
 def apply_to_all(recorder: Recorder, variant: Union, function: Callable[[object], object]) -> Any:
     """`function` of the alternative that a run has, whatever it is."""
-    return _choose(recorder, variant.tag, possible(recorder, variant), function)
+    return _apply_each(recorder, variant.tag, possible(recorder, variant), function)
+
+
+def _apply_each(
+    recorder: Recorder,
+    tag: torch.SymInt,
+    alternatives: list[tuple[int, object]],
+    function: Callable[[object], object],
+) -> Any:
+    """The same, inside of which others may be applied: the number of all ways is limited."""
+    outer = recorder.ways
+    recorder.ways *= len(alternatives)
+    if outer > 1 and recorder.ways > MOST_WAYS:
+        recorder.ways = outer
+        raise UnsupportedCall(
+            f"an operation on values that may be one of {outer * len(alternatives)} combinations: "
+            "it would be recorded for each of them",
+            at=current_place(), fix="keep numbers in lists or tensors, and compare those",
+        )  # fmt: skip
+    try:
+        return _choose(recorder, tag, alternatives, function)
+    finally:
+        recorder.ways = outer
 
 
 def defined(recorder: Recorder, variant: Union, error: Exception) -> Any:

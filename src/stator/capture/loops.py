@@ -33,7 +33,7 @@ from stator.errors import LoopStateChanged, StatorError
 from stator.frames import current_place
 from stator.program.ir import Arg, Value
 from stator.values.contents import state_of
-from stator.values.describe import describe_state, generalise, name_of
+from stator.values.describe import describe_state, first_forms, generalise
 from stator.values.kinds import Fresh, Kind, is_map
 from stator.values.merge import as_pairs, class_sites, merge, merge_maps, widen_growing
 from stator.values.sites import Shared
@@ -282,8 +282,8 @@ def _never_settles(
         obj = carried.objects[at - len(names)]
         name, before, after = _part(name_of_object(obj), obj, before, describe_state(value))
     return LoopStateChanged(
-        f"`{name}` is {_first_forms(before)} when an iteration begins and "
-        f"{_first_forms(after)} when it ends, and so on with every iteration",
+        f"`{name}` is {first_forms(before)} when an iteration begins and "
+        f"{first_forms(after)} when it ends, and so on with every iteration",
         at=current_place(),
         fix=f"give `{name}` one dtype, rank and structure before the loop, and keep it",
     )
@@ -299,9 +299,3 @@ def _part(name: str, obj: object, before: Kind, after: Kind) -> tuple[str, Kind,
             text = f"{name}[{key!r}]" if isinstance(obj, dict) else f"{name}.{key}"
             return text, known[key], item
     return name, before, after
-
-
-def _first_forms(kind: Kind) -> str:
-    """`kind` in words; of many alternatives the first few."""
-    forms = name_of(kind).split(" or ")
-    return " or ".join(forms[:4]) + (f" (and {len(forms) - 4} more)" if len(forms) > 4 else "")

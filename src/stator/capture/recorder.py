@@ -90,7 +90,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.stored_tensors: dict[str, torch.Tensor] = {}
         self.known_names: dict[int, tuple[str, str]] = {}  # id of tensor -> (kind, name)
         self.dispatching: str | None = None
-        self.tries = 0  # how many `try` statements the program has
+        self.tries, self.ways = 0, 1  # `try` statements of the program; alternatives nested now
         self.attempts: list[Attempt] = []  # the `try` bodies that run now, innermost last
         self.exceptions = ExceptionTable()  # that the program may raise
         self.carried: dict[Value, Location | None] = {}  # by loops: where these are

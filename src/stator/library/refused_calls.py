@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import sys
 import traceback
+import weakref
 
 import torch
 
@@ -78,4 +79,6 @@ def is_torch_op(function: object, args: Args, kwargs: Keywords) -> bool:
 
 def is_hashable(function: object) -> bool:
     """Can `function` be looked up in a table? A module is not, though it could be."""
+    if type(function) is weakref.ref and function() is None:  # that has no hash any more
+        return False
     return type(function).__hash__ is not None and not isinstance(function, torch.nn.Module)

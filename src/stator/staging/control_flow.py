@@ -14,6 +14,8 @@ from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import Machine
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.english import with_article
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.library.outside_iterators import iterated
 from stator.library.user_methods import user_method
 from stator.staging.dict_loops import NextItem, taken, unchanged
@@ -31,6 +33,8 @@ from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Code, Names, Read, Staged, Write
 from stator.values.staged import Locals, StagedList, python_name
 from stator.values.union import Union
+
+MOST_LOOPS = 100  # over one of so many values; for more the capture would take minutes
 
 
 def if_stmt(
@@ -179,6 +183,12 @@ def _for_each_alternative(
     names: Names,
 ) -> None:
     """A loop over one of several things: one loop for each."""
+    if len(iterable.alternatives) > MOST_LOOPS:
+        raise UnsupportedCall(
+            f"a loop over one of {len(iterable.alternatives)} values: it would be recorded for "
+            "each of them",
+            at=current_place(), fix="keep numbers in lists or tensors, and compare those",
+        )  # fmt: skip
     before = read()
 
     def loop(one: Staged) -> tuple[object, ...]:

@@ -172,6 +172,12 @@ def generalise(kind: Kind) -> Kind:
     return map_parts(generalise, wide) if isinstance(wide, ContainerKind) else wide
 
 
+def first_forms(kind: Kind) -> str:
+    """`kind` in words; of many alternatives the first few."""
+    forms = name_of(kind).split(" or ")
+    return " or ".join(forms[:4]) + (f" (and {len(forms) - 4} more)" if len(forms) > 4 else "")
+
+
 def name_of(kind: Kind) -> str:
     """`kind` in words, for messages."""
     if isinstance(kind, Exact) and not isinstance(

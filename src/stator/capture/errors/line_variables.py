@@ -12,7 +12,7 @@ from stator.capture.size_words import ScopeReader, names_of_sizes
 from stator.errors import StatorError
 from stator.frames import place_of, traces_of
 from stator.location import Location
-from stator.values.describe import name_of
+from stator.values.describe import first_forms
 from stator.values.staged import StagedDict, StagedList, StagedSet, python_name
 from stator.values.symbolic import CapturedText, Undefined
 from stator.values.union import Symbolic
@@ -70,7 +70,7 @@ def in_words(value: object) -> str:
     if isinstance(value, CapturedText):
         return "a data-dependent string"
     if isinstance(value, Symbolic | Undefined | torch.Tensor):
-        return name_of(describe_value(value))
+        return first_forms(describe_value(value))
     if isinstance(value, _CONTAINERS):
         plain = python_name(value)
         known = not getattr(value, "is_open", False)
