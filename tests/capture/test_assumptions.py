@@ -83,3 +83,18 @@ def test_what_a_branch_has_decided_does_not_hold_after_it():
     static = stator.to_static(used)
     for x in (torch.ones(2), -torch.ones(2)):
         assert torch.equal(static(x), used(x))
+
+
+def test_what_is_put_into_a_dict_is_narrowed_too():
+    def call(x, **rest):
+        return x * rest["mask"] if "mask" in rest else x + 1
+
+    def used(x):
+        y, inputs = maybe(x), {"x": x}
+        if y is not None:
+            inputs["mask"] = y
+        return call(**inputs)
+
+    for x in (torch.ones(2), -torch.ones(2)):
+        assert torch.equal(stator.to_static(used)(x), used(x))
+    assert "stator::raise" not in ops_of(used, torch.ones(2))

@@ -74,6 +74,16 @@ def narrowed(recorder: InScope, value: object) -> Any:
     return left[0][1] if len(left) == 1 else value
 
 
+def narrowed_state(recorder: InScope, state: Any, before: Any) -> Any:
+    """The contents of an object, narrowed where they are other ones than `before`."""
+    if type(state) is not dict or type(before) is not dict:
+        return state
+    return {
+        key: item if before.get(key) is item else narrowed(recorder, item)
+        for key, item in state.items()
+    }
+
+
 def _facts(recorder: InScope) -> Iterator[sympy.Basic]:
     for scope in recorder.scope.chain():
         for fact in scope.assumed:

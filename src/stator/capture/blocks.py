@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from stator.capture.assumptions import narrowed_state
 from stator.capture.errors.boundary import internal
 from stator.capture.errors.capture_artifacts import is_raised_by_user_code
 from stator.capture.flatten import NOTHING, flatten
@@ -65,7 +66,11 @@ def record_block(
         ):
             value = _run(recorder, code)
         recorder.journal.forget(recorder.provenance.created_since(scope))
-        changed = {id(obj): (obj, state_of(obj)) for obj, _ in recorder.journal.changed()}
+        with recorder.inside(scope):
+            changed = {
+                id(obj): (obj, narrowed_state(recorder, state_of(obj), before))
+                for obj, before in recorder.journal.changed()
+            }
     finally:
         recorder.journal.undo()
         assert recorder.journal.parent is not None
