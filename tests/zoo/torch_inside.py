@@ -258,3 +258,44 @@ def dtypes_of_captured_arrays(x):
     is_float = numpy.issubdtype(dtype, numpy.floating) and dtype.kind == "f"
     ones = torch.from_numpy(numpy.ones_like(x.numpy(), dtype=dtype))
     return ones * size, is_float, dtype.itemsize
+
+
+class Wrapped(nn.Module):
+    """A module whose constructor looks at the data."""
+
+    def __init__(self, inner, x):
+        super().__init__()
+        self.inner = inner
+        self.register_buffer("mean", x.mean())
+        self.factor = 2.0
+        if x.sum() > 0:
+            self.factor = 3.0
+
+    def forward(self, x):
+        return self.inner(x) * self.factor + self.mean
+
+
+class Negated(nn.Module):
+    def __init__(self, inner, by=-1.0):
+        super().__init__()
+        self.inner, self.by = inner, by
+
+    def forward(self, x):
+        return self.inner(x) * self.by
+
+
+@program((f(1.0, 2.0, 3.0),), (f(-1.0, -2.0, 0.5),), trains=True)
+class ModulesMadeInside(nn.Module):
+    """Modules made by the call, around one that depends on the path taken."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        inner = self.layer
+        if x[0] > 0:
+            inner = Negated(inner)
+            inner.extra = 4
+        inner = Negated(inner, getattr(inner, "extra", 5))
+        return Wrapped(inner, x * 2)(x)

@@ -47,7 +47,7 @@ class NewObjects:
             return new_dataclass(self.session, cls, args, kwargs)
         is_called_by_user = is_users(type(cls).__call__)
         plainly = is_called_by_user or type(cls).__call__ is type.__call__
-        if plainly and not issubclass(cls, torch.nn.Module):
+        if plainly:
             if is_users(cls.__new__):
                 return self._new_by_user(cls, args, kwargs)
             if cls.__new__ is object.__new__ and self._is_converted(cls, init):
