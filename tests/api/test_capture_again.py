@@ -16,6 +16,7 @@ import pytest
 import torch
 from torch import nn
 
+
 import stator
 
 
@@ -754,3 +755,19 @@ def test_an_attribute_of_a_module_is_set_without_the_module_being_empty(monkeypa
     static = stator.to_static(function)
     same(static(ONES), ONES)
     same(static(ONES), ONES * 2)
+
+
+def test_a_size_check_that_fails_after_writes_to_new_tensors_captures_again():
+    def normalized(x):
+        total = torch.zeros(3)
+        total.add_(1)
+        if x.sum() < -100:
+            raise ValueError("too small")
+        return nn.functional.batch_norm(x, None, None, training=True) + total
+
+    static = stator.to_static(normalized)
+    for rows in (4, 6, 3):
+        x = torch.rand(rows, 3)
+        assert torch.equal(static(x), normalized(x))
+    with pytest.raises(ValueError, match="Expected more than 1 value per channel"):
+        static(torch.rand(1, 3))

@@ -7,7 +7,7 @@ import warnings
 import numpy
 import torch
 from torch import nn
-from torch.distributions import Dirichlet
+from torch.distributions import Dirichlet, Normal
 from torch.nn import functional as F
 
 from tests.zoo.programs import f, i, program, r
@@ -299,3 +299,18 @@ class ModulesMadeInside(nn.Module):
             inner.extra = 4
         inner = Negated(inner, getattr(inner, "extra", 5))
         return Wrapped(inner, x * 2)(x)
+
+
+class Checked(type):
+    def __call__(cls, *args, **kwargs):
+        return super().__call__(*args, **kwargs)
+
+
+class OwnNormal(Normal, metaclass=Checked):
+    """A distribution of torch's whose class has a metaclass of the user's."""
+
+
+@program((r(2, 3),), (r(3, 3, seed=3),), (r(1, 3),), dynamic=({0},))
+def distribution_with_a_metaclass(x):
+    """The constructor is torch's, which looks at values; the batch may be 1."""
+    return OwnNormal(x, 1.0).log_prob(x * 2)

@@ -29,6 +29,7 @@ from stator.execute.raised import caught_error
 from stator.execute.selection import Selection, select
 from stator.execute.structure import unflatten
 from stator.first_use import FirstUse
+from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
 from stator.program.ir import ops_in
 from stator.program.opset.queries import leaves_trace
@@ -188,7 +189,9 @@ class ConcreteProgram:
     def _leaves_no_trace(self) -> bool:
         """Is a run that ends early as if it had never begun?"""
         blocks = (self.program.body, *self.program.functions.values())
-        traces = (leaves_trace(op) for block in blocks for op in ops_in(block))
+        outside = [*self.program.inputs, *(stored.value for stored in self.program.stored)]
+        is_seen = Aliases(self.program).in_groups_of(outside)
+        traces = (leaves_trace(op, is_seen) for block in blocks for op in ops_in(block))
         return not any(self.captured.noted) and not any(traces)
 
     @FirstUse

@@ -251,7 +251,8 @@ class Sizes(ShapeEnv):
         if self.recorder.depth == 0:
             for fact in facts:
                 super()._maybe_guard_rel(fact)
-                self.recorder.note_learned(fact)
+                if not isinstance(fact, sympy.Ne):  # of which torch learns nothing
+                    self.recorder.note_learned(fact)
 
     def forget(self, facts: set[sympy.Basic]) -> None:
         """Go back to `facts`: the op that asked has failed."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
 import heapq
 import os
 import types
@@ -94,13 +95,20 @@ def is_transform(function: object) -> bool:
     return isinstance(code, types.CodeType) and code.co_filename in TRANSFORMS
 
 
+def made_by(function: Staged) -> type | None:
+    """The class that a call of `function` makes an object of: itself, or `type.__call__` of it."""
+    if isinstance(function, functools.partial) and function.func is type.__call__:
+        function = function.args[0]
+    return function if isinstance(function, type) else None
+
+
 def python_of(function: Staged) -> tuple[types.FunctionType, tuple[object, ...]] | None:
     """The Python function of torch behind a callable, and what it is given first; else None."""
     first: tuple[Any, ...] = ()
     if isinstance(function, torch.nn.Module):
         function = function.forward
-    if isinstance(function, type):
-        made: Any = function
+    made: Any = made_by(function)
+    if made is not None:
         function = made.__init__ if made.__new__ is object.__new__ else None
     if isinstance(function, types.MethodType):
         function, first = function.__func__, (function.__self__,)

@@ -36,7 +36,7 @@ from stator.library.autocast import FollowedAutocast
 from stator.library.bool_arguments import split_bool
 from stator.library.builtin_calls import BuiltinCalls
 from stator.library.cached_functions import call_cached
-from stator.library.callbacks import WRITTEN_OUT, calls_back, python_of, undecorated
+from stator.library.callbacks import WRITTEN_OUT, calls_back, made_by, python_of, undecorated
 from stator.library.captured_values import is_symbolic, takes_captured_list
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.deep_copies import deep_copy
@@ -477,8 +477,8 @@ class Caller:
             recorder.sizes.forget(facts)
         if python is None:
             return record_with_floats(recorder, function, args, kwargs)
-        if isinstance(function, type):
-            return self.objects.new_object(function, python[0], args, kwargs)
+        if (cls := made_by(function)) is not None:
+            return self.objects.new_object(cls, python[0], args, kwargs)
         return self.run(python[0], (*python[1], *args), kwargs)
 
     def _watch_arguments(self, args: Args, kwargs: Keywords) -> None:

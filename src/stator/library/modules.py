@@ -200,7 +200,9 @@ def tree_watch(session: Session, given: Iterable[object]) -> Iterator[None]:
     `train()` sets an attribute of each module of a tree, `append` changes a table of one. What it
     reads is watched: see `watch_tree`.
     """
-    modules = [one for one in given if isinstance(one, torch.nn.Module) and has_tables(one)]
+    everything = [one for one in given if isinstance(one, torch.nn.Module)]
+    modules = [one for one in everything if has_tables(one)]
+    bare = [one for one in everything if not has_tables(one)]
     parts = {id(part): part for module in modules for part in module.modules()}
     refuse_partial(table for part in parts.values() for table in (vars(part), *tables(part)))
     for module in modules:
@@ -218,6 +220,9 @@ def tree_watch(session: Session, given: Iterable[object]) -> Iterator[None]:
             if obj is not part and session.provenance.is_external(part):
                 session.provenance.add_external(obj)
             session.note_change(obj, before)
+    for module in filter(has_tables, bare):  # `Module.__init__` has just run
+        for table in (*tables(module), *hook_tables(module)):
+            session.provenance.add_created(table)
 
 
 def _refuse_hook(session: Session, module: torch.nn.Module) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from stator.program.ir import Arg, Op, Value, values_in
 from stator.program.opset.row import Kind, OpRow, Raises
@@ -79,14 +80,17 @@ def is_removable(op: Op) -> bool:
     return _raises(op) is Raises.NEVER
 
 
-def leaves_trace(op: Op) -> bool:
+def leaves_trace(op: Op, is_seen: Callable[[Value], bool] | None = None) -> bool:
     """Whether someone can tell that `op` has run; its blocks are not looked at.
 
-    It prints, writes, draws a random number, or calls Python.
+    It prints, writes, draws a random number, or calls Python. With `is_seen`, a write leaves a
+    trace only where that holds for what it writes to.
     """
     row = row_of(op.name)
     calls = row.kind in ("output", "gradient", "host") and op.name not in NOTES
-    return calls or row.mutates or row.random
+    written = written_by(op)
+    writes = row.mutates and (is_seen is None or not row.writes or any(map(is_seen, written)))
+    return calls or writes or row.random
 
 
 def is_pure(op: Op) -> bool:
