@@ -12,14 +12,14 @@ from typing import Any, TypeGuard
 
 from stator.capture.branches import defined
 from stator.capture.conditions import raise_if, select
-from stator.containers import runtime_tables
+from stator.containers import counters, runtime_tables
 from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import VIEWS as ITEM_VIEWS
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.sites import ORDERED_DICTS, Shared
+from stator.values.sites import COUNTERS, ORDERED_DICTS, Shared
 from stator.values.staged import (
     StagedCounter,
     StagedDefaultDict,
@@ -39,6 +39,8 @@ def call_dict_method(
     session: Session, owner: Staged, name: str, method: Staged, args: Args, kwargs: Keywords
 ) -> Staged:
     """`owner.name(*args, **kwargs)`."""
+    if isinstance(owner, StagedCounter) and name in counters.METHODS:
+        return counters.METHODS[name](session, owner, *args, **kwargs)
     is_chosen = name == "update" and isinstance(next(iter(args), None), Union)
     if is_chosen or (name in KEYED and first_union(args[:1]) is not None):
         return distribute(
@@ -49,7 +51,7 @@ def call_dict_method(
         return runtime_tables.call_table_method(session, owner, name, args, kwargs)
     if (
         is_table(owner)
-        or isinstance(owner, StagedCounter | StagedOrderedDict)
+        or isinstance(owner, StagedOrderedDict)
         or (name == "popitem" and is_partial(owner) and runtime_tables.can_become_table(owner))
         or (
             args
@@ -93,13 +95,14 @@ def _by_captured_key(
 
 
 def refused_key(owner: object, what: str) -> BaseException:
-    """A captured key where a dict needs its hash; another capture may know an OrderedDict's."""
+    """A captured key where a dict needs its hash; another capture may make one of the program."""
     refusal = UnsupportedCall(
         f"{what} a captured key of a {'dict' if isinstance(owner, dict) else type(owner).__name__}",
         at=current_place(), fix="use a tensor or a list",
     )  # fmt: skip
-    is_ordered = type(owner) is collections.OrderedDict
-    return Shared(frozenset({ORDERED_DICTS}), refusal) if is_ordered else refusal
+    sites = {collections.OrderedDict: ORDERED_DICTS, collections.Counter: COUNTERS}
+    site = sites.get(type(owner))
+    return refusal if site is None else Shared(frozenset({site}), refusal)
 
 
 def lookup(session: Session, table: Staged, key: Staged, default: Staged = MISSING) -> Staged:
@@ -231,12 +234,29 @@ def copy(_session: Session, owner: Table) -> Table:
     return StagedDict(owner)
 
 
-def union(session: Session, left: Table, right: Table) -> Table:
-    """`left | right`."""
+def combined_dicts(session: Session, left: Table, sign: str, right: Table) -> Table:
+    """`left SIGN right`."""
+    if counters.are_counters(left, right):
+        return counters.combined(session, left, sign, right)
     result = StagedDict(left)
     session.provenance.add_created(result)
     update(session, result, right)
     return result
+
+
+def combines_dicts(left: Staged, sign: str, right: Staged) -> bool:
+    """Is `left SIGN right` an operator of two dicts?"""
+    if not (isinstance(left, dict) and isinstance(right, dict)):
+        return False
+    return sign == "|" or (sign in counters.COMBINED and counters.are_counters(left, right))
+
+
+def augment_dict(session: Session, left: Table, sign: str, right: Table) -> Table:
+    """`left SIGN= right`."""
+    if counters.are_counters(left, right):
+        return counters.augmented(session, left, sign, right)
+    session.interpreter.call(left.update, right)
+    return left
 
 
 def refuse_open_views(session: Session, *values: object) -> None:

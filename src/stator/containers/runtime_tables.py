@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from stator.capture.flatten import container_of, list_of
-from stator.containers import definitions, standard_definitions
+from stator.containers import definitions
 from stator.containers.lists import columns_of
 from stator.containers.maybe_keys import is_partial, maybe_absent
 from stator.errors import UnsupportedCall
@@ -29,6 +29,7 @@ from stator.values.staged import (
     StagedList,
     StagedOrderedDict,
     StagedSet,
+    is_table,
 )
 from stator.values.symbolic import CapturedText, Number, Undefined
 from stator.values.union import Union
@@ -89,10 +90,28 @@ def _changed(session: Session, table: Table, change: Staged, *args: Staged) -> S
 def get_key(session: Session, table: StagedDict, key: object) -> Staged:
     """`table[key]`."""
     if isinstance(table, StagedCounter):
-        return _get(session, table, key, 0)
+        return _count(session, table, key)
     if isinstance(table, StagedDefaultDict) and table.default_factory is not None:
         return _changed(session, table, definitions.table_default, key, table.default_factory)
     return session.interpreter.run(definitions.table_get, entries(session, table), key)
+
+
+def is_read_as_table(obj: object, makes_missing: bool, by_captured_key: bool) -> bool:
+    """Does `get_key` read its items? `makes_missing` says that its class has `__missing__`."""
+    if is_table(obj) or isinstance(obj, StagedCounter):
+        return True
+    is_open = is_partial(obj) and (isinstance(obj, StagedDict) or not makes_missing)
+    return by_captured_key and (is_open or isinstance(obj, StagedDefaultDict))
+
+
+def _count(session: Session, table: StagedCounter, key: object) -> Staged:
+    """`table[key]`; a Counter lacks nothing."""
+    if is_table(table) or is_captured_item(key):
+        return _get(session, table, key, 0)
+    held = dict.get(table, key, 0)
+    if not maybe_absent(held):
+        return held
+    return session.recorder.apply_all(held, lambda one: 0 if isinstance(one, Undefined) else one)
 
 
 def set_key(session: Session, table: StagedDict, key: object, value: object) -> None:
@@ -158,8 +177,6 @@ def call_table_method(
 ) -> Staged:
     """`table.name(*args, **kwargs)` of a dict or set of the program."""
     methods = DICT_METHODS if isinstance(table, StagedDict) else SET_METHODS
-    if isinstance(table, StagedCounter):
-        methods = methods | COUNTER_METHODS
     if isinstance(table, StagedOrderedDict):
         methods = methods | ORDERED_METHODS
     if name not in methods:
@@ -169,19 +186,6 @@ def call_table_method(
             at=current_place(), fix="use a list, or a tensor",
         )  # fmt: skip
     return methods[name](session, table, *args, **kwargs)
-
-
-def _count(session: Session, table: StagedDict, items: object = ()) -> None:
-    session.interpreter.run(standard_definitions.counted, table, items)
-
-
-def _most_common(session: Session, table: StagedDict, n: object = None) -> Staged:
-    pairs = entries(session, table)
-    return session.interpreter.run(standard_definitions.most_common, pairs, n)
-
-
-def _total(session: Session, table: StagedDict) -> Staged:
-    return session.interpreter.run(standard_definitions.total, _values(session, table))
 
 
 def _get(session: Session, table: StagedDict, key: object, default: object = None) -> Staged:
@@ -261,9 +265,6 @@ DICT_METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 ORDERED_METHODS: dict[str, Callable[..., Any]] = {
     "popitem": _pop_end, "move_to_end": _move_to_end, "copy": _copy_ordered,
-}  # fmt: skip
-COUNTER_METHODS: dict[str, Callable[..., Any]] = {
-    "update": _count, "most_common": _most_common, "total": _total,
 }  # fmt: skip
 SET_METHODS: dict[str, Callable[..., Any]] = {
     "add": _add, "discard": _discard, "remove": _remove, "update": _update, "clear": _clear,

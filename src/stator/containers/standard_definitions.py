@@ -237,35 +237,6 @@ def by_index(sequence: Staged) -> Staged:
         at = at + 1
 
 
-def counted(table: Staged, items: Staged) -> None:
-    """`a_counter.update(items)`."""
-    for item in items:
-        table[item] = table.get(item, 0) + 1
-
-
-def most_common(pairs: Staged, n: Staged = None) -> Staged:
-    """`a_counter.most_common(n)`."""
-    ordered = sorted(pairs, key=lambda pair: pair[1], reverse=True)
-    return ordered if n is None else ordered[: max(n, 0)]
-
-
-def most_common_of(counter: Staged, n: Staged = None) -> Staged:
-    """`counter.most_common(n)` of one with keys that are known."""
-    return most_common(list(counter.items()), n)
-
-
-def elements_of(counter: Staged) -> Staged:
-    """`counter.elements()`."""
-    for item, count in counter.items():
-        for _ in range(count):
-            yield item
-
-
-def total(counts: Staged) -> Staged:
-    """`a_counter.total()`."""
-    return sum(counts)
-
-
 # ---- operator
 
 

@@ -11,6 +11,7 @@ import dataclasses
 import functools
 import heapq
 import os
+import statistics
 import types
 from typing import Any
 
@@ -18,8 +19,13 @@ import torch
 import torch.distributions
 import torch.utils.checkpoint
 
-from stator.containers import standard_definitions
-from stator.library import control_flow_definitions, dataclass_definitions, torch_definitions
+from stator.containers import counter_definitions, standard_definitions
+from stator.library import (
+    control_flow_definitions,
+    dataclass_definitions,
+    statistics_definitions,
+    torch_definitions,
+)
 from stator.library.user_methods import ORDERING
 from stator.torch_private import control_flow
 from stator.torch_private.distributions import validate_sample
@@ -58,9 +64,17 @@ WRITTEN_OUT: dict[Any, Any] = {
     dataclasses.asdict: dataclass_definitions.asdict,
     dataclasses.astuple: dataclass_definitions.astuple,
     heapq.nlargest: standard_definitions.nlargest,
-    collections.Counter.most_common: standard_definitions.most_common_of,
-    collections.Counter.elements: standard_definitions.elements_of,
+    collections.Counter.most_common: counter_definitions.most_common,
+    collections.Counter.elements: counter_definitions.elements,
+    collections.Counter.subtract: counter_definitions.subtract,
+    collections.Counter.total: counter_definitions.total,
+    collections.Counter.update: counter_definitions.update,
     heapq.nsmallest: standard_definitions.nsmallest,
+}
+REPLACED: dict[Any, Any] = WRITTEN_OUT | {  # these only where they are given captured values
+    statistics.mean: statistics_definitions.mean,
+    statistics.variance: statistics_definitions.variance,
+    statistics.pvariance: statistics_definitions.pvariance,
 }
 TORCH = os.path.dirname(torch.__file__) + os.sep
 COMPILER = (os.path.join(TORCH, "_compile.py"), os.path.join(TORCH, "_dynamo") + os.sep)

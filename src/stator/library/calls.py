@@ -36,7 +36,7 @@ from stator.library.autocast import FollowedAutocast
 from stator.library.bool_arguments import split_bool
 from stator.library.builtin_calls import BuiltinCalls
 from stator.library.cached_functions import call_cached
-from stator.library.callbacks import WRITTEN_OUT, calls_back, made_by, python_of, undecorated
+from stator.library.callbacks import REPLACED, calls_back, made_by, python_of, undecorated
 from stator.library.captured_values import is_symbolic, takes_captured_list
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.deep_copies import deep_copy
@@ -280,7 +280,7 @@ class Caller:
 
     def run(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """Run the staged form of `function`; a generator runs where its items are used."""
-        function = WRITTEN_OUT.get(function, function)
+        function = REPLACED.get(function, function)
         if function.__code__.co_flags & inspect.CO_GENERATOR:
             return self.machines.generator(function, args, kwargs)
         return self.shared.run(function, args, kwargs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stator.containers import (
+    counter_definitions,
     definitions,
     machine_definitions,
     set_definitions,
@@ -16,6 +17,7 @@ from stator.library import (
     generator_definitions,
     number_definitions,
     python_random,
+    statistics_definitions,
     text_definitions,
     torch_definitions,
 )
@@ -23,8 +25,9 @@ from stator.library import (
 DEFINITIONS = frozenset(
     module.__name__
     for module in (
-        attribute_definitions, control_flow_definitions, dataclass_definitions, deep_copies,
-        definitions, generator_definitions, machine_definitions, number_definitions,
-        python_random, set_definitions, standard_definitions, text_definitions, torch_definitions,
+        attribute_definitions, control_flow_definitions, counter_definitions, dataclass_definitions,
+        deep_copies, definitions, generator_definitions, machine_definitions, number_definitions,
+        python_random, set_definitions, standard_definitions, statistics_definitions,
+        text_definitions, torch_definitions,
     )
 )  # fmt: skip

@@ -14,13 +14,15 @@ from typing import Any
 from stator.capture.conversions import index
 from stator.containers import definitions
 from stator.containers import standard_definitions as written
+from stator.containers.counters import new_counter
 from stator.containers.runtime_tables import fill
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
+from stator.library.statistics_definitions import key_of
 from stator.state.session import Session
 from stator.values.annotations import Args, Staged
 from stator.values.freezing import not_by_reference
-from stator.values.sites import ORDERED_DICTS, Shared
-from stator.values.staged import StagedCounter, StagedList, StagedOrderedDict
+from stator.values.sites import COUNTERS, ORDERED_DICTS, Shared
+from stator.values.staged import StagedList, StagedOrderedDict, is_table
 
 # they change their first argument, or only look at it: a staged list is theirs to know
 OF_LISTS: dict[Any, Any] = {
@@ -79,6 +81,7 @@ def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
         collections.OrderedDict: functools.partial(ordered, session),
         **{function: functools.partial(_call, session, function, definition)
            for function, definition in (OF_LISTS | OF_CAPTURED).items()},
+        functools.cmp_to_key: lambda mycmp: session.interpreter.call(key_of, mycmp),
         collections.Counter: functools.partial(_counter, session),
         **_operators(session),
     }  # fmt: skip
@@ -131,13 +134,14 @@ def _is_written_out(session: Session, function: Staged, args: Args) -> bool:
     return any(is_captured(arg) or isinstance(arg, SYMBOLIC) for arg in args)
 
 
-def _counter(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
+def _counter(session: Session, *args: Staged, **counts: Staged) -> Staged:
     """`Counter(items)`: of the program where only a run knows which of them are equal."""
-    if len(args) == 1 and not kwargs and is_captured(args[0]) and not isinstance(args[0], dict):
-        made = StagedCounter()
-        session.interpreter.run(written.counted, made, args[0])
-        return made
-    made = session.interpreter.call_library(collections.Counter, args, kwargs)
+    has_data = session.pooled.group_of(COUNTERS) is not None or any(
+        is_captured(arg) and not isinstance(arg, dict | collections.Counter) for arg in args
+    )
+    if has_data or is_table(next(iter(args), None)):
+        return new_counter(session, *args, **counts)
+    made = session.interpreter.call_library(collections.Counter, args, counts)
     session.recorder.provenance.add_created(made)
     return made
 

@@ -12,7 +12,9 @@ from stator.frames import is_library_file
 from stator.values.annotations import Staged
 from stator.values.attributes import own_dict
 
-MACHINES = "stator.containers.machine_definitions"
+CLASSES = (  # the modules of this package whose methods are converted
+    "stator.containers.machine_definitions", "stator.library.statistics_definitions",
+)  # fmt: skip
 ORDERING = ("_gt_from_", "_ge_from_", "_lt_from_", "_le_from_")  # of `functools.total_ordering`
 
 
@@ -106,7 +108,7 @@ def _users(function: object) -> types.FunctionType | None:
     if not isinstance(function, types.FunctionType):
         return None
     file = function.__code__.co_filename
-    if function.__module__ == MACHINES:  # the methods of a generator are converted, too
+    if function.__module__ in CLASSES:
         return function
     if function.__module__ == "functools" and function.__qualname__.startswith(ORDERING):
         return function  # it asks the method that the user wrote

@@ -25,7 +25,7 @@ from stator.containers.dict_calls import (
     set_key,
 )
 from stator.containers.iteration import CapturedRange
-from stator.containers.maybe_keys import is_partial, maybe_absent
+from stator.containers.maybe_keys import maybe_absent
 from stator.containers.tensor_index import (
     plain_key,
     positions,
@@ -97,8 +97,7 @@ def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
         return _list_item(session, obj, key)
     check_keys(session, key)
     makes_missing = hasattr(type(obj), "__missing__")
-    is_open = is_partial(obj) and (isinstance(obj, StagedDict) or not makes_missing)
-    if is_table(obj) or (is_captured_key(key) and (is_open or isinstance(obj, StagedDefaultDict))):
+    if runtime_tables.is_read_as_table(obj, makes_missing, is_captured_key(key)):
         return runtime_tables.get_key(session, obj, key)
     if isinstance(obj, StagedDefaultDict) and obj.default_factory is not None:
         return get_or_make(session, obj, key)

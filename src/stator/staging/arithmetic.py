@@ -21,8 +21,8 @@ from stator.capture.conversions import index, to_int
 from stator.capture.flatten import list_of
 from stator.capture.numbers import both
 from stator.capture.text_ops import as_captured
-from stator.containers import definitions
-from stator.containers.dict_calls import refuse_open_views, union
+from stator.containers import counters, definitions
+from stator.containers.dict_calls import combined_dicts, combines_dicts, refuse_open_views
 from stator.containers.lists import concatenated, is_captured, is_tuple, repeated
 from stator.containers.set_operators import COMBINED, are_sets_of_a_run, combined
 from stator.library.array_operands import beside_tensor
@@ -72,8 +72,8 @@ def arithmetic(session: Session, left: object, sign: str, right: object) -> Stag
         return written
     if isinstance(left, VIEWS) or isinstance(right, VIEWS):
         refuse_open_views(session, left, right)
-    if sign == "|" and isinstance(left, dict) and isinstance(right, dict):
-        return union(session, left, right)
+    if combines_dicts(left, sign, right):
+        return combined_dicts(session, left, sign, right)
     if sign in COMBINED and are_sets_of_a_run(left, right):
         return combined(session, left, sign, right)
     if sign == "%" and isinstance(left, str):
@@ -219,6 +219,8 @@ def unary(session: Session, sign: str, value: object) -> Staged:
         done = compute_known(session, UNARY[sign], value)
         if done is not NOT_KNOWN:
             return done
+    if sign in counters.UNARY and isinstance(value, counters.COUNTERS):
+        return counters.signed(session, sign, value)
     method = user_method(value, f"__{UNARY[sign].__name__}__")
     return UNARY[sign](value) if method is None else session.interpreter.call_method(method, value)
 

@@ -12,6 +12,7 @@ from stator.capture.branches import bound_value, capture_if, without_undefined
 from stator.capture.conditions import Condition
 from stator.capture.conversions import index
 from stator.containers import iterators, lists, runtime_tables
+from stator.containers.dict_calls import augment_dict, combines_dicts
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
 from stator.containers.set_operators import COMBINED, augment
@@ -362,9 +363,8 @@ class Staging:
                 left.refuse_write()
             IN_PLACE[sign](left.tensor, plain_key(right))
             return left
-        if isinstance(left, dict) and isinstance(right, dict) and sign == "|":
-            self.call(left.update, right)
-            return left
+        if combines_dicts(left, sign, right):
+            return augment_dict(self.session, left, sign, right)
         if isinstance(left, set) and sign in COMBINED:
             return augment(self.session, left, sign, right)
         if isinstance(left, torch.Tensor | dict | set):

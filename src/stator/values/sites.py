@@ -13,7 +13,9 @@ Site = tuple[Location | None, str]  # a place, and what is done there
 Sites = frozenset[Site]
 
 
-ORDERED_DICTS: Site = (None, "collections.OrderedDict")  # all of them: their keys are data
+# all of them, where their keys are data
+ORDERED_DICTS: Site = (None, "collections.OrderedDict")
+COUNTERS: Site = (None, "collections.Counter")
 
 
 class Shared(BaseException):

@@ -7,6 +7,7 @@ leaf of an item, and only staging knows how to use it.
 
 from __future__ import annotations
 
+import collections
 import itertools
 import re
 from collections.abc import Callable
@@ -140,6 +141,9 @@ class StagedDefaultDict(StagedDict):
         super().__init__(items)
         self.default_factory = default_factory
 
+    def __repr__(self) -> str:
+        return f"defaultdict({self.default_factory!r}, {super().__repr__()})"
+
 
 class StagedCounter(StagedDict):
     """A `collections.Counter` of captured values; it stays the object it is."""
@@ -147,9 +151,16 @@ class StagedCounter(StagedDict):
     def __missing__(self, key: object) -> int:
         return 0
 
+    def __repr__(self) -> str:
+        is_known = not self.is_open and all(isinstance(count, int) for count in self.values())
+        return repr(collections.Counter(self)) if is_known else f"Counter({super().__repr__()})"
+
 
 class StagedOrderedDict(StagedDict):
     """A `collections.OrderedDict` with captured keys; it stays the object it is."""
+
+    def __repr__(self) -> str:
+        return super().__repr__() if self.is_open else repr(collections.OrderedDict(self))
 
 
 def plain_dict(value: Any) -> Any:
@@ -226,7 +237,7 @@ for _name in ("add", "clear", "difference_update", "discard", "intersection_upda
     setattr(StagedSet, _name, _reordering(_name))
 for _name in ("appendleft", "extendleft", "popleft", "rotate"):
     setattr(StagedDeque, _name, _own_method(_name))
-for _name in ("most_common", "total"):
+for _name in ("elements", "most_common", "subtract", "total"):
     setattr(StagedCounter, _name, _own_method(_name))
 for _name in ("move_to_end", "popitem"):
     setattr(StagedOrderedDict, _name, _own_method(_name))
