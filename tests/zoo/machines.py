@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.zoo.programs import f, program
+from tests.zoo.programs import f, i, program
 
 PATHS = ((f(1.0, 2.0),), (f(-1.0, -2.0),), (f(3.0, -1.0),), (f(-3.0, 0.5),))
 
@@ -212,3 +212,101 @@ def leaves_of_a_tree(x):
     """A generator that goes through itself."""
     items = leaves(((x, 1), (2, (x * 2, 3))))
     return next(items) + next(items), list(items)
+
+
+LENGTHS = ((i(3),), (i(0),), (i(5),), (i(1),))
+
+
+def grown(n):
+    """A list of a length that only a run knows."""
+    values, k = [], 0
+    while k < n:
+        values.append(k)
+        k = k + 1
+    return values
+
+
+@program(*LENGTHS)
+def next_of_a_generator_over_a_list_of_the_run(n):
+    """Before the first item its variable is not bound."""
+
+    def doubled(values):
+        for value in values:
+            yield value * 2
+
+    items = doubled(grown(n))
+    return next(items, -1), next(items, -2), list(items)
+
+
+@program(*LENGTHS)
+def generator_left_by_a_break_in_nested_ranges(n):
+    """A range inside depends on the loop around it."""
+
+    def pairs(values):
+        for j in range(len(values)):
+            for k in range(j):
+                yield values[j], values[k]
+
+    items, total = pairs(grown(n)), 0
+    for a, b in items:
+        total = total + a * b
+        if total > 3:
+            break
+    return total, next(items, (-1, -1))
+
+
+@program(*LENGTHS)
+def generator_of_a_generator_over_a_list_of_the_run(n):
+    """Both keep their place."""
+
+    def even(values):
+        for value in values:
+            if value % 2 == 0:
+                yield value
+
+    def squares(values):
+        for value in values:
+            yield value * value
+
+    items = squares(even(grown(n)))
+    return next(items, -1), sum(items)
+
+
+@program(*LENGTHS)
+def generator_closed_in_a_branch(n):
+    """What has no `finally` is over at once."""
+
+    def endless():
+        k = 0
+        while True:
+            yield k
+            k += 1
+
+    items = endless()
+    first = next(items)
+    if n > 2:
+        items.close()
+    return first + n, next(items, -5)
+
+
+@program(*LENGTHS, may_raise=True)
+def variable_of_a_generator_that_is_not_bound(n):
+    """Python's error for a name that is read too early."""
+
+    def late(values):
+        for value in values:
+            yield value
+        yield last  # noqa: F821  # bound too late
+        last = 1  # noqa: F841
+
+    items = late(grown(n))
+    first = next(items)
+    return first, list(items)
+
+
+@program((f(1.0), i(1, 2, 3)), (f(-1.0), i(1, 2, 3)), may_raise=True)
+def position_that_may_be_none(x, y):
+    """A list of the run has Python's error for such a position."""
+    values = [v for v in y.tolist() if v > 1]
+    at = 1 if x > 0 else None
+    return values[at]

@@ -56,6 +56,8 @@ def _failing_paths(block: Block, around: Location | None) -> Iterator[str]:
 def _is_unmeant(op: Op, around: Location | None) -> bool:
     """Is it an error of a line, on a path of its own? Checks of values are on the line itself."""
     place = op.place
+    if op.args[0] == "UnboundLocalError":  # of a generator: where it goes on follows from its state
+        return False
     if place is None or (around is not None and _line(around) == _line(place)):
         return False
     text = linecache.getline(place.file, place.line).strip()

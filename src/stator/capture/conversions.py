@@ -41,6 +41,14 @@ def index(recorder: Recorder, value: object, message: str = NO_INTEGER) -> Any:
     return to_int(recorder, item(recorder, value))
 
 
+def position(recorder: Recorder, value: object, message: str) -> Any:
+    """A position in a sequence; `message` is that of the TypeError for what is no integer."""
+    found = index(recorder, value, message)
+    if not isinstance(found, torch.SymInt) and not hasattr(type(found), "__index__"):
+        raise_for_user(TypeError(message.format(type(found).__name__)))
+    return found
+
+
 def to_int(recorder: Recorder, number: Any) -> Any:
     """`int(number)` of a number, symbolic or not."""
     if isinstance(number, torch.SymBool | torch.SymFloat):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.annotations import Staged
-from stator.values.symbolic import CannotLeave
+from stator.values.symbolic import CannotLeave, Undefined
 
 OVER = -1
 
@@ -30,6 +30,11 @@ class Machine(CannotLeave):
     state: Staged
     starts: bool
     function: Staged  # the generator function
+    ends_quietly: bool  # has it no `try`, `with` or `yield from` that `close` would reach?
+
+    def __getattr__(self, name: str) -> Staged:
+        """The variables of the generator are attributes: one that is not there is not bound yet."""
+        raise unbound(name)
 
     def __iter__(self) -> Staged:
         return self
@@ -63,7 +68,7 @@ class Machine(CannotLeave):
 
     def close(self) -> None:
         """End it; its `finally` clauses run."""
-        if self.starts or self.state == OVER:
+        if self.ends_quietly or self.starts or self.state == OVER:
             self.starts, self.state = False, OVER
             return
         goes_on = False
@@ -74,6 +79,11 @@ class Machine(CannotLeave):
             goes_on = False
         if goes_on:
             raise RuntimeError("generator ignored GeneratorExit")
+
+
+def unbound(name: str) -> UnboundLocalError:
+    """What Python raises where a variable is read that is not bound; `name` is the attribute."""
+    return Undefined(name.removeprefix("v_")).error()
 
 
 def step(machine: Staged, how: int, sent: Staged) -> Staged:  # noqa: ARG001 (see `library.machines`)
@@ -123,6 +133,31 @@ def item_at(items: Staged, at: Staged) -> Staged:
     if at < len(items):
         return False, items[at], None
     return True, None, None
+
+
+class RangeParts:
+    """What a range consists of, so that branches and loops can carry one."""
+
+    def __init__(self, start: Staged, stop: Staged, step: Staged) -> None:
+        self.start, self.stop, self.step = start, stop, step
+
+
+def step_at(steps: Staged, at: Staged) -> Staged:
+    """Item `at` of a range."""
+    return steps.start + at * steps.step
+
+
+def is_beyond(steps: Staged, at: Staged) -> Staged:
+    """Has a range no item `at`?"""
+    item = step_at(steps, at)
+    return item >= steps.stop if steps.step > 0 else item <= steps.stop
+
+
+def stepped(steps: Staged, at: Staged) -> Staged:
+    """(Is there none, the item, None) of a range."""
+    if is_beyond(steps, at):
+        return True, None, None
+    return False, step_at(steps, at), None
 
 
 def item_after(iterator: Staged) -> Staged:

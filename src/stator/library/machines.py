@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import inspect
 import types
 from typing import Any
@@ -23,7 +24,10 @@ from stator.values.annotations import Args, Keywords, Staged
 from stator.values.staged import StagedList
 from stator.values.union import Union
 
-SEQUENCES = (list, tuple, str, range, torch.Tensor, StagedList, CapturedRange)
+SEQUENCES = (list, tuple, str, torch.Tensor, StagedList)
+CLOSING = frozenset(
+    {"PUSH_EXC_INFO", "GET_YIELD_FROM_ITER"}
+)  # what `try`, `with`, `yield from` have
 
 
 class Machines:
@@ -51,6 +55,8 @@ class Machines:
         for name, value in given.arguments.items():
             setattr(machine, f"v_{name}", value)
         machine.state, machine.starts, machine.function = 0, True, function
+        opcodes = {instruction.opname for instruction in dis.get_instructions(function)}
+        machine.ends_quietly = not opcodes & CLOSING
         self.session.provenance.add_created(machine)
         return machine
 
@@ -71,9 +77,37 @@ class Machines:
         method = user_method(value, "__iter__")
         if method is not None:
             return self.session.interpreter.call_method(method, value)
+        if isinstance(value, range | CapturedRange):
+            steps = definitions.RangeParts(value.start, value.stop, value.step)
+            self.session.provenance.add_created(steps)
+            return steps
         if isinstance(value, SEQUENCES):
             return value
         return self.session.interpreter.call(list if isinstance(value, dict) else iter, value)
+
+    def tried(self, source: Staged, count: Staged) -> Staged:
+        """(Is there none, what `item` needs, None) after `count` items of what `for` goes through.
+
+        The item itself is read where there is one, so that its type does not count None in.
+        """
+        if isinstance(source, Union):
+            return self.session.recorder.apply(source, lambda one: self.tried(one, count))
+        if isinstance(source, definitions.RangeParts):
+            return self.session.interpreter.run(definitions.is_beyond, source, count), None, None
+        if isinstance(source, SEQUENCES):
+            length = self.session.interpreter.call(len, source)
+            return self.session.interpreter.compare(count, ">=", length), None, None
+        return self.advanced(source, count)
+
+    def item(self, source: Staged, count: Staged, value: Staged) -> Staged:
+        """The item that `tried` has found."""
+        if isinstance(source, Union):
+            return self.session.recorder.apply(source, lambda one: self.item(one, count, value))
+        if isinstance(source, definitions.RangeParts):
+            return self.session.interpreter.run(definitions.step_at, source, count)
+        if isinstance(source, SEQUENCES):
+            return self.session.interpreter.getitem(source, count)
+        return value
 
     def advanced(self, source: Staged, count: Staged) -> Staged:
         """(Is there none, the item, None) after `count` items."""
@@ -82,6 +116,8 @@ class Machines:
         run = self.session.interpreter.run
         if isinstance(source, Machine):
             return self.step(source, 0, None)
+        if isinstance(source, definitions.RangeParts):
+            return run(definitions.stepped, source, count)
         if isinstance(source, SEQUENCES):
             return run(definitions.item_at, source, count)
         if isinstance(source, StagedIterator):

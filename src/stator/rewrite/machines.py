@@ -56,12 +56,12 @@ if not is_over__:
     return (False, value__, None)
 """
 FOR_HEAD = """
-is_over__, value__, _ = stator__.machine("advanced", SOURCE, COUNT)
-COUNT_TOO = COUNT + 1
+is_over__, value__, _ = stator__.machine("tried", SOURCE, COUNT)
 if is_over__:
     at__ = AFTER
 else:
-    TARGET = value__
+    TARGET = stator__.machine("item", SOURCE, COUNT, value__)
+    COUNT_TOO = COUNT + 1
     at__ = BODY
 """
 FINALLY = """

@@ -12,6 +12,7 @@ import torch
 from stator.capture.branches import defined
 from stator.capture.conditions import as_union, raise_if, select
 from stator.capture.conversions import index as as_index
+from stator.capture.conversions import position
 from stator.capture.numbers import either
 from stator.capture.text_ops import as_captured, text_item, text_slice
 from stator.containers import definitions, lists, runtime_tables
@@ -171,7 +172,7 @@ def _list_item(session: Session, obj: Staged, key: Staged) -> Staged:
             return lists.list_slice(recorder, obj, key)
         taken = obj[key]
         return StagedList(taken) if isinstance(obj, list) else taken
-    key = as_index(recorder, key, _no_position(obj))
+    key = position(recorder, key, _no_position(obj))
     if lists.is_captured(obj):
         return lists.list_get(recorder, obj, key)
     if isinstance(key, torch.SymInt) and isinstance(obj, str):
@@ -187,7 +188,7 @@ def _text_item(session: Session, obj: CapturedText, key: Staged) -> Staged:
     """`text[key]` of a data-dependent string."""
     if isinstance(key, slice):
         return text_slice(session.recorder, obj, _slice_of(session, key))
-    key = as_index(session.recorder, key, _no_position(obj))
+    key = position(session.recorder, key, _no_position(obj))
     if not isinstance(key, torch.SymInt):
         key = operator.index(key) if hasattr(key, "__index__") else "a"[key]  # Python's error
     return text_item(session.recorder, obj, key)
@@ -303,7 +304,7 @@ def _set_list_item(session: Session, obj: StagedList, key: Staged, value: Staged
     if isinstance(key, slice):
         _set_slice(session, obj, _slice_of(session, key), session.interpreter.call(list, value))
         return
-    key = as_index(recorder, key, _no_position(obj))
+    key = position(recorder, key, _no_position(obj))
     if lists.is_captured(obj):
         lists.set_item(recorder, obj, key, value)
     elif isinstance(key, torch.SymInt):
@@ -382,7 +383,7 @@ def delitem(session: Session, obj: Staged, key: Staged) -> None:
         if isinstance(key, slice):
             _delete_slice(session, obj, _slice_of(session, key))
             return
-        key = as_index(session.recorder, key)
+        key = position(session.recorder, key, _no_position(obj))
         if lists.is_captured(obj) or isinstance(key, torch.SymInt):
             lists.delete_item(session.recorder, obj, key)
         else:

@@ -16,6 +16,7 @@ from stator.capture.branches import defined
 from stator.capture.inputs import read_callers_attribute
 from stator.capture.recorder import Recorder
 from stator.containers.iteration import CapturedRange
+from stator.containers.machine_definitions import Machine, unbound
 from stator.containers.maybe_keys import maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -221,8 +222,12 @@ def _or_class_attribute(session: Session, obj: object, name: str, value: Union) 
         return session.recorder.apply_all(
             value, lambda one: found if isinstance(one, Undefined) else one
         )
-    text = f"'{type(obj).__name__}' object has no attribute '{name}'"
-    return defined(session.recorder, value, AttributeError(text, name=name, obj=obj))
+    error: Exception = AttributeError(
+        f"'{type(obj).__name__}' object has no attribute '{name}'", name=name, obj=obj
+    )
+    if isinstance(obj, Machine):  # whose variables are attributes
+        error = unbound(name)
+    return defined(session.recorder, value, error)
 
 
 def _read(session: Session, obj: Staged, name: str, value: Staged) -> Staged:
