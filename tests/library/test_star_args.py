@@ -1,5 +1,7 @@
 """`f(*items)` where only a run knows how many there are."""
 
+import math
+
 import pytest
 import torch
 
@@ -51,6 +53,6 @@ def test_too_few_items_for_the_named_ones_are_refused_by_the_run():
 
 
 def test_library_functions_cannot_take_them():
-    error = refusal(UnsupportedCall, lambda n: print(*grown(n)), torch.tensor(2))
+    error = refusal(UnsupportedCall, lambda n: math.hypot(*grown(n)), torch.tensor(2))
     assert error.problem == "`*` unpacks a list of data-dependent length"
     assert error.fix == "pass the list itself"

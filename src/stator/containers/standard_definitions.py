@@ -237,6 +237,39 @@ def by_index(sequence: Staged) -> Staged:
         at = at + 1
 
 
+# ---- `f(*rows)`, where only a run knows how many there are
+
+
+def columns_of(rows: Staged, *, strict: Staged = False) -> Staged:
+    """`zip(*rows)`, as a list."""
+    if strict:
+        check_lengths(rows)
+    width = min([len(row) for row in rows], default=0)
+    return [tuple([row[k] for row in rows]) for k in range(width)]
+
+
+def column(rows: Staged, at: int) -> Staged:
+    """Column `at` of `zip(*rows)`."""
+    return tuple([row[at] for row in rows])
+
+
+def check_lengths(rows: Staged) -> None:
+    """The error of `zip(*rows, strict=True)`."""
+    for k, row in enumerate(rows):
+        if len(row) != len(rows[0]):
+            how = "shorter" if len(row) < len(rows[0]) else "longer"
+            others = "argument 1" if k == 1 else f"arguments 1-{k}"
+            raise ValueError(f"zip() argument {k + 1} is {how} than {others}")
+
+
+def print_all(
+    items: Staged, *, sep: Staged = None, end: Staged = None, flush: bool = False
+) -> None:
+    """`print(*items)`."""
+    between = " " if sep is None else sep
+    print(between.join([str(item) for item in items]), end=end, flush=flush)  # noqa: T201
+
+
 # ---- operator
 
 

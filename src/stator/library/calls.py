@@ -165,7 +165,7 @@ class Caller:
             if chosen is not None:
                 return chosen[0]
         if any(type(arg) is Rest for arg in args):
-            args = spread_rest(self.session, function, args)
+            function, args, kwargs = spread_rest(self.session, function, args, kwargs)
         args = tuple(map(self.session.argument, args))
         handler = next((handle for holds, handle in self.rules if holds(function)), self.library)
         if makes_containers(function):

@@ -7,15 +7,21 @@ goes on as one `Rest`, which a converted function gathers into its `*args`.
 from __future__ import annotations
 
 import inspect
+import itertools
 import types
 
-from stator.capture.conditions import refuse_if
+from stator.capture.conditions import refuse_if, select
 from stator.containers import lists
+from stator.containers import standard_definitions as definitions
+from stator.containers.definitions import chained
+from stator.containers.iteration import Indexed
+from stator.containers.iterators import StagedIterator, new_iterator
 from stator.errors import UnsupportedCall
 from stator.frames import current_place, is_library_file
 from stator.library.markers import is_left_alone
 from stator.state.session import Session
-from stator.values.annotations import Args, Staged
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.kinds import ContainerKind
 from stator.values.staged import StagedList
 from stator.values.symbolic import Undefined
 from stator.values.union import Union
@@ -50,14 +56,22 @@ class Rest:
         self.items = items
 
 
-def spread_rest(session: Session, function: object, args: Args) -> Args:
-    """The arguments as `function` can take them."""
+def spread_rest(
+    session: Session, function: Staged, args: Args, kwargs: Keywords
+) -> tuple[Staged, Args, Keywords]:
+    """`function` and its arguments as it can take them, or another one that takes a list."""
     at = next(k for k, arg in enumerate(args) if type(arg) is Rest)
     first, items = args[:at], _joined(session, args[at:])
     if function in EXTREMES and not first:
         length = lists.list_length(session.recorder, items)
         refuse_if(session.recorder, length < 2, "this needs a list of two items or more")
-        return (items,)
+        return function, (items,), kwargs
+    if function in (zip, itertools.chain, print):
+        whole = _joined(session, (*first, Rest(items)))
+        if function is print:
+            return definitions.print_all, (whole,), kwargs
+        joined = _columns if function is zip else _chained
+        return iter, (joined(session, whole, kwargs),), {}  # of an iterator it is the same
     named = _named_parameters(function)
     if named is None:
         raise UnsupportedCall(
@@ -65,7 +79,35 @@ def spread_rest(session: Session, function: object, args: Args) -> Args:
             fix="pass the list itself",
         )  # fmt: skip
     count, takes_rest = named
-    return (*first, *_taken(session, items, count - len(first), takes_rest))
+    taken = _taken(session, items, count - len(first), takes_rest)
+    return function, (*first, *taken), kwargs
+
+
+def _columns(session: Session, rows: StagedList, kwargs: Keywords) -> Staged:
+    """What `zip(*rows)` goes through."""
+    row = rows.columns.item if rows.columns is not None else None
+    if isinstance(row, ContainerKind):
+        return _columns_of_width(session, rows, len(row.items))
+    return session.interpreter.run(definitions.columns_of, rows, **kwargs)
+
+
+def _columns_of_width(session: Session, rows: StagedList, width: int) -> StagedIterator:
+    """Each column has its own type; where there is no row, there is none of them."""
+    run = session.interpreter.run
+    columns = [run(definitions.column, rows, k) for k in range(width)]
+    some = lists.list_length(session.recorder, rows) > 0
+    count = select(session.recorder, some, width, 0)
+
+    def item(at: Staged) -> Staged:
+        if isinstance(at, int):
+            return columns[at] if at < width else None
+        return session.interpreter.getitem(StagedList(columns), at)
+
+    return new_iterator(session, Indexed(lambda at: at < count, item, lambda: count), zip)
+
+
+def _chained(session: Session, parts: StagedList, _kwargs: Keywords) -> Staged:
+    return session.interpreter.run(chained, parts)
 
 
 def _joined(session: Session, args: Args) -> StagedList:

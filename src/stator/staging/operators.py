@@ -40,7 +40,7 @@ from stator.staging import (
 )
 from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.truth import truth
-from stator.staging.unpacking import unpack
+from stator.staging.unpacking import all_items, unpack
 from stator.state.session import Session
 from stator.state.unconverted import UserCodeWatch
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
@@ -244,7 +244,7 @@ class Staging:
 
     def positionals(self, values: Staged) -> Staged:
         """`*values` of a call."""
-        values = self.session.staged(iterated(self.session, values))
+        values = all_items(self.session, values)
         if is_partial(values):
             values = for_each_way(self.session, values, tuple)
         if isinstance(values, Union):

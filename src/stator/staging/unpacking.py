@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
 import torch
 
-from stator.capture.conditions import raise_if
+from stator.capture.conditions import Condition, raise_if
 from stator.containers import lists
+from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
 from stator.library import text
@@ -22,6 +25,9 @@ from stator.values.union import Union
 def unpack(session: Session, pools: Pools, value: Staged, before: int, after: int | None) -> Staged:
     """One value for each target; `after` is None where none of them has a star."""
     value = session.staged(iterated(session, value))
+    if _counts_its_items(value) and after is None:
+        return _unpack_iterator(session, value, before)
+    value = all_items(session, value)
     if is_partial(value):
         value = for_each_way(session, value, tuple)
     if isinstance(value, Union):
@@ -40,6 +46,36 @@ def unpack(session: Session, pools: Pools, value: Staged, before: int, after: in
     if isinstance(value, list | tuple) and any(map(has_stand_in, value)):
         value = tuple(map(session.staged, value))
     return value if after is None else _unpack_items(pools, value, before, after)
+
+
+def _counts_its_items(value: object) -> TypeGuard[StagedIterator]:
+    """Is it an iterator of which only a run knows how many items are left?"""
+    is_finite = isinstance(value, StagedIterator) and not value.is_endless
+    return is_finite and not isinstance(value.more(), bool)
+
+
+def _unpack_iterator(session: Session, iterator: StagedIterator, wanted: int) -> Staged:
+    """Each item is read by its number, and so has its own type."""
+    items = []
+    for count in range(wanted):
+        text_of_error = f"not enough values to unpack (expected {wanted}, got {count})"
+        raise_if(session.recorder, _not(iterator.more()), ValueError(text_of_error))
+        items.append(iterator.take())
+    too_many = ValueError(f"too many values to unpack (expected {wanted})")
+    raise_if(session.recorder, iterator.more(), too_many)
+    return tuple(items)
+
+
+def _not(condition: Condition) -> Condition:
+    return not condition if isinstance(condition, bool) else torch.sym_not(condition)
+
+
+def all_items(session: Session, value: Staged) -> Staged:
+    """`value`, of which all items are taken; the rest of an iterator as a list of the program."""
+    value = session.staged(iterated(session, value))
+    if _counts_its_items(value):
+        return session.interpreter.call(list, value)
+    return value
 
 
 def _counted(values: Staged, before: int, after: int | None) -> tuple[Staged, ...]:

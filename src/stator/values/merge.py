@@ -146,7 +146,7 @@ def _absorb(found: dict[Key, Kind], form: type) -> None:
     if whole not in found:
         return
     for key in [key for key in found if key != whole and _is_one_of(key, form)]:
-        found[whole] = _merge_lists(found[whole], as_pairs(widen(found.pop(key))))
+        found[whole] = _merge_lists(widen(found[whole]), as_pairs(widen(found.pop(key))))
 
 
 def _absorb_strings(found: dict[Key, Kind]) -> None:
