@@ -50,8 +50,9 @@ def unpack(session: Session, pools: Pools, value: Staged, before: int, after: in
 
 def _counts_its_items(value: object) -> TypeGuard[StagedIterator]:
     """Is it an iterator of which only a run knows how many items are left?"""
-    is_finite = isinstance(value, StagedIterator) and not value.is_endless
-    return is_finite and not isinstance(value.more(), bool)
+    if not isinstance(value, StagedIterator) or value.is_endless:
+        return False
+    return not isinstance(value.more(), bool)
 
 
 def _unpack_iterator(session: Session, iterator: StagedIterator, wanted: int) -> Staged:
