@@ -1263,3 +1263,16 @@ def loop_over_one_of_many_values(x, y):
     for k in rows[int(y)]:
         x = x + k
     return x
+
+
+def class_that_is_changed(x, y):
+    class Open:
+        factor = 2
+
+    class Closed(Open):
+        factor = 0
+
+    door = Open()
+    if y > 1:
+        door.__class__ = Closed
+    return x * door.factor

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import collections
 import contextlib
 import copy
@@ -230,6 +231,26 @@ def object_that_is_gone():
         return x * (3 if thing is None else thing.size)
 
     return f, X
+
+
+@story
+def abstract_class_gets_a_subclass():
+    class Base(abc.ABC):  # noqa: B024
+        pass
+
+    class Thing:
+        pass
+
+    thing = Thing()
+
+    def register(f):
+        Base.register(Thing)
+        return f(X[0])
+
+    def f(x):
+        return x * (2 if isinstance(thing, Base) else 1), issubclass(Thing, Base)
+
+    return f, [X[0], register, X[0]]
 
 
 @story

@@ -6,7 +6,6 @@ import builtins
 import collections
 import functools
 from collections.abc import Callable, Iterator
-from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -25,6 +24,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library import attribute_definitions, number_definitions, standard_calls, text_calls
 from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
+from stator.library.class_questions import asking
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, as_number, complex_of, rounded, users_index
@@ -32,7 +32,7 @@ from stator.library.outside_iterators import taken
 from stator.library.text import PRINT, format_value, is_text_symbolic, print_values
 from stator.library.text_calls import text_to_float, text_to_int
 from stator.library.unconverted_calls import are_objects_of_run
-from stator.library.user_methods import are_asked, computes, user_method
+from stator.library.user_methods import computes, user_method
 from stator.state.holding import reference
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
@@ -273,17 +273,13 @@ class BuiltinCalls:
                 return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
                     isinstance(value, classes)
                 )
-        with watched(self.session, "isinstance") if are_asked(wanted) else nullcontext():
+        with asking(self.session, "isinstance", wanted):
             return isinstance(value, classes)
 
     def _issubclass(self, cls: Staged, classes: Staged) -> Staged:
         if isinstance(cls, CaughtType):
             return cls.error.is_a(error_names(flat_classes(classes)))
-        with (
-            watched(self.session, "issubclass")
-            if are_asked(flat_classes(classes))
-            else nullcontext()
-        ):
+        with asking(self.session, "issubclass", flat_classes(classes)):
             return issubclass(cls, classes)
 
     @over_unions("args")

@@ -294,6 +294,9 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
         return
     if name == "data" and _is_its_own(session.recorder, obj, value):
         return
+    if name == "__class__":
+        raise UnsupportedCall("the class of an object is changed", at=current_place(),
+                              fix="keep an object of either class, and choose one")  # fmt: skip
     if name == "__dict__":
         raise UnsupportedCall("the `__dict__` of an object is replaced", at=current_place(),
                               fix="set its attributes one by one")  # fmt: skip
