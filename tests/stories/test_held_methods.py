@@ -143,6 +143,59 @@ def method_of_a_module():
     return (lambda x: scale(x)), X, lambda: model.calls
 
 
+@story
+def method_is_exchanged():
+    class Machine:
+        def __init__(self):
+            self.handler, self.count = self.start, 0
+
+        def start(self, x):
+            self.count += 1
+            if x.sum() > 0:
+                self.handler = self.go
+            return x + 1
+
+        def go(self, x):
+            self.count += 10
+            self.handler = self.start if x.sum() > 0 else self.stop
+            return x * 2
+
+        def stop(self, x):
+            self.handler = self.start
+            return x * 7
+
+    machine = Machine()
+
+    def f(x):
+        return machine.handler(machine.handler(x))
+
+    def look():
+        return machine.count, machine.handler.__name__, machine.handler.__self__ is machine
+
+    return f, X, look
+
+
+@story
+def method_is_put_into_a_list():
+    class Counter:
+        count = 0
+
+        def times(self, x):
+            self.count += 1
+            return x * self.count
+
+    counter, todo = Counter(), []
+
+    def f(x):
+        if not todo:
+            todo.append(counter.times)
+        for one in todo:
+            x = one(x)
+        return x, counter.times
+
+    return f, [lambda f: f(UP)[1](f(UP)[0])] * 3, lambda: (counter.count, len(todo))
+
+
 @story.right()
 def test_a_story_goes_as_eager_code_does(name):
     story.check(name)

@@ -177,7 +177,8 @@ class Results:
             return self._kind_structure(kind, iter([self._leaf(arg) for arg in args]))
         if isinstance(value, types.FunctionType) and not self.is_outside(value):
             refuse_bound_function(value)
-        if isinstance(value, REFERENCES) or self.is_outside(value):
+        owner = value.__self__ if isinstance(value, types.MethodType) else value
+        if isinstance(value, REFERENCES) or self.is_outside(owner):
             return self._reference(value)
         return self._container(value)
 
