@@ -16,7 +16,6 @@ import pytest
 import torch
 from torch import nn
 
-
 import stator
 
 
