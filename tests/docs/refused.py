@@ -179,7 +179,8 @@ def gradient_that_may_be_absent(x, y):
 
 def batched_gradients(x, y):
     x = x.requires_grad_()
-    return torch.autograd.grad(x * y, [x], torch.ones(2, 3), is_grads_batched=True)
+    rows = torch.ones(int(y), *x.shape)
+    return torch.autograd.grad(x * y, [x], rows, is_grads_batched=True)
 
 
 def drawn_by_python(x, y):

@@ -73,3 +73,25 @@ def test_a_cached_method_of_a_logger_logs_when_a_run_first_comes_to_it(warns_onc
     warns_once.cache_clear()
     static(torch.ones(2))
     assert said() == ["the sum is positive"] * 2
+
+
+class Recipe:
+    def __init__(self):
+        self.added = {1: 2}
+
+
+def test_a_cached_function_may_go_through_a_dict_of_the_callers():
+    recipe = Recipe()
+
+    @functools.lru_cache(10)
+    def cooked(recipe, length):
+        return {position: at + length for position, at in recipe.added.items()}
+
+    def used(x):
+        for position, factor in cooked(recipe, x.shape[0]).items():
+            x = x * factor + position
+        return x
+
+    static = stator.to_static(used, input_spec=[stator.InputSpec([None])])
+    for length in (2, 3, 1):
+        assert torch.equal(static(torch.ones(length)), used(torch.ones(length)))

@@ -314,3 +314,13 @@ class OwnNormal(Normal, metaclass=Checked):
 def distribution_with_a_metaclass(x):
     """The constructor is torch's, which looks at values; the batch may be 1."""
     return OwnNormal(x, 1.0).log_prob(x * 2)
+
+
+@program((r(2, 3),), (r(2, 3, seed=3),))
+def gradients_of_rows(x):
+    """A Jacobian by `is_grads_batched`."""
+    x = x.clone().requires_grad_()
+    with torch.enable_grad():
+        y = torch.tanh(x) * x.sum()
+    rows = torch.eye(3).expand(2, 3, 3).movedim(1, 0)
+    return torch.autograd.grad(y, x, rows, is_grads_batched=True)

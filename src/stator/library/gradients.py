@@ -336,10 +336,8 @@ def gradients_inside(
 ) -> Staged:
     """`torch.autograd.grad`: an op of the program; a run has the graph that it walks."""
     if is_grads_batched:
-        raise UnsupportedCall(
-            "`torch.autograd.grad` with `is_grads_batched` is not supported inside a program",
-            at=current_place(), fix="use torch.vmap around it, or a loop",
-        )  # fmt: skip
+        options = (retain_graph, create_graph, allow_unused, materialize_grads)
+        return _batched_gradients(session, outputs, inputs, grad_outputs, options)
     recorder, wanted = session.recorder, _tensors(inputs)
     if allow_unused and not materialize_grads:
         is_used = list(map(is_used_by(recorder, _tensors(outputs)), wanted))
@@ -363,6 +361,33 @@ def gradients_inside(
     for tensor, value in zip(made, values, strict=True):
         recorder.bind(tensor, value)
     return tuple(made)
+
+
+def _batched_gradients(
+    session: Session, outputs: object, inputs: object, grad_outputs: object, options: Args
+) -> Staged:
+    """`is_grads_batched`: the gradients for each row of `grad_outputs`, stacked."""
+    retain, create, unused, materialize = options
+    rows = _tensors(grad_outputs)
+    count = rows[0].shape[0] if rows else 0
+    if not isinstance(count, int) or not count:
+        raise UnsupportedCall(
+            "`torch.autograd.grad` with `is_grads_batched` needs a number of rows that is known, "
+            "and at least one",
+            at=current_place(), fix="use torch.vmap around it, or a loop",
+        )  # fmt: skip
+    found = []
+    for row in range(count):
+        keeps = True if row < count - 1 else retain
+        given = [one[row] for one in rows]
+        found.append(
+            gradients_inside(
+                session, outputs, inputs, given, keeps, create, unused, False, materialize
+            )
+        )
+    return tuple(
+        None if each[0] is None else torch.stack(each) for each in zip(*found, strict=True)
+    )
 
 
 def _tensors(given: Staged) -> list[Staged]:

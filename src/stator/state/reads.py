@@ -398,7 +398,7 @@ class ReadLog:
                 if key in now and now[key] is value and before.get(key, _MISSING) is not value:
                     return True
             elif before is not None:
-                held = before.values() if isinstance(before, dict) else before
+                held = (*before, *before.values()) if isinstance(before, dict) else before
                 return not isinstance(before, Columns) and all(item is not value for item in held)
         return False
 
