@@ -169,6 +169,51 @@ def uses_by_a_number_from_data():
 
 
 @story
+def uses_of_a_method():
+    class Tables:
+        @functools.cache  # noqa: B019
+        def row(self, n):
+            return [k * n for k in range(3)]
+
+    tables = Tables()
+    return (lambda x: x * sum(tables.row(2)) + sum(tables.row(3))), X, Tables.row.cache_info
+
+
+@story
+def a_cached_function_raises():
+    @functools.lru_cache
+    def checked(k):
+        if k == 2:
+            raise ValueError("two")
+        return k
+
+    def f(x):
+        total = checked(1)
+        try:
+            total += checked(2)
+        except ValueError:
+            total += 100
+        return x * total
+
+    return f, X, checked.cache_info
+
+
+@story
+def an_argument_without_a_hash():
+    @functools.lru_cache
+    def total(items):
+        return sum(items)
+
+    def f(x):
+        try:
+            return x * total([1, 2])
+        except TypeError as error:
+            return str(error)
+
+    return f, X, total.cache_info
+
+
+@story
 def output_in_a_cached_function():
     @functools.cache
     def double(k):

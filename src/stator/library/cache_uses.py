@@ -53,6 +53,19 @@ class CacheQuestion:
         return all(a is b or (type(a) is type(b) and a == b) for a, b in zip(one, two, strict=True))
 
 
+class CachedFailure:
+    """What a cached function raises, which its cache does not keep."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    def is_like(self, other: object) -> bool:
+        """Does `other` raise the same?"""
+        if not isinstance(other, CachedFailure) or type(self.error) is not type(other.error):
+            return False
+        return self.error.args == other.error.args
+
+
 class CacheLog(list[Any]):
     """The uses of a cache since the call began; asks for all of them as soon as it is filled."""
 
@@ -75,7 +88,10 @@ class CacheLog(list[Any]):
             return self.ahead[place][1]
         function = self.function()
         assert function is not None
-        result = self.questions[number].ask(function, ())
+        try:
+            result = self.questions[number].ask(function, ())
+        except Exception as error:  # noqa: BLE001  # the use raises it, at its place
+            result = CachedFailure(error)
         self.ahead.append((number, result))
         return result
 

@@ -27,6 +27,7 @@ from stator.frames import current_place
 from stator.library.cache_uses import (
     NOTHING,
     Cached,
+    CachedFailure,
     CacheLog,
     entry_of,
     is_bounded,
@@ -42,6 +43,7 @@ from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.contents import state_of
 from stator.values.staged import Staged as StagedContainer
+from stator.values.staged import python_name
 
 KNOWN = (
     bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, type,
@@ -53,6 +55,9 @@ _heard: weakref.WeakKeyDictionary[Any, Heard] = weakref.WeakKeyDictionary()
 
 def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords) -> Staged:
     """`function(*args, **kwargs)`."""
+    for one in (*args, *kwargs.values()):
+        if isinstance(one, list | dict | set):
+            raise TypeError(f"unhashable type: '{python_name(one)}'")
     _refuse_tensors(function, (*args, *kwargs.values()))
     is_outside = session.provenance.is_external(function)
     if not is_outside and _is_of_the_capture(function.__wrapped__):
@@ -223,9 +228,12 @@ def _asked(session: Session, function: Cached, number: int) -> Staged:
         result = log.asked_ahead(place, number)
 
     def gives_the_same() -> bool:  # a use of the cache: only a call that may use the program asks
-        return unchanged(log.asked_ahead(place, number), result)
+        now = log.asked_ahead(place, number)
+        return now.is_like(result) if isinstance(now, CachedFailure) else unchanged(now, result)
 
     session.reads.live(gives_the_same, _cached_by(function), gives_the_same, kind=True)
+    if isinstance(result, CachedFailure):
+        raise result.error
     session.provenance.add_external(result)
     return session.staged(result)
 

@@ -88,9 +88,15 @@ class StandIns:
         return found
 
     def changed(self) -> list[tuple[Any, Staged]]:
-        """The external containers that are to be other ones after the call, and their stand-ins."""
+        """The external containers that are to be other ones after the call, and their stand-ins.
+
+        A log of the uses of a cache (`library.cache_uses`) is none that other code sees.
+        """
         pairs = self._containers.values()
-        return [(one, other) for one, other in pairs if not _holds_the_same(one, other)]
+        return [
+            (one, other) for one, other in pairs
+            if has_stand_in(one) and not _holds_the_same(one, other)
+        ]  # fmt: skip
 
     def seen(self, value: object) -> Any:
         """`value`, in which changed external containers are their stand-ins.

@@ -38,13 +38,13 @@ NEW_SUBCLASS = "Creating a new Tensor subclass"  # torch wants to make one of a 
 PLAIN = NUMBERS | {"NoneType", "str", "list", "dict", "set", "tuple", "Tensor", "function", "type"}
 OF_ONE = re.compile(
     r"is not iterable|is not callable|is not subscriptable|bad operand type|has no len\(\)"
-    r"|does not support item"
+    r"|does not support item|unhashable type: '"
 )
 METHOD = re.compile(r"doesn't define (__\w+__)|for (divmod)\(\)")  # that Python asks a class for
 OF_INTS = re.compile(r"must be (?:tuple of ints|int)\W+(?:not|but got) SymFloat")
+CONTAINERS = (StagedList, StagedDict, StagedSet, StagedDeque)
 ASKS_LITTLE = frozenset(
-    cls.__name__
-    for cls in (torch.SymInt, torch.SymFloat, torch.SymBool, FakeTensor, StagedList, StagedDict)
+    cls.__name__ for cls in (torch.SymInt, torch.SymFloat, torch.SymBool, FakeTensor, *CONTAINERS)
 )
 
 
