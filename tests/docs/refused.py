@@ -1277,3 +1277,7 @@ def class_that_is_changed(x, y):
     if y > 1:
         door.__class__ = Closed
     return x * door.factor
+
+
+def builtin_with_an_unusual_keyword(x, y):
+    return [value * k for k, value in enumerate(iterable=[x, y])]

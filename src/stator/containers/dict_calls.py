@@ -39,6 +39,8 @@ def call_dict_method(
     session: Session, owner: Staged, name: str, method: Staged, args: Args, kwargs: Keywords
 ) -> Staged:
     """`owner.name(*args, **kwargs)`."""
+    if name in KEYED and not args:
+        return method(*args, **kwargs)  # which raises
     if isinstance(owner, StagedCounter) and name in counters.METHODS:
         return counters.METHODS[name](session, owner, *args, **kwargs)
     is_chosen = name == "update" and isinstance(next(iter(args), None), Union)

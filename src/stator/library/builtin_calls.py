@@ -33,6 +33,7 @@ from stator.library.text import PRINT, format_value, is_text_symbolic, print_val
 from stator.library.text_calls import text_to_float, text_to_int
 from stator.library.unconverted_calls import are_objects_of_run
 from stator.library.user_methods import computes, user_method
+from stator.library.wrong_arguments import handled
 from stator.state.holding import reference
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
@@ -101,7 +102,7 @@ class BuiltinCalls:
             issubclass: self._issubclass, pow: self._pow, set: self._set,
             collections.deque: self._deque,
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
-            vars: lambda obj: self._getattr(obj, "__dict__"),
+            vars: lambda o: self._getattr(o, "__dict__") if hasattr(o, "__dict__") else vars(o),
             dict.fromkeys: functools.partial(self._run, definitions.dict_of_keys),
             **standard_calls.handlers(session), **text_calls.handlers(session),
             **self.iterators,
@@ -138,7 +139,7 @@ class BuiltinCalls:
             args = taken(self.session, function, args)
         if function is range:
             args = tuple(users_index(self.session, arg) for arg in args)
-        return self.handlers[function](*args, **kwargs)
+        return handled(function, self.handlers[function], args, kwargs)
 
     # ---- casts
 
@@ -470,6 +471,8 @@ class BuiltinCalls:
         return new_deque(self.session, *args, **kwargs)
 
     def _default_dict(self, factory: object = None, *args: object, **kwargs: object) -> Staged:
+        if factory is not None and not callable(factory):
+            collections.defaultdict(factory)  # which raises
         made = StagedDefaultDict(factory)
         if args or kwargs:
             self.session.interpreter.call(made.update, *args, **kwargs)

@@ -31,6 +31,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.captured_values import is_runtime_sequence, rows
 from stator.library.user_methods import user_method
+from stator.library.wrong_arguments import handled
 from stator.program.ir import Block, ops_in
 from stator.program.opset.queries import kind_of, row_of, written_by
 from stator.program.opset.row import Kind
@@ -141,6 +142,8 @@ class IteratorCalls:
 
     def _enumerate(self, values: Staged, start: Staged = 0) -> Staged:
         start = index(self.recorder, start)
+        if not isinstance(start, torch.SymInt | torch.SymBool):
+            enumerate((), start)  # which raises for what is no number
         if isinstance(values, Union):
             return self.recorder.apply(values, lambda one: self._enumerate(one, start))
         if isinstance(values, StagedGenerator):
@@ -219,6 +222,8 @@ class IteratorCalls:
 
     def _map(self, function: object, *values: Staged) -> Staged:
         call = self.session.interpreter.call
+        if not values:
+            map(function)  # type: ignore[call-overload]  # which raises
         if len(values) == 1:
             items, unrolls = self.source(values[0])
             mapped = iteration.mapped(lambda value: call(function, value), items)
@@ -319,6 +324,8 @@ class IteratorCalls:
         return self._made(round_about, itertools.cycle, unrolls=False)
 
     def _islice(self, values: Staged, *bounds: Staged) -> Staged:
+        if all(isinstance(one, int | None) for one in bounds):
+            itertools.islice((), *bounds)  # which raises for a negative one
         start, stop, step = _bounds(*bounds)
         if isinstance(values, StagedGenerator | Machine) and stop is not None:
             return self.session.interpreter.run(
@@ -367,7 +374,7 @@ class IteratorCalls:
 
     def call(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """`function(*args, **kwargs)`."""
-        return self.handlers[function](*args, **kwargs)
+        return handled(function, self.handlers[function], args, kwargs)
 
 
 def _bounds(*bounds: Staged) -> tuple[Staged, Staged, Staged]:

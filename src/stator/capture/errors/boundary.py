@@ -93,6 +93,8 @@ def _is_bug(error: Exception, steps: list[types.TracebackType]) -> bool:
         )
     if isinstance(error, NameError):
         return True
+    if isinstance(error, TypeError) and str(error).startswith("unhashable type"):
+        return False  # a key of the user's
     if not within(code.co_filename, AS_PYTHON) and code.co_filename != STAGED:
         return True
     return OF_THE_CAPTURE.match(_failed_text(last)) is not None
