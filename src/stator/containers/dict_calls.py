@@ -19,7 +19,7 @@ from stator.frames import current_place
 from stator.state.session import VIEWS as ITEM_VIEWS
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.sites import COUNTERS, ORDERED_DICTS, Shared
+from stator.values.sites import COUNTERS, ORDERED_DICTS, Shared, Site
 from stator.values.staged import (
     StagedCounter,
     StagedDefaultDict,
@@ -102,7 +102,10 @@ def refused_key(owner: object, what: str) -> BaseException:
         f"{what} a captured key of a {'dict' if isinstance(owner, dict) else type(owner).__name__}",
         at=current_place(), fix="use a tensor or a list",
     )  # fmt: skip
-    sites = {collections.OrderedDict: ORDERED_DICTS, collections.Counter: COUNTERS}
+    sites: dict[type, Site] = {
+        collections.OrderedDict: ORDERED_DICTS,
+        collections.Counter: COUNTERS,
+    }
     site = sites.get(type(owner))
     return refusal if site is None else Shared(frozenset({site}), refusal)
 
@@ -155,7 +158,7 @@ def setdefault(session: Session, owner: Table, key: object, default: object = No
     held = owner.get(key)
     if maybe_absent(held):
         set_key(session, owner, key, _or_default(session, held, default))
-        return owner[key]
+        return session.interpreter.getitem(owner, key)
     return dict.setdefault(owner, key, default)
 
 
@@ -183,6 +186,9 @@ def _update_key(session: Session, owner: Table, key: object, value: Staged) -> N
 def set_key(session: Session, owner: Table, key: object, value: object) -> None:
     """`owner[key] = value`: one that may be absent must be the last, so that the order is known."""
     session.note(owner)
+    if place_depends_on_path(owner, key) and isinstance(owner, StagedDict):
+        runtime_tables.set_key(session, owner, key, value)
+        return
     if place_depends_on_path(owner, key):
         raise UnsupportedCall(
             f"the place of the key {key!r} in the order of the dict depends on the path taken",
@@ -213,6 +219,8 @@ def get_or_make(
     key: object,
 ) -> Staged:
     """`table[key]` of a defaultdict, by a key that is known."""
+    if isinstance(table, StagedDefaultDict) and place_depends_on_path(table, key):
+        return runtime_tables.get_key(session, table, key)
     held = table.get(key, Undefined(str(key)))
     if isinstance(held, Undefined):
         set_key(session, table, key, session.interpreter.call(table.default_factory))

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from stator.library.markers import host_mark
-from stator.library.python_random import RESULTS, is_draw
+from stator.library.python_random import HOST_NAME, RESULTS, draw_of_run, is_draw
 from stator.library.user_stack import called_from_here
 from stator.library.warning_filters import sets_filters_in_runs, under_filters
 from stator.state.handled_errors import caught_cause, handled_now
@@ -140,6 +140,8 @@ def call_host_object(session: Session, method: HostMethod, args: Any, kwargs: An
     """A call of such a method, which each run makes."""
     if not session.recorder.sees_value(method.owner.value):
         raise method.owner.refused()
+    if method.owner.name == HOST_NAME:
+        return draw_of_run(session, method.owner, method.name, args, kwargs)
     return record_host_call(
         session, method, (method.owner, *args), kwargs,
         name=f"{method.owner.name}(...).{method.name}",

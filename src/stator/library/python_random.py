@@ -12,10 +12,20 @@ import bisect
 import itertools
 import math
 import random
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
+from stator.capture.recorder import Recorder
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.state.host_calls import record_host_call
 from stator.state.session import Session
-from stator.values.annotations import Staged
+from stator.values.annotations import Args, Keywords, Staged
+from stator.values.sites import GENERATORS, Shared
+from stator.values.symbolic import CannotLeave, HostObject
+
+HOST_NAME = "random.Random"
 
 RESULTS: dict[str, type | None] = {
     **dict.fromkeys((
@@ -36,9 +46,86 @@ def is_draw(session: Session, function: Any) -> bool:
 def written_out(function: Any) -> Any:
     """The definition of a method that draws from a sequence; None for any other function."""
     owner = getattr(function, "__self__", None)
-    if type(owner) is not random.Random:
+    if type(owner) not in (random.Random, SeededRandom):
         return None
     return DRAWING.get(getattr(function, "__name__", ""))
+
+
+class SeededRandom(CannotLeave, random.Random):
+    """A `random.Random` with a known seed that converted code makes: its numbers are known.
+
+    Inside a branch or a loop only a run knows how many were drawn. Then the capture starts again,
+    and each run makes one of its own.
+    """
+
+    what = "random.Random"
+
+    def __init__(self, recorder: Recorder, *seed: Any) -> None:
+        self._recorder = recorder
+        super().__init__(*seed)
+
+    def __new__(cls, _recorder: Recorder, *seed: Any) -> SeededRandom:  # noqa: D102
+        return super().__new__(cls, *seed)
+
+    def random(self) -> float:
+        """A number from 0 to 1."""
+        self._check()
+        return super().random()
+
+    def getrandbits(self, k: int, /) -> int:
+        """A number of `k` bits."""
+        self._check()
+        return super().getrandbits(k)
+
+    def seed(self, *args: Any, **kwargs: Any) -> None:
+        """Begin with another seed."""
+        self._check()
+        super().seed(*args, **kwargs)
+
+    def _check(self) -> None:
+        if self._recorder.depth:
+            raise Shared(frozenset({GENERATORS}), _drawn_in_a_branch())
+
+
+def _drawn_in_a_branch() -> UnsupportedCall:
+    return UnsupportedCall(
+        "numbers of a `random.Random` are drawn inside a branch or a loop of the program",
+        at=current_place(), fix="draw them before it, or use torch's functions",
+    )  # fmt: skip
+
+
+def new_random(session: Session, *seed: Staged) -> Staged:
+    """`random.Random(*seed)`."""
+    is_known = all(type(one) in (int, float, str, bytes) for one in seed)
+    if seed and is_known and session.pooled.group_of(GENERATORS) is None:
+        made = SeededRandom(session.recorder, *seed)
+        session.provenance.add_created(made)
+        return made
+    return record_host_call(session, random.Random, seed, {}, name=HOST_NAME, result=object)
+
+
+def draw_of_run(
+    session: Session, owner: HostObject, name: str, args: Args, kwargs: Keywords
+) -> Any:
+    """`owner.name(...)` of a `random.Random` that each run makes."""
+    if name in DRAWING:
+        return session.interpreter.run(DRAWING[name], owner, *args, **kwargs)
+    if name not in RESULTS:
+        raise owner.refused()
+    return record_host_call(
+        session, _Draw(name), (owner, *args), kwargs,
+        name=f"{HOST_NAME}.{name}", result=RESULTS[name],
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Draw:
+    """Calls a method of what it is given."""
+
+    name: str
+
+    def __call__(self, owner: Any, *args: Any, **kwargs: Any) -> Any:
+        return getattr(owner, self.name)(*args, **kwargs)
 
 
 def choice(generator: Staged, seq: Staged) -> Staged:
@@ -102,4 +189,9 @@ def sample(generator: Staged, population: Staged, k: Staged) -> Staged:
     return result
 
 
-DRAWING = {"choice": choice, "shuffle": shuffle, "choices": choices, "sample": sample}
+DRAWING: dict[str, Callable[..., Staged]] = {
+    "choice": choice,
+    "shuffle": shuffle,
+    "choices": choices,
+    "sample": sample,
+}

@@ -13,6 +13,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.callbacks import is_transform
 from stator.library.process_calls import PROCESS_CALLS
+from stator.library.python_random import SeededRandom
 from stator.library.tensor_calls import REFUSED_CALLS
 from stator.values.annotations import Args, Keywords
 
@@ -56,7 +57,7 @@ def refuse_call(function: object) -> None:
 def _reads_the_world(function: object) -> bool:
     """Random numbers and clocks."""
     if isinstance(getattr(function, "__self__", None), random.Random):
-        return True
+        return not isinstance(function.__self__, SeededRandom)  # type: ignore[attr-defined]
     module = getattr(function, "__module__", None)
     if module == "time":
         return getattr(function, "__name__", "") != "sleep"

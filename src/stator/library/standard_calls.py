@@ -8,6 +8,7 @@ import functools
 import heapq
 import itertools
 import operator
+import random
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,7 @@ from stator.containers import standard_definitions as written
 from stator.containers.counters import new_counter
 from stator.containers.runtime_tables import fill
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
+from stator.library.python_random import new_random
 from stator.library.statistics_definitions import key_of
 from stator.state.session import Session
 from stator.values.annotations import Args, Staged
@@ -82,6 +84,7 @@ def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
         **{function: functools.partial(_call, session, function, definition)
            for function, definition in (OF_LISTS | OF_CAPTURED).items()},
         functools.cmp_to_key: lambda mycmp: session.interpreter.call(key_of, mycmp),
+        random.Random: functools.partial(new_random, session),
         collections.Counter: functools.partial(_counter, session),
         **_operators(session),
     }  # fmt: skip

@@ -21,7 +21,6 @@ from stator.containers.dict_calls import (
     is_captured_key,
     lookup,
     makes_defaults,
-    place_depends_on_path,
     refused_key,
     set_key,
 )
@@ -51,7 +50,6 @@ from stator.values.staged import (
     StagedCounter,
     StagedDefaultDict,
     StagedDeque,
-    StagedDict,
     StagedList,
     is_table,
     python_name,
@@ -275,10 +273,7 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
     elif isinstance(obj, dict):
         check_keys(session, key)
         session.wrote(session.provenance.owner_of(obj), key)
-        if isinstance(obj, StagedDict) and place_depends_on_path(obj, key):
-            runtime_tables.set_key(session, obj, key, value)
-        else:
-            set_key(session, obj, key, value)
+        set_key(session, obj, key, value)
     elif isinstance(obj, Number | CapturedText):
         raise TypeError(f"'{python_name(obj)}' object does not support item assignment")
     else:

@@ -15,6 +15,7 @@ Sites = frozenset[Site]
 
 # all of them, where their keys are data
 ORDERED_DICTS: Site = (None, "collections.OrderedDict")
+GENERATORS: Site = (None, "random.Random")
 COUNTERS: Site = (None, "collections.Counter")
 
 

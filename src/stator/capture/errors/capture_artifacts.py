@@ -41,6 +41,7 @@ OF_ONE = re.compile(
     r"|does not support item|unhashable type: '"
 )
 METHOD = re.compile(r"doesn't define (__\w+__)|for (divmod)\(\)")  # that Python asks a class for
+OF_TENSORS = re.compile(r"expected Tensor as element \d+ in argument \d+, but got Sym\w+")
 OF_INTS = re.compile(r"must be (?:tuple of ints|int)\W+(?:not|but got) SymFloat")
 CONTAINERS = (StagedList, StagedDict, StagedSet, StagedDeque)
 ASKS_LITTLE = frozenset(
@@ -95,6 +96,8 @@ def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
         return False
     if OF_INTS.search(text):  # torch takes no float for an int
         return named <= {torch.SymFloat.__name__, torch.SymInt.__name__}
+    if OF_TENSORS.search(text):
+        return True
     method = METHOD.search(text)
     if method is not None and named == {FakeTensor.__name__}:
         return not hasattr(torch.Tensor, method[1] or f"__{method[2]}__")
