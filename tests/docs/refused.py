@@ -183,6 +183,10 @@ def batched_gradients(x, y):
     return torch.autograd.grad(x * y, [x], rows, is_grads_batched=True)
 
 
+def seed_of_the_process(x, y):
+    return x * (numpy.random.SeedSequence().entropy % 6)
+
+
 def drawn_by_python(x, y):
     return x * secrets.randbelow(6)
 

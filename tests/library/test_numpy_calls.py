@@ -4,6 +4,7 @@ import numpy
 import pytest
 import torch
 
+import stator
 from stator.errors import UnsupportedCall
 from tests.capture.oracle import check, refusal
 
@@ -222,3 +223,21 @@ def test_a_numpy_function_that_torch_does_not_have_in_this_form_is_refused():
         "`numpy.linspace` cannot be called this way on captured values: "
         "only start, stop, num and endpoint are known"
     )
+
+
+def test_a_seed_sequence_with_a_seed_gives_what_it_gives_in_eager_code():
+    def drawn(x):
+        seed = int(numpy.random.SeedSequence(entropy=5).generate_state(2)[1])
+        return x + torch.randn(3, generator=torch.Generator().manual_seed(seed))
+
+    static = stator.to_static(drawn)
+    for _ in range(2):
+        assert torch.equal(static(torch.zeros(3)), drawn(torch.zeros(3)))
+
+
+def test_a_seed_of_the_process_is_refused():
+    def drawn(x):
+        return x + numpy.random.SeedSequence().entropy % 1000
+
+    with pytest.raises(UnsupportedCall, match=r"`SeedSequence\(\)` takes its seed from the"):
+        stator.to_static(drawn)(torch.zeros(3))

@@ -13,6 +13,7 @@ from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.dataclass_calls import makes_dataclass, new_dataclass
+from stator.library.numpy_random import refuse_unseeded
 from stator.library.user_methods import is_users, user_method
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -43,6 +44,7 @@ class NewObjects:
         if issubclass(cls, BaseException):
             return self._new_exception(cls, init, args, kwargs)
         _refuse_finalizer(cls)
+        refuse_unseeded(cls, args, kwargs)
         if makes_dataclass(cls):
             return new_dataclass(self.session, cls, args, kwargs)
         is_called_by_user = is_users(type(cls).__call__)

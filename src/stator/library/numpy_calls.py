@@ -17,7 +17,7 @@ import torch
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.known_arrays import ARRAY_KINDS, NOT_KNOWN, compute_known, known_array
-from stator.library.numpy_random import draw_by_numpy
+from stator.library.numpy_random import draw_by_numpy, is_seeded
 from stator.state.session import Session, error_modes
 from stator.torch_private import numpy_layer
 from stator.values.annotations import Args, Keywords, Staged
@@ -54,7 +54,7 @@ def is_numpy_function(function: object) -> bool:
 def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords) -> Staged:
     """A numpy function: on captured values through torch, on others as it is."""
     module = str(getattr(function, "__module__", ""))
-    if module.startswith("numpy.random"):
+    if module.startswith("numpy.random") and not is_seeded(function):
         drawn = draw_by_numpy(session, function, args, kwargs)
         if drawn is not None:
             return drawn[0]

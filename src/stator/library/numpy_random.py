@@ -14,6 +14,8 @@ from typing import Any
 import numpy
 import torch
 
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.state.host_calls import record_host_call
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -47,6 +49,23 @@ def draw_by_numpy(
         session, draw, args, kwargs, name=called, result=torch.Tensor, like=like
     )
     return (CapturedArray(made),)
+
+
+def is_seeded(function: Any) -> bool:
+    """Does it draw from a `SeedSequence`, which always gives the same?"""
+    owner = getattr(function, "__self__", None)
+    return isinstance(owner, numpy.random.SeedSequence) and function.__name__ == "generate_state"
+
+
+def refuse_unseeded(cls: type, args: Args, kwargs: Keywords) -> None:
+    """An error for a source of random numbers that takes its seed from the process."""
+    given = (*args, *(kwargs.get(name) for name in ("seed", "entropy")))
+    if str(cls.__module__).startswith("numpy.random") and all(one is None for one in given):
+        raise UnsupportedCall(
+            f"`{cls.__name__}()` takes its seed from the process while the function is captured, "
+            "not when it runs",
+            at=current_place(), fix="give it a seed, or use torch's random functions",
+        )  # fmt: skip
 
 
 def _tensor(function: Any, *args: Any, **kwargs: Any) -> torch.Tensor:
