@@ -336,14 +336,14 @@ def gradients_inside(
 ) -> Staged:
     """`torch.autograd.grad`: an op of the program; a run has the graph that it walks."""
     if is_grads_batched:
-        options = (retain_graph, create_graph, allow_unused, materialize_grads)
-        return _batched_gradients(session, outputs, inputs, grad_outputs, options)
+        rest = (retain_graph, create_graph, allow_unused, materialize_grads)
+        return _batched_gradients(session, outputs, inputs, grad_outputs, rest)
     recorder, wanted = session.recorder, _tensors(inputs)
     if allow_unused and not materialize_grads:
         is_used = list(map(is_used_by(recorder, _tensors(outputs)), wanted))
         kept = [one for one, used in zip(wanted, is_used, strict=True) if used]
-        rest = (grad_outputs, retain_graph, create_graph)
-        found = iter(gradients_inside(session, outputs, kept, *rest) if kept else ())
+        given_to = (grad_outputs, retain_graph, create_graph)
+        found = iter(gradients_inside(session, outputs, kept, *given_to) if kept else ())
         return tuple(next(found) if used else None for used in is_used)
     given = tuple(
         None if part is None else tuple(map(recorder.arg, _tensors(part)))
