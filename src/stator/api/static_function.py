@@ -48,7 +48,8 @@ from stator.program.program import Program
 from stator.rewrite.convert import convert
 from stator.staging.operators import Staging
 from stator.staging.trace import CaptureResult, trace
-from stator.state.builtin_names import are_plain, refuse_replaced
+from stator.state.builtin_names import refuse_replaced
+from stator.state.guards import Guards
 from stator.state.holding import WeakMethod, own_method
 from stator.state.session import Session
 from stator.static.strategy import BuildStrategy
@@ -69,6 +70,9 @@ class Fallback:
     function: str
     place: Location | None
     reason: str
+
+
+_BUILTINS = Guards(())  # that the builtins are Python's
 
 
 class Observation(Protocol):
@@ -224,9 +228,10 @@ class StaticFunction(Generic[Parameters, Result]):
         try:
             result = self._entries.call(*args, **kwargs)
             if result is MISS:
-                if not (self._full_graph or are_plain()):
-                    return self._source.current()(*args, **kwargs)
-                refuse_replaced()
+                if not _BUILTINS.hold():
+                    if not self._full_graph:
+                        return self._source.current()(*args, **kwargs)
+                    refuse_replaced()
                 result = self._entries.call_by_form(args, kwargs)
             if result is not MISS:
                 return result

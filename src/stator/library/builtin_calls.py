@@ -472,7 +472,7 @@ class BuiltinCalls:
 
     def _default_dict(self, factory: object = None, *args: object, **kwargs: object) -> Staged:
         if factory is not None and not callable(factory):
-            collections.defaultdict(factory)  # which raises
+            self._as_python(collections.defaultdict, factory)  # which raises
         made = StagedDefaultDict(factory)
         if args or kwargs:
             self.session.interpreter.call(made.update, *args, **kwargs)

@@ -19,15 +19,15 @@ SEEN = frozenset({"print", "open", "input", "breakpoint"})  # Stator computes no
 TABLE = vars(builtins)
 _plain = {
     name: value for name, value in TABLE.items()
-    if isinstance(value, type | types.BuiltinFunctionType) and not name.startswith("_")
-    and name not in SEEN
+    if isinstance(value, type | types.BuiltinFunctionType) and name.islower()
+    and not name.startswith("_") and name not in SEEN
 }  # fmt: skip
 _pick = operator.itemgetter(*_plain)
 _values = tuple(_plain.values())
 
 
 def are_plain() -> bool:
-    """Are all builtins those that Python has? Calls none of them, and takes half a microsecond."""
+    """Are all builtins those that Python has? It calls none of them."""
     try:
         return _pick(TABLE) == _values
     except KeyError:  # one is deleted
