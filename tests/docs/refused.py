@@ -952,14 +952,6 @@ def new_seed(x, y):
     return x
 
 
-def random_state_of_some_paths(x, y):
-    state = torch.get_rng_state()
-    if y > 1:
-        state = None
-    torch.set_rng_state(state)
-    return x
-
-
 ITERATOR = iter([1, 2])
 
 

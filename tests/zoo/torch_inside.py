@@ -324,3 +324,23 @@ def gradients_of_rows(x):
         y = torch.tanh(x) * x.sum()
     rows = torch.eye(3).expand(2, 3, 3).movedim(1, 0)
     return torch.autograd.grad(y, x, rows, is_grads_batched=True)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 3.0),))
+def random_state_of_a_path(x):
+    """A state that was taken on one path, and is otherwise None."""
+    torch.manual_seed(5)
+    state = torch.get_rng_state() if x[0] > 0 else None
+    first = torch.rand(2)
+    if state is None:
+        state = first if x[1] > 5 else torch.get_rng_state()
+    torch.set_rng_state(state)
+    return x + first, torch.rand(2)
+
+
+@program((f(1.0, 2.0),), (f(-1.0, 3.0),), may_raise=True)
+def random_state_that_may_be_none(x):
+    """To set it raises, on one path."""
+    state = torch.get_rng_state() if x[0] > 0 else None
+    torch.set_rng_state(state)
+    return x * 2

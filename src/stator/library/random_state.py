@@ -17,6 +17,7 @@ from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.symbolic import Number
+from stator.values.union import Union
 
 
 def seed(session: Session, seed: Staged) -> torch.Generator:
@@ -40,9 +41,11 @@ def random_state(session: Session) -> torch.Tensor:
 
 def set_random_state(session: Session, new_state: Staged) -> None:
     """`torch.set_rng_state(new_state)`."""
+    if isinstance(new_state, Union):
+        session.recorder.apply(new_state, lambda one: set_random_state(session, one))
+        return
     if not isinstance(new_state, torch.Tensor):
-        raise UnsupportedCall("the state of the random generator is chosen by the path taken",
-                              at=current_place(), fix="set it on each path")  # fmt: skip
+        torch.default_generator.set_state(new_state)  # which raises
     session.recorder.emit("stator::set_random_state", (session.recorder.tensor_arg(new_state),))
 
 
