@@ -105,6 +105,18 @@ def test_views_of_the_same_numbers_are_the_same_memory():
         assert not fake.is_same_memory(one, one.clone())
 
 
+def test_a_mode_without_a_cache_leaves_no_entry_in_it():
+    def entries(mode):
+        shape = (2, 3, 5, 7, 11)
+        before = fake.FakeTensorMode.cache_info().misses
+        with mode:
+            assert (torch.empty(shape) + torch.empty(shape)).shape == shape
+        return fake.FakeTensorMode.cache_info().misses - before
+
+    assert entries(fake.FakeTensorMode()) > 0
+    assert entries(fake.new_fake_mode(Sizes())) == 0
+
+
 def test_an_op_of_aten_has_a_fake_kernel_or_a_meta_one():
     assert isinstance(fake.has_fake_kernel(torch.ops.aten.add.Tensor), bool)
 

@@ -52,8 +52,8 @@ from stator.torch_private.dispatch import (
 )
 from stator.torch_private.fake import (
     FakeTensor,
-    FakeTensorMode,
     has_fake_kernel,
+    new_fake_mode,
     new_fake_tensor,
     unset_fake_temporarily,
 )
@@ -76,7 +76,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         ProxyTorchDispatchMode.__init__(self, PythonKeyTracer(), "symbolic", pre_dispatch=True)
         self._apply, self._apply_all = apply, apply_all
         self.sizes.recorder = self
-        self.fake = FakeTensorMode(shape_env=self.sizes, allow_non_fake_inputs=True)
+        self.fake = new_fake_mode(self.sizes)
         self.journal = Journal(None)
         self.stored: list[StoredTensor] = []
         self.input_facts: dict[Value, InputFacts] = {}

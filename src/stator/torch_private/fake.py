@@ -12,6 +12,7 @@ from torch._subclasses.fake_tensor import (
     in_kernel_invocation_manager,
     unset_fake_temporarily,
 )
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 __all__ = [
     "LOGGER_NAME",
@@ -19,6 +20,7 @@ __all__ = [
     "FakeTensorMode",
     "has_fake_kernel",
     "is_same_memory",
+    "new_fake_mode",
     "new_fake_tensor",
     "unset_fake_temporarily",
 ]
@@ -34,6 +36,17 @@ def is_same_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
     )
     is_alias = torch._C._is_alias_of(one, other)  # type: ignore[attr-defined]  # not in its stubs
     return first == second and bool(is_alias)
+
+
+def new_fake_mode(shapes: ShapeEnv) -> FakeTensorMode:
+    """A mode whose tensors have no data and take their sizes from `shapes`.
+
+    It does without torch's cache of results: sizes of one capture are never those of another, so
+    little is found there, and to make its entries takes up to a third of a capture.
+    """
+    mode = FakeTensorMode(shape_env=shapes, allow_non_fake_inputs=True)
+    mode.cache_enabled = False
+    return mode
 
 
 def new_fake_tensor(
