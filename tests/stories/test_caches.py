@@ -155,6 +155,16 @@ def uses_by_size():
 
 
 @story
+def tables_by_size():
+    @functools.lru_cache(maxsize=2)
+    def table(size):
+        return torch.arange(size) / size
+
+    calls = [torch.ones(size) for size in (3, 4, 5, 3, 4, 4, 5, 6)]
+    return (lambda x: x + table(x.shape[0])), calls, table.cache_info
+
+
+@story
 def uses_by_a_number_from_data():
     @functools.lru_cache(maxsize=2)
     def double(k, by=2):
@@ -295,6 +305,11 @@ def ones(k):
     return torch.ones(k)
 
 
+@functools.lru_cache(maxsize=2)
+def steps(k):
+    return torch.arange(k)
+
+
 class Masked(torch.nn.Module):
     def forward(self, x):
         if x.sum() > 0:
@@ -308,3 +323,17 @@ def test_a_model_that_uses_a_cache_is_saved(tmp_path):
     before = ones.cache_info()
     assert torch.equal(loaded(torch.ones(2)), torch.full((2,), 2.0))
     assert ones.cache_info() == before
+
+
+class Stepped(torch.nn.Module):
+    def forward(self, x):
+        return x + steps(x.shape[0])
+
+
+def test_a_model_with_a_table_of_a_dynamic_size_is_saved(tmp_path):
+    spec = [stator.InputSpec((None,), torch.float32)]
+    stator.save(Stepped(), tmp_path / "stepped", input_spec=spec)
+    loaded, before = stator.load(tmp_path / "stepped"), steps.cache_info()
+    for size in (0, 1, 4):
+        assert torch.equal(loaded(torch.ones(size)), torch.ones(size) + torch.arange(size))
+    assert steps.cache_info() == before
