@@ -1277,3 +1277,12 @@ def class_that_is_changed(x, y):
 
 def builtin_with_an_unusual_keyword(x, y):
     return [value * k for k, value in enumerate(iterable=[x, y])]
+
+
+@functools.cache
+def _applied(function, number):
+    return function(number)
+
+
+def cached_function_of_a_new_function(x, y):
+    return _applied(lambda k: k * 2, 3) * x * y

@@ -58,6 +58,12 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
     for one in (*args, *kwargs.values()):
         if isinstance(one, list | dict | set):
             raise TypeError(f"unhashable type: '{python_name(one)}'")
+        if isinstance(one, types.FunctionType) and not session.provenance.is_external(one):
+            raise UnsupportedCall(
+                f"the cached function `{function.__name__}` is called with a function that the "
+                "call makes, which its cache finds by identity",
+                at=current_place(), fix="define that function outside",
+            )  # fmt: skip
     _refuse_tensors(function, (*args, *kwargs.values()))
     is_outside = session.provenance.is_external(function)
     if not is_outside and _is_of_the_capture(function.__wrapped__):
