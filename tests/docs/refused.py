@@ -467,13 +467,15 @@ def array_written(x, y):
     return x
 
 
+PLACED = {"a": 1}
+
+
 def key_placed_by_path(x, y):
-    table = {"a": 1}
     if y > 1:
-        table["b"] = 2
-    table["c"] = 3
-    table.update(b=4)
-    return list(table)
+        PLACED["b"] = 2
+    PLACED["c"] = 3
+    PLACED["b"] = 4
+    return x
 
 
 def tuples_for_torch(x, y):
@@ -899,10 +901,13 @@ def every_second_of_an_iterator(x, y):
     return list(itertools.islice(iter([1, 2, 3]), 0, None, 2))
 
 
-def iterator_used_after_chain(x, y):
-    items = iter([1, 2])
-    both = itertools.chain([0], items)
-    return list(items), list(both)
+COUNTED = iter([1, 2])
+COUNTS = enumerate(COUNTED)
+
+
+def iterator_used_beside_enumerate(x, y):
+    first = next(COUNTS)
+    return first, next(COUNTED)
 
 
 def attributes_replaced(x, y):

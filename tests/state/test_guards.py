@@ -1,5 +1,6 @@
 """Guards: what was read from outside, and whether it still holds."""
 
+import itertools
 import types
 
 import pytest
@@ -119,3 +120,20 @@ def test_a_bound_method_is_the_same_each_time_it_is_read():
     reads.read_attribute(holder, "get", holder.get)
     holder.get = box.get
     assert Guards(reads.all()).changed() is None
+
+
+def test_a_class_method_written_in_c_is_the_same_at_each_access():
+    reads = ReadLog(Provenance())
+    reads.provenance.add_external(itertools.chain)
+    reads.read_attribute(itertools.chain, "from_iterable", itertools.chain.from_iterable)
+    assert Guards(reads.all()).changed() is None
+
+
+def test_a_method_written_in_c_of_another_object_has_changed():
+    one, other = [], []
+    reads, obj = ReadLog(Provenance()), types.SimpleNamespace(add=one.append)
+    reads.provenance.add_external(obj)
+    reads.read_attribute(obj, "add", obj.add)
+    assert Guards(reads.all()).changed() is None
+    obj.add = other.append
+    assert Guards(reads.all()).changed() == "SimpleNamespace.add"

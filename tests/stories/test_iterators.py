@@ -127,6 +127,21 @@ def by_chain_of_a_list(it):
     return lambda x: x + sum(itertools.chain.from_iterable([it]))
 
 
+def by_next_of_a_chain(it):
+    return lambda x: x + next(itertools.chain([], it, [9.0]))
+
+
+def by_a_chain_that_is_left(it):
+    def f(x):
+        for v in itertools.chain.from_iterable([it, [9.0]]):
+            x = x + v
+            if x.sum() > 35:
+                break
+        return x
+
+    return f
+
+
 def by_generator_expression(it):
     def f(x):
         doubled = (v * 2 for v in it)
@@ -154,7 +169,8 @@ def by_join(it):
 TAKERS = [
     by_next, by_next_with_a_default, by_for, by_list, by_tuple, by_sum, by_any, by_search, by_zip,
     by_map, by_enumerate, by_in, by_unpacking, by_star, by_arguments, by_extend,
-    by_adding_to_a_list, by_dict, by_itertools, by_chain_of_a_list, by_generator_expression,
+    by_adding_to_a_list, by_dict, by_itertools, by_chain_of_a_list, by_next_of_a_chain,
+    by_a_chain_that_is_left, by_generator_expression,
     by_yield_from, by_join,
 ]  # fmt: skip
 

@@ -66,3 +66,20 @@ def dict_of_the_run_or_a_known_one(n):
     doubled = {k: k * 2 for k in numbers} if len(numbers) > 2 else {}
     paired = {3: 1} if len(numbers) == 1 else dict(zip(numbers, numbers, strict=False))
     return doubled, paired
+
+
+@program((i(1, 2, 3, 4, 0, 1),), (i(0, 0, 0, 1, 1, 1),))
+def words_chosen_by_numbers(labels):
+    """Each word is one of several: the sentence is a string of the run, not one of thousands."""
+    words = ["zero", "one", "two", "three", "four"]
+    numbers = labels.tolist()
+    sentence = " ".join(words[number] for number in numbers)
+    return sentence.upper(), len(sentence), "".join([words[number] + "!" for number in numbers])
+
+
+@program((i(1, 2, 3, 4),), (i(3, 0, 3, 1),), (i(0, 0, 0, 0),))
+def members_of_pairs(labels):
+    """`chain.from_iterable` of a list of the run."""
+    pairs = [(number, number + 1) for number in labels.tolist() if number > 1]
+    chained = list(itertools.chain.from_iterable(pairs))
+    return len(set(itertools.chain.from_iterable(pairs))), chained

@@ -237,6 +237,13 @@ def by_index(sequence: Staged) -> Staged:
         at = at + 1
 
 
+def one_after_another(iterables: Staged) -> Staged:
+    """`itertools.chain.from_iterable(iterables)`."""
+    for iterable in iterables:
+        for item in iterable:  # noqa: UP028  # by a loop, which may be left
+            yield item
+
+
 # ---- `f(*rows)`, where only a run knows how many there are
 
 

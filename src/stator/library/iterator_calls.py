@@ -14,6 +14,7 @@ from stator.capture.conversions import index
 from stator.capture.journal import Journal
 from stator.capture.numbers import both
 from stator.containers import definitions, iteration, machine_definitions
+from stator.containers import standard_definitions as standard
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange, Indexed, indexed
 from stator.containers.iterators import (
@@ -23,7 +24,7 @@ from stator.containers.iterators import (
     new_iterator,
     next_item,
 )
-from stator.containers.lists import list_get
+from stator.containers.lists import is_captured, list_get
 from stator.containers.machine_definitions import Machine
 from stator.containers.tensor_index import read_tensor
 from stator.english import with_article
@@ -354,23 +355,17 @@ class IteratorCalls:
         return self._made(sliced, itertools.islice, unrolls=False)
 
     def _chain(self, *values: Staged) -> Staged:
-        """The items of each: those of sequences whose length is known, or all in a list."""
-        if any(isinstance(self._seen(value), StagedIterator) for value in values):
-            whole = self.session.interpreter.new_list(())
-            for value in values:
-                whole = self.session.interpreter.arithmetic(
-                    whole, "+", self.session.interpreter.call(list, value)
-                )
-                seen = self._seen(value)
-                if isinstance(seen, StagedIterator):
-                    self.session.spent_iterators[id(seen)] = seen
-        else:
-            whole = self.session.interpreter.run(definitions.chained, values)
-        items, unrolls = self.source(whole)
-        return self._made(items, itertools.chain, unrolls=unrolls)
+        return self._chain_of(values)
 
     def _chain_of(self, values: Staged) -> Staged:
-        return self._chain(*self.session.interpreter.call(tuple, values))
+        """The items of each, all in a list; those of iterators are taken one by one."""
+        if not is_captured(values):
+            values = self.session.interpreter.call(tuple, values)
+            if any(isinstance(value, StagedIterator) or is_native(value) for value in values):
+                return self.session.interpreter.call(standard.one_after_another, values)
+        whole = self.session.interpreter.run(definitions.chained, values)
+        items, unrolls = self.source(whole)
+        return self._made(items, itertools.chain, unrolls=unrolls)
 
     def call(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """`function(*args, **kwargs)`."""

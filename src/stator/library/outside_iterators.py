@@ -56,7 +56,8 @@ def iterated(session: Session, value: Staged) -> Staged:
     """`value`, whose items are about to be taken; an iterator as the program knows it."""
     if id(value) in session.spent_iterators:
         raise UnsupportedCall(
-            "the rest of an iterator is used after it was given to `chain`", at=current_place(),
+            "an iterator from outside is used beside an `enumerate` that goes through it",
+            at=current_place(),
             fix="make a list of it first",
         )  # fmt: skip
     if _is_read_by_index(value):

@@ -17,13 +17,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from stator.capture.recorder import Recorder
-from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.host_calls import record_host_call
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.sites import GENERATORS, Shared
-from stator.values.symbolic import CannotLeave, HostObject
+from stator.values.symbolic import CannotLeave, HostObject, needs_a_value
 
 HOST_NAME = "random.Random"
 
@@ -84,14 +82,7 @@ class SeededRandom(CannotLeave, random.Random):
 
     def _check(self) -> None:
         if self._recorder.depth:
-            raise Shared(frozenset({GENERATORS}), _drawn_in_a_branch())
-
-
-def _drawn_in_a_branch() -> UnsupportedCall:
-    return UnsupportedCall(
-        "numbers of a `random.Random` are drawn inside a branch or a loop of the program",
-        at=current_place(), fix="draw them before it, or use torch's functions",
-    )  # fmt: skip
+            raise Shared(frozenset({GENERATORS}), needs_a_value("how many numbers were drawn"))
 
 
 def new_random(session: Session, *seed: Staged) -> Staged:

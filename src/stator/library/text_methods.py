@@ -65,6 +65,8 @@ def call_text_method(
     session: Session, owner: Staged, name: str, /, *args: Staged, **kwargs: Staged
 ) -> Staged:
     """`owner.name(*args, **kwargs)`, such as `", ".join(captured)`."""
+    if name == "join" and _are_known_parts(*args):
+        return _joined(session, owner, args[0])
     if first_union((args, kwargs)) is not None:
         return distribute(
             lambda *a, **k: call_text_method(session, owner, name, *a, **k), args, kwargs
@@ -78,8 +80,6 @@ def call_text_method(
         return text_op(session.recorder, "text_case", operand(owner), name)
     if name in ("find", "rfind"):
         return _find(session, owner, name, args)
-    if name == "join" and isinstance(args[0], list | tuple) and not _is_open(args[0]):
-        return _joined(session, owner, args[0])
     if name not in DEFINED:
         raise UnsupportedCall(
             f"`str.{name}` of captured values is not supported", at=current_place(),
@@ -140,8 +140,14 @@ def _bound(session: Session, bound: object) -> Arg:
     return None if found is None else session.recorder.arg(found)
 
 
+def _are_known_parts(*args: Staged) -> bool:
+    """Is it one sequence, with a known number of items?"""
+    return len(args) == 1 and isinstance(args[0], list | tuple) and not _is_open(args[0])
+
+
 def _joined(session: Session, owner: Staged, items: Staged) -> Staged:
     """`owner.join(items)` of a known number of items."""
+    items = [_as_one_text(session, item) for item in items]
     at = next((k for k, item in enumerate(items) if isinstance(item, Union)), None)
     if at is not None:
         before, after = items[:at], items[at + 1 :]
@@ -153,6 +159,15 @@ def _joined(session: Session, owner: Staged, items: Staged) -> Staged:
             name = session.interpreter.call(type, item).__name__
             raise TypeError(f"sequence item {place}: expected str instance, {name} found")
     return fstring(session, *[part for item in items for part in (owner, item)][1:])
+
+
+def _as_one_text(session: Session, item: Staged) -> Staged:
+    """One of several strings as a string of the run; any other value as it is."""
+    if not isinstance(item, Union):
+        return item
+    if not all(isinstance(one, str | CapturedText) for one in item.alternatives):
+        return item
+    return session.recorder.apply(item, lambda one: as_captured(session.recorder, one))
 
 
 def has_part(session: Session, text: Staged, part: Staged) -> Staged:

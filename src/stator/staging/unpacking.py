@@ -9,6 +9,7 @@ import torch
 from stator.capture.conditions import Condition, raise_if
 from stator.containers import lists
 from stator.containers.iterators import StagedIterator
+from stator.containers.machine_definitions import Machine
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
 from stator.library import text
@@ -74,7 +75,7 @@ def _not(condition: Condition) -> Condition:
 def all_items(session: Session, value: Staged) -> Staged:
     """`value`, of which all items are taken; the rest of an iterator as a list of the program."""
     value = session.staged(iterated(session, value))
-    if _counts_its_items(value):
+    if _counts_its_items(value) or isinstance(value, Machine):
         return session.interpreter.call(list, value)
     return value
 

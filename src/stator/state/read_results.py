@@ -15,6 +15,7 @@ from stator.torch_private.modules import hook_tables
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 TENSOR_FACTS = operator.attrgetter("__class__", "dtype", "device", "requires_grad", "layout")
+BOUND = (types.MethodType, types.BuiltinMethodType)  # another object at each access
 ANY = object()  # in place of what the program reads again on every run
 Heard = dict[tuple[Any, ...], tuple[str, Any]]  # key -> what it is in words, and what it gave
 
@@ -96,7 +97,7 @@ def unchanged(now: Any, expected: Any) -> bool:
         return bool(now == expected)
     if type(expected) is tuple:
         return type(now) is tuple and unchanged(Contents(now), Contents(expected))
-    return isinstance(expected, types.MethodType) and now == expected
+    return isinstance(expected, BOUND) and bool(now == expected)
 
 
 def tensor_facts(tensor: torch.Tensor) -> Contents:
