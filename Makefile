@@ -72,6 +72,7 @@ fuzz: $(INSTALLED)
 	$(BIN)/python -m tests.staging.interrupts --seed $(SEED) || failed=1; \
 	$(BIN)/python -m tests.library.opinfo --samples 20 || failed=1; \
 	$(BIN)/python -m tests.staging.forks || failed=1; \
+	$(BIN)/python -W ignore -m tests.state.races --seed $(SEED) || failed=1; \
 	exit $$failed
 
 sanitize: $(INSTALLED)

@@ -1,6 +1,8 @@
 """Guards: what was read from outside, and whether it still holds."""
 
 import itertools
+import subprocess
+import sys
 import types
 
 import pytest
@@ -137,3 +139,11 @@ def test_a_method_written_in_c_of_another_object_has_changed():
     assert Guards(reads.all()).changed() is None
     obj.add = other.append
     assert Guards(reads.all()).changed() == "SimpleNamespace.add"
+
+
+@pytest.mark.slow
+def test_calls_beside_threads_that_change_what_is_read_live_and_end_right():
+    """In a process of its own, which a wrong read of memory would end."""
+    command = [sys.executable, "-W", "ignore", "-m", "tests.state.races", "--changes", "300"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
