@@ -5,6 +5,7 @@
     x * (1 / sqrt(y))                                             ->   x / sqrt(y)
     Reshape(Squeeze(Shape(x, start=1, end=2)), [1])               ->   Shape(x, start=1, end=2)
     Reshape(Reshape(x, sizes), [-1, 128])                         ->   Reshape(x, [-1, 128])
+    Reshape(Gelu(Reshape(x, sizes)), [-1, 128])                   ->   Gelu(x), if x has rows of 128
     CastLike(0.0, n)                                              ->   0
     Identity(x), unless a graph gives it                          ->   x
 
@@ -25,6 +26,10 @@ import onnx_ir as ir
 from stator.export.onnx.activations import FIRST_OPSET
 from stator.export.onnx.scope import D
 
+UNARY = frozenset(
+    {"Gelu", "Relu", "Tanh", "Sigmoid", "Erf", "Exp", "Neg", "Abs", "Sqrt", "Softplus", "Elu",
+     "LeakyRelu", "HardSwish", "Clip"}
+)  # fmt: skip
 SHAPE_NODES = frozenset({"Constant", "Shape", "Squeeze", "Unsqueeze", "Reshape", "Concat"})
 
 
@@ -43,10 +48,12 @@ def fuse(graph: ir.Graph, opset: int) -> None:
                 _fold_cast(inner, node)
             elif node.op_type == "Identity":
                 _drop_copy(inner, node)
-    if opset < FIRST_OPSET:
-        return
     for inner in (graph, *graph.subgraphs()):
-        _fuse_gelu(inner)
+        if opset >= FIRST_OPSET:
+            _fuse_gelu(inner)
+        for node in tuple(inner):
+            if node.op_type == "Reshape":
+                _keep_rows(inner, node)
 
 
 def _drop_copy(graph: ir.Graph, node: ir.Node) -> None:
@@ -142,6 +149,52 @@ def _fuse_reshapes(graph: ir.Graph, node: ir.Node) -> None:
     if maker.graph is graph:
         node.replace_input_with(0, given)
         graph.remove(maker, safe=True)
+
+
+def _keep_rows(graph: ir.Graph, node: ir.Node) -> None:
+    """A function of each element, between two reshapes of which the second undoes the first."""
+    given, target = node.inputs
+    function = given.producer() if given is not None else None
+    if given is None or function is None or function.op_type not in UNARY:
+        return
+    whole = function.inputs[0]
+    rows = _rows(graph, whole)
+    if whole is None or rows is None or rows.shape is None or not _is_only_read_once(given):
+        return
+    if _constant(target) != [-1, rows.shape[1]] or rows.shape[1] == 0:
+        return
+    (output,), maker = node.outputs, whole.producer()
+    if output.is_graph_output() or maker is None or function.graph is not graph:
+        return
+    function.replace_input_with(0, rows)
+    given.shape = output.shape
+    output.replace_all_uses_with(given)
+    graph.remove(node, safe=True)
+    _remove(graph, maker)
+
+
+def _rows(graph: ir.Graph, value: ir.Value | None) -> ir.Value | None:
+    """The matrix with rows of a known size that `value` is a reshape of, if it is read once."""
+    rows = _made_by(value, "Reshape")
+    if value is None or rows is None or rows.shape is None or not _is_only_read_once(value):
+        return None
+    maker = value.producer()
+    is_sure = value.shape is not None and _is_matrix_of(rows.shape, value.shape)
+    return rows if is_sure and maker is not None and maker.graph is graph else None
+
+
+def _is_matrix_of(rows: ir.Shape, whole: ir.Shape) -> bool:
+    """Whether [s0*s1, 128] and [s0, s1, 128] are such that no reshape of one to the other fails."""
+    if len(rows) != 2 or len(whole) < 2 or rows[1] != whole[-1]:
+        return False
+    factors = str(rows[0]).split("*")
+    return all(f.isidentifier() for f in factors) and sorted(factors) == sorted(
+        map(str, whole[:-1])
+    )
+
+
+def _is_only_read_once(value: ir.Value) -> bool:
+    return len(value.uses()) == 1 and not value.is_graph_output()
 
 
 def _fold_cast(graph: ir.Graph, node: ir.Node) -> None:
