@@ -100,3 +100,33 @@ def test_a_hook_on_a_tensor_without_gradient_is_the_error_of_eager():
     for function in (hooked, stator.to_static(hooked)):
         with pytest.raises(RuntimeError, match="cannot register a hook on a tensor"):
             function(torch.ones(2))
+
+
+class Counted(torch.autograd.Function):
+    """Gives its argument back; its backward cannot be part of a program."""
+
+    @staticmethod
+    def forward(ctx, x, log):
+        ctx.log = log
+        return x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        ctx.log.append(1)
+        return gradient, None
+
+
+def test_without_gradients_a_backward_is_no_part_of_the_program():
+    def used(x, log=()):
+        y = Counted.apply(x, log)
+        return y is x, y.requires_grad, y * 2
+
+    def used_inside(x):
+        with torch.no_grad():
+            y = Counted.apply(x, [])
+        return y is x, y.requires_grad, x * y
+
+    x = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        assert str(stator.to_static(used)(x)) == str(used(x))
+    assert str(stator.to_static(used_inside)(x)) == str(used_inside(x))

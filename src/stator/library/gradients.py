@@ -110,9 +110,18 @@ def apply_function(
         outputs = _forward(session, cls, context, args)
     context.is_forward = False
     several = outputs if isinstance(outputs, tuple) else (outputs,)
-    made = iter(_with_gradient(session, cls, context, args, several))
-    replaced = tuple(next(made) if _has_gradient(out, context) else out for out in several)
+    if torch.is_grad_enabled():
+        made = iter(_with_gradient(session, cls, context, args, several))
+        replaced = tuple(next(made) if _has_gradient(out, context) else out for out in several)
+    else:  # a program is for one grad mode, and a saved one is captured with gradients
+        replaced = tuple(_not_itself(out, args) for out in several)
     return replaced if isinstance(outputs, tuple) else replaced[0]
+
+
+def _not_itself(out: Staged, args: Args) -> Staged:
+    """A result of a forward; an argument that it gives back is another tensor."""
+    is_argument = isinstance(out, torch.Tensor) and any(out is arg for arg in args)
+    return out.detach() if is_argument else out
 
 
 def _forward(session: Session, cls: Staged, context: Context, args: Args) -> Staged:
