@@ -395,3 +395,21 @@ def numbers_of_numpy_beside_tensors(x):
     x = x * factor - factor
     x *= factor
     return x / factor, x > factor
+
+
+@program((r(3, 3),), (-r(3, 3, seed=3),), (r(3, 3) - 9,))
+def layout_of_a_path(x):
+    """The strides of what a branch gives are those of the run."""
+    y = x.t() if x.sum() > 0 else (x * 2).t()
+    z = x.t() if x.sum() > 0 else x.long().t()
+    return y.is_contiguous(), y.stride(), y.contiguous().view(-1), z.contiguous().view(-1)
+
+
+@program((r(3, 3),), (r(3, 3) - 9,), (r(3, 3) + 90,))
+def layout_of_an_iteration(x):
+    """The strides of what a loop gives are those of the run."""
+    y, k, seen = x, 0, 0
+    while x.sum() * k < 100 and k < 3:
+        seen += int(y.is_contiguous())
+        y, k = (y + 1).t(), k + 1
+    return y.is_contiguous(), y.stride(), y.contiguous().view(-1), seen

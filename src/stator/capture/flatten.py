@@ -76,6 +76,7 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
         case Exact() | Bottom():
             return []
         case TensorKind():
+            recorder.layouts_vary |= is_permuted(value)  # what comes out has strides of its own
             return [_with_learned_sizes(recorder, recorder.arg(value), kind)]
         case NumberKind():
             return [recorder.arg(value)]
@@ -89,6 +90,23 @@ def flatten(recorder: Recorder, value: Any, kind: Kind) -> list[Arg]:
         case ListKind():
             return list(_columns_of(recorder, value, kind))
     return _flatten_union(recorder, value, kind)
+
+
+def is_permuted(value: object) -> bool:
+    """Is it a tensor whose strides may not be those of a new one?"""
+    if not isinstance(value, torch.Tensor) or value.layout is not torch.strided:
+        return False
+    expected = sympy.Integer(1)
+    for size, stride in zip(reversed(value.shape), reversed(value.stride()), strict=True):
+        is_one = isinstance(size, int) and size == 1
+        if not is_one and sympy.expand(_expression(stride) - expected) != 0:
+            return True
+        expected = expected * _expression(size)
+    return False
+
+
+def _expression(number: int | torch.SymInt) -> sympy.Expr:
+    return number.node.expr if isinstance(number, torch.SymInt) else sympy.Integer(number)
 
 
 def _with_learned_sizes(recorder: Recorder, arg: Arg, kind: TensorKind) -> Arg:

@@ -32,6 +32,7 @@ from stator.capture.recorder import Recorder
 from stator.errors import LoopStateChanged, StatorError
 from stator.frames import current_place
 from stator.program.ir import Arg, Value
+from stator.program.types import TensorType
 from stator.values.contents import state_of
 from stator.values.describe import describe_state, first_forms, generalise
 from stator.values.kinds import Fresh, Kind, is_map
@@ -190,6 +191,7 @@ def _record_round(
     before = variables.read()
     inputs = [value for kind in kinds for value in new_leaves(recorder, kind)]
     recorder.carried.update(dict.fromkeys(inputs, current_place()))
+    recorder.layouts_vary |= any(map(_has_layout, inputs))  # each iteration may leave another
     count = len(variables.names)
     after: list[object] = []
     entered: list[object] = []
@@ -213,6 +215,10 @@ def _record_round(
         after = [NOTHING] * count
     after += [recorded.state_after(obj) for obj in objects]
     return Round(recorded, inputs, recorded.value, after, entered)
+
+
+def _has_layout(value: Value) -> bool:
+    return isinstance(value.type, TensorType) and len(value.type.shape) > 1
 
 
 @internal

@@ -80,7 +80,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         self.journal = Journal(None)
         self.stored: list[StoredTensor] = []
         self.input_facts: dict[Value, InputFacts] = {}
-        self.relies_on_layout = False  # has Python code been given strides?
+        self.relies_on_layout = self.layouts_vary = False  # does code use strides, or choose them?
         self.functions: dict[str, Block] = {}
         self._lifted: Any = WeakTensorKeyDictionary()
         self.sampled: Any = WeakTensorKeyDictionary()  # sample element -> the list it represents
@@ -111,9 +111,9 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
 
     def knows_layout(self, tensor: torch.Tensor) -> bool:
         """Are the strides of `tensor` those of every run? Then the program relies on them."""
-        if any(isinstance(size, torch.SymInt) for size in tensor.shape) or any(
-            facts.layout is None for facts in self.input_facts.values()
-        ):
+        is_open = any(isinstance(size, torch.SymInt) for size in tensor.shape)
+        is_free = any(facts.layout is None for facts in self.input_facts.values())
+        if is_open or is_free or self.layouts_vary:
             return False
         self.relies_on_layout = True
         return True

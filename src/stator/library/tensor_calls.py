@@ -141,6 +141,15 @@ def is_contiguous(
     return tensor.is_contiguous(*args, **kwargs)
 
 
+@over_unions("tensor")
+def contiguous(session: Session, tensor: torch.Tensor, *args: Staged, **kwargs: Staged) -> Staged:
+    """`tensor.contiguous()`: torch dispatches no op for what is contiguous in the capture."""
+    if not session.recorder.layouts_vary:
+        return tensor.contiguous(*args, **kwargs)
+    named = {"memory_format": args[0]} if args else kwargs
+    return torch.ops.aten.contiguous.default(tensor, **named)
+
+
 def _is_contiguous_in_run(session: Session, tensor: torch.Tensor) -> Staged:
     """Each size is 1, or its stride is the product of the sizes after it; or there is nothing."""
     result: Staged = True
@@ -191,6 +200,7 @@ TENSOR_METHODS: dict[str, Callable[..., Any]] = {
     "unbind": unbind, "split": split, "chunk": chunk,
     "squeeze": squeeze,
     "is_contiguous": is_contiguous, "stride": stride, "storage_offset": storage_offset,
+    "contiguous": contiguous,
     "equal": _truth_op("aten::equal"),
     "allclose": _truth_op("aten::allclose"),
     "is_nonzero": _truth_op("aten::is_nonzero"),
