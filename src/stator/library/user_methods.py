@@ -49,6 +49,16 @@ def computes(obj: object, name: str) -> bool:
     return user_method(obj, "__getattr__") is not None and not has_plainly(obj, name)
 
 
+def is_computed_if_absent(obj: object, name: str) -> bool:
+    """Is `obj.name` computed by a function where `obj` itself has none?"""
+    found = class_entry(obj, name)
+    if isinstance(found, functools.cached_property):
+        return True
+    if user_method(found, "__get__") is not None:
+        return not _is_data(found)
+    return found is None and user_method(obj, "__getattr__") is not None
+
+
 def has_plainly(obj: object, name: str) -> bool:
     """Is there an attribute `name`, without asking `__getattr__`?"""
     try:

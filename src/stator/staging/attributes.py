@@ -27,6 +27,8 @@ from stator.library.number_calls import number_attribute
 from stator.library.text_methods import text_attribute
 from stator.library.user_methods import (
     has_plainly,
+    is_computed_if_absent,
+    is_users,
     user_deleter,
     user_method,
     user_property,
@@ -45,7 +47,7 @@ from stator.torch_private.fake import FakeTensor, is_same_memory
 from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
-from stator.values.attributes import class_attribute, own_attribute
+from stator.values.attributes import class_attribute, own_attribute, own_dict
 from stator.values.containers import HEAP_TYPE
 from stator.values.exceptions import is_kept_inside
 from stator.values.staged import Staged as StagedContainer
@@ -84,6 +86,20 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
         session.add_module(obj)
     if has_known(session, obj, name) or (isinstance(obj, CapturedArray) and name == "dtype"):
         return _symbolic_attribute(session, obj, name)
+    if isinstance(obj, types.ModuleType):
+        own = None if name in vars(obj) else vars(obj).get("__getattr__")
+        if is_users(own):
+            session.reads.watch_absent(obj, name)
+            session.reads.read_attribute(obj, "__getattr__", own)
+            return session.interpreter.call(own, name)
+    held = own_dict(obj).get(name)
+    if maybe_absent(held) and is_computed_if_absent(obj, name):
+        return _or_computed(session, obj, name, held)
+    return _get_now(session, obj, name)
+
+
+def _get_now(session: Session, obj: Staged, name: str) -> Staged:
+    """`obj.name`, where Python knows whether `obj` itself has it."""
     cached = inspect.getattr_static(type(obj), name, None)
     if isinstance(cached, functools.cached_property) and name not in vars(obj):
         set_attribute(session, obj, name, session.interpreter.call_method(cached.func, obj))
@@ -107,6 +123,19 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
     if maybe_absent(value):
         value = _or_class_attribute(session, obj, name, value)
     return _read(session, obj, name, value)
+
+
+def _or_computed(session: Session, obj: Staged, name: str, held: Union) -> Staged:
+    """`obj.name`, which only some paths have set: on the others the class computes it."""
+
+    def of_a_path(value: Staged) -> Staged:
+        if not isinstance(value, Undefined):
+            return value
+        note_object(session, obj)
+        del vars(obj)[name]  # where this path is taken, it is not there
+        return get(session, obj, name)
+
+    return session.recorder.apply_all(held, of_a_path)
 
 
 def _call_getter(session: Session, getter: Staged, obj: object, name: str) -> Staged:

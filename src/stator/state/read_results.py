@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -10,12 +11,15 @@ from typing import Any
 
 import torch
 
+from stator.frames import is_library_file
 from stator.torch_private.modules import hook_tables
 
 SCALARS = (bool, int, float, complex, str, bytes, type(None))
 FUNCTION_PARTS = operator.attrgetter("__code__", "__defaults__", "__kwdefaults__")
 TENSOR_FACTS = operator.attrgetter("__class__", "dtype", "device", "requires_grad", "layout")
 BOUND = (types.MethodType, types.BuiltinMethodType)  # another object at each access
+# whose attributes are not in their `__dict__`, or are others there
+COMPUTED = (type, types.ModuleType, torch.nn.Module, torch.Tensor)
 ANY = object()  # in place of what the program reads again on every run
 Heard = dict[tuple[Any, ...], tuple[str, Any]]  # key -> what it is in words, and what it gave
 
@@ -61,6 +65,23 @@ def hooks_of(module: object) -> Contents:
 def function_parts(function: types.FunctionType) -> Contents:
     """What of a function may be replaced in place, as a reload does."""
     return Contents(FUNCTION_PARTS(function))
+
+
+def attribute_now(obj: Any, name: str, default: object) -> Any:
+    """`obj.name`, or `default`; what `obj` itself no longer has, user code does not compute."""
+    if isinstance(obj, types.ModuleType) and name not in vars(obj):
+        own = vars(obj).get("__getattr__")
+        if isinstance(own, types.FunctionType) and not is_library_file(own.__code__.co_filename):
+            return default
+    if isinstance(obj, COMPUTED):
+        return getattr(obj, name, default)
+    own = getattr(obj, "__dict__", None)
+    if type(own) is dict and name in own:
+        return own[name]
+    found = inspect.getattr_static(type(obj), name, None)
+    computes = (type(found), "__get__") if found is not None else (type(obj), "__getattr__")
+    is_python = isinstance(inspect.getattr_static(*computes, None), types.FunctionType)
+    return default if is_python else getattr(obj, name, default)
 
 
 def item_of(obj: Any, key: Any, default: object) -> Any:

@@ -25,6 +25,7 @@ from stator.state.read_results import (
     SCALARS,
     Contents,
     Heard,
+    attribute_now,
     contents,
     function_parts,
     hooks_of,
@@ -119,7 +120,7 @@ class ReadLog:
             what = f"{obj.__name__ if isinstance(obj, type) else type(obj).__name__}.{name}"
             of = reference(obj)
             self._watch((id(obj), "attribute", name),
-                        lambda: original_of(getattr(of(), name, _MISSING)), value, what,
+                        lambda: original_of(attribute_now(of(), name, _MISSING)), value, what,
                         _attribute_dicts(obj, name), obj,
                         holder=_holder(obj, name), name=name)  # fmt: skip
             self.provenance.add_external(value)
@@ -304,9 +305,8 @@ class ReadLog:
 
     def _read_attributes(self, obj: object) -> None:
         """All attributes of `obj` were looked at, by its `__dict__`."""
-        before = self._first_state(obj)
+        before, of = self._first_state(obj), reference(obj)
         names = tuple(vars(obj) if before is None else before)
-        of = reference(obj)
         self.watch(obj, ("names",), lambda: Contents(tuple(vars(of()))), Contents(names),
                    f"the attributes of a {type(obj).__name__}")  # fmt: skip
         for name, value in tuple(vars(obj).items()):
