@@ -92,7 +92,7 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
             session.reads.watch_absent(obj, name)
             session.reads.read_attribute(obj, "__getattr__", own)
             return session.interpreter.call(own, name)
-    held = own_dict(obj).get(name)
+    held: Staged = own_dict(obj).get(name)
     if maybe_absent(held) and is_computed_if_absent(obj, name):
         return _or_computed(session, obj, name, held)
     return _get_now(session, obj, name)
@@ -132,7 +132,7 @@ def _or_computed(session: Session, obj: Staged, name: str, held: Union) -> Stage
         if not isinstance(value, Undefined):
             return value
         note_object(session, obj)
-        del vars(obj)[name]  # where this path is taken, it is not there
+        del obj.__dict__[name]  # where this path is taken, it is not there
         return get(session, obj, name)
 
     return session.recorder.apply_all(held, of_a_path)
