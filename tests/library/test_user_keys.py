@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+import stator
 from stator import to_static
 from stator.errors import UnsupportedCall
 
@@ -83,3 +84,15 @@ def test_a_list_may_hold_what_is_no_good_key():
         return x * found[0].value
 
     assert to_static(kept)(torch.ones(2)).tolist() == [1, 1]
+
+
+class Pair(tuple):
+    def __len__(self):
+        raise NotImplementedError
+
+
+def test_a_tuple_is_compared_without_its_own_methods():
+    def used(x):
+        return x * 2 if Pair((1, 2)) in (Pair((1, 2)), 3) else x
+
+    assert torch.equal(stator.to_static(used)(torch.ones(2)), used(torch.ones(2)))

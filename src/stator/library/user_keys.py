@@ -21,7 +21,7 @@ def check_keys(session: Session, *keys: object) -> None:
     """An error if comparing one of `keys`, or asking for its hash, changes something."""
     for key in keys:
         if isinstance(key, tuple):
-            check_keys(session, *key)
+            check_keys(session, *tuple.__iter__(key))  # not by methods of the user
         elif type(key) not in session.checked_keys:
             session.checked_keys.add(type(key))
             _check(session, key, "__hash__", "hash")
