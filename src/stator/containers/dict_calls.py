@@ -244,7 +244,7 @@ def copy(_session: Session, owner: Table) -> Table:
     return StagedDict(owner)
 
 
-def combined_dicts(session: Session, left: Table, sign: str, right: Table) -> Table:
+def combined_dicts(session: Session, left: Staged, sign: str, right: Staged) -> Table:
     """`left SIGN right`."""
     if counters.are_counters(left, right):
         return counters.combined(session, left, sign, right)

@@ -44,7 +44,8 @@ def key_of(compare: Staged) -> Staged:
 
 def _total(data: Staged) -> Staged:
     """The sum of `data`; of floats with the rest that is lost by rounding."""
-    total, lost = 0, 0.0
+    total: float = 0
+    lost = 0.0
     for number in data:
         if not isinstance(number, int | float):
             raise TypeError(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch._library.utils import has_fake_kernel
@@ -38,15 +39,30 @@ def is_same_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
     return first == second and bool(is_alias)
 
 
-def new_fake_mode(shapes: ShapeEnv) -> FakeTensorMode:
-    """A mode whose tensors have no data and take their sizes from `shapes`.
+class CapturingFakeMode(FakeTensorMode):
+    """A mode that uses torch's cache of results only for ops on tensors of known sizes.
 
-    It does without torch's cache of results: sizes of one capture are never those of another, so
-    little is found there, and to make its entries takes up to a third of a capture.
+    Sizes of one capture are never those of another, so nothing is found for them, and to make keys
+    and entries of them takes up to a third of a capture.
     """
-    mode = FakeTensorMode(shape_env=shapes, allow_non_fake_inputs=True)
-    mode.cache_enabled = False
-    return mode
+
+    def _cached_dispatch_impl(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        if any(map(_is_symbolic, args)) or any(map(_is_symbolic, kwargs.values())):
+            return self._dispatch_impl(func, types, args, kwargs)
+        return super()._cached_dispatch_impl(func, types, args, kwargs)
+
+
+def _is_symbolic(arg: object) -> bool:
+    if isinstance(arg, torch.Tensor):
+        return arg._has_symbolic_sizes_strides
+    if isinstance(arg, list | tuple):
+        return any(map(_is_symbolic, arg))
+    return isinstance(arg, torch.SymInt | torch.SymFloat | torch.SymBool)
+
+
+def new_fake_mode(shapes: ShapeEnv) -> FakeTensorMode:
+    """A mode whose tensors have no data and take their sizes from `shapes`."""
+    return CapturingFakeMode(shape_env=shapes, allow_non_fake_inputs=True)
 
 
 def new_fake_tensor(
