@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from stator.api.captures import Request, capture_all
-from stator.api.concrete import ConcreteProgram
+from stator.api.concrete import ConcreteProgram, host_callbacks
 from stator.api.example import Example
 from stator.api.program_cache import ProgramCache
 from stator.api.saving import load, write_capture
@@ -30,7 +30,6 @@ from stator.debug.eager import eager
 from stator.english import with_article
 from stator.errors import CaptureError, ConversionError, SpecMismatch, StatorError, UnknownOption
 from stator.execute.backend import Run, RunOptions, values_of
-from stator.execute.gradients import module_hooks
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Observer, Seen
 from stator.program.ir import Block, Op
@@ -130,7 +129,7 @@ class ObservedRuns:
         key = id(concrete.program)
         if key not in self._runs:
             captured = concrete.captured
-            options = RunOptions(observer=self, host=module_hooks(captured.hooked))
+            options = RunOptions(observer=self, host=host_callbacks(captured))
             self._runs[key] = INTERPRETER.prepare(concrete.program, options).bind(captured.tensors)
         return self._runs[key]
 
