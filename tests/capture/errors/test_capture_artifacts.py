@@ -50,6 +50,7 @@ def test_a_message_of_the_users_own_may_have_the_word_union():
 
 def test_messages_name_the_types_of_eager_code():
     assert users_text("'StagedList' and 'SymInt'") == "'list' and 'int'"
+    assert users_text("'Tensor' and 'PooledDict'") == "'Tensor' and 'dict'"
 
 
 def test_a_subclass_of_tensor_that_torch_cannot_make_is_an_artifact():

@@ -84,8 +84,12 @@ def _stand_in_names() -> set[str]:
 
 
 def _names_below(cls: type) -> set[str]:
-    below: list[type] = cls.__subclasses__()
-    return {one.__name__ for one in below}.union(*map(_names_below, below))
+    return {one.__name__ for one in _below(cls)}
+
+
+def _below(cls: type) -> set[type]:
+    below: set[type] = {*cls.__subclasses__()}
+    return below.union(*map(_below, below))
 
 
 def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
@@ -116,4 +120,9 @@ def use_plain_names(error: BaseException) -> None:
 
 def users_text(text: str) -> str:
     """`text` with the names of the types that eager code has."""
-    return _WORD.sub(lambda found: PYTHON_NAMES.get(found[0], found[0]), text)
+    names = {one.__name__: _python_name(one) for cls in PYTHON for one in (cls, *_below(cls))}
+    return _WORD.sub(lambda found: names.get(found[0], found[0]), text)
+
+
+def _python_name(cls: type) -> str:
+    return next(PYTHON[base] for base in cls.__mro__ if base in PYTHON)
