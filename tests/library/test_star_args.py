@@ -1,5 +1,6 @@
 """`f(*items)` where only a run knows how many there are."""
 
+import io
 import math
 
 import pytest
@@ -56,3 +57,12 @@ def test_library_functions_cannot_take_them():
     error = refusal(UnsupportedCall, lambda n: math.hypot(*grown(n)), torch.tensor(2))
     assert error.problem == "`*` unpacks a list of data-dependent length"
     assert error.fix == "pass the list itself"
+
+
+def test_print_of_items_to_a_file_is_refused_as_that_of_one_is():
+    def f(x):
+        found = [value for value in x if value > 0]
+        print(*found, file=io.StringIO())
+
+    error = refusal(UnsupportedCall, f, torch.ones(2))
+    assert error.problem == "`print` to a file is not supported"

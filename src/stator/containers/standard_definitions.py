@@ -270,11 +270,16 @@ def check_lengths(rows: Staged) -> None:
 
 
 def print_all(
-    items: Staged, *, sep: Staged = None, end: Staged = None, flush: bool = False
+    items: Staged,
+    *,
+    sep: Staged = None,
+    end: Staged = None,
+    file: Staged = None,
+    flush: bool = False,
 ) -> None:
     """`print(*items)`."""
-    between = " " if sep is None else sep
-    print(between.join([str(item) for item in items]), end=end, flush=flush)  # noqa: T201
+    whole = (" " if sep is None else sep).join([str(item) for item in items])
+    print(whole, end=end, file=file, flush=flush)
 
 
 # ---- operator
