@@ -105,6 +105,25 @@ def test_views_of_the_same_numbers_are_the_same_memory():
         assert not fake.is_same_memory(one, one.clone())
 
 
+def test_views_share_memory_and_copies_do_not():
+    with fake.FakeTensorMode():
+        one = torch.ones(2, 2)
+        assert fake.is_alias(one, one.t()[:, :1])
+        assert not fake.is_alias(one, one.clone())
+
+
+def test_a_tensor_is_connected_to_others_without_an_op():
+    with fake.FakeTensorMode():
+        sources = [torch.ones(2, requires_grad=True) for _ in range(2)]
+        made = torch.empty(3)
+    assert fake.connected(lambda: made, sources) is made
+    assert made.requires_grad
+    assert not made.is_leaf
+    assert not made._is_view()
+    ends = [node for node, _ in made.grad_fn.next_functions if node is not None]
+    assert all(node.variable is one for node, one in zip(ends, sources, strict=True))
+
+
 def test_only_ops_on_known_sizes_are_in_the_cache_of_torch():
     sizes = Sizes()
     mode = fake.new_fake_mode(sizes)

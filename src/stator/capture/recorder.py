@@ -333,7 +333,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         if name in RESHAPED and is_made_here(self, args[0]):
             return reshape_in_place(self, func, name, program_args, examples)
         run = functools.partial(self._described, func, name, args, kwargs)
-        result = described(self.fake, func, examples, run)
+        result = described(self, func, examples, run)
         if name == "aten::lift_fresh":  # a literal in user code: each run gets a copy of its own
             name = "aten::clone"
         if not is_conversion(name, examples):

@@ -69,6 +69,8 @@ class Sizes(ShapeEnv):
         self._to_learn: list[sympy.Basic] = []
         self.broadcast: dict[frozenset[Any], torch.SymInt] = {}  # what sizes broadcast to
         self._parts: dict[sympy.Symbol, frozenset[Any]] = {}  # a size that came of broadcasting
+        self.descriptions: dict[object, Any] = {}  # `descriptions` has those of symbolic sizes here
+        self.consulted = 0  # how often more was needed than what torch knows of the sizes by itself
 
     def named_size(self, name: str | None, fresh: Callable[[], torch.SymInt]) -> torch.SymInt:
         """The size that has this name; a `fresh` one that has it from now on, or has none."""
@@ -86,6 +88,7 @@ class Sizes(ShapeEnv):
 
     def parts_of(self, size: Any) -> frozenset[Any]:
         """The sizes that have broadcast to `size`; itself if there are none."""
+        self.consulted += 1
         return self._parts.get(size, frozenset({size}))
 
     def is_known(self, fact: Any) -> bool:
@@ -102,6 +105,7 @@ class Sizes(ShapeEnv):
         Does that tell more of `expression`? Code that compares them takes it for granted.
         """
         found = False
+        self.consulted += 1
         if self.recorder is None or self.recorder.depth:
             return found
         symbols = expression.free_symbols
@@ -130,18 +134,21 @@ class Sizes(ShapeEnv):
 
     def create_unbacked_symint(self, *args: Any, **kwargs: Any) -> Any:
         """A new int, which counts as data until it is made a size."""
+        self.consulted += 1
         number = super().create_unbacked_symint(*args, **kwargs)
         self.data |= number.node.expr.free_symbols
         return number
 
     def create_unbacked_symfloat(self, *args: object, **kwargs: object) -> Any:
         """A new float; no question about it has a typical answer."""
+        self.consulted += 1
         number = super().create_unbacked_symfloat(*args, **kwargs)
         self.opaque |= number.node.expr.free_symbols
         return number
 
     def create_unbacked_symbool(self) -> Any:
         """A new truth value; no question about it has a typical answer."""
+        self.consulted += 1
         number = super().create_unbacked_symint()
         self.opaque |= number.node.expr.free_symbols
         return truth_of(self, number)
@@ -189,6 +196,7 @@ class Sizes(ShapeEnv):
 
     def _answer(self, question: object) -> Any:
         """The answer to `question` at typical sizes, remembered as it must be."""
+        self.consulted += 1
         recorder = self.recorder
         if self._parts and self.settle(question):
             question = self.replace(question)
@@ -228,6 +236,7 @@ class Sizes(ShapeEnv):
         return self._typical[symbol]
 
     def _known(self, fact: sympy.Basic) -> bool:
+        self.consulted += 1
         return any(fact in facts for facts in self.facts)
 
     def _demand(self, fact: object) -> None:

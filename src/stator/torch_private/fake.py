@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -13,13 +13,16 @@ from torch._subclasses.fake_tensor import (
     in_kernel_invocation_manager,
     unset_fake_temporarily,
 )
+from torch.autograd.function import _SingleLevelFunction
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 __all__ = [
     "LOGGER_NAME",
     "FakeTensor",
     "FakeTensorMode",
+    "connected",
     "has_fake_kernel",
+    "is_alias",
     "is_same_memory",
     "new_fake_mode",
     "new_fake_tensor",
@@ -35,8 +38,12 @@ def is_same_memory(one: torch.Tensor, other: torch.Tensor) -> bool:
         (tensor.dtype, tensor.shape, tensor.stride(), tensor.storage_offset())
         for tensor in (one, other)
     )
-    is_alias = torch._C._is_alias_of(one, other)  # type: ignore[attr-defined]  # not in its stubs
-    return first == second and bool(is_alias)
+    return first == second and is_alias(one, other)
+
+
+def is_alias(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Do two tensors share memory?"""
+    return bool(torch._C._is_alias_of(one, other))  # type: ignore[attr-defined]  # not in its stubs
 
 
 class CapturingFakeMode(FakeTensorMode):
@@ -79,3 +86,17 @@ def new_fake_tensor(
         else:
             data = torch.empty_strided(shape, strides, dtype=dtype, device="meta")
     return FakeTensor(mode, data, device)
+
+
+class _Connected(_SingleLevelFunction):  # a capture replaces `Function.apply`
+    """An op whose result `make` makes."""
+
+    @staticmethod
+    def forward(_ctx: Any, make: Callable[[], torch.Tensor], *_sources: torch.Tensor) -> Any:
+        return make()
+
+
+def connected(make: Callable[[], torch.Tensor], sources: Sequence[torch.Tensor]) -> torch.Tensor:
+    """What `make` makes, as a tensor that autograd takes to be computed from `sources`."""
+    result: torch.Tensor = _Connected.apply(make, *sources)  # type: ignore[attr-defined]  # of C++
+    return result
