@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import bdb
 import inspect
 import sys
@@ -10,6 +11,7 @@ import traceback
 import pytest
 
 from stator.rewrite.convert import convert
+from stator.rewrite.loader import compile_tree, load
 from tests.rewrite.classes import Child
 from tests.rewrite.plain_staging import PlainStaging
 
@@ -33,6 +35,13 @@ def test_a_converted_function_sees_a_global_rebound_later(monkeypatch):
     new = converted(countdown)
     monkeypatch.setitem(globals(), "STEP", 2)
     assert new(5) == countdown(5) == 9
+
+
+def test_a_node_that_a_pass_has_made_without_a_place_gets_one():
+    (tree,) = ast.parse("def f(x):\n    return x\n").body
+    tree.body[0].value = ast.BinOp(tree.body[0].value, ast.Add(), ast.Constant(1))
+    code = compile_tree(tree, countdown.__code__)
+    assert load(code, countdown, PlainStaging())(2) == 3
 
 
 def test_a_converted_function_shares_its_closure_cells():

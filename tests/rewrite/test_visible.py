@@ -4,7 +4,7 @@ import ast
 
 import pytest
 
-from stator.rewrite.visible import visible_names
+from stator.rewrite.visible import MOST, visible_names
 
 
 def declared(text, piece):
@@ -29,7 +29,7 @@ def wrapped(tree):
     ("body", "names"),
     [
         ("pass", ["a", "b", "stator__"]),
-        ("nonlocal b; b = 1", ["a", "b", "stator__"]),
+        ("nonlocal b; b = 1", ["a", "stator__"]),  # it has declared that one
         ("b = 1", ["a", "stator__"]),  # its own
         ("global b; b = 1", ["a", "stator__"]),
     ],
@@ -50,6 +50,19 @@ def test_a_piece_of_a_piece_sees_the_names_of_both():
 @pytest.mark.parametrize("name", ["read_1__", "write_1__", "inner"])
 def test_other_functions_are_left_as_they_are(name):
     (tree,) = ast.parse(f"def f(a):\n    def {name}():\n        return a\n").body
+    before = ast.dump(tree)
+    with visible_names(tree):
+        assert ast.dump(tree) == before
+
+
+def test_a_function_with_many_pieces_and_names_goes_without():
+    def text(names):
+        bound = "".join(f"    n{k} = a\n" for k in range(names))
+        piece = "    def body_{0}__():\n        return a\n"
+        return f"def f(a):\n{bound}" + "".join(piece.format(k) for k in range(20))
+
+    assert len(declared(text(MOST // 20 - 1), "body_1__")) == MOST // 20 + 1
+    (tree,) = ast.parse(text(MOST // 20)).body
     before = ast.dump(tree)
     with visible_names(tree):
         assert ast.dump(tree) == before

@@ -11,6 +11,7 @@ TEXTS = (
     "if a:\n  b\nelif c:\n  d\nelse:\n  e", "while a:\n  b\nelse:\n  c", "x, (y, z) = [1, *t]",
     "{1: 2, **d}", "lambda a, *b, c=1, **d: a", "[i async for i in x if i]", "f'{x!r:>{n}}'",
     "try:\n  a\nexcept E as e:\n  b\nfinally:\n  c", "with a as b, c:\n  d", "x[1:2, ...]",
+    "@d\ndef f(a: int, /, b=1, *c, d=2, **e) -> g:\n  nonlocal h\n  return i\n  return",
 )  # fmt: skip
 
 

@@ -36,7 +36,7 @@ from stator.rewrite.text import rewrite_text
 from stator.rewrite.yields import rewrite_yields
 from stator.source.facts import study, unsure_names
 from stator.source.fence import check
-from stator.source.nodes import COMPREHENSIONS, Search, locate, nodes_in
+from stator.source.nodes import COMPREHENSIONS, Search, nodes_in
 from stator.source.private import mangle
 from stator.source.scopes import Outside, free_names, outside_of, own_nodes, scope_of
 from stator.source.text import Source, read_source
@@ -222,7 +222,7 @@ def rewrite(
     if is_generator or "nonlocal" in source.text:
         shared = sorted(written_by_nested(tree) & {*job.original.locals})
     tree = _with_gathered(_run_passes(tree, job, shown))
-    return locate(_with_shared(tree, shared))
+    return _with_shared(tree, shared)
 
 
 def _with_shared(tree: ast.FunctionDef, names: list[str]) -> ast.FunctionDef:

@@ -9,12 +9,13 @@ from __future__ import annotations
 import __future__
 
 import ast
+import functools
 import re
 import types
 
 from stator.frames import STAGING
 from stator.rewrite.visible import visible_names
-from stator.source.nodes import copy_tree
+from stator.source.nodes import copy_place, locate
 
 OWN_NAME = "function__"  # not the user's: a global function may call itself by name
 GENERATED = re.compile(r"(body|orelse|final|handler|test|comp|thunk)_\d+(_\d+)?__")
@@ -30,15 +31,21 @@ for _feature in __future__.all_feature_names:
 def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
     """The code of `tree`, a rewritten form of the function whose code is `like`."""
     free = sorted({*like.co_freevars, STAGING})
-    outer = copy_tree(EMPTY)
-    outer.args.args = [ast.copy_location(ast.arg(name), EMPTY) for name in free]
+    given = [copy_place(ast.arg(name), EMPTY) for name in free]
+    outer = _definition("name", ast.arguments([], given, None, [], [], None, []), EMPTY)
     outer.body = [_without_header(tree)]
     module = ast.Module([outer], [])
     flags = like.co_flags & FUTURE
+    to_code = functools.partial(
+        compile, filename=like.co_filename, mode="exec", flags=flags, dont_inherit=True
+    )
     with visible_names(tree):
-        whole = compile(module, like.co_filename, "exec", flags=flags, dont_inherit=True)
+        try:
+            whole = to_code(module)
+        except TypeError:  # a node that a pass has made has no place: most have
+            whole = to_code(locate(module))
     code = _inner_code(_inner_code(whole))
-    return _named_like(code, like, _frozensets(like))
+    return _named(code, like.co_name, like.co_qualname, _frozensets(like))
 
 
 def load(code: types.CodeType, like: types.FunctionType, staging: object) -> types.FunctionType:
@@ -62,13 +69,21 @@ def _without_header(tree: ast.FunctionDef) -> ast.FunctionDef:
         given.vararg and _bare(given.vararg), [_bare(item) for item in given.kwonlyargs],
         [None for _ in given.kwonlyargs], given.kwarg and _bare(given.kwarg), [],
     )  # fmt: skip
-    new = copy_tree(EMPTY)
-    new.name, new.args, new.body = OWN_NAME, bare, tree.body
-    return ast.copy_location(new, tree)
+    new = _definition(OWN_NAME, bare, tree)
+    new.body = tree.body
+    return new
+
+
+def _definition(name: str, args: ast.arguments, at: ast.AST) -> ast.FunctionDef:
+    """A function whose other fields, some of which only newer Pythons have, are as in `EMPTY`."""
+    new = ast.FunctionDef.__new__(ast.FunctionDef)
+    new.__dict__.update(EMPTY.__dict__)
+    new.name, new.args = name, args
+    return copy_place(new, at)
 
 
 def _bare(item: ast.arg) -> ast.arg:
-    return ast.copy_location(ast.arg(item.arg), item)
+    return copy_place(ast.arg(item.arg), item)
 
 
 def _inner_code(code: types.CodeType) -> types.CodeType:
@@ -88,7 +103,7 @@ def _key(constant: frozenset[object]) -> frozenset[str]:
     return frozenset(map(repr, constant))  # `1` is not `1.0`
 
 
-def _named_like(code: types.CodeType, like: types.CodeType, sets: Sets) -> types.CodeType:
+def _named(code: types.CodeType, name: str, qualname: str, sets: Sets) -> types.CodeType:
     """`code` and the functions in it, under the names that tracebacks should show.
 
     A piece that the rewrite has made goes by the name of the function that it is a piece of.
@@ -97,14 +112,11 @@ def _named_like(code: types.CodeType, like: types.CodeType, sets: Sets) -> types
     def own(const: object) -> object:
         if isinstance(const, frozenset):
             return sets.get(_key(const), const)
-        return _renamed(const, like, sets) if isinstance(const, types.CodeType) else const
+        if not isinstance(const, types.CodeType):
+            return const
+        if GENERATED.fullmatch(const.co_name):
+            return _named(const, name, qualname, sets)
+        return _named(const, const.co_name, f"{qualname}.<locals>.{const.co_name}", sets)
 
     consts = tuple(map(own, code.co_consts))
-    return code.replace(co_name=like.co_name, co_qualname=like.co_qualname, co_consts=consts)
-
-
-def _renamed(code: types.CodeType, like: types.CodeType, sets: Sets) -> types.CodeType:
-    if GENERATED.fullmatch(code.co_name):
-        return _named_like(code, like, sets)
-    qualname = f"{like.co_qualname}.<locals>.{code.co_name}"
-    return _named_like(code, code.replace(co_qualname=qualname), sets)
+    return code.replace(co_name=name, co_qualname=qualname, co_consts=consts)

@@ -48,7 +48,9 @@ class State:
     def functions(self) -> list[ast.stmt]:
         """The definitions of `read` and `write`."""
         names = self.job.facts.state[self.node]
-        assign = quote("TARGETS = state__", at=self.node, TARGETS=_tuple(names, ast.Store()))
+        assign: list[ast.stmt] = [
+            ast.Assign([_tuple(names, ast.Store())], ast.Name("state__", ast.Load()))
+        ]
         return quote(
             STATE, at=self.node, READ=self.read, WRITE=self.write,
             VALUES=self._values(names), DECLARED=self.job.declare(names),

@@ -8,7 +8,7 @@ import textwrap
 from typing import Any
 
 from stator.frames import STAGING
-from stator.source.nodes import PLACE, copy_place, inner_fields
+from stator.source.nodes import NodeT, children, copy_place, inner_fields
 
 Filling = str | ast.expr | list[ast.stmt]
 
@@ -17,7 +17,7 @@ def quote(template: str, *, at: ast.AST, **holes: Filling) -> list[ast.stmt]:
     """Parse `template`, filling each UPPER_CASE name.
 
     A hole takes a name, an expression, or a list of statements. What the template itself
-    adds is on the header line of `at`; what fills a hole keeps its own place.
+    adds is on the header line of `at`; what fills a hole keeps its own place, if it has one.
 
     >>> loop = ast.parse("while x: x -= 1").body[0]
     >>> print(ast.unparse(quote("if TEST: BODY", at=loop, TEST=loop.test, BODY=loop.body)))
@@ -56,6 +56,9 @@ def staged(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
     call = ast.Call(function, list(arguments), [])
     for node in (function.value, function, call):
         copy_place(node, at)
+    for argument in arguments:
+        if argument.__dict__.get("end_lineno") is None:
+            copy_place(argument, at)
     return call
 
 
@@ -96,20 +99,38 @@ class _Filler:
         for node in body:
             hole = node.value if isinstance(node, ast.Expr) else None
             filling = self.holes.get(hole.id) if isinstance(hole, ast.Name) else None
-            new.extend(filling if isinstance(filling, list) else [self.copy(node)])
+            if isinstance(filling, list):
+                new.extend(map(self._placed, filling))
+            else:
+                new.append(self.copy(node))
         return new
+
+    def _placed(self, node: NodeT) -> NodeT:
+        """`node`; one that a pass has just made has no place yet, and its parts may have none."""
+        if node.__dict__.get("end_lineno") is None:
+            node.__dict__.update(self.place)
+            for part in children(node):
+                self._placed(part)
+        return node
 
     def copy(self, node: Any) -> Any:
         cls = node.__class__
         filling = self.holes.get(node.id) if cls is ast.Name else None
         if isinstance(filling, ast.AST):
-            return filling
+            return self._placed(filling)
         new = cls.__new__(cls)
         parts = new.__dict__
         parts.update(node.__dict__)
-        if parts.keys() >= PLACE:
+        if "lineno" in parts:  # then all of its place is there
             parts.update(self.place)
-        self._fill_name(new, filling)
+        if cls is ast.Name:
+            if filling is not None:
+                parts["id"] = filling
+            return new
+        if cls is ast.FunctionDef:
+            parts["name"] = self._name(node.name)
+        elif cls is ast.arg:
+            parts["arg"] = self._name(node.arg)
         for name in inner_fields(cls):
             value = parts.get(name)
             if value.__class__ is list:
@@ -121,14 +142,6 @@ class _Filler:
 
     def _part(self, value: object) -> object:
         return self.copy(value) if isinstance(value, ast.AST) else value
-
-    def _fill_name(self, node: Any, filling: Filling | None) -> None:
-        if isinstance(filling, str):
-            node.id = filling
-        elif isinstance(node, ast.FunctionDef):
-            node.name = self._name(node.name)
-        elif isinstance(node, ast.arg):
-            node.arg = self._name(node.arg)
 
     def _name(self, name: str) -> str:
         filling = self.holes.get(name)

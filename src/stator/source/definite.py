@@ -87,16 +87,22 @@ def deleted_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     return tuple(found)
 
 
+DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
 def deleted_by_functions(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     """The names of this function that functions nested in it may unbind, when they are called."""
     found: dict[str, None] = {}
     for node in own_statements(trees):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+        if isinstance(node, DEFINITIONS):
             scope = scope_of(node)
             own = (name for name in deleted_names(node.body) if name in scope.nonlocals)
             deeper = (n for n in deleted_by_functions(node.body) if n not in scope.locals)
             found.update(dict.fromkeys((*own, *deeper)))
     return tuple(found)
+
+
+LEAVING = (ast.Raise, ast.Return)
 
 
 class _ForwardWalk:
@@ -132,7 +138,7 @@ class _ForwardWalk:
             self._read(node.target, bound)  # before the value, which may bind it
         for child in _in_order(node):
             bound = self.expression(child, bound)
-        if isinstance(node, ast.Raise | ast.Return):
+        if isinstance(node, LEAVING):
             return self.locals
         if isinstance(node, ast.Delete):
             for name in (item for item in own_nodes([node]) if isinstance(item, ast.Name)):
@@ -249,6 +255,8 @@ def _in_order(node: ast.stmt) -> list[ast.AST]:
 
 def _evaluated_in(target: ast.expr) -> list[ast.AST]:
     """The expressions that storing to `target` evaluates."""
+    if isinstance(target, ast.Name):
+        return []
     if isinstance(target, ast.Attribute):
         return [target.value]
     if isinstance(target, ast.Subscript):

@@ -19,7 +19,7 @@ from stator.source.definite import (
     deleted_by_functions,
     deleted_names,
 )
-from stator.source.liveness import Liveness, all_captured, liveness
+from stator.source.liveness import Liveness, all_captured, is_capturing, liveness
 from stator.source.nodes import Function, TestedFor
 from stator.source.scopes import (
     BoundNames,
@@ -64,9 +64,10 @@ class _Study:
         self.scope = _with_dropped(scope_of(tree), original)
         self.staged = tuple(node for node in own_statements(self.body) if is_staged(node))
         self.bound = BoundNames()
-        self.shared = frozenset(nonlocals_inside(self.body))
+        has_inner = is_capturing(self.body)
+        self.shared = frozenset(nonlocals_inside(self.body) if has_inner else ())
         outer = (*self.scope.globals, *self.scope.nonlocals)
-        self.always = frozenset((*all_captured(self.body), *outer))
+        self.always = frozenset((*(all_captured(self.body) if has_inner else ()), *outer))
 
     def facts(self) -> Facts:
         definite = definite_assignment(self.body, self.scope)

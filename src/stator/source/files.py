@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -92,7 +91,7 @@ def _name(node: Definition) -> str:
 
 
 def _source(node: Definition, around: _Around, file: str, lines: list[str]) -> Source:
-    segment = textwrap.dedent("".join(lines[node.lineno - 1 : node.end_lineno]))
+    segment = "".join(lines[node.lineno - 1 : node.end_lineno])
     return Source(copy_tree(node), segment, file, _name(node), around.class_name, around.functions)
 
 

@@ -8,12 +8,12 @@ whatever follows is, since the manager may swallow the exception.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
 from stator.source.definite import Exposure, deleted_names, exposure_of, target_names
-from stator.source.nodes import TestedFor
+from stator.source.nodes import FUNCTIONS, TestedFor, holds
 from stator.source.scopes import uses_of
 
 Names = frozenset[str]
@@ -146,6 +146,14 @@ class _BackwardWalk:
 def _target_reads(target: ast.expr) -> Names:
     """The names that storing to `target` reads."""
     return frozenset(uses_of([target]).read)
+
+
+CAPTURING = frozenset((*FUNCTIONS, ast.ClassDef, ast.GeneratorExp))
+
+
+def is_capturing(body: Sequence[ast.AST]) -> bool:
+    """Is there a function, a class or a generator expression in `body`?"""
+    return any(node.__class__ in CAPTURING for node in body) or holds(body, CAPTURING)
 
 
 def all_captured(body: Iterable[ast.AST]) -> tuple[str, ...]:

@@ -7,8 +7,7 @@ Search       any(ELT for ...), all(...), next(...)    (a comprehension that can 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, TypeVar, final
 
 
@@ -77,6 +76,7 @@ _NODES_ONLY = frozenset(
         ast.List, ast.ListComp, ast.GeneratorExp, ast.comprehension, ast.JoinedStr,
     )
 )  # fmt: skip
+_WITHOUT_PARTS = frozenset((ast.Name, ast.Constant))
 _WITHOUT_BLOCKS = frozenset(
     (
         ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Assert,
@@ -94,25 +94,34 @@ def inner_fields(cls: type[ast.AST]) -> tuple[str, ...]:
     return found
 
 
+def _function_parts(node: Any) -> list[ast.AST]:
+    returned = () if node.returns is None else (node.returns,)
+    own = getattr(node, "type_params", ())  # of Python 3.12 and later
+    return [node.args, *node.body, *node.decorator_list, *returned, *own]
+
+
 # The nodes right inside a node of the commonest kinds: as `_parts` finds them, but fast.
-_PARTS: Mapping[type[ast.AST], Callable[[Any], list[ast.AST]]] = MappingProxyType(
-    {
-        ast.Name: lambda _: [],
-        ast.Constant: lambda _: [],
-        ast.Attribute: lambda node: [node.value],
-        ast.Call: lambda node: [node.func, *node.args, *node.keywords],
-        ast.keyword: lambda node: [node.value],
-        ast.BinOp: lambda node: [node.left, node.right],
-        ast.Compare: lambda node: [node.left, *node.comparators],
-        ast.UnaryOp: lambda node: [node.operand],
-        ast.Subscript: lambda node: [node.value, node.slice],
-        ast.Tuple: lambda node: [*node.elts],
-        ast.Expr: lambda node: [node.value],
-        ast.Assign: lambda node: [*node.targets, node.value],
-        ast.If: lambda node: [node.test, *node.body, *node.orelse],
-        ast.While: lambda node: [node.test, *node.body, *node.orelse],
-    }
-)
+_PARTS: Mapping[type[ast.AST], Callable[[Any], list[ast.AST]]] = {
+    ast.Name: lambda _: [],
+    ast.Constant: lambda _: [],
+    ast.Attribute: lambda node: [node.value],
+    ast.Call: lambda node: [node.func, *node.args, *node.keywords],
+    ast.keyword: lambda node: [node.value],
+    ast.BinOp: lambda node: [node.left, node.right],
+    ast.Compare: lambda node: [node.left, *node.comparators],
+    ast.UnaryOp: lambda node: [node.operand],
+    ast.Subscript: lambda node: [node.value, node.slice],
+    ast.Tuple: lambda node: node.elts[:],
+    ast.Expr: lambda node: [node.value],
+    ast.Assign: lambda node: [*node.targets, node.value],
+    ast.FunctionDef: _function_parts,
+    ast.arg: lambda node: [] if node.annotation is None else [node.annotation],
+    ast.Pass: lambda _: [],
+    ast.Nonlocal: lambda _: [],
+    ast.Return: lambda node: [] if node.value is None else [node.value],
+    ast.If: lambda node: [node.test, *node.body, *node.orelse],
+    ast.While: lambda node: [node.test, *node.body, *node.orelse],
+}
 
 
 def children(node: ast.AST) -> list[ast.AST]:
@@ -136,6 +145,19 @@ def _parts(node: ast.AST) -> list[ast.AST]:
     return found
 
 
+def holds(trees: Iterable[ast.AST], kinds: frozenset[type[ast.AST]]) -> bool:
+    """Is a node of one of `kinds`, which have parts, anywhere in `trees`?"""
+    pending = list(trees)
+    while pending:
+        for node in children(pending.pop()):
+            cls = node.__class__
+            if cls in kinds:
+                return True
+            if cls not in _WITHOUT_PARTS:
+                pending.append(node)
+    return False
+
+
 def nodes_in(tree: ast.AST) -> Iterator[ast.AST]:
     """`tree` and every node inside it, contexts and operators left out, in no special order."""
     pending = [tree]
@@ -147,7 +169,12 @@ def nodes_in(tree: ast.AST) -> Iterator[ast.AST]:
 
 def inner_statements(node: ast.AST) -> list[ast.AST]:
     """The statements, handlers and cases right inside `node`."""
-    if node.__class__ in _WITHOUT_BLOCKS or isinstance(node, ast.expr):
+    cls: Any = node.__class__
+    if cls in _WITHOUT_BLOCKS:
+        return []
+    if cls is ast.If or cls is ast.While or cls is ast.For:
+        return [*node.body, *node.orelse]  # type: ignore[attr-defined]
+    if isinstance(node, ast.expr):
         return []  # the `body` of a lambda is no block
     return [inner for name in BLOCKS for inner in getattr(node, name, ())]
 
@@ -157,16 +184,21 @@ def locate(tree: NodeT) -> NodeT:
     pending: list[ast.AST] = [tree]
     while pending:
         node = pending.pop()
-        inside = children(node)
-        for child in inside:
+        parts = _PARTS.get(node.__class__)
+        for child in _parts(node) if parts is None else parts(node):
             if child.__dict__.get("end_lineno") is None:
                 _take_place(child, node)
-        pending += inside
+            if child.__class__ not in _WITHOUT_PARTS:
+                pending.append(child)
     return tree
 
 
 def _take_place(node: Any, around: Any) -> None:
     """The part of its place that `node` lacks is that of `around`."""
+    place = around.__dict__
+    if "lineno" not in node.__dict__ and place.keys() >= PLACE:
+        copy_place(node, around)
+        return
     for name in PLACE_FIELDS:
         if getattr(node, name, None) is None:
             setattr(node, name, getattr(around, name, None))

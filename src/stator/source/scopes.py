@@ -142,11 +142,13 @@ def bound_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     pending = list(trees)[::-1]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Name):
-            if node.ctx.__class__ is not ast.Load:
-                names[node.id] = None
-        elif node.__class__ in BINDING_NOTHING:
-            pending += children(node)[::-1]
+        cls = node.__class__
+        if cls is ast.Name:
+            if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
+                names[node.id] = None  # type: ignore[attr-defined]
+        elif cls in BINDING_NOTHING:
+            if cls is not ast.Constant:
+                pending += children(node)[::-1]
         elif isinstance(node, COMPREHENSIONS):
             names.update(dict.fromkeys(_bound_outside(node)))
         else:
@@ -205,11 +207,15 @@ class _Reader:
 
     def visit(self, node: ast.AST) -> None:
         if isinstance(node, ast.Name):
-            if not isinstance(node.ctx, ast.Store):  # `del x`, too, wants x to be there
-                self._note(self.read, (node.id,))
+            is_read = node.ctx.__class__ is not ast.Store  # `del x`, too, wants x to be there
+            if is_read and node.id not in self.hidden:
+                self.read[node.id] = None
         elif isinstance(node, COMPREHENSIONS):
             self._comprehension(node)
-        elif not isinstance(node, ast.Constant):
+        elif node.__class__ in BINDING_NOTHING and node.__class__ is not ast.AugAssign:
+            for child in children(node):
+                self.visit(child)
+        else:
             self._ordinary(node)
 
     def _ordinary(self, node: ast.AST) -> None:

@@ -13,7 +13,6 @@ import functools
 import inspect
 import itertools
 import linecache
-import textwrap
 import types
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -61,7 +60,7 @@ def read_source(function: types.FunctionType) -> Source:
         index = _lambdas if code.co_name == "<lambda>" else _definitions
         found = _find(code, index(code.co_filename, "".join(lines)))
     node = found.node
-    segment = textwrap.dedent("".join(lines[node.lineno - 1 : node.end_lineno]))
+    segment = "".join(lines[node.lineno - 1 : node.end_lineno])
     return Source(
         copy_tree(node) if is_shared else node, segment, code.co_filename, code.co_name,
         found.class_name, found.enclosing,
