@@ -108,7 +108,9 @@ def test_a_generator_that_is_used_twice_has_no_items_left():
 def test_library_code_cannot_take_items_one_by_one():
     error = refusal(UnsupportedCall, lambda x: next(itertools.zip_longest(halves(x))),
                     torch.ones(2))  # fmt: skip
-    assert error.problem == "library code takes items of the generator `halves` one by one"
+    assert error.problem == (
+        "`zip_longest` takes items of a generator, or of an object with `__next__`"
+    )
     assert error.fix == "make a list of it first: `list(...)`"
 
 

@@ -277,7 +277,20 @@ def generator_given_to_a_library(x, y):
         yield int(y)
         yield 2
 
+    return x, numpy.fromiter(numbers(), dtype=int)
+
+
+def generator_taken_later(x, y):
+    def numbers():
+        yield int(y)
+        yield 2
+
     return x * next(heapq.merge(numbers(), numbers()))
+
+
+def function_in_a_generator_expression(x, y):
+    scales = (lambda v: v * y * k for k in (1, 2))
+    return next(scales)(x)
 
 
 def printed_elsewhere(x, y):
@@ -849,11 +862,12 @@ def endless_list(x, y):
     return list(itertools.count())
 
 
-def generator_taken_in_a_branch(x, y):
-    doubled = (value * 2 for value in [1, 2])
+def pairs_taken_in_a_branch(x, y):
+    items = iter([1, 2, 3])
+    pairs = zip(items, items)
     if y > 1:
-        return next(doubled)
-    return 0
+        return next(pairs)
+    return x
 
 
 def pairs_of_an_iterator_left_by_data(x, y):

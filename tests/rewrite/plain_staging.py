@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import operator
 import sys
+import types
 
 COMPARE = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le,
@@ -43,7 +44,6 @@ class PlainStaging:
     get = staticmethod(getattr)
     set = staticmethod(setattr)
     delete = staticmethod(delattr)
-    generator = staticmethod(iter)
     getitem = staticmethod(operator.getitem)
     setitem = staticmethod(operator.setitem)
     delitem = staticmethod(operator.delitem)
@@ -178,8 +178,29 @@ class PlainStaging:
     def yielded(self, consumer, item):
         return consumer(item)
 
-    def generated(self, values):
-        return values
+    def generator(self, consumed, resumed, values):
+        if resumed is None:
+            items = []
+            consumed(items.append, values)
+            yield from items
+            return
+        frame = types.SimpleNamespace(state=0, starts=True, v_iter__=values)
+        while True:
+            is_over, item, _ = resumed(frame, 0, None)
+            if is_over:
+                return
+            yield item
+
+    def machine(self, what, *args):
+        if what == "delegate":
+            return iter(args[0])
+        if what == "item":
+            return args[2]
+        if what == "bound":
+            setattr(*args)
+            return args[2]
+        item = next(args[0], self)
+        return item is self, item, None
 
     def in_any_order(self, values):
         return values

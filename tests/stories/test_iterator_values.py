@@ -13,7 +13,6 @@ from tests.stories.book import Book, K, X
 
 story = Book(
     iter_either="used after it",
-    generator_next_branch="are taken inside it",
 )
 
 

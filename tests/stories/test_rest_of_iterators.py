@@ -7,8 +7,6 @@ import itertools
 import pytest
 from torch import tensor
 
-import stator
-from stator.errors import UnsupportedCall
 from tests.stories.story import Story, check
 
 MAKERS = {
@@ -130,20 +128,10 @@ TAKERS = (
     listed_in_a_branch,
     taken_in_a_loop,
 )
-TAKEN_INSIDE = (
-    taken_in_a_branch,
-    taken_in_pairs,
-    listed_in_a_branch,
-    taken_in_a_loop,
-)  # runs code of the generator in another block
 
 
 @pytest.mark.parametrize("taker", TAKERS)
 @pytest.mark.parametrize("maker", MAKERS)
 def test_the_rest_of_an_iterator(maker, taker):
     calls = (tensor(2), tensor(0), tensor(5), tensor(1))
-    if maker == "generator" and taker in TAKEN_INSIDE:
-        with pytest.raises(UnsupportedCall, match="are taken inside it"):
-            stator.to_static(taker(MAKERS[maker]))(calls[0])
-        return
     check(lambda: Story(taker(MAKERS[maker]), calls))

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from stator.capture.branches import defined
 from stator.capture.conditions import raise_if, select
-from stator.containers import counters, runtime_tables
+from stator.containers import counters, lazy_definitions, runtime_tables
 from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -165,6 +165,9 @@ def setdefault(session: Session, owner: Table, key: object, default: object = No
 def update(session: Session, owner: Table, *others: Staged, **named: Staged) -> None:
     """`owner.update(...)`."""
     for other in (*others, named):
+        if isinstance(other, StagedList):
+            session.interpreter.run(lazy_definitions.set_pairs, owner, other)
+            continue
         pairs = other if isinstance(other, dict) else dict(other)
         for key, value in pairs.items():
             _update_key(session, owner, key, value)

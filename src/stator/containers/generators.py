@@ -6,6 +6,8 @@ import types
 from collections.abc import Callable
 
 from stator.containers.machine_definitions import taken_by_a_library
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.location import Location
 from stator.state.session import Session
 from stator.values.annotations import Staged
@@ -21,10 +23,15 @@ class StagedGenerator(CannotLeave):
     what = "generator"
 
     def __init__(
-        self, session: Session, function: types.FunctionType, start: Callable[[Consumer], None]
+        self,
+        session: Session,
+        function: types.FunctionType,
+        start: Callable[[Consumer], None],
+        *,
+        has_machine: bool = True,
     ) -> None:
         self.session, self.name, self.function = session, function.__name__, function
-        self._start = start
+        self._start, self._has_machine = start, has_machine
         self._scope = session.recorder.scope
         self._is_used = False
 
@@ -49,8 +56,13 @@ class StagedGenerator(CannotLeave):
                 raise
             raise RuntimeError("generator raised StopIteration") from error
 
-    def one_by_one(self) -> Shared:
+    def one_by_one(self) -> BaseException:
         """The capture starts again, with generators of this function as machines."""
+        if not self._has_machine:
+            return UnsupportedCall(
+                "items of a generator expression with a function in it are taken one by one",
+                at=current_place(), fix="make a list of it first: `list(...)`",
+            )  # fmt: skip
         sites = frozenset({machine_site(self.function)})
         return Shared(sites, taken_by_a_library(self.name))
 

@@ -30,10 +30,14 @@ class Machine(CannotLeave):
     state: Staged
     starts: bool
     function: Staged  # the generator function
+    resumed: Staged  # of a generator expression: the function that goes on
+    v_iter__: Staged  # and what it goes through
     ends_quietly: bool  # has it no `try`, `with` or `yield from` that `close` would reach?
 
     def __getattr__(self, name: str) -> Staged:
         """The variables of the generator are attributes: one that is not there is not bound yet."""
+        if not name.startswith("v_"):
+            raise AttributeError(f"'generator' object has no attribute '{name}'")
         raise unbound(name)
 
     def __iter__(self) -> Staged:
@@ -105,19 +109,6 @@ def items_of(machine: Staged) -> Staged:
         if is_over:
             return
         yield item
-
-
-def sliced(items: Staged, start: Staged, stop: Staged, every: Staged) -> Staged:
-    """`itertools.islice` of a generator: no item is taken that is not asked for."""
-    at = 0
-    if stop <= 0:
-        return
-    for item in items:
-        if at >= start and (at - start) % every == 0:
-            yield item
-        at = at + 1
-        if at >= stop:
-            return
 
 
 def next_or(machine: Staged, default: Staged) -> Staged:

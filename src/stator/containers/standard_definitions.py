@@ -208,6 +208,13 @@ def pairwise(iterable: Staged) -> Staged:
         yield items[at], items[at + 1]
 
 
+def zip_longest(columns: Staged, fill: Staged) -> Staged:
+    """`itertools.zip_longest(*columns, fillvalue=fill)`."""
+    count = max([len(column) for column in columns])
+    for at in range(count):
+        yield tuple([column[at] if at < len(column) else fill for column in columns])
+
+
 def groupby(iterable: Staged, key: Staged = None) -> Staged:
     """`itertools.groupby`: a group is an iterator of the iteration that gives it."""
     items = list(iterable)

@@ -25,7 +25,6 @@ from stator.capture.conversions import index
 from stator.containers import definitions, lists
 from stator.containers.deques import call_deque_method
 from stator.containers.dict_calls import call_dict_method
-from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import step
 from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
 from stator.containers.pools import Pools, makes_containers
@@ -47,7 +46,7 @@ from stator.library.float_arguments import is_op_with_float, record_with_floats,
 from stator.library.generator_calls import call_with_generator, new_generator, takes_generator
 from stator.library.gradients import apply_function, is_function_apply, requires_grad
 from stator.library.host_rules import HostMethod, call_host_object, host_rule, with_error
-from stator.library.iterator_calls import is_native, staged_iterator
+from stator.library.iterator_calls import is_native, listed_for, staged_iterator
 from stator.library.known_arrays import NOT_KNOWN, compute_known, method_of
 from stator.library.list_samples import call_with_samples
 from stator.library.machines import Machines
@@ -56,7 +55,7 @@ from stator.library.modules import call_module, enumerates, may_call_user_code, 
 from stator.library.new_objects import NewObjects
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import CUMULATED, call_numpy, is_numpy_function, numpy_dtypes
-from stator.library.outside_iterators import iterated_arguments
+from stator.library.outside_iterators import iterated_arguments, whole_arguments
 from stator.library.python_random import written_out
 from stator.library.recursion import Recursion
 from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op, refuse_call
@@ -322,6 +321,7 @@ class Caller:
             check_keys(self.session, *args)
         if name not in KEEPS_ARGUMENTS:
             args = iterated_arguments(self.session, list, args)
+        args = listed_for(self.session, owner, name, args)
         if isinstance(owner, StagedDeque):
             return call_deque_method(self.session, owner, name, args)
         if isinstance(owner, StagedList):
@@ -348,14 +348,10 @@ class Caller:
             and any(map(is_symbolic, (*owner, *args)))
         ):
             return self.run(COMPARING[name], (owner, *args), {})
-        args = tuple(map(self._listed, args)) if isinstance(owner, str) else args
         given = (*args, *kwargs.values())
         if isinstance(owner, str | bytes) and is_text_of_run(self.session, given):
             return call_text_method(self.session, owner, name, *args, **kwargs)
         return self.library(method, args, kwargs)
-
-    def _listed(self, value: object) -> Staged:
-        return self(list, value) if isinstance(value, StagedIterator) else value
 
     def _call_tensor_method(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
         if method.__name__ in TENSOR_METHODS:
@@ -385,8 +381,6 @@ class Caller:
             lists.refuse_identity(owner)
         if compares and len(args) == 1:
             return self.run(COMPARING[name], (owner, *args), {})
-        if name == "extend" and len(args) == 1:
-            args = (self._listed(args[0]),)
         if name == "sort":
             lists.replace_contents(owner, self.builtins.call(sorted, (owner,), kwargs))
             return None
@@ -427,6 +421,7 @@ class Caller:
             refuse_unfollowed(self.session, owner, getattr(function, "__name__", ""))
         if function in FUNCTIONS if is_hashable(function) else False:
             return FUNCTIONS[function](self.session, *args, **kwargs)
+        args, kwargs = whole_arguments(self.session, function, args, kwargs)
         if first_union((args, kwargs)) is not None:
             return distribute(lambda *a, **k: self.library(function, a, k), args, kwargs)
         if is_pure(function, args, kwargs):
@@ -438,9 +433,6 @@ class Caller:
             return call_with_samples(self.session.recorder, function, args, kwargs)
         if getattr(function, "__module__", "") == trees.MODULE_NAME:  # it looks at exact classes
             args, kwargs = plain_containers(args), plain_containers(kwargs)
-        args = iterated_arguments(self.session, function, args)
-        values = iterated_arguments(self.session, function, tuple(kwargs.values()))
-        kwargs = dict(zip(kwargs, values, strict=True))
         self._watch_arguments(args, kwargs)
         return self._watched_result(function, owner, args, kwargs)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from stator.containers import (
     counter_definitions,
     definitions,
+    lazy_definitions,
     machine_definitions,
     set_definitions,
     standard_definitions,
@@ -26,8 +27,8 @@ DEFINITIONS = frozenset(
     module.__name__
     for module in (
         attribute_definitions, control_flow_definitions, counter_definitions, dataclass_definitions,
-        deep_copies, definitions, generator_definitions, machine_definitions, number_definitions,
-        python_random, set_definitions, standard_definitions, statistics_definitions,
-        text_definitions, torch_definitions,
+        deep_copies, definitions, generator_definitions, lazy_definitions, machine_definitions,
+        number_definitions, python_random, set_definitions, standard_definitions,
+        statistics_definitions, text_definitions, torch_definitions,
     )
 )  # fmt: skip

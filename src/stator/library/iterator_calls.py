@@ -13,7 +13,7 @@ import torch
 from stator.capture.conversions import index
 from stator.capture.journal import Journal
 from stator.capture.numbers import both
-from stator.containers import definitions, iteration, machine_definitions
+from stator.containers import definitions, iteration, lazy_definitions, machine_definitions
 from stator.containers import standard_definitions as standard
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange, Indexed, indexed
@@ -72,13 +72,47 @@ def staged_iterator(
                 "branch or loop of the program are taken inside it",
                 at=current_place(), fix="make a list of it first: `list(...)`",
             )  # fmt: skip
-        runs_code = not isinstance(native, PLAIN) and type(native).__module__ != "itertools"
-        code = runs_code or any(isinstance(arg, Iterator) or callable(arg) for arg in args)
+        is_plain = isinstance(native, PLAIN) or type(native).__module__ == "itertools"
+        code = not is_plain or any(isinstance(arg, Iterator) or callable(arg) for arg in args)
         items = PythonItems(session, native, code=code).as_indexed()
         made = new_iterator(session, items, type(native), unrolls=True)
         session.native_iterators[id(native)] = (native, made)
     found: StagedIterator = session.native_iterators[id(native)][1]
     return found
+
+
+def opened(session: Session, value: Staged) -> Staged:
+    """`value`, or what the `__iter__` that a user wrote gives; a `__next__` as a generator."""
+    method = user_method(value, "__iter__")
+    if method is not None and not isinstance(value, Machine):
+        value = session.interpreter.call_method(method, value)
+    if not isinstance(value, Machine) and user_method(value, "__next__") is not None:
+        value = session.interpreter.call(definitions.drained, value)
+    return value
+
+
+def runs_code(value: object) -> bool:
+    """Does code of the user's run when an item of `value` is taken, which is opened?"""
+    return isinstance(value, StagedGenerator | Machine)
+
+
+TAKES_ITEMS = frozenset({  # of lists, dicts, sets, deques and strings
+    "extend", "extendleft", "update", "join", "union", "intersection", "difference",
+    "symmetric_difference", "isdisjoint", "issubset", "issuperset", "intersection_update",
+    "difference_update", "symmetric_difference_update",
+})  # fmt: skip
+
+
+def listed_for(session: Session, owner: object, name: str, args: Args) -> Args:
+    """The arguments of a method of a container, which goes through them from start to end."""
+    if name not in TAKES_ITEMS or isinstance(owner, torch.Tensor):
+        return args
+    return tuple(_listed(session, opened(session, arg)) for arg in args)
+
+
+def _listed(session: Session, value: Staged) -> Staged:
+    takes = isinstance(value, StagedIterator) or runs_code(value)
+    return session.interpreter.call(list, value) if takes else value
 
 
 SEEN: frozenset[Kind] = frozenset({"output", "host", "mode"})  # it matters when such ops run
@@ -101,15 +135,10 @@ class IteratorCalls:
 
     def source(self, value: Staged) -> Source:
         """The items that `value` gives, one after the other."""
-        method = user_method(value, "__iter__")
-        if method is not None:
-            value = self.session.interpreter.call_method(method, value)
         if is_native(value):
             value = staged_iterator(self.session, value)
         if isinstance(value, StagedIterator):
             return value.stream(), False
-        if isinstance(value, StagedGenerator) or user_method(value, "__next__") is not None:
-            value = self.session.interpreter.call(list, value)
         found = indexed(self.recorder, value)
         if found is not None:
             return found, False
@@ -147,8 +176,9 @@ class IteratorCalls:
             enumerate((), start)  # which raises for what is no number
         if isinstance(values, Union):
             return self.recorder.apply(values, lambda one: self._enumerate(one, start))
-        if isinstance(values, StagedGenerator):
-            return self.session.interpreter.run(definitions.enumerated, values, start)
+        values = opened(self.session, values)
+        if runs_code(values):
+            return self.session.interpreter.call(definitions.enumerated, values, start)
         items, unrolls = self.source(values)
         made = self._made(iteration.enumerated(items, start), enumerate, unrolls=unrolls)
         made.is_by_number = not isinstance(self._seen(values), StagedIterator)
@@ -157,6 +187,9 @@ class IteratorCalls:
     def _zip(self, *values: Staged, **kwargs: Staged) -> Staged:
         if not values:
             return self._made(iteration.of_python(self.recorder, ()), zip, unrolls=True)
+        values = tuple(opened(self.session, value) for value in values)
+        if any(map(runs_code, values)):
+            return self._zip_of_code(values, strict=bool(kwargs.get("strict")))
         sources = [self.source(value) for value in values]
         parts = [items for items, _ in sources]
         unrolls = all(unrolls for _, unrolls in sources)
@@ -171,6 +204,22 @@ class IteratorCalls:
         made = self._made(items, zip, unrolls=unrolls)
         made.is_by_number = not any(streams) and not kwargs.get("strict")
         return made
+
+    def _zip_of_code(self, values: tuple[Staged, ...], *, strict: bool) -> Staged:
+        """`zip` of generators, and of others beside them."""
+        call = self.session.interpreter.call
+        if strict:
+            rows = call(lazy_definitions.ones, values[0])
+            for count, value in enumerate(values[1:], 1):
+                items = value if runs_code(value) else self._iter(value)
+                rows = call(lazy_definitions.zipped_strictly, rows, items, count)
+            return rows
+        at = next(k for k, value in enumerate(values) if runs_code(value))
+        before, after = (
+            self._zip(*some) if some else self._repeat(())
+            for some in (values[:at], values[at + 1 :])
+        )
+        return call(lazy_definitions.zipped, before, values[at], after)
 
     def _is_of_run(self, values: tuple[Staged, ...]) -> bool:
         """Does only a run know how many items there are, and can each be read by its number?"""
@@ -225,6 +274,11 @@ class IteratorCalls:
         call = self.session.interpreter.call
         if not values:
             map(function)  # type: ignore[call-overload]  # which raises
+        values = tuple(opened(self.session, value) for value in values)
+        if len(values) == 1 and runs_code(values[0]):
+            return call(lazy_definitions.mapped, function, values[0])
+        if any(map(runs_code, values)):
+            return call(lazy_definitions.mapped_rows, function, self._zip(*values))
         if len(values) == 1:
             items, unrolls = self.source(values[0])
             mapped = iteration.mapped(lambda value: call(function, value), items)
@@ -235,12 +289,18 @@ class IteratorCalls:
 
     def _starmap(self, function: object, values: Staged) -> Staged:
         call = self.session.interpreter.call
+        values = opened(self.session, values)
+        if runs_code(values):
+            return call(lazy_definitions.mapped_rows, function, values)
         items, unrolls = self.source(values)
         mapped = iteration.mapped(lambda row: call(function, *row), items)
         return self._made(mapped, itertools.starmap, unrolls=unrolls)
 
     def _filter(self, function: Staged, values: Staged) -> Staged:
         """`filter`, whose test is made of all items at once: nothing may tell when that is."""
+        values = opened(self.session, values)
+        if runs_code(values):
+            return self.session.interpreter.call(lazy_definitions.filtered, function, values)
         recorder, start = self.recorder, tick()
         journal = recorder.journal = Journal(recorder.journal)
         done = len(recorder.scope.block.ops)
@@ -318,6 +378,9 @@ class IteratorCalls:
         return self._made(items, itertools.repeat, unrolls=isinstance(times, int))
 
     def _cycle(self, values: Staged) -> Staged:
+        values = opened(self.session, values)
+        if runs_code(values):
+            return self.session.interpreter.call(lazy_definitions.repeated, values)
         whole = self.session.interpreter.call(list, values)
         items, _ = self.source(whole)
         count = items.length()
@@ -328,10 +391,9 @@ class IteratorCalls:
         if all(isinstance(one, int | None) for one in bounds):
             itertools.islice((), *bounds)  # which raises for a negative one
         start, stop, step = _bounds(*bounds)
-        if isinstance(values, StagedGenerator | Machine) and stop is not None:
-            return self.session.interpreter.run(
-                machine_definitions.sliced, values, start, stop, step
-            )
+        values = opened(self.session, values)
+        if runs_code(values):
+            return self.session.interpreter.call(lazy_definitions.sliced, values, start, stop, step)
         items, unrolls = self.source(values)
         if isinstance(self._seen(values), StagedIterator):
             return self._islice_stream(items, start, stop, step)
@@ -360,12 +422,20 @@ class IteratorCalls:
     def _chain_of(self, values: Staged) -> Staged:
         """The items of each, all in a list; those of iterators are taken one by one."""
         if not is_captured(values):
+            values = opened(self.session, values)
+            if self._is_moved(values):
+                return self.session.interpreter.call(standard.one_after_another, values)
             values = self.session.interpreter.call(tuple, values)
-            if any(isinstance(value, StagedIterator) or is_native(value) for value in values):
+            if any(self._is_moved(value) for value in values):
                 return self.session.interpreter.call(standard.one_after_another, values)
         whole = self.session.interpreter.run(definitions.chained, values)
         items, unrolls = self.source(whole)
         return self._made(items, itertools.chain, unrolls=unrolls)
+
+    def _is_moved(self, value: Staged) -> bool:
+        """Can it be seen when items of `value` are taken?"""
+        runs = any(user_method(value, name) is not None for name in ("__iter__", "__next__"))
+        return runs or runs_code(value) or isinstance(value, StagedIterator) or is_native(value)
 
     def call(self, function: Staged, args: Args, kwargs: Keywords) -> Staged:
         """`function(*args, **kwargs)`."""

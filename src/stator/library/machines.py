@@ -18,6 +18,7 @@ from stator.containers.machine_definitions import Machine
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.converted_functions import ConvertedFunctions
+from stator.library.iterator_calls import opened
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -46,6 +47,21 @@ class Machines:
             self.session, function, lambda consumer: new(consumer, *args, **kwargs)
         )
 
+    def expression(
+        self, consumed: types.FunctionType, resumed: types.FunctionType | None, values: Staged
+    ) -> Staged:
+        """A generator expression: the function as `yields` and as `machines` have rewritten it."""
+        values = opened(self.session, values)
+        consumed.__name__ = "<genexpr>"
+        if resumed is None or self.session.pooled.group_of(machine_site(consumed)) is None:
+            return StagedGenerator(
+                self.session, consumed, lambda consumer: consumed(consumer, values),
+                has_machine=resumed is not None,
+            )  # fmt: skip
+        machine = Machine.__new__(Machine)
+        machine.v_iter__, machine.resumed, machine.ends_quietly = values, resumed, True
+        return self._started(machine, consumed)
+
     def _new(self, function: types.FunctionType, args: Args, kwargs: Keywords) -> Machine:
         """`function(*args, **kwargs)`, a call of a generator function."""
         self.functions.machine(function)  # refuses what cannot be one
@@ -54,16 +70,20 @@ class Machines:
         given.apply_defaults()
         for name, value in given.arguments.items():
             setattr(machine, f"v_{name}", value)
-        machine.state, machine.starts, machine.function = 0, True, function
         opcodes = {instruction.opname for instruction in dis.get_instructions(function)}
         machine.ends_quietly = not opcodes & CLOSING
+        return self._started(machine, function)
+
+    def _started(self, machine: Machine, function: types.FunctionType) -> Machine:
+        machine.state, machine.starts, machine.function = 0, True, function
         self.session.provenance.add_created(machine)
         return machine
 
     def step(self, machine: Machine, how: int, sent: Staged) -> Staged:
         """Go on to the next `yield`: (is it over, the item, the result)."""
         try:
-            return self.functions.machine(machine.function)(machine, how, sent)
+            resumed = vars(machine).get("resumed") or self.functions.machine(machine.function)
+            return resumed(machine, how, sent)
         except StopIteration as error:
             raise RuntimeError("generator raised StopIteration") from error
 

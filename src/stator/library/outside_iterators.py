@@ -11,9 +11,11 @@ from __future__ import annotations
 
 import copy
 import functools
+import heapq
 import io
 import itertools
 import math
+import types
 import warnings
 from collections.abc import Iterator
 from typing import Any
@@ -29,12 +31,13 @@ from stator.containers.standard_definitions import by_index
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.iterator_calls import EMPTY, is_native, staged_iterator
+from stator.library.iterator_calls import EMPTY, is_native, opened, runs_code, staged_iterator
+from stator.library.refused_calls import is_from_torch
 from stator.library.user_methods import user_method
 from stator.state.host_calls import record_host_call
 from stator.state.read_results import Contents
 from stator.state.session import Session
-from stator.values.annotations import Staged
+from stator.values.annotations import Args, Keywords, Staged
 
 COPIED: tuple[type, ...] = (*(type(iter(one)) for one in EMPTY), type(reversed([])))
 REBUILT = (enumerate,)  # made again of copies; a `zip` may take an item that it does not give
@@ -45,6 +48,10 @@ LOOPING = frozenset(  # the modules whose functions loop over what they are give
 TAKES_ALL: tuple[Any, ...] = (  # and go through one iterable from its start to its end
     all, any, frozenset, list, max, min, set, sorted, sum, tuple, functools.reduce, math.fsum,
     math.prod,
+)  # fmt: skip
+TAKES_AT_ONCE = (  # the functions of `itertools` that list their arguments first
+    itertools.product, itertools.combinations, itertools.permutations,
+    itertools.combinations_with_replacement,
 )  # fmt: skip
 LOOPS = (  # the functions of other modules that do
     all, any, bytearray, bytes, dict, enumerate, filter, frozenset, iter, list, map, max, min,
@@ -194,6 +201,37 @@ def iterated_arguments(
         arg if _is_read_by_index(arg) and not _loops(function, args) else _argument(session, arg)
         for arg in args
     )
+
+
+def whole_arguments(
+    session: Session, function: Staged, args: Args, kwargs: Keywords
+) -> tuple[Args, Keywords]:
+    """The arguments of library code; the items of a generator as a list.
+
+    Library code that takes them later would do so between other code of the user's: refused.
+    """
+    args = iterated_arguments(session, function, args)
+    values = iterated_arguments(session, function, tuple(kwargs.values()))
+    kwargs = dict(zip(kwargs, values, strict=True))
+    if is_from_torch(function) and not isinstance(function, types.FunctionType | type):
+        return args, kwargs  # an op takes no generators
+    if _loops(function, args):
+        args = tuple(opened(session, arg) for arg in args)
+    if _takes_later(function) and any(map(runs_code, args)):
+        raise UnsupportedCall(
+            f"`{function.__name__}` takes items of a generator, or of an object with `__next__`",
+            at=current_place(), fix="make a list of it first: `list(...)`",
+        )  # fmt: skip
+    values = tuple(
+        session.interpreter.call(list, arg) if runs_code(arg) else arg
+        for arg in (*args, *kwargs.values())
+    )
+    return values[: len(args)], dict(zip(kwargs, values[len(args) :], strict=True))
+
+
+def _takes_later(function: Staged) -> bool:
+    is_lazy = getattr(function, "__module__", None) == "itertools" or function is heapq.merge
+    return is_lazy and not any(function is one for one in TAKES_AT_ONCE)
 
 
 def taken(session: Session, function: Staged, args: tuple[object, ...]) -> tuple[Any, ...]:

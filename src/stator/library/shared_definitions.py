@@ -34,7 +34,6 @@ from stator.values.kinds import (
     NumberKind,
     TextKind,
     UnionKind,
-    always,
     leaf_types,
 )
 from stator.values.merge import as_list_item
@@ -144,10 +143,14 @@ def _first_parts(pairs: StagedList) -> StagedList | None:
 
 def _plain_kind(args: Sequence[object]) -> ContainerKind | None:
     """The kind of `args` if they are plain data, and one of them has no known form."""
-    kind = _as_argument(generalise(describe(tuple(args), always)))
+    kind = _as_argument(generalise(describe(tuple(args), _is_data)))
     every: list[Any] = list(nodes(kind))
     is_open = any(isinstance(one, ListKind | UnionKind) for one in every)
     return kind if is_open and all(map(_is_plain, every)) else None
+
+
+def _is_data(value: object) -> bool:
+    return isinstance(value, list | tuple | dict | set)
 
 
 def _as_argument(kind: Kind) -> Any:

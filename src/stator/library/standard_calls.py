@@ -13,11 +13,12 @@ from collections.abc import Callable
 from typing import Any
 
 from stator.capture.conversions import index
-from stator.containers import definitions
+from stator.containers import definitions, lazy_definitions
 from stator.containers import standard_definitions as written
 from stator.containers.counters import new_counter
 from stator.containers.runtime_tables import fill
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
+from stator.library.iterator_calls import opened, runs_code
 from stator.library.python_random import new_random
 from stator.library.statistics_definitions import key_of
 from stator.state.session import Session
@@ -39,6 +40,10 @@ OF_CAPTURED: dict[Any, Any] = {
     itertools.dropwhile: written.dropwhile, itertools.groupby: written.groupby,
     itertools.pairwise: written.pairwise, itertools.filterfalse: written.filterfalse,
     itertools.compress: written.compress,
+}  # fmt: skip
+LAZY: dict[Any, Any] = {  # of those that need no list of the items
+    itertools.accumulate: lazy_definitions.accumulated,
+    itertools.pairwise: lazy_definitions.pairwise, itertools.groupby: lazy_definitions.groups,
 }  # fmt: skip
 ARITHMETIC: dict[Any, str] = {
     operator.add: "+", operator.sub: "-", operator.mul: "*", operator.truediv: "/",
@@ -85,6 +90,7 @@ def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
            for function, definition in (OF_LISTS | OF_CAPTURED).items()},
         functools.cmp_to_key: lambda mycmp: session.interpreter.call(key_of, mycmp),
         random.Random: functools.partial(new_random, session),
+        itertools.zip_longest: functools.partial(_zip_longest, session),
         collections.Counter: functools.partial(_counter, session),
         **_operators(session),
     }  # fmt: skip
@@ -122,6 +128,10 @@ def _comparison(session: Session, sign: str, left: Staged, right: Staged, /) -> 
 def _call(
     session: Session, function: Staged, definition: Staged, *args: object, **kwargs: object
 ) -> Staged:
+    if function in OF_CAPTURED:
+        args = tuple(opened(session, arg) for arg in args)
+        if any(map(runs_code, args)):
+            return session.interpreter.call(LAZY.get(function, definition), *args, **kwargs)
     if _is_written_out(session, function, args):
         return session.interpreter.run(definition, *args, **kwargs)
     return session.interpreter.call_library(function, args, kwargs)
@@ -135,6 +145,17 @@ def _is_written_out(session: Session, function: Staged, args: Args) -> bool:
     if function in OF_LISTS and args and isinstance(args[0], StagedList):
         return True
     return any(is_captured(arg) or isinstance(arg, SYMBOLIC) for arg in args)
+
+
+def _zip_longest(session: Session, *values: Staged, fillvalue: Staged = None) -> Staged:
+    """`itertools.zip_longest`: the items are read by number."""
+    values = tuple(opened(session, value) for value in values)
+    if any(map(runs_code, values)) or not any(map(is_captured, values)):
+        return session.interpreter.call_library(
+            itertools.zip_longest, values, {"fillvalue": fillvalue}
+        )
+    columns = tuple(session.interpreter.call(list, value) for value in values)
+    return session.interpreter.call(written.zip_longest, columns, fillvalue)
 
 
 def _counter(session: Session, *args: Staged, **counts: Staged) -> Staged:

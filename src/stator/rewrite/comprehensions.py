@@ -8,8 +8,9 @@
                                  comp_1__(xs)
 
 A generator expression that its only reader takes whole (`sum(...)`, `torch.stack(...)`) is a
-list comprehension; `any` and `all` stop early, by a `return` in the loop. Other generator
-expressions are left as they are, over `stator__.generated(xs)`.
+list comprehension; `any` and `all` stop early, by a `return` in the loop. Any other generator
+expression is a generator function, in both of its forms (see `yields` and `machines`), which
+`stator__.generator` makes a generator of.
 """
 
 from __future__ import annotations
@@ -17,10 +18,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+from stator.errors import UnsupportedSyntax
 from stator.rewrite.job import Job
+from stator.rewrite.machines import rewrite_machine
 from stator.rewrite.template import quote, staged
 from stator.rewrite.walk import Walk
-from stator.source.nodes import Comprehension, Search, locate
+from stator.rewrite.yields import rewrite_yields
+from stator.source.nodes import Comprehension, Search, copy_tree, locate
 from stator.source.scopes import bound_names
 
 Block = list[ast.stmt]
@@ -37,6 +41,11 @@ def NAME(iter__):
     result__ = START
     LOOP
     return result__
+"""
+GENERATE = """
+def NAME(iter__):
+    DECLARED
+    LOOP
 """
 SEARCH = """
 def NAME(iter__):
@@ -81,7 +90,7 @@ class _Taker(ast.NodeTransformer):
             return Search.of(taken, found=SEARCHES[name])
         if name == "next" and len(node.args) <= 2 and not node.keywords:
             return staged("first", Search.of(taken, found=None), *node.args[1:], at=node)
-        if name in TAKES_ALL or (isinstance(node.func, ast.Attribute) and only):
+        if name in TAKES_ALL:
             node.args[0] = ast.copy_location(ast.ListComp(taken.elt, taken.generators), taken)
         return node
 
@@ -115,10 +124,27 @@ class _Comprehensions(Walk):
         return self.function(node, COLLECT, add)
 
     def visit_GeneratorExp(self, node: ast.GeneratorExp) -> ast.AST:
-        super().visit_GeneratorExp(node)
-        first = node.generators[0]
-        first.iter = staged("generated", first.iter, at=first.iter)
-        return staged("generator", node, at=node)
+        first, name = node.generators[0], self.job.fresh.name("gen")
+        declared = self.job.declare(bound_names([node]))
+        first_iter = self.expression(first.iter)
+        body = quote("yield ITEM", at=node.elt, ITEM=node.elt)
+        (new,) = quote(
+            GENERATE, at=node, NAME=name, DECLARED=declared, LOOP=_loops(node, body)
+        )  # fmt: skip
+        assert isinstance(new, ast.FunctionDef)
+        resumed = self.resumed(new)
+        self.hoist(self.rewrite(locate(rewrite_yields(new, self.job)), self.job))
+        return staged("generator", ast.Name(name, ast.Load()), resumed, first_iter, at=node)
+
+    def resumed(self, tree: ast.FunctionDef) -> ast.expr:
+        """Hoist the other form of a generator; None where it cannot have one."""
+        try:
+            new = rewrite_machine(copy_tree(tree), self.job)
+        except UnsupportedSyntax:
+            return ast.Constant(None)
+        new.name = self.job.fresh.name("resume")
+        self.hoist(self.rewrite(locate(new), self.job))
+        return ast.Name(new.name, ast.Load())
 
     def visit_Search(self, node: Search) -> ast.AST:
         if node.found is None:
@@ -132,10 +158,7 @@ class _Comprehensions(Walk):
         first, name = node.generators[0], self.job.fresh.name("comp")
         written = bound_names([node])
         first_iter = self.expression(first.iter)
-        first.iter = ast.copy_location(ast.Name("iter__", ast.Load()), first.iter)
-        for clause in reversed(node.generators):
-            body = _loop(clause, body)
-        holes: dict[str, str | ast.expr | Block] = {"NAME": name, "LOOP": body}
+        holes: dict[str, str | ast.expr | Block] = {"NAME": name, "LOOP": _loops(node, body)}
         holes["DECLARED"] = self.job.declare(written)
         if isinstance(node, Search):
             missed = ast.List([], ast.Load()) if node.found is None else None
@@ -149,6 +172,15 @@ class _Comprehensions(Walk):
         self.hoist(self.rewrite(locate(new), self.job))
         call = ast.Call(ast.Name(name, ast.Load()), [first_iter], [])
         return ast.copy_location(call, node)
+
+
+def _loops(node: Comprehension, body: Block) -> Block:
+    """`body` in the loops of all clauses; the first one is over `iter__`."""
+    first = node.generators[0]
+    first.iter = ast.copy_location(ast.Name("iter__", ast.Load()), first.iter)
+    for clause in reversed(node.generators):
+        body = _loop(clause, body)
+    return body
 
 
 def _loop(clause: ast.comprehension, body: Block) -> Block:

@@ -13,9 +13,8 @@ from stator.containers.iteration import indexed
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.outside_iterators import iterated
 from stator.library.user_keys import check_keys
-from stator.library.user_methods import user_method
+from stator.staging.unpacking import all_items
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, StagedList, StagedSet, is_table
@@ -98,9 +97,7 @@ def _in_each_way(session: Session, items: Sequence[object], make: object) -> tup
     for at, item in enumerate(items):
         if not isinstance(item, Spread):
             continue
-        if user_method(item.values, "__next__") is not None:
-            item.values = session.interpreter.call(list, item.values)
-        values = item.values = session.staged(iterated(session, item.values))
+        values = item.values = all_items(session, item.values)
         if is_partial(values):
             values = for_each_way(session, values, tuple)
         if isinstance(values, Union):

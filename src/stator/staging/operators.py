@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 
 import torch
 
@@ -23,7 +23,6 @@ from stator.frames import current_place
 from stator.library import text
 from stator.library.array_operands import beside_tensor
 from stator.library.calls import Caller
-from stator.library.iterator_calls import staged_iterator
 from stator.library.outside_iterators import iterated
 from stator.library.star_args import SPREAD, Rest, SpreadUnion
 from stator.library.tensor_calls import unbind
@@ -255,19 +254,15 @@ class Staging:
             return (Rest(values),)
         return values
 
-    def generated(self, values: object) -> Staged:
-        """What a generator expression takes its items of."""
-        return iterated(self.session, values)
-
     def in_any_order(self, values: object) -> Staged:
         """What a comprehension without effects makes a set of."""
         if is_table(values) and isinstance(values, StagedSet):
             return runtime_tables.entries(self.session, values)
         return values
 
-    def generator(self, made: Iterator[Staged]) -> Staged:
-        """A generator expression, as the iterator that it is."""
-        return staged_iterator(self.session, made, is_new=True)
+    def generator(self, consumed: Staged, resumed: Staged, values: Staged) -> Staged:
+        """A generator expression over `values`: see `rewrite/comprehensions.py`."""
+        return self.call.machines.expression(consumed, resumed, iterated(self.session, values))
 
     def gathered(self, values: tuple[object, ...]) -> Staged:
         """`*args` of a converted function."""

@@ -9,10 +9,10 @@ import torch
 from stator.capture.conditions import Condition, raise_if
 from stator.containers import lists
 from stator.containers.iterators import StagedIterator
-from stator.containers.machine_definitions import Machine
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
 from stator.library import text
+from stator.library.iterator_calls import opened, runs_code
 from stator.library.outside_iterators import iterated
 from stator.library.tensor_calls import unbind
 from stator.state.session import Session
@@ -75,7 +75,8 @@ def _not(condition: Condition) -> Condition:
 def all_items(session: Session, value: Staged) -> Staged:
     """`value`, of which all items are taken; the rest of an iterator as a list of the program."""
     value = session.staged(iterated(session, value))
-    if _counts_its_items(value) or isinstance(value, Machine):
+    value = opened(session, value)
+    if _counts_its_items(value) or runs_code(value):
         return session.interpreter.call(list, value)
     return value
 
