@@ -284,15 +284,20 @@ def _differs(key: Any, contents: dict[Any, Any], after: dict[Any, Any]) -> bool:
 
 def _refuse_kept(run: ExampleRun, program: Program) -> None:
     """A tensor of the run that is still alive is kept by somebody, who would see no other."""
-    gc.collect()
-    for tensor in list(run.reals):
-        value = run.find(tensor)
-        if isinstance(tensor, FakeTensor) and value is not None:
-            raise UnsupportedCall(
-                "a tensor that the call makes is kept outside of it, "
-                "which a traced program would not do",
-                at=_made_at(program, value), fix="return it, or use `stator.to_static`",
-            )  # fmt: skip
+    if _kept(run):
+        gc.collect()  # it may be in a cycle that no one holds
+    for value in _kept(run):
+        raise UnsupportedCall(
+            "a tensor that the call makes is kept outside of it, "
+            "which a traced program would not do",
+            at=_made_at(program, value), fix="return it, or use `stator.to_static`",
+        )  # fmt: skip
+
+
+def _kept(run: ExampleRun) -> list[Value]:
+    """What the tensors of the run that are alive are in the program."""
+    alive = (run.find(tensor) for tensor in list(run.reals) if isinstance(tensor, FakeTensor))
+    return [value for value in alive if value is not None]
 
 
 def _made_at(program: Program, value: Value) -> Location | None:
