@@ -73,6 +73,13 @@ def messages_in_words_of_the_user() -> Iterator[None]:
     assert [text for text in said if INTERNAL.search(text)] == []
 
 
+@pytest.fixture(scope="module")
+def small_heap() -> None:
+    """What tests of other modules have left is out of the collections that tests ask for."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True)
 def fixed_seed() -> None:
     """Random weights and inputs are the same in every run and in every order of tests."""

@@ -19,6 +19,8 @@ RATE = 0.5
 OPTIONS = {"rate": 0.5}
 FEW = 3  # captures
 
+pytestmark = pytest.mark.usefixtures("small_heap")  # it asks for collections
+
 
 def alike(function, calls, captures=2):
     """A static function gives what the eager one gives, with so many captures."""

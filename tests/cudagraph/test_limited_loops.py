@@ -13,7 +13,7 @@ from tests.cudagraph.tape import BACKEND, FUSED, TARGET
 
 
 @pytest.fixture(autouse=True, params=[BACKEND, FUSED], ids=["plain", "fused"])
-def tapes(request, monkeypatch):
+def tapes(request, monkeypatch, small_heap):
     provider = selection.Provider(lambda: request.param)
     monkeypatch.setitem(selection.PROVIDERS, "cudagraph", provider)
     monkeypatch.setattr(graph_rules, "LEAST_OPS", 1)

@@ -20,7 +20,7 @@ from tests.cudagraph.tape import BACKEND
 
 
 @pytest.fixture(autouse=True)
-def tapes(monkeypatch):
+def tapes(monkeypatch, small_heap):
     provider = selection.Provider(lambda: BACKEND)
     monkeypatch.setitem(selection.PROVIDERS, "cudagraph", provider)
     monkeypatch.setattr(graph_rules, "LEAST_OPS", 1)

@@ -6,6 +6,7 @@ text of the tests, so that the table is made without running them; the tests run
 """
 
 import ast
+import functools
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ class Feature:
     refused: str | None
 
 
+@functools.cache
 def features() -> list[Feature]:
     """Every marked feature, by group, in the order of the files."""
     found = [one for file in sorted(TESTS.rglob("test_*.py")) for one in _features_of(file)]

@@ -36,6 +36,7 @@ def test_every_example_has_its_text_on_the_page(tried):
     assert [one.shown.__name__ for one, error in tried if met_by(error) is None] == []
 
 
+@pytest.mark.slow
 def test_every_refusal_of_a_program_has_an_example_or_is_listed_as_having_none(tried):
     met = {met_by(error) for _, error in tried}
     without = {one.problem for one in OF_PROGRAMS if one not in met}

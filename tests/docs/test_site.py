@@ -59,6 +59,7 @@ def test_code_of_other_frameworks_is_python(page):
             compile(text, page.name, "exec")
 
 
+@pytest.mark.slow
 def test_the_chinese_table_is_made_from_the_constructs():
     page = (DOCS / "zh" / "syntax.md").read_text()
     assert made_tables(page) == {"constructs": chinese.table().rstrip("\n")}, (

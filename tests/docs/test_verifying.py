@@ -16,6 +16,9 @@ EXAMPLES = [
 ]  # fmt: skip
 
 
+SLOW = ("right", "wrong", "pytest")
+
+
 def comparable(text: str) -> str:
     """Without counts of inputs: hypothesis also draws constants of the modules that are loaded."""
     return re.sub(r"\d+", "0", text)
@@ -27,7 +30,7 @@ def test_every_maker_has_its_block():
 
 @pytest.mark.parametrize(
     "name",
-    [pytest.param(name, marks=pytest.mark.slow if name == "pytest" else ()) for name in MAKERS],
+    [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in MAKERS],
 )
 def test_a_block_is_what_its_maker_makes(name):
     text = made_blocks(DOCUMENT)[name]

@@ -13,6 +13,8 @@ import stator
 from stator.errors import UnsupportedCall
 from stator.state.holding import GONE, Weakly, add_own, holding, is_own, own_object, weakly
 
+pytestmark = pytest.mark.usefixtures("small_heap")  # it asks for collections
+
 
 class Scaled(torch.nn.Module):
     def __init__(self, scale=2.0):

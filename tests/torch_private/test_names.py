@@ -33,6 +33,13 @@ PRIVATE_ATTRIBUTES = {
 }  # fmt: skip
 
 
+def start_of(node):
+    """The name that a chain of attributes starts with, if it does."""
+    while isinstance(node, ast.Attribute):
+        node = node.value
+    return getattr(node, "id", None)
+
+
 def private_uses(tree):
     """The private names of torch that a module imports or reads."""
     for node in ast.walk(tree):
@@ -48,7 +55,9 @@ def private_uses(tree):
             for alias in node.names:
                 if alias.name.startswith("torch.") and "._" in alias.name:
                     yield alias.name
-        elif isinstance(node, ast.Attribute):
+        elif isinstance(node, ast.Attribute) and (
+            node.attr in PRIVATE_ATTRIBUTES or start_of(node) == "torch"
+        ):
             text = ast.unparse(node)
             of_torch = re.fullmatch(r"torch(\.\w+)*\._(?!_)\w+(\.\w+)*", text) is not None
             of_object = node.attr in PRIVATE_ATTRIBUTES and text != f"self.{node.attr}"
