@@ -1,6 +1,7 @@
-"""`hasattr` and `getattr` with a default, written out in Python.
+"""`hasattr`, `getattr` with a default, and the call of an Enum class, written out in Python.
 
-They are converted like user code where code of the user's says whether there is an attribute.
+They are converted like user code where code of the user's says whether there is an attribute, and
+where only a run knows the value.
 """
 
 from __future__ import annotations
@@ -31,3 +32,11 @@ def computed_or_fallback(getter: Staged, given: Staged, fallback: Staged, name: 
         return getter(*given)
     except AttributeError:
         return fallback(given[0], name)
+
+
+def member_of(members: Staged, name: str, value: Staged) -> Staged:
+    """The member of an Enum class, of its values and members, that has this value."""
+    for known, member in members:
+        if known == value:
+            return member
+    raise ValueError(f"{value!r} is not a valid {name}")

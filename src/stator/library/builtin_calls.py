@@ -14,7 +14,6 @@ from stator.capture.conditions import choose, raise_if
 from stator.capture.conversions import index, to_float, to_int
 from stator.capture.inputs import read_callers_attribute
 from stator.capture.text_ops import text_length
-from stator.capture.try_block import error_names
 from stator.containers import definitions, lists, runtime_tables
 from stator.containers.deques import new_deque
 from stator.containers.iteration import CapturedRange, Indexed
@@ -23,8 +22,8 @@ from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent,
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library import attribute_definitions, number_definitions, standard_calls, text_calls
-from stator.library.captured_values import flat_classes, is_captured, is_runtime_sequence, rows
-from stator.library.class_questions import asking
+from stator.library.captured_values import is_captured, is_runtime_sequence, rows
+from stator.library.class_questions import PYTHON_TYPES, is_instance, is_subclass, type_of
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, as_number, complex_of, rounded, users_index
@@ -42,14 +41,10 @@ from stator.torch_private.modules import tables
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, held_attribute
-from stator.values.pooled import PooledObject
 from stator.values.staged import (
-    StagedCounter,
     StagedDefaultDict,
-    StagedDeque,
     StagedDict,
     StagedList,
-    StagedOrderedDict,
     StagedSet,
     is_table,
     plain_containers,
@@ -58,19 +53,11 @@ from stator.values.staged import (
 from stator.values.symbolic import (
     CapturedComplex,
     CapturedText,
-    CaughtError,
-    CaughtType,
     Number,
     Undefined,
 )
 from stator.values.union import Union, over_unions
 
-PYTHON_TYPES = {
-    torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool, CapturedComplex: complex,
-    CapturedText: str, StagedDeque: collections.deque, StagedList: list,
-    StagedDefaultDict: collections.defaultdict, StagedCounter: collections.Counter,
-    StagedOrderedDict: collections.OrderedDict, StagedDict: dict, StagedSet: set,
-}  # fmt: skip
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,
     builtins.all: definitions.all_of, functools.reduce: definitions.reduced,
@@ -91,7 +78,8 @@ class BuiltinCalls:
             int: self._int, float: self._float, bool: self._bool, complex: self._complex,
             str: self._str, repr: self._repr, format: self._format, len: self._len,
             range: self._range, PRINT: self._print, list: self._list,
-            tuple: self._tuple, isinstance: self._isinstance, type: self._type,
+            tuple: self._tuple, isinstance: functools.partial(is_instance, session),
+            type: functools.partial(type_of, session),
             getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr,
             abs: functools.partial(absolute, session), round: functools.partial(rounded, session),
             max: self._max, min: self._min, divmod: self._divmod,
@@ -99,7 +87,7 @@ class BuiltinCalls:
             sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
             functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity, locals: self._refuse_locals,
-            issubclass: self._issubclass, pow: self._pow, set: self._set,
+            issubclass: functools.partial(is_subclass, session), pow: self._pow, set: self._set,
             collections.deque: self._deque,
             collections.defaultdict: self._default_dict, frozenset: self._plain(frozenset),
             vars: lambda o: self._getattr(o, "__dict__") if hasattr(o, "__dict__") else vars(o),
@@ -255,51 +243,6 @@ class BuiltinCalls:
         return StagedDict(self._as_python(dict, *args, **kwargs))
 
     # ---- questions about types and attributes
-
-    @over_unions("value", undefined=True)
-    def _isinstance(self, value: Staged, classes: Staged) -> Staged:
-        if isinstance(value, Undefined):
-            raise value.error()
-        if lists.is_captured(value) and value.is_tuple:
-            value = ()
-        wanted = flat_classes(classes)
-        if isinstance(value, CaughtError):
-            return value.is_a(error_names(wanted))
-        if isinstance(value, StagedIterator):
-            return issubclass(value.cls, tuple(c for c in wanted if isinstance(c, type)))
-        if isinstance(value, StagedDeque):
-            return issubclass(collections.deque, tuple(c for c in wanted if isinstance(c, type)))
-        for captured, python in PYTHON_TYPES.items():
-            if isinstance(value, captured):
-                return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
-                    isinstance(value, classes)
-                )
-        with asking(self.session, "isinstance", wanted):
-            return isinstance(value, classes)
-
-    def _issubclass(self, cls: Staged, classes: Staged) -> Staged:
-        if isinstance(cls, CaughtType):
-            return cls.error.is_a(error_names(flat_classes(classes)))
-        with asking(self.session, "issubclass", flat_classes(classes)):
-            return issubclass(cls, classes)
-
-    @over_unions("args")
-    def _type(self, *args: Staged, **kwargs: Staged) -> Staged:
-        if len(args) != 1:
-            return type(*args, **kwargs)
-        value = args[0]
-        if isinstance(value, StagedIterator):
-            return value.cls
-        if isinstance(value, CaughtError):
-            return CaughtType(value)
-        if isinstance(value, PooledObject):
-            return value.__class__
-        if isinstance(value, torch.Tensor) and type(value) is not torch.nn.Parameter:
-            is_parameter = isinstance(value, torch.nn.Parameter)
-            return torch.nn.Parameter if is_parameter else torch.Tensor
-        if lists.is_captured(value) and value.is_tuple:
-            return tuple
-        return next((p for c, p in PYTHON_TYPES.items() if isinstance(value, c)), type(value))
 
     @over_unions("name")
     def _getattr(self, obj: Staged, name: Staged, *default: object) -> Staged:

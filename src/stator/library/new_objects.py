@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import types
 from collections.abc import Callable
@@ -12,11 +13,13 @@ import torch
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library import attribute_definitions
 from stator.library.dataclass_calls import makes_dataclass, new_dataclass
 from stator.library.numpy_random import refuse_unseeded
 from stator.library.user_methods import is_users, user_method
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union
 
 Call = Callable[[Staged, Args, Keywords], Staged]
@@ -43,6 +46,9 @@ class NewObjects:
         init = cls.__init__
         if issubclass(cls, BaseException):
             return self._new_exception(cls, init, args, kwargs)
+        if _is_looked_up(cls, args, kwargs):
+            members = tuple((member.value, member) for member in cls)
+            return self.run(attribute_definitions.member_of, (members, cls.__qualname__, *args), {})
         _refuse_finalizer(cls)
         refuse_unseeded(cls, args, kwargs)
         if makes_dataclass(cls):
@@ -116,3 +122,11 @@ def _refuse_finalizer(cls: type) -> None:
             "`__del__`", at=current_place(),
             fix="make it outside, or end its work by a method or a `with`",
         )  # fmt: skip
+
+
+def _is_looked_up(cls: type, args: Args, kwargs: Keywords) -> bool:
+    """Is it the member of an Enum for a value that only a run knows?"""
+    if not issubclass(cls, enum.Enum) or issubclass(cls, enum.Flag) or len(args) != 1 or kwargs:
+        return False
+    is_plain = cls._missing_.__func__ is enum.Enum._missing_.__func__  # type: ignore[attr-defined]
+    return is_plain and isinstance(args[0], Number | CapturedText)

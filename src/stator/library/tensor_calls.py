@@ -194,9 +194,20 @@ def _truth_op(name: str) -> Callable[..., object]:
     return call
 
 
+def new_like(
+    session: Session, tensor: torch.Tensor, data: Staged, *args: Staged, **kwargs: Staged
+) -> torch.Tensor:
+    """`tensor.new_tensor(data)`: with its dtype, on its device."""
+    if first_union(data) is None and not (lists.is_captured(data) or _has_number(data)):
+        return tensor.new_tensor(data, *args, **kwargs)
+    given = {name: value for name, value in kwargs.items() if value is not None}
+    like = {"dtype": tensor.dtype, "device": tensor.device}
+    return new_tensor(session, data, *args, **{**like, **given})
+
+
 TENSOR_METHODS: dict[str, Callable[..., Any]] = {
     "register_hook": register_hook, "requires_grad_": requires_grad, "detach_": detach_in_place,
-    "item": tensor_item, "tolist": tolist, "numpy": array_of,
+    "new_tensor": new_like, "item": tensor_item, "tolist": tolist, "numpy": array_of,
     "unbind": unbind, "split": split, "chunk": chunk,
     "squeeze": squeeze,
     "is_contiguous": is_contiguous, "stride": stride, "storage_offset": storage_offset,

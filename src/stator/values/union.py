@@ -58,6 +58,11 @@ class Union:
     def __iter__(self) -> Iterator[Any]:
         raise self._mismatch("the items")
 
+    def __instancecheck__(self, _: object) -> bool:
+        raise self._mismatch("the class")
+
+    __subclasscheck__ = __instancecheck__
+
     def _mismatch(self, what: str) -> BaseException:
         """The error; lists that can be known by reference are one form, in another capture."""
         refusal = BranchMismatch(
