@@ -262,7 +262,7 @@ class BuiltinCalls:
     @over_unions("obj", undefined=True)
     def _hasattr(self, obj: object, name: str) -> Staged:
         if isinstance(obj, tuple(PYTHON_TYPES)):
-            return hasattr(self._type(obj), name)
+            return hasattr(type_of(self.session, obj), name)
         if computes(obj, name):
             return self.session.interpreter.call(attribute_definitions.has_attribute, obj, name)
         read_callers_attribute(obj, name)
