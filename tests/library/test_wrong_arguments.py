@@ -10,6 +10,11 @@ import stator
 from stator.errors import UnsupportedCall
 from stator.library.wrong_arguments import handled
 
+
+def anything(*args, **kwargs):
+    return args, kwargs
+
+
 WRONG = {
     "len()": lambda: len(),
     "len of two": lambda: len([], []),
@@ -34,6 +39,22 @@ WRONG = {
     "sum of text": lambda: sum(["a"]),
     "range of text": lambda: range("a"),
     "int of text": lambda: int("x"),
+    "list of two": lambda: list(1, 2),
+    "tuple of two": lambda: tuple(1, 2),
+    "reversed of a number": lambda: reversed(5),
+    "reversed of a generator": lambda: reversed(one for one in [1]),
+    "a list of the items of a number": lambda: [*5],
+    "a tuple of the items of a number": lambda: (*5,),
+    "a set of the items of a number": lambda: {*5},
+    "a dict of a number": lambda: {**5},
+    "a dict of a list": lambda: {**[(1, 2)]},
+    "the items of a number": lambda: anything(*5),
+    "the items of a number, after another": lambda: anything(1, *5),
+    "the keywords of a number": lambda: anything(**5),
+    "the keywords of a list": lambda: torch.relu(**[1]),
+    "a keyword twice": lambda: anything(a=1, **{"a": 2}),
+    "a keyword twice, of two dicts": lambda: anything(**{"a": 1}, **{"a": 2}),
+    "next of a list": lambda: next([1]),
 }
 
 

@@ -169,11 +169,14 @@ class PlainStaging:
     def spread(self, values):
         return PlainSpread(values)
 
-    def positionals(self, values):
+    def positionals(self, values, is_only):
         return values
 
-    def keywords(self, values):
-        return values
+    def keywords(self, names, *values):
+        merged = {}
+        for name, value in zip(names, values, strict=True):
+            merged |= {name: value} if name is not None else {**value}
+        return merged
 
     def yielded(self, consumer, item):
         return consumer(item)

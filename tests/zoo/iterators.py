@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import copy
 import functools
+import inspect
+import itertools
+import types
 
 import torch
 
 from tests.zoo.programs import f, i, program
 
 ROWS = ((f(1.0, 2.0, 3.0),), (torch.tensor([0.5]),), (f(-1.0, 4.0),))
+IN_ORDER = ("captured", "unoptimised", "saved")  # plain staging takes all items first
 
 
 class Countdown:
@@ -177,3 +181,48 @@ def name_deleted_by_a_function(x):
     except ZeroDivisionError:
         scale = 0
     return x * kept * scale
+
+
+def shown(what, value):
+    """`value`, whose turn can be seen."""
+    print(what, value)
+    return value
+
+
+@program(*ROWS, (torch.zeros(0),), dynamic=((0,),), stages=IN_ORDER)
+def keys_in_turn(x):
+    """`max` and `min` ask for the key of an item before they take the next one."""
+    values = x.tolist()
+    largest = max((shown("item", v * 2) for v in values), key=lambda v: shown("key", -v), default=9)
+    least = min(map(lambda v: shown("mapped", v), values), key=lambda v: shown("key", v), default=8)
+    record = max(({"value": v} for v in values if v > 0), key=lambda one: one["value"], default={})
+    return largest, least, record
+
+
+@program((f(1.0, 2.0, 3.0),), (f(-1.0, 4.0, 0.5),))
+def items_in_turn(x):
+    """`accumulate` and `pairwise` take an item when they are asked for the next of their own."""
+    for total in itertools.accumulate(map(lambda v: shown("item", v), x.tolist())):
+        print("total", total)
+    for one, other in itertools.pairwise(map(lambda v: shown("item", v), x.tolist())):
+        print("pair", one, other)
+    return x
+
+
+@program((f(1.0, 2.0, 3.0),), (f(-1.0, 4.0, 0.5),))
+def classes_of_iterators(x):
+    """What `type` and `isinstance` say of iterators and generators."""
+
+    def doubled():
+        for row in x:
+            yield row * 2
+
+    chained = itertools.chain(iter(x), [x[0]])
+    taken = itertools.takewhile(lambda v: v > 0, x.tolist())
+    steps = range(int(x.sum()))
+    return (
+        isinstance(chained, itertools.chain), type(taken) is itertools.takewhile,
+        isinstance(doubled(), types.GeneratorType), inspect.isgenerator(doubled()),
+        isinstance(taken, types.GeneratorType), type(steps) is range, isinstance(steps, range),
+        sum(chained), list(taken), list(reversed(steps)),
+    )  # fmt: skip

@@ -21,6 +21,12 @@ def mapped_rows(function: Staged, rows: Staged) -> Staged:
         yield function(*row)
 
 
+def starred(function: Staged, rows: Staged) -> Staged:
+    """`itertools.starmap(function, rows)`."""
+    for row in rows:
+        yield function(*row)
+
+
 def filtered(function: Staged, items: Staged) -> Staged:
     """`filter(function, items)`."""
     for item in items:

@@ -6,6 +6,7 @@ item by item.
 
 from __future__ import annotations
 
+from stator.containers.definitions import NO_DEFAULT, OF_NOTHING
 from stator.values.annotations import Staged
 
 NO_ITEM = object()
@@ -242,6 +243,40 @@ def by_index(sequence: Staged) -> Staged:
             return
         yield item
         at = at + 1
+
+
+def max_in_turn(items: Staged, key: Staged, default: object = NO_DEFAULT) -> Staged:
+    """`max(items, key=key)` of an iterator: the key of an item comes before the next item."""
+    best, keys = [], []  # one of each, once there is an item
+    for item in items:
+        item_key = key(item)
+        if len(keys) == 0:
+            best.append(item)
+            keys.append(item_key)
+        elif item_key > keys[0]:
+            best[0], keys[0] = item, item_key
+    if len(best) == 0:
+        if default is NO_DEFAULT:
+            raise ValueError("max() " + OF_NOTHING)
+        return default
+    return best[0]
+
+
+def min_in_turn(items: Staged, key: Staged, default: object = NO_DEFAULT) -> Staged:
+    """`min(items, key=key)` of an iterator."""
+    best, keys = [], []
+    for item in items:
+        item_key = key(item)
+        if len(keys) == 0:
+            best.append(item)
+            keys.append(item_key)
+        elif item_key < keys[0]:
+            best[0], keys[0] = item, item_key
+    if len(best) == 0:
+        if default is NO_DEFAULT:
+            raise ValueError("min() " + OF_NOTHING)
+        return default
+    return best[0]
 
 
 def one_after_another(iterables: Staged) -> Staged:

@@ -17,7 +17,6 @@ from stator.capture.text_ops import text_length
 from stator.containers import definitions, lists, runtime_tables
 from stator.containers.deques import new_deque
 from stator.containers.iteration import CapturedRange, Indexed
-from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent, refuse_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -27,10 +26,10 @@ from stator.library.class_questions import PYTHON_TYPES, is_instance, is_subclas
 from stator.library.iterator_calls import IteratorCalls
 from stator.library.known_arrays import is_known
 from stator.library.number_calls import absolute, as_number, complex_of, rounded, users_index
+from stator.library.orderings import orderings, refuse_endless
 from stator.library.outside_iterators import taken
 from stator.library.text import PRINT, format_value, is_text_symbolic, print_values
 from stator.library.text_calls import text_to_float, text_to_int
-from stator.library.unconverted_calls import are_objects_of_run
 from stator.library.user_methods import computes, user_method
 from stator.library.wrong_arguments import handled
 from stator.state.holding import reference
@@ -82,8 +81,7 @@ class BuiltinCalls:
             type: functools.partial(type_of, session),
             getattr: self._getattr, hasattr: self._hasattr, setattr: self._setattr,
             abs: functools.partial(absolute, session), round: functools.partial(rounded, session),
-            max: self._max, min: self._min, divmod: self._divmod,
-            sorted: self._sorted, dict: self._dict,
+            **orderings(session), divmod: self._divmod, dict: self._dict,
             sum: self._defined(sum), any: self._defined(any), all: self._defined(all),
             functools.reduce: self._defined(functools.reduce),
             callable: self._callable, id: self._refuse_identity, locals: self._refuse_locals,
@@ -211,8 +209,9 @@ class BuiltinCalls:
         return CapturedRange(start, stop, step)
 
     def _list(self, *args: Staged) -> Staged:
-        if args and isinstance(args[0], StagedIterator) and args[0].is_endless:
-            args[0].items.length()  # refuses
+        if len(args) > 1:
+            list(*args)  # type: ignore[call-overload]  # which raises
+        refuse_endless(*args)
         if args and isinstance(args[0], Union):
             return self.recorder.apply(args[0], self._list)
         if args and lists.is_captured(args[0]):
@@ -222,6 +221,8 @@ class BuiltinCalls:
         return StagedList(rows(args[0])) if args else StagedList()
 
     def _tuple(self, *args: object) -> Staged:
+        if len(args) > 1:
+            tuple(*args)  # type: ignore[call-overload]  # which raises
         if args and isinstance(args[0], Union):
             return self.recorder.apply(args[0], self._tuple)
         if args and is_runtime_sequence(self.recorder, args[0]):
@@ -314,71 +315,6 @@ class BuiltinCalls:
         if any(isinstance(one, torch.SymInt) for one in (a, b, *modulus)) and modulus:
             return self._run(number_definitions.power_modulo, a, b, *modulus)
         return pow(a, b, *modulus) if modulus else self.session.interpreter.arithmetic(a, "**", b)
-
-    def _max(self, *args: object, **options: object) -> Staged:
-        return self._extreme(max, definitions.max_of, args, options)
-
-    def _min(self, *args: object, **options: object) -> Staged:
-        return self._extreme(min, definitions.min_of, args, options)
-
-    def _extreme(self, python: Handler, definition: Staged, args: Args, options: Staged) -> Staged:
-        items = args[0] if len(args) == 1 else StagedList(args)
-        if isinstance(items, Iterator):
-            items = self._list(items)
-            args = (items,)
-        if isinstance(items, Union):
-            return self.recorder.apply(
-                items, lambda one: self._extreme(python, definition, (one,), options)
-            )
-        has_key = options.get("key") is not None and items
-        if is_captured(items) or has_key or are_objects_of_run(items):
-            return self._run(definition, items, **options)
-        return self._as_python(python, *args, **options)
-
-    @over_unions("items")
-    def _sorted(self, items: object, **options: object) -> Staged:
-        """`sorted`: by exchanges that the program makes, where it compares captured values."""
-        key, reverse = (
-            options.get("key"),
-            self.session.interpreter.truth(options.get("reverse", False)),
-        )
-        if is_runtime_sequence(self.recorder, items):
-            return self._sorted_by_the_run(items, key, reverse)
-        if not isinstance(reverse, bool):
-            return choose(
-                self.session.recorder,
-                reverse,
-                lambda: self._sorted(items, key=key, reverse=True),
-                lambda: self._sorted(items, key=key, reverse=False),
-            )
-        if isinstance(items, Iterator):
-            items = self._list(items)
-            if is_runtime_sequence(self.recorder, items):
-                return self._sorted_by_the_run(items, key, reverse)
-        values = list(rows(items))
-        keys = (
-            values
-            if key is None
-            else [self.session.interpreter.call(key, value) for value in values]
-        )
-        if is_captured(keys) or are_objects_of_run(keys):
-            return self._run(definitions.sorted_by, StagedList(values), StagedList(keys), reverse)
-        positions, chosen = range(len(keys)), keys.__getitem__
-        order = self._as_python(sorted, positions, key=chosen, reverse=reverse)
-        return StagedList(values[k] for k in order)
-
-    def _sorted_by_the_run(self, items: object, key: object, reverse: object) -> Staged:
-        """`sorted` of a number of items that only a run knows."""
-        if isinstance(items, StagedSet) and key is not None:
-            raise UnsupportedCall("a set of the program is sorted by a key", at=current_place(),
-                                  fix="sort it without one: equal keys have no order")  # fmt: skip
-        values = runtime_tables.entries(self.session, items) if isinstance(items, StagedSet) else (
-            self._list(items))  # fmt: skip
-        keys = values if key is None else self._run(definitions.keys_of, values, key)
-        order = lists.order_of(self.recorder, keys, reverse)
-        if order is None:
-            return self._run(definitions.sorted_by, values, keys, reverse)
-        return lists.taken(self.recorder, values, order)
 
     def _defined(self, python: Staged) -> Handler:
         """A builtin that has a definition in Python, for captured items."""

@@ -14,7 +14,6 @@ import copy
 import dataclasses
 import functools
 import inspect
-import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -47,6 +46,7 @@ from stator.library.generator_calls import call_with_generator, new_generator, t
 from stator.library.gradients import apply_function, is_function_apply, requires_grad
 from stator.library.host_rules import HostMethod, call_host_object, host_rule, with_error
 from stator.library.iterator_calls import is_native, listed_for, staged_iterator
+from stator.library.iterator_classes import QUESTIONS
 from stator.library.known_arrays import NOT_KNOWN, compute_known, method_of
 from stator.library.list_samples import call_with_samples
 from stator.library.machines import Machines
@@ -62,14 +62,19 @@ from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op
 from stator.library.scripted import is_refused, python_function, refuse_callee
 from stator.library.shared_definitions import SharedDefinitions
 from stator.library.standard_calls import GETTERS, call_getter
-from stator.library.star_args import SPREAD, Rest, SpreadUnion, may_be_absent, named, spread_rest
+from stator.library.star_args import (
+    Rest,
+    SpreadUnion,
+    WrongSpread,
+    choose_arguments,
+    spread_rest,
+)
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
 from stator.library.text import is_text_of_run, is_text_symbolic, missing_text
 from stator.library.text_methods import TextMethod, call_text_method, is_method_of_str
 from stator.library.unconverted_calls import call_pure, call_unconverted, is_computed, is_pure
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import has_python_call
-from stator.recursion_limit import users_limit
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import (
     add_existing,
@@ -107,12 +112,11 @@ COMPARING: dict[str, Any] = {
     "remove": definitions.remove_from,
 }  # fmt: skip
 FUNCTIONS: dict[Any, Any] = {
-    **TORCH_FUNCTIONS, **MATH_FUNCTIONS, torch.autocast: FollowedAutocast,
+    **TORCH_FUNCTIONS, **MATH_FUNCTIONS, **QUESTIONS, torch.autocast: FollowedAutocast,
     torch.Generator: new_generator, copy.deepcopy: deep_copy, definitions.missing: missing_text,
     step: lambda session, *args: session.interpreter.machine("step", *args),
     definitions.same: lambda session, left, right: session.interpreter.same(left, right),
     object.__getattribute__: lambda session, obj, name: session.interpreter.get_plainly(obj, name),
-    sys.getrecursionlimit: lambda session: session.interpreter.call_library(users_limit, (), {}),
 }  # fmt: skip
 
 
@@ -159,8 +163,8 @@ class Caller:
     def __call__(self, function: object, /, *args: object, **kwargs: object) -> Staged:
         """`function(*args, **kwargs)` in converted code."""
         self.session.recorder.signals.check()
-        if kwargs or any(type(arg) is SpreadUnion for arg in args):
-            chosen = self._choose_arguments(function, args, kwargs)
+        if kwargs or any(type(arg) in (SpreadUnion, WrongSpread) for arg in args):
+            chosen = choose_arguments(self.session, self, function, args, kwargs)
             if chosen is not None:
                 return chosen[0]
         if any(type(arg) is Rest for arg in args):
@@ -171,25 +175,6 @@ class Caller:
             return self.pools.called(function, lambda: handler(function, args, kwargs))
         start = tick()
         return self.pools.created(function, start, handler(function, args, kwargs))
-
-    def _choose_arguments(
-        self, function: object, args: Args, kwargs: Keywords
-    ) -> tuple[Staged] | None:
-        """Arguments whose number depends on the path: one call for each way."""
-        apply = self.session.recorder.apply_all
-        at = next((k for k, arg in enumerate(args) if type(arg) is SpreadUnion), None)
-        if at is not None:
-            first, last = args[:at], args[at + 1 :]
-            return (
-                apply(args[at].values, lambda one: self(function, *first, *one, *last, **kwargs)),
-            )
-        name = next((key for key, value in kwargs.items() if may_be_absent(key, value)), None)
-        if name is None:
-            return None
-        rest = {key: other for key, other in kwargs.items() if key != name}
-        if name == SPREAD:
-            return (apply(kwargs[name], lambda one: self(function, *args, **rest, **one)),)
-        return (apply(kwargs[name], lambda one: self(function, *args, **rest, **named(name, one))),)
 
     def _call_numpy(self, function: object, args: Args, kwargs: Keywords) -> Staged:
         if first_union((args, kwargs)) is not None:

@@ -13,8 +13,9 @@ import torch
 
 from stator.capture.try_block import error_names
 from stator.containers import lists
-from stator.containers.iterators import StagedIterator
+from stator.containers.iteration import CapturedRange
 from stator.library.captured_values import flat_classes
+from stator.library.iterator_classes import iterator_class
 from stator.library.user_methods import are_asked
 from stator.state.session import Session
 from stator.state.unconverted import watched
@@ -43,6 +44,7 @@ PYTHON_TYPES = {
     CapturedText: str, StagedDeque: collections.deque, StagedList: list,
     StagedDefaultDict: collections.defaultdict, StagedCounter: collections.Counter,
     StagedOrderedDict: collections.OrderedDict, StagedDict: dict, StagedSet: set,
+    CapturedRange: range,
 }  # fmt: skip
 
 
@@ -71,10 +73,10 @@ def is_instance(session: Session, value: Staged, classes: Staged) -> Staged:
     wanted = flat_classes(classes)
     if isinstance(value, CaughtError):
         return value.is_a(error_names(wanted))
-    if isinstance(value, StagedIterator):
-        return issubclass(value.cls, tuple(c for c in wanted if isinstance(c, type)))
-    if isinstance(value, StagedDeque):
-        return issubclass(collections.deque, tuple(c for c in wanted if isinstance(c, type)))
+    cls = iterator_class(value)
+    if cls is not None or isinstance(value, StagedDeque):
+        known = cls or collections.deque
+        return issubclass(known, tuple(c for c in wanted if isinstance(c, type)))
     for captured, python in PYTHON_TYPES.items():
         if isinstance(value, captured):
             return issubclass(python, tuple(c for c in wanted if isinstance(c, type))) or (
@@ -100,8 +102,9 @@ def type_of(_session: Session, *args: Staged, **kwargs: Staged) -> Staged:
     if len(args) != 1:
         return type(*args, **kwargs)
     value = args[0]
-    if isinstance(value, StagedIterator):
-        return value.cls
+    cls = iterator_class(value)
+    if cls is not None:
+        return cls
     if isinstance(value, CaughtError):
         return CaughtType(value)
     if isinstance(value, PooledObject):

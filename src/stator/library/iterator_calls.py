@@ -264,9 +264,10 @@ class IteratorCalls:
             return self.recorder.apply(values, self._reversed)
         if isinstance(values, torch.Tensor):  # as eager: the rows of a flipped copy
             return values.flip(0) if values.dim() else reversed(values)
-        if isinstance(values, Iterator | StagedIterator | StagedGenerator | set | frozenset):
-            name = values.what if isinstance(values, StagedIterator) else type(values).__name__
-            raise TypeError(f"'{name.removeprefix('Staged').lower()}' object is not reversible")
+        cls = self.session.interpreter.call(type, values)
+        is_sequence = hasattr(cls, "__len__") and hasattr(cls, "__getitem__")
+        if getattr(cls, "__reversed__", None) is None and not is_sequence:
+            raise TypeError(f"'{cls.__name__}' object is not reversible")
         items, unrolls = self.source(values)
         return self._made(iteration.reversed_items(items), type(reversed([])), unrolls=unrolls)
 
@@ -291,7 +292,7 @@ class IteratorCalls:
         call = self.session.interpreter.call
         values = opened(self.session, values)
         if runs_code(values):
-            return call(lazy_definitions.mapped_rows, function, values)
+            return call(lazy_definitions.starred, function, values)
         items, unrolls = self.source(values)
         mapped = iteration.mapped(lambda row: call(function, *row), items)
         return self._made(mapped, itertools.starmap, unrolls=unrolls)

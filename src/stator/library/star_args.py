@@ -6,6 +6,7 @@ goes on as one `Rest`, which a converted function gathers into its `*args`.
 
 from __future__ import annotations
 
+import functools
 import inspect
 import itertools
 import types
@@ -27,7 +28,8 @@ from stator.values.symbolic import Undefined
 from stator.values.union import Union
 
 EXTREMES = (max, min)
-SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives
+SPREAD = "stator_spread__"  # the keyword under which `**variant` arrives, and a number
+WRONG = "stator_wrong__"  # and that of a `WrongSpread`
 
 
 class SpreadUnion:
@@ -37,16 +39,71 @@ class SpreadUnion:
         self.values = values
 
 
-def named(name: str, value: object) -> dict[str, object]:
+class WrongSpread:
+    """`*value` or `**value` that Python refuses: `problem` follows the name of the function."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+
+
+def merged(keywords: dict[str, Staged], more: Staged) -> dict[str, Staged]:
+    """`keywords` and those of `**more`."""
+    if not hasattr(type(more), "keys"):
+        problem = f"argument after ** must be a mapping, not {type(more).__name__}"
+        return {WRONG: WrongSpread(problem), **keywords}
+    found = {**more}
+    twice = next((name for name in found if name in keywords), None)
+    if twice is not None:
+        problem = f"got multiple values for keyword argument '{twice}'"
+        return {WRONG: WrongSpread(problem), **keywords}
+    return {**keywords, **found}
+
+
+def _refuse_wrong(function: Staged, args: Args, kwargs: Keywords) -> None:
+    """Raise the error of a `WrongSpread` among the arguments, as Python words it."""
+    found = next((one for one in (*args, kwargs.get(WRONG)) if type(one) is WrongSpread), None)
+    if found is None:
+        return
+    name = getattr(function, "__qualname__", None)
+    module = getattr(function, "__module__", None)
+    if not isinstance(name, str):
+        raise TypeError(f"{function} {found.problem}")
+    start = "" if module in (None, "builtins") else f"{module}."
+    raise TypeError(f"{start}{name}() {found.problem}")
+
+
+def _named(name: str, value: object) -> dict[str, object]:
     """A keyword argument that may be absent."""
     return {} if isinstance(value, Undefined) else {name: value}
 
 
-def may_be_absent(name: str, value: object) -> bool:
+def _may_be_absent(name: str, value: object) -> bool:
     """Does it depend on the path whether this keyword is passed?"""
     return isinstance(value, Union) and (
-        name == SPREAD or any(isinstance(one, Undefined) for one in value.alternatives)
+        name.startswith(SPREAD) or any(isinstance(one, Undefined) for one in value.alternatives)
     )
+
+
+def choose_arguments(
+    session: Session, call: Staged, function: Staged, args: Args, kwargs: Keywords
+) -> tuple[Staged] | None:
+    """Arguments whose number depends on the path: one call for each way. None if there is one."""
+    _refuse_wrong(function, args, kwargs)
+    apply = session.recorder.apply_all
+    at = next((k for k, arg in enumerate(args) if type(arg) is SpreadUnion), None)
+    if at is not None:
+        first, last = args[:at], args[at + 1 :]
+        return (apply(args[at].values, lambda one: call(function, *first, *one, *last, **kwargs)),)
+    name = next((key for key, value in kwargs.items() if _may_be_absent(key, value)), None)
+    if name is None:
+        return None
+
+    def call_with(one: Staged) -> Staged:
+        chosen = one if name.startswith(SPREAD) else _named(name, one)
+        parts = ({key: value} if key != name else chosen for key, value in kwargs.items())
+        return call(function, *args, **functools.reduce(merged, parts, {}))
+
+    return (apply(kwargs[name], call_with),)
 
 
 class Rest:

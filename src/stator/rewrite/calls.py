@@ -1,6 +1,7 @@
 """Calls -> staging calls.
 
-    f(a, *b, **k)       stator__.call(f, a, *b, **k)
+    f(a, *b, c=d, **k)  stator__.call(f, a, *stator__.positionals(b, False),
+                                      **stator__.keywords(("c", None), d, k))
     super()             super(__class__, self)
     breakpoint()        stator__.debugger(breakpoint)()
     globals()           stator__.module_names(globals())
@@ -45,8 +46,10 @@ class _Calls(Walk):
             return staged("module_names", node, at=node)
         if _stays_plain(node):
             return node
-        new = staged("call", node.func, *map(_spread, node.args), at=node)
-        new.keywords = [_spread_keywords(keyword) for keyword in node.keywords]
+        is_only = len(node.args) == 1
+        args = [_spread(arg, is_only=is_only) for arg in node.args]
+        new = staged("call", node.func, *args, at=node)
+        new.keywords = _spread_keywords(node)
         return new
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
@@ -61,18 +64,21 @@ class _Calls(Walk):
         return node
 
 
-def _spread(node: ast.expr) -> ast.expr:
+def _spread(node: ast.expr, *, is_only: bool) -> ast.expr:
     """`*E`: staging looks at E before Python takes it apart."""
     if isinstance(node, ast.Starred):
-        node.value = staged("positionals", node.value, at=node)
+        node.value = staged("positionals", node.value, ast.Constant(is_only), at=node)
     return node
 
 
-def _spread_keywords(node: ast.keyword) -> ast.keyword:
-    """`**E` likewise."""
-    if node.arg is None:
-        node.value = staged("keywords", node.value, at=node.value)
-    return node
+def _spread_keywords(call: ast.Call) -> list[ast.keyword]:
+    """Keywords with `**E` among them likewise: all of them, since two may be the same."""
+    if all(keyword.arg is not None for keyword in call.keywords):
+        return call.keywords
+    names = ast.Tuple([ast.Constant(keyword.arg) for keyword in call.keywords], ast.Load())
+    values = [keyword.value for keyword in call.keywords]
+    merged = staged("keywords", names, *values, at=call)
+    return [ast.copy_location(ast.keyword(None, merged), call)]
 
 
 def _is_bare_super(node: ast.Call) -> bool:

@@ -32,6 +32,7 @@ Rewrite = Callable[[ast.FunctionDef, Job], ast.FunctionDef]
 TAKES_ALL = frozenset({
     "sum", "list", "tuple", "sorted", "set", "frozenset", "dict", "max", "min", "deque", "Counter",
 })  # fmt: skip
+IN_TURN = frozenset({"max", "min"})  # they call their key between two items
 SEARCHES = {"any": True, "all": False}
 START = {ast.ListComp: "[]", ast.SetComp: "stator__.new_set(set())", ast.DictComp: "{}"}
 
@@ -90,7 +91,7 @@ class _Taker(ast.NodeTransformer):
             return Search.of(taken, found=SEARCHES[name])
         if name == "next" and len(node.args) <= 2 and not node.keywords:
             return staged("first", Search.of(taken, found=None), *node.args[1:], at=node)
-        if name in TAKES_ALL:
+        if name in TAKES_ALL and not (name in IN_TURN and node.keywords):
             node.args[0] = ast.copy_location(ast.ListComp(taken.elt, taken.generators), taken)
         return node
 

@@ -60,7 +60,7 @@ def new_set(session: Session, items: Sequence[object]) -> Staged:
     if chosen is not None:
         return chosen[0]
     if not any(_is_counted_by_the_run(session, item) for item in items):
-        whole = new_tuple(session, items)
+        whole = tuple(_flat(items, of_set=True))
         check_keys(session, whole)
         if not any(map(runtime_tables.is_captured_item, whole)):
             return StagedSet(whole)
@@ -88,7 +88,7 @@ def _spread_dict(session: Session, result: StagedDict, table: Staged) -> None:
     if is_table(table) or is_table(result):
         runtime_tables.call_table_method(session, result, "update", (table,), {})
         return
-    whole = table if isinstance(table, dict) else dict(table)
+    whole = table if isinstance(table, dict) else {**table}
     dict_calls.update(session, result, session.staged(whole))
 
 
@@ -125,10 +125,15 @@ def _is_counted_by_the_run(session: Session, item: object) -> bool:
     )
 
 
-def _flat(items: Sequence[object]) -> list[object]:
+def _flat(items: Sequence[object], *, of_set: bool = False) -> list[object]:
+    """The items, spread; of what has none, a set says something else than a list or a tuple."""
     result: list[object] = []
     for item in items:
-        result += _rows(item.values) if isinstance(item, Spread) else [item]
+        if isinstance(item, Spread):
+            rows = _rows(item.values)
+            result += rows if of_set else [*rows]
+        else:
+            result.append(item)
     return result
 
 

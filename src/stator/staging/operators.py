@@ -13,7 +13,6 @@ from stator.capture.conditions import Condition
 from stator.capture.conversions import index
 from stator.containers import iterators, lists, runtime_tables
 from stator.containers.dict_calls import augment_dict, combines_dicts
-from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
 from stator.containers.set_operators import COMBINED, augment
 from stator.containers.tensor_index import plain_key
@@ -24,8 +23,6 @@ from stator.library import text
 from stator.library.array_operands import beside_tensor
 from stator.library.calls import Caller
 from stator.library.outside_iterators import iterated
-from stator.library.star_args import SPREAD, Rest, SpreadUnion
-from stator.library.tensor_calls import unbind
 from stator.library.user_methods import is_users, user_method
 from stator.staging import (
     access,
@@ -34,12 +31,13 @@ from stator.staging import (
     literals,
     logic,
     match_stmt,
+    spread_args,
     try_stmt,
     with_stmt,
 )
 from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.truth import truth
-from stator.staging.unpacking import all_items, unpack
+from stator.staging.unpacking import unpack
 from stator.state.session import Session
 from stator.state.unconverted import UserCodeWatch
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
@@ -241,18 +239,9 @@ class Staging:
         """A function that is written out in Python (see `containers.definitions`), converted."""
         return self.call.run(definition, args, kwargs)
 
-    def positionals(self, values: Staged) -> Staged:
-        """`*values` of a call."""
-        values = all_items(self.session, values)
-        if is_partial(values):
-            values = for_each_way(self.session, values, tuple)
-        if isinstance(values, Union):
-            return (SpreadUnion(values),)
-        if isinstance(values, torch.Tensor):
-            return self.unpack_all(values)
-        if lists.is_captured(values):
-            return (Rest(values),)
-        return values
+    def positionals(self, values: Staged, is_only: bool = False) -> Staged:
+        """`*values` of a call; `is_only`: it has no other positional arguments."""
+        return spread_args.positionals(self.session, values, is_only=is_only)
 
     def in_any_order(self, values: object) -> Staged:
         """What a comprehension without effects makes a set of."""
@@ -266,20 +255,11 @@ class Staging:
 
     def gathered(self, values: tuple[object, ...]) -> Staged:
         """`*args` of a converted function."""
-        if not any(type(value) is Rest for value in values):
-            return values
-        spread = [literals.Spread(v.items) if type(v) is Rest else v for v in values]
-        return literals.new_tuple(self.session, spread)
+        return spread_args.gathered(self.session, values)
 
-    def unpack_all(self, tensor: torch.Tensor) -> Staged:
-        """The rows of a tensor, as arguments."""
-        if isinstance(tensor.shape[0], int):
-            return tuple(tensor[k] for k in range(tensor.shape[0]))
-        return self.positionals(unbind(self.session, tensor))
-
-    def keywords(self, values: object) -> Staged:
-        """`**values` of a call."""
-        return {SPREAD: values} if isinstance(values, Union) else values
+    def keywords(self, names: tuple[str | None, ...], *values: object) -> Staged:
+        """The keyword arguments of a call; None is the name of `**value`."""
+        return spread_args.keywords(names, values)
 
     # ---- names
 

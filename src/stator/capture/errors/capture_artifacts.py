@@ -38,7 +38,8 @@ NEW_SUBCLASS = "Creating a new Tensor subclass"  # torch wants to make one of a 
 PLAIN = NUMBERS | {"NoneType", "str", "list", "dict", "set", "tuple", "Tensor", "function", "type"}
 OF_ONE = re.compile(
     r"is not iterable|is not callable|is not subscriptable|bad operand type|has no len\(\)"
-    r"|does not support item|unhashable type: '"
+    r"|does not support item|unhashable type: '|must be an iterable, not"
+    r"|must be a mapping, not|is not a mapping|is not an iterator"
 )
 METHOD = re.compile(r"doesn't define (__\w+__)|for (divmod)\(\)")  # that Python asks a class for
 OF_TENSORS = re.compile(r"expected Tensor as element \d+ in argument \d+, but got Sym\w+")
