@@ -293,10 +293,6 @@ def function_in_a_generator_expression(x, y):
     return next(scales)(x)
 
 
-def printed_elsewhere(x, y):
-    print(y, file=sys.stderr)
-
-
 def range_text(x, y):
     print(range(0, 10, int(y)))
 

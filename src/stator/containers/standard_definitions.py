@@ -320,8 +320,15 @@ def print_all(
     flush: bool = False,
 ) -> None:
     """`print(*items)`."""
-    whole = (" " if sep is None else sep).join([str(item) for item in items])
-    print(whole, end=end, file=file, flush=flush)
+    if file is None:
+        whole = (" " if sep is None else sep).join([str(item) for item in items])
+        print(whole, end=end, flush=flush)
+        return
+    for at in range(len(items)):
+        if at > 0:
+            file.write(" " if sep is None else sep)
+        file.write(str(items[at]))
+    print(end=end, file=file, flush=flush)
 
 
 # ---- operator

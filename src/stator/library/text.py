@@ -5,7 +5,9 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import io
 import re
+import sys
 import types
 from collections.abc import (
     Callable,
@@ -387,15 +389,21 @@ def _repr_arg(session: Session, item: object) -> Arg:
 
 def print_values(session: Session, *values: Staged, **options: Staged) -> None:
     """`print`: at every run, where eager code prints."""
-    if options.get("file") is not None:
-        raise UnsupportedCall("`print` to a file is not supported", at=current_place(),
-                              fix="print to the standard output")  # fmt: skip
+    file = options.get("file")
+    if isinstance(file, Union):
+        session.recorder.apply(
+            file, lambda one: print_values(session, *values, **{**options, "file": one})
+        )
+        return
     at = _first_variant(values)
     if at is not None:
         before, after = values[:at], values[at + 1 :]
         session.recorder.apply_all(
             values[at], lambda one: print_values(session, *before, one, *after, **options)
         )
+        return
+    if file is not None and file is not sys.stdout:
+        _print_to_file(session, values, **options)
         return
     recorder = session.recorder
     parts = tuple(text_arg(session, value) for value in values)
@@ -405,3 +413,27 @@ def print_values(session: Session, *values: Staged, **options: Staged) -> None:
         if options.get(name) is not None
     }
     recorder.emit("stator::print", parts, attributes=attributes)
+
+
+def _print_to_file(
+    session: Session,
+    values: tuple[Staged, ...],
+    *,
+    file: Staged,
+    sep: Staged = None,
+    end: Staged = None,
+    flush: Staged = False,
+) -> None:
+    """`print(*values, file=file)`, by calls of the file's methods, as Python makes them."""
+    interpreter = session.interpreter
+    known = {"sep": sep, "end": end}
+    known = {name: text for name, text in known.items() if not isinstance(text, CapturedText)}
+    PRINT(**known, file=io.StringIO())  # raises for what is no text
+    write = interpreter.get(file, "write")
+    for at, value in enumerate(values):
+        if at:
+            interpreter.call(write, " " if sep is None else sep)
+        interpreter.call(write, format_value(session, value, "s", None))
+    interpreter.call(write, "\n" if end is None else end)
+    if flush:
+        interpreter.call(interpreter.get(file, "flush"))
