@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 
+import numpy
 import torch
 from torch import nn
 
@@ -335,3 +336,26 @@ def object_that_may_hold_itself(x):
         node.inner = node
     node.inner.count += 1
     return x * node.inner.count
+
+
+SUMS = numpy.zeros(4)
+STEPS = numpy.zeros(3, dtype=numpy.int64)
+
+
+def reset_arrays():
+    """The arrays as they were."""
+    SUMS[:], STEPS[:] = 0, 0
+
+
+@program(
+    (f(1.0, 2.0),), (f(3.0, -4.0),), (f(1.0, 1.0),),
+    watch=lambda: (SUMS.tolist(), STEPS.tolist()), reset=reset_arrays,
+    stages=("rewritten", "captured", "unoptimised"),  # a saved model has arrays of its own
+)  # fmt: skip
+def arrays_written_by_name(x):
+    """Arrays of the module: items by data, all of one, and what they hold then."""
+    SUMS[int(x[0])] += x.sum().item()
+    STEPS[0] = STEPS[0] + 1
+    if x.sum() > 2:
+        STEPS[1] += 2
+    return x * float(SUMS.mean()), int(STEPS.sum())

@@ -322,7 +322,7 @@ def print_all(
     """`print(*items)`."""
     if file is None:
         whole = (" " if sep is None else sep).join([str(item) for item in items])
-        print(whole, end=end, flush=flush)
+        print(whole, end=end, file=file, flush=flush)
         return
     for at in range(len(items)):
         if at > 0:

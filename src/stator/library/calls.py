@@ -75,6 +75,7 @@ from stator.library.text_methods import TextMethod, call_text_method, is_method_
 from stator.library.unconverted_calls import call_pure, call_unconverted, is_computed, is_pure
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import has_python_call
+from stator.state.callers_arrays import unchanged_arrays
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import (
     add_existing,
@@ -352,6 +353,8 @@ class Caller:
             owner.refuse_write(name)
         if name in ("item", "tolist"):
             return TENSOR_METHODS[name](self.session, owner.tensor, *args)
+        if name == "fill" and len(args) == 1:
+            return self.session.interpreter.setitem(owner, ..., args[0])
         if name in CUMULATED:
             return call_numpy(self.session, CUMULATED[name], (owner, *args), kwargs)
         return self.library(method, *numpy_dtypes(args, kwargs))
@@ -425,7 +428,9 @@ class Caller:
         self, function: Staged, owner: Staged, args: Args, kwargs: Keywords
     ) -> Staged:
         """What library code gives: a new object, or one that was there before."""
-        with tree_watch(self.session, (owner, *args, *kwargs.values())):
+        given, name = (owner, *args, *kwargs.values()), getattr(function, "__name__", "")
+        arrays = unchanged_arrays(self.session, given, name)
+        with tree_watch(self.session, given), arrays:
             result = self._run_library(function, owner, args, kwargs)
         watch_the_world(self.session, function, args, result)
         if is_hashable(function) and function in MAKES_OBJECTS:

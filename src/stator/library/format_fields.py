@@ -73,7 +73,8 @@ class _Fields:
 
     def _argument(self, name: str) -> Staged:
         if name and not name.isdecimal():
-            return self.kwargs[name]
+            given = self.kwargs  # the user's
+            return given[name]
         if not name:
             if self.next is None:
                 raise ValueError(TO_AUTOMATIC)

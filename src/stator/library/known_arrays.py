@@ -16,12 +16,12 @@ from typing import Any
 import numpy
 import torch
 
+from stator.state.callers_arrays import ARRAY_KINDS
 from stator.state.session import Session
 from stator.values.arrays import ArrayMemory, CapturedArray, KnownArray
 from stator.values.staged import StagedList
 from stator.values.union import Union
 
-ARRAY_KINDS = "biufc"  # bool, int, unsigned, float, complex
 NOT_KNOWN = object()
 CAPTURED = (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, CapturedArray, Union)
 

@@ -16,8 +16,9 @@ import torch
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.known_arrays import ARRAY_KINDS, NOT_KNOWN, compute_known, known_array
+from stator.library.known_arrays import NOT_KNOWN, compute_known, known_array
 from stator.library.numpy_random import draw_by_numpy, is_seeded
+from stator.state.callers_arrays import live_array, refuse_errors
 from stator.state.session import Session, error_modes
 from stator.torch_private import numpy_layer
 from stator.values.annotations import Args, Keywords, Staged
@@ -25,7 +26,6 @@ from stator.values.arrays import CapturedArray, ReversedArray
 from stator.values.staged import StagedList
 from stator.values.symbolic import Number
 
-QUIET = frozenset({"ignore", "warn"})  # modes in which numpy raises no errors
 CUMULATED = {"cumsum": numpy.cumsum, "cumprod": numpy.cumprod}
 MAKES_ARRAYS = (numpy.array, numpy.asarray, numpy.ascontiguousarray, numpy.asanyarray)
 CAPTURED_ROW = (torch.Tensor, CapturedArray)
@@ -64,6 +64,7 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
         )  # fmt: skip
     session.reads.watch_call(error_modes, (), session.error_modes)
     args = tuple(_live(session, arg) for arg in args)
+    kwargs = {name: _live(session, arg) for name, arg in kwargs.items()}
     done = compute_known(session, lambda a, k: function(*a, **k), args, kwargs)
     if done is not NOT_KNOWN:
         return done
@@ -86,16 +87,6 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
             f"`numpy.{function.__name__}` cannot be called this way on captured values: {error}",
             at=current_place(), fix="use the torch function",
         ) from error  # fmt: skip
-
-
-def refuse_errors(session: Session) -> None:
-    """An error where numpy raises for what the ops of a program compute without an error."""
-    session.reads.watch_call(error_modes, (), session.error_modes)
-    if not QUIET.issuperset(numpy.geterr().values()):
-        raise UnsupportedCall(
-            "`numpy.errstate` turns numpy's warnings into errors, which a program does not raise",
-            at=current_place(), fix="check the values: `if (x == 0).any(): ...`",
-        )  # fmt: skip
 
 
 def _as_tensor(made: Staged) -> Staged:
@@ -225,17 +216,6 @@ def _counterpart(function: Staged, module: str) -> Staged:
             at=current_place(), fix="use the torch function",
         )  # fmt: skip
     return found
-
-
-def live_array(session: Session, array: numpy.ndarray[Staged, Staged]) -> Staged:
-    """An array of the caller's: the program reads and writes its memory."""
-    if array.dtype.kind not in ARRAY_KINDS or not array.flags.writeable:
-        return array
-    refuse_errors(session)
-    if id(array) not in session.stand_ins.arrays:
-        with session.recorder.real():
-            session.stand_ins.arrays[id(array)] = (array, CapturedArray(torch.from_numpy(array)))
-    return session.stand_ins.arrays[id(array)][1]
 
 
 def array_of(

@@ -34,6 +34,7 @@ from stator.frames import current_place
 from stator.library.iterator_calls import EMPTY, is_native, opened, runs_code, staged_iterator
 from stator.library.refused_calls import is_from_torch
 from stator.library.user_methods import user_method
+from stator.state.callers_arrays import used_array
 from stator.state.host_calls import record_host_call
 from stator.state.read_results import Contents
 from stator.state.session import Session
@@ -61,6 +62,7 @@ LOOPS = (  # the functions of other modules that do
 
 def iterated(session: Session, value: Staged) -> Staged:
     """`value`, whose items are about to be taken; an iterator as the program knows it."""
+    value = used_array(session, value)
     if id(value) in session.spent_iterators:
         raise UnsupportedCall(
             "an iterator from outside is used beside an `enumerate` that goes through it",

@@ -38,9 +38,9 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import users_index
-from stator.library.numpy_calls import live_array
 from stator.library.user_keys import check_keys
 from stator.library.user_methods import user_method
+from stator.state.callers_arrays import indexed_array, live_array, write_array
 from stator.state.session import Session
 from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Staged
@@ -81,7 +81,7 @@ def shadowed(session: Session, value: object) -> Staged:
 
 def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
     """`obj[key]`."""
-    obj = session.staged(obj)
+    obj = indexed_array(session, session.staged(obj), key)
     key = _each_truth(session, obj, session.seen(key))
     if isinstance(obj, Union) or _has_variant(key):
         return _each_way(session, lambda o, k: getitem(session, o, k), obj, key)
@@ -249,7 +249,7 @@ def _choose_item(session: Session, items: list[object], key: torch.SymInt, what:
 
 def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
     """`obj[key] = value`."""
-    obj = session.staged(obj)
+    obj = write_array(session, session.staged(obj))
     key = _each_truth(session, obj, key)
     if isinstance(obj, Union) or _has_variant(key):
         _each_way(session, lambda o, k: setitem(session, o, k, value), obj, key)

@@ -31,6 +31,7 @@ from stator.library.number_calls import complex_arithmetic, number_op, plain_num
 from stator.library.text import fstring, is_text_of_run, percent_format
 from stator.library.user_methods import user_method
 from stator.staging.operator_methods import NOT_WRITTEN, written_arithmetic
+from stator.state.callers_arrays import used_array
 from stator.state.session import VIEWS, Session, read_modes
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
@@ -65,6 +66,7 @@ PLAIN = (torch.Tensor, int, float, complex)
 def arithmetic(session: Session, left: object, sign: str, right: object) -> Staged:
     """`left SIGN right`."""
     read_modes(session, left, right)
+    left, right = used_array(session, left, right), used_array(session, right, left)
     if isinstance(left, PLAIN) and isinstance(right, PLAIN):
         return PYTHON[sign](left, right)
     written = written_arithmetic(session, left, sign, right)
@@ -207,6 +209,7 @@ def _is_bitwise(left: object, sign: str, right: object) -> bool:
 @over_unions("value")
 def unary(session: Session, sign: str, value: object) -> Staged:
     """`-value`, `+value` or `~value`."""
+    value = used_array(session, value)
     if isinstance(value, torch.SymBool):
         value = to_int(session.recorder, value)
     if sign == "~" and isinstance(value, torch.SymInt):

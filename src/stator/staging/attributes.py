@@ -36,6 +36,7 @@ from stator.library.user_methods import (
 )
 from stator.staging.access import shadowed
 from stator.state.builtin_names import refuse_replacing
+from stator.state.callers_arrays import WRITING, used_array, write_array
 from stator.state.host_calls import record_host_call
 from stator.state.library_objects import note_object
 from stator.state.read_results import Contents
@@ -75,6 +76,8 @@ REFUSED_ATTRIBUTES = {
 @over_unions("obj")
 def get(session: Session, obj: Staged, name: str) -> Staged:
     """`obj.name`."""
+    if type(obj) is numpy.ndarray:
+        obj = (write_array if name in WRITING else used_array)(session, obj)
     if isinstance(
         obj,
         torch.Tensor | StandIn | StagedContainer | Number | CapturedText | CapturedComplex,

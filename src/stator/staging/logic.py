@@ -40,11 +40,12 @@ from stator.library.user_keys import check_keys
 from stator.library.user_methods import user_method
 from stator.staging.operator_methods import NOT_WRITTEN, written_comparison
 from stator.staging.truth import truth
+from stator.state.callers_arrays import used_array
 from stator.state.library_objects import watch_object
 from stator.state.session import VIEWS, Session
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Code, Staged
-from stator.values.arrays import KnownArray
+from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.freezing import refuse_copies
 from stator.values.pooled import Reference, entry_of, pool_of
 from stator.values.staged import Staged as StagedContainer
@@ -145,6 +146,7 @@ def compare(session: Session, left: object, sign: str, right: object) -> Staged:
     if sign in ("is", "is not"):
         same = _is(session, left, right)
         return not_(session, same) if sign == "is not" else same
+    left, right = used_array(session, left, right), used_array(session, right, left)
     if sign in ("in", "not in"):
         found = _contains(session, right, left)
         return not_(session, found) if sign == "not in" else found
@@ -445,8 +447,8 @@ def _contains(session: Session, container: Staged, item: Staged) -> Staged:
         return truth(session, session.interpreter.call_method(method, container, item))
     container = session.seen(iterated(session, container))
     refuse_identity(container)
-    if isinstance(container, torch.Tensor):
-        return truth(session, (container == item).any())
+    if isinstance(container, torch.Tensor | CapturedArray):
+        return truth(session, (getattr(container, "tensor", container) == item).any())
     if isinstance(container, CapturedText) or (
         isinstance(container, str) and isinstance(item, Symbolic)
     ):

@@ -38,6 +38,7 @@ from stator.staging import (
 from stator.staging.arithmetic import arithmetic, unary
 from stator.staging.truth import truth
 from stator.staging.unpacking import unpack
+from stator.state.callers_arrays import write_array
 from stator.state.session import Session
 from stator.state.unconverted import UserCodeWatch
 from stator.values.annotations import Args, Code, Keywords, Names, Read, Staged, Write
@@ -327,7 +328,7 @@ class Staging:
     @over_unions("left", "right")
     def augmented(self, sign: str, left: Staged, right: Staged) -> Staged:
         """`left SIGN= right`: in place where the object can."""
-        left = self.session.staged(left)
+        left = write_array(self.session, self.session.staged(left))
         if isinstance(left, StagedList):
             return self._augmented_list(sign, left, right)
         method = user_method(left, f"__i{IN_PLACE[sign].__name__[1:].rstrip('_')}__")

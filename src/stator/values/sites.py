@@ -34,6 +34,11 @@ def class_site(cls: type) -> Site:
     return (None, f"{cls.__module__}.{cls.__qualname__}")
 
 
+def outside_site(obj: object) -> Site:
+    """The site of an object from outside that the program changes."""
+    return (None, f"outside {id(obj)}")
+
+
 class SiteGroups:
     """The sites whose containers are pooled, in groups that share a pool."""
 

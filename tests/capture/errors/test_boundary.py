@@ -1,15 +1,20 @@
 """A bug in the capture's own code is never taken for an exception of the user's."""
 
+import linecache
 import operator
+import os
 
 import pytest
 import torch
 
 import stator
+from stator.capture.errors import boundary
 from stator.capture.errors.boundary import internal
 from stator.capture.journal import Journal
 from stator.capture.recorder import Recorder
+from stator.containers.iteration import Indexed
 from stator.errors import ProgramError, UnsupportedCall
+from stator.library.builtin_calls import BuiltinCalls
 from stator.state.session import Session
 
 
@@ -143,3 +148,93 @@ def test_errors_of_user_code_are_caught():
         return y
 
     assert stator.to_static(guarded)(torch.ones(2), object).tolist() == [4.0, 4.0]
+
+
+def specific(x, table):
+    try:
+        y = x + len(table)
+        return y * int(y.sum())
+    except (TypeError, KeyError, IndexError, ValueError, AttributeError):
+        return x
+
+
+def specific_branch(x, table):
+    if x.sum() > 0:
+        return specific(x, table)
+    return x
+
+
+OF_ITS_OWN = r"the capture fails with an? .*Error of its own"
+TABLE = {"known": 1}
+
+
+def looks_up(_session, value):
+    return TABLE[type(value)]
+
+
+def takes_an_item_of_its_own(session, _value):
+    return session.host_calls[99]
+
+
+def calls_with_too_few(_session, value):
+    return takes_two(value)
+
+
+def takes_two(one, other):
+    return one, other
+
+
+def unpacks(_session, _value):
+    one, other = (1, 2, 3)
+    return one, other
+
+
+def makes_an_object(_session, value):
+    return Indexed(value)
+
+
+def own_code(function):
+    """`function`, as if it were in a file of the staging."""
+    name = os.path.join(boundary.OWN_FOLDER, "staging", os.path.basename(__file__))
+    code = function.__code__.replace(co_filename=name)
+    linecache.cache[name] = (1, None, linecache.getlines(__file__), name)
+    return type(function)(code, function.__globals__)
+
+
+@pytest.mark.parametrize("function", [specific, specific_branch])
+@pytest.mark.parametrize(
+    ("bug", "cls"),
+    [
+        (looks_up, KeyError),
+        (takes_an_item_of_its_own, IndexError),
+        (unpacks, ValueError),
+        (makes_an_object, TypeError),
+    ],
+)
+def test_a_handler_of_a_class_does_not_catch_a_bug_of_that_class(function, bug, cls, monkeypatch):
+    failing = own_code(bug)
+    monkeypatch.setattr(BuiltinCalls, "_len", lambda self, value: failing(self.session, value))
+    with pytest.raises(
+        ProgramError, match=OF_ITS_OWN
+    ) as found:
+        stator.to_static(function)(torch.ones(2), {})
+    assert type(found.value.__cause__) is cls
+
+
+def test_a_call_of_a_function_of_its_own_with_wrong_arguments_is_a_bug(monkeypatch):
+    monkeypatch.setitem(globals(), "takes_two", own_code(takes_two))
+    failing = own_code(calls_with_too_few)
+    monkeypatch.setattr(BuiltinCalls, "_len", lambda self, value: failing(self.session, value))
+    with pytest.raises(ProgramError, match="the capture fails with a TypeError of its own"):
+        stator.to_static(specific)(torch.ones(2), {})
+
+
+def given(_session, value):
+    return value["missing"]
+
+
+def test_an_operation_on_what_user_code_gives_is_its_own(monkeypatch):
+    failing = own_code(given)
+    monkeypatch.setattr(BuiltinCalls, "_len", lambda self, value: failing(self.session, value))
+    x = torch.ones(2)
+    assert torch.equal(stator.to_static(specific)(x, {}), x)

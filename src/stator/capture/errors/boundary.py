@@ -5,7 +5,9 @@ bug in the recorder must do neither. So the functions of the recorder that run n
 marked, and what fails in one leaves it as a ProgramError, which no `except` of user code catches.
 
 The modules above the recorder do what user code asks Python for, so Python's errors in them are the
-user's as a rule. `refuse_bug` finds those that cannot be, before one passes for the user's.
+user's as a rule: what failed is an operation on values that the function was given. `refuse_bug`
+finds what cannot be one, before it passes for the user's: an item of a table or an attribute of
+Stator's own, a call of a function of Stator's, an unpacking.
 
 An exception of a class that neither Python, torch nor Stator raises there is no bug: another thread
 has put it into this one (`PyThreadState_SetAsyncExc`, as a time limit does). It ends the capture.
@@ -13,11 +15,11 @@ has put it into this one (`PyThreadState_SetAsyncExc`, as a time limit does). It
 
 from __future__ import annotations
 
+import ast
 import dis
 import functools
 import linecache
 import os
-import re
 import types
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
@@ -32,9 +34,10 @@ RAISES = frozenset({dis.opmap["RAISE_VARARGS"], dis.opmap["RERAISE"]})
 # these do what converted code does, on its values
 AS_PYTHON = tuple(os.path.join(OWN_FOLDER, name) for name in ("staging", "library", "containers"))
 STAGED = os.path.join(OWN_FOLDER, "values", "staged.py")
-OF_THE_CAPTURE = re.compile(r"(self\.)?(session|recorder|provenance|journal|reads)\.|self\.\w+\(")
+OF_THE_CAPTURE = frozenset({"self", "session", "recorder", "provenance", "journal", "reads"})
 ATTRIBUTES = os.path.join(OWN_FOLDER, "staging", "attributes.py")
-OWN_PACKAGES = frozenset({"builtins", "stator", "torch", "numpy", "sympy"})
+OWN_PACKAGE = "stator"
+OWN_PACKAGES = frozenset({"builtins", OWN_PACKAGE, "torch", "numpy", "sympy"})
 
 
 class PutIn(BaseException):
@@ -97,17 +100,55 @@ def _is_bug(error: Exception, steps: list[types.TracebackType]) -> bool:
         return False  # a key of the user's
     if not within(code.co_filename, AS_PYTHON) and code.co_filename != STAGED:
         return True
-    return OF_THE_CAPTURE.match(_failed_text(last)) is not None
+    return _is_of_stator(last)
 
 
-def _failed_text(step: types.TracebackType) -> str:
-    """What a call on one line looks like, if that is what failed; `call(*args)` is the user's."""
+def _is_of_stator(step: types.TracebackType) -> bool:
+    """Did an operation on objects of Stator's fail? `call(*args)` is the user's."""
+    frame = step.tb_frame
+    name = dis.opname[frame.f_code.co_code[step.tb_lasti]]
+    if name.startswith("UNPACK"):
+        return True
+    failed = _failed(step)
+    if isinstance(failed, ast.Subscript) and "SUBSCR" in name:
+        root = _root(failed.value)
+        return root is not None and (root in OF_THE_CAPTURE or root not in frame.f_locals)
+    if isinstance(failed, ast.Call) and "CALL" in name and name != "CALL_FUNCTION_EX":
+        root = _root(failed.func)
+        return isinstance(failed.func, ast.Attribute | ast.Name) and (
+            root in OF_THE_CAPTURE or _is_own({**frame.f_globals, **frame.f_locals}.get(root))
+        )
+    return False
+
+
+def _root(node: ast.expr) -> str | None:
+    """The variable that an attribute or an item is read from; None if it is none."""
+    while isinstance(node, ast.Attribute | ast.Subscript):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _is_own(called: object) -> bool:
+    """Is it a function, a class or a module of Stator's?"""
+    if isinstance(called, types.FunctionType):
+        return is_own_file(called.__code__.co_filename)
+    name = called.__module__ if isinstance(called, type) else getattr(called, "__name__", "")
+    return isinstance(called, type | types.ModuleType) and name.partition(".")[0] == OWN_PACKAGE
+
+
+def _failed(step: types.TracebackType) -> ast.expr | None:
+    """The expression that failed, if it is one."""
     code = step.tb_frame.f_code
-    name = dis.opname[code.co_code[step.tb_lasti]]
     line, end, start, stop = list(code.co_positions())[step.tb_lasti // 2]
-    if "CALL" not in name or name == "CALL_FUNCTION_EX" or line is None or line != end:
-        return ""
-    return linecache.getline(code.co_filename, line).encode()[start:stop].decode()
+    if line is None or end is None:
+        return None
+    lines = [linecache.getline(code.co_filename, at).encode() for at in range(line, end + 1)]
+    lines[-1] = lines[-1][:stop]
+    lines[0] = lines[0][start:]
+    try:
+        return ast.parse(b"(" + b"".join(lines) + b")", mode="eval").body
+    except SyntaxError:
+        return None
 
 
 def _names(code: types.CodeType, name: str) -> bool:

@@ -42,6 +42,7 @@ OF_ONE = re.compile(
     r"|must be a mapping, not|is not a mapping|is not an iterator"
 )
 METHOD = re.compile(r"doesn't define (__\w+__)|for (divmod)\(\)")  # that Python asks a class for
+NO_COUNTERPART = re.compile("meta|fake|failed to convert .* to ndarray", re.IGNORECASE | re.DOTALL)
 OF_TENSORS = re.compile(r"expected Tensor as element \d+ in argument \d+, but got Sym\w+")
 OF_INTS = re.compile(r"must be (?:tuple of ints|int)\W+(?:not|but got) SymFloat")
 CONTAINERS = (StagedList, StagedDict, StagedSet, StagedDeque)
@@ -64,7 +65,7 @@ def is_capture_artifact(error: Exception) -> bool:
     text = str(error)
     if isinstance(error, RuntimeError) and text.startswith(NEW_SUBCLASS):
         return True
-    if isinstance(error, NotImplementedError) and re.search("meta|fake", text, re.IGNORECASE):
+    if isinstance(error, NotImplementedError) and NO_COUNTERPART.search(text):
         return True
     named = set(_WORD.findall(text)) & _stand_in_names()
     if is_raised_by_user_code(error):

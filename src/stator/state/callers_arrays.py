@@ -1,0 +1,125 @@
+"""Arrays of the caller's: numpy memory that converted code reads and writes.
+
+A small one that is only read is a constant for Python, and a guard compares what it holds. A large
+one, one that the program writes to, and one beside captured values is *live*: a captured array over
+the same memory, which every run reads and writes. Whether the program writes to one is known when
+it does: the capture then starts again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any, get_args
+
+import numpy
+import torch
+
+from stator.errors import UnsupportedCall
+from stator.frames import current_place
+from stator.state.holding import reference
+from stator.state.session import Session, error_modes
+from stator.values.annotations import Staged
+from stator.values.arrays import CapturedArray
+from stator.values.sites import Shared, outside_site
+from stator.values.symbolic import Number
+
+ARRAY_KINDS = "biufc"  # bool, int, unsigned, float, complex
+QUIET = frozenset({"ignore", "warn"})  # modes in which numpy raises no errors
+MOST_COMPARED = 1 << 14  # bytes
+CAPTURED = (CapturedArray, torch.Tensor, *get_args(Number))
+WRITING = frozenset({"fill", "sort", "put", "partition", "resize", "itemset", "setfield"})
+
+
+def is_callers_array(session: Session, value: object) -> bool:
+    """Is it an array from outside, and not what represents one?"""
+    return type(value) is numpy.ndarray and session.provenance.is_external(value)
+
+
+def used_array(session: Session, value: Staged, *beside: Staged) -> Staged:
+    """`value`, whose items are used; an array of the caller's as the program knows it.
+
+    Beside captured values it is live.
+    """
+    if type(value) is not numpy.ndarray or not session.provenance.is_external(value):
+        return value
+    is_read = value.nbytes <= MOST_COMPARED and not _is_written(session, value)
+    if is_read and not any(isinstance(one, CAPTURED) for one in beside):
+        of = reference(value)
+        session.reads.watch(
+            value, ("array",), lambda: _contents(of()), _contents(value), "what an array holds"
+        )
+        return value
+    return live_array(session, value)
+
+
+def indexed_array(session: Session, value: Staged, key: Staged) -> Staged:
+    """`value`, of which `key` takes a part."""
+    if type(value) is not numpy.ndarray:
+        return value
+    parts = key if isinstance(key, tuple) else (key,)
+    slices = [one for one in parts if isinstance(one, slice)]
+    bounds = [bound for one in slices for bound in (one.start, one.stop, one.step)]
+    return used_array(session, value, *parts, *bounds)
+
+
+def write_array(session: Session, value: Staged) -> Staged:
+    """An array of the caller's that is written to: live from the start of the capture on."""
+    if not is_callers_array(session, value):
+        return value
+    if not _is_written(session, value):
+        raise Shared(frozenset({outside_site(value)}), _unwritable(value))
+    live = live_array(session, value)
+    if live is value:
+        raise _unwritable(value)
+    return live
+
+
+@contextlib.contextmanager
+def unchanged_arrays(session: Session, values: Iterable[object], name: str) -> Iterator[None]:
+    """Code that is not converted runs inside: it must not write to an array of the caller's."""
+    arrays = [value for value in values if is_callers_array(session, value)]
+    copies = [array.copy() for array in arrays]
+    yield
+    for array, copy in zip(arrays, copies, strict=True):
+        if array.tobytes() != copy.tobytes():
+            array[...] = copy
+            raise UnsupportedCall(
+                f"library code, `{name}`, writes to an ndarray from outside, which only the "
+                "capture would do",
+                at=current_place(), fix="write to its items: `a[k] = ...`",
+            )  # fmt: skip
+
+
+def live_array(session: Session, array: numpy.ndarray[Staged, Staged]) -> Staged:
+    """An array of the caller's: the program reads and writes its memory."""
+    if array.dtype.kind not in ARRAY_KINDS or not array.flags.writeable:
+        return array
+    refuse_errors(session)
+    if id(array) not in session.stand_ins.arrays:
+        with session.recorder.real():
+            session.stand_ins.arrays[id(array)] = (array, CapturedArray(torch.from_numpy(array)))
+    return session.stand_ins.arrays[id(array)][1]
+
+
+def refuse_errors(session: Session) -> None:
+    """An error where numpy raises for what the ops of a program compute without an error."""
+    session.reads.watch_call(error_modes, (), session.error_modes)
+    if not QUIET.issuperset(numpy.geterr().values()):
+        raise UnsupportedCall(
+            "`numpy.errstate` turns numpy's warnings into errors, which a program does not raise",
+            at=current_place(), fix="check the values: `if (x == 0).any(): ...`",
+        )  # fmt: skip
+
+
+def _is_written(session: Session, value: object) -> bool:
+    return session.pooled.group_of(outside_site(value)) is not None
+
+
+def _contents(array: Any) -> tuple[object, ...]:
+    return (str(array.dtype), array.shape, array.tobytes()) if array is not None else ()
+
+
+def _unwritable(_array: object) -> UnsupportedCall:
+    return UnsupportedCall("an ndarray from outside is written to, which only the capture would do",
+                           at=current_place(), fix="use a list, a dict or a tensor")  # fmt: skip

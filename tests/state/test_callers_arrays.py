@@ -1,0 +1,102 @@
+"""Arrays of the caller's that code knows by name: read as they are now, and written in each run."""
+
+import numpy
+import pytest
+import torch
+
+import stator
+from stator.errors import UnsupportedCall
+
+READS = {
+    "a method": lambda a: a.mean(),
+    "an item": lambda a: a[1],
+    "an operator": lambda a: (a * 2)[0] - (-a)[1],
+    "a loop": lambda a: sum(one for one in a),
+    "a comparison": lambda a: 2.0 if (a > 2).any() else 1.0,
+    "a search": lambda a: 2.0 if 5.0 in a else 1.0,
+    "an unpacking": lambda a: [*a][0],
+    "a function of numpy": lambda a: numpy.sum(a),
+    "an attribute": lambda a: a.T[0] + a.shape[0],
+    "a list": lambda a: a.tolist()[0],
+    "a copy": lambda a: a.copy()[1],
+}
+
+
+@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize("name", READS)
+def test_each_call_sees_what_the_array_holds_now(name, size):
+    array, read = numpy.ones(size), READS[name]
+
+    def scaled(x):
+        return x * float(read(array))
+
+    static, x = stator.to_static(scaled), torch.ones(2)
+    for value in (1.0, 5.0, 7.0, 1.0):
+        array[:] = value
+        assert torch.equal(static(x), scaled(x))
+
+
+def set_item(array, x):
+    array[1] = x.sum().item()
+
+
+def add_by_data(array, x):
+    array[int(x[0])] += x.sum().item()
+
+
+def add_to_all(array, x):
+    if x.sum() > 0:
+        array[0] = 9.0
+    array += 1
+
+
+def fill(array, x):
+    array.fill(x[0].item())
+
+
+def write_out(array, x):
+    numpy.add(array, 1, out=array)
+    array[:2] = x.numpy()
+
+
+@pytest.mark.parametrize("write", [set_item, add_by_data, add_to_all, fill, write_out])
+def test_each_run_writes_to_the_array(write):
+    def outcome(function):
+        array = numpy.zeros(4)
+
+        def step(x):
+            write(array, x)
+            return x * float(array.mean())
+
+        called = function(step)
+        results = [called(torch.tensor([k, 2.0])).tolist() for k in (1.0, 0.0, 3.0, 1.0)]
+        return results, array.tolist()
+
+    assert outcome(stator.to_static) == outcome(lambda function: function)
+
+
+def test_what_library_code_would_write_is_refused_and_not_written():
+    array = numpy.zeros(3)
+
+    def counted(x):
+        numpy.add.at(array, [0, 1], 1)
+        return x
+
+    with pytest.raises(UnsupportedCall) as caught:
+        stator.to_static(counted)(torch.ones(2))
+    assert caught.value.problem == (
+        "library code, `at`, writes to an ndarray from outside, which only the capture would do"
+    )
+    assert caught.value.fix == "write to its items: `a[k] = ...`"
+    assert not array.any()
+
+
+def test_an_array_of_objects_cannot_be_written_to():
+    array = numpy.array([None, None])
+
+    def kept(x):
+        array[0] = "a"
+        return x
+
+    with pytest.raises(UnsupportedCall, match="an ndarray from outside is written to"):
+        stator.to_static(kept)(torch.ones(2))
