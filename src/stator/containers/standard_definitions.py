@@ -247,7 +247,8 @@ def by_index(sequence: Staged) -> Staged:
 
 def max_in_turn(items: Staged, key: Staged, default: object = NO_DEFAULT) -> Staged:
     """`max(items, key=key)` of an iterator: the key of an item comes before the next item."""
-    best, keys = [], []  # one of each, once there is an item
+    best: list[Staged] = []  # one, once there is an item
+    keys: list[Staged] = []
     for item in items:
         item_key = key(item)
         if len(keys) == 0:
@@ -264,7 +265,8 @@ def max_in_turn(items: Staged, key: Staged, default: object = NO_DEFAULT) -> Sta
 
 def min_in_turn(items: Staged, key: Staged, default: object = NO_DEFAULT) -> Staged:
     """`min(items, key=key)` of an iterator."""
-    best, keys = [], []
+    best: list[Staged] = []
+    keys: list[Staged] = []
     for item in items:
         item_key = key(item)
         if len(keys) == 0:

@@ -210,7 +210,7 @@ class BuiltinCalls:
 
     def _list(self, *args: Staged) -> Staged:
         if len(args) > 1:
-            list(*args)  # type: ignore[call-overload]  # which raises
+            self._as_python(list, *args)  # which raises
         refuse_endless(*args)
         if args and isinstance(args[0], Union):
             return self.recorder.apply(args[0], self._list)
@@ -222,7 +222,7 @@ class BuiltinCalls:
 
     def _tuple(self, *args: object) -> Staged:
         if len(args) > 1:
-            tuple(*args)  # type: ignore[call-overload]  # which raises
+            self._as_python(tuple, *args)  # which raises
         if args and isinstance(args[0], Union):
             return self.recorder.apply(args[0], self._tuple)
         if args and is_runtime_sequence(self.recorder, args[0]):

@@ -6,7 +6,6 @@ goes on as one `Rest`, which a converted function gathers into its `*args`.
 
 from __future__ import annotations
 
-import functools
 import inspect
 import itertools
 import types
@@ -100,8 +99,10 @@ def choose_arguments(
 
     def call_with(one: Staged) -> Staged:
         chosen = one if name.startswith(SPREAD) else _named(name, one)
-        parts = ({key: value} if key != name else chosen for key, value in kwargs.items())
-        return call(function, *args, **functools.reduce(merged, parts, {}))
+        whole: dict[str, Staged] = {}
+        for key, value in kwargs.items():
+            whole = merged(whole, {key: value} if key != name else chosen)
+        return call(function, *args, **whole)
 
     return (apply(kwargs[name], call_with),)
 

@@ -18,7 +18,7 @@ import numpy
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.library.numpy_calls import refuse_errors
+from stator.state.callers_arrays import refuse_errors
 from stator.state.session import Session
 
 FILTER_CALLS = frozenset({warnings.simplefilter, warnings.filterwarnings, warnings.resetwarnings})

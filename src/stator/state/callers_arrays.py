@@ -76,7 +76,7 @@ def write_array(session: Session, value: Staged) -> Staged:
 
 
 @contextlib.contextmanager
-def unchanged_arrays(session: Session, values: Iterable[object], name: str) -> Iterator[None]:
+def unchanged_arrays(session: Session, values: Iterable[Any], name: str) -> Iterator[None]:
     """Code that is not converted runs inside: it must not write to an array of the caller's."""
     arrays = [value for value in values if is_callers_array(session, value)]
     copies = [array.copy() for array in arrays]

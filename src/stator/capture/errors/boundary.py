@@ -116,7 +116,7 @@ def _is_of_stator(step: types.TracebackType) -> bool:
     if isinstance(failed, ast.Call) and "CALL" in name and name != "CALL_FUNCTION_EX":
         root = _root(failed.func)
         return isinstance(failed.func, ast.Attribute | ast.Name) and (
-            root in OF_THE_CAPTURE or _is_own({**frame.f_globals, **frame.f_locals}.get(root))
+            root in OF_THE_CAPTURE or _is_own({**frame.f_globals, **frame.f_locals}.get(root or ""))
         )
     return False
 
