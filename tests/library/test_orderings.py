@@ -35,15 +35,3 @@ def test_the_largest_of_an_endless_iterator_is_refused():
 
     with pytest.raises(UnsupportedCall, match="an endless iterator is turned into a list"):
         stator.to_static(largest)(torch.ones(2))
-
-
-def test_another_function_of_that_name_has_a_list():
-    def count(items, key):
-        return key(len(items))
-
-    def counted(x):
-        return max((row for row in x), key=lambda n: n * 2)
-
-    namespace = {"max": count}
-    static = stator.to_static(type(counted)(counted.__code__, globals() | namespace))
-    assert static(torch.ones(3)) == 6
