@@ -2,6 +2,7 @@
 
 import html.parser
 import json
+import logging
 import textwrap
 import warnings
 
@@ -95,6 +96,15 @@ def test_effects_are_listed_with_their_lines(report):
         ("sets `calls` of a Net", f"test_explain.py:{FIRST + 1}"),
         ("prints", f"test_explain.py:{FIRST + 9}"),
     ]
+
+
+def test_a_call_of_python_that_every_run_makes_is_listed():
+    def f(x):
+        logging.getLogger("tests.debug").warning("the sum is %s", x.sum().item())
+        return x
+
+    text = str(stator.to_static(f).explain(torch.ones(2)))
+    assert "calls Logger.warning in Python, in every run" in text
 
 
 def test_nothing_runs_while_it_is_explained(capsys):

@@ -682,11 +682,6 @@ def frozen_set_of_numbers(x, y):
     return len(frozenset([int(y), 1]))
 
 
-def dict_of_either_path_spread(x, y):
-    table = {"low": x} if y > 1 else {"high": x}
-    return {**table}
-
-
 def keyword_to_a_function(x, y):
     return Scaled.apply(x, scale=2)
 

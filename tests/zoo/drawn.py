@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import contextlib
 
 import torch
 
@@ -15,7 +16,7 @@ COUNTS: collections.defaultdict[str, collections.Counter[str]] = collections.def
 )
 TABLE: dict[str, int] = {}
 CALLS = ((f(2.0, 0.5), i(1)), (f(-1.0, 0.25), i(0)))
-SEEN_OUTSIDE = ("rewritten", "captured", "unoptimised")  # a saved one refuses to change it
+SEEN_OUTSIDE = ("rewritten", "captured", "unoptimised")  # a saved one refuses it
 
 
 def held():
@@ -245,3 +246,105 @@ def attribute_deleted_where_it_is(x, y):
     except AttributeError:
         HOLDER.high = x.size(0)
     return x
+
+
+@contextlib.contextmanager
+def busy():
+    """Counted while it is open."""
+    COUNTER["open"] += 1
+    TABLE["open"] = TABLE.get("open", 0) + 1
+    try:
+        yield
+    finally:
+        COUNTER["open"] -= 1
+        TABLE["open"] -= 1
+
+
+@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE)
+def state_put_back_before_a_handler(x, y):
+    """The handler finds what the `finally` of the body has put back."""
+    TABLE["open"] = 0
+    try:
+        with busy():
+            if y > 0:
+                raise ValueError
+    except ValueError:
+        return x + TABLE["open"]
+    return x - TABLE["open"]
+
+
+@program(*CALLS, may_raise=True)
+def raise_of_the_one_alternative_left(x, y):
+    """Inside the branch the name is one value, after it the other one."""
+    name = "one" if y else "two"
+    if name != "two":
+        raise ValueError(name)
+    raise KeyError(name)
+
+
+@program(*CALLS)
+def slices_of_an_empty_list(x, y):
+    """Whatever the bounds are, nothing is in it."""
+    rows = []
+    taken = rows[: int(y)]
+    for k, row in enumerate(taken):
+        x = x + row * k
+    again = [] * int(y)
+    for row in again:
+        x = x + row
+    again.append(x)
+    try:
+        x = rows[: int(y)][int(y)]
+    except IndexError as error:
+        return taken, again, str(error)
+    return x
+
+
+@program((f(2.0, 0.5), i(1)), (f(2.0, 0.5), i(0)), (f(-2.0, 0.5), i(0)))
+def one_of_several_dicts_that_may_lack_keys(x, y):
+    """What counts, lists or copies it sees the keys that are there."""
+    table = {key: 1 for key in "abc" if y > 0} if x.sum() > 0 else {"d": 2}
+    other = {"a": 0}
+    other.update(table)
+    return len(table), "a" in table, list(table), sorted(table.items()), dict(table), other
+
+
+@program((f(2.0, 0.5), i(1)), (f(2.0, 0.5), i(0)), (f(-2.0, 0.5), i(0)))
+def one_of_several_dicts_unpacked(x, y):
+    """`**` in a display, with keys that some paths have set."""
+    table = {"a": 1} if x.sum() > 0 else {"b": 2}
+    if y:
+        table["c"] = 3
+    return {"a": 0, **table, "z": 4}, dict(table, z=2)
+
+
+@program((f(2.0, 0.5), i(1)), (f(2.0, 0.5), i(0)), may_raise=True)
+def magnitude_of_what_may_be_none(x, y):
+    """`abs` of one of two values."""
+    number = None if y > 0 else -3
+    return abs(number)
+
+
+@program((f(2.0, 0.5), i(1)), (f(2.0, 0.5, 1.0), i(0)), (f(2.0), i(0)), stages=SEEN_OUTSIDE)
+def mask_of_another_size_in_a_try(x, y):
+    """The sizes that fit are not those of the first call."""
+    try:
+        return x[torch.zeros(2) < y]
+    except IndexError:
+        return x + 1
+
+
+@program(*CALLS)
+def body_of_a_with_that_always_raises(x, y):
+    """Leaving the `with` comes after the raise in the program, but no run gets there."""
+    value = x * 0.5
+    try:
+        with torch.no_grad():
+            value = x
+            if y > 0:
+                raise KeyError
+            else:
+                raise ValueError
+    except (KeyError, ValueError):
+        pass
+    return value

@@ -167,7 +167,8 @@ def _raise_each_alternative(recorder: Recorder, error: Exception) -> None:
                 setattr(new, name, value)
         new.__cause__ = error.__cause__
         new.__suppress_context__ = error.__suppress_context__
-        raise new.with_traceback(error.__traceback__)
+        record_raise(recorder, new.with_traceback(error.__traceback__))
+        raise Diverged
 
     with contextlib.suppress(Diverged):
         recorder.apply_all(error.args[at], raise_one)

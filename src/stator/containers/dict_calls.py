@@ -7,6 +7,7 @@ key looks at that value; what looks at the whole dict is done for each way the d
 from __future__ import annotations
 
 import collections
+import functools
 from collections.abc import Callable
 from typing import Any, TypeGuard
 
@@ -44,6 +45,9 @@ def call_dict_method(
     if isinstance(owner, StagedCounter) and name in counters.METHODS:
         return counters.METHODS[name](session, owner, *args, **kwargs)
     is_chosen = name == "update" and isinstance(next(iter(args), None), Union)
+    if is_chosen and is_partial(args[0]):
+        update = functools.partial(call_dict_method, session, owner, name, method)
+        return for_each_way(session, args[0], lambda one: update((one, *args[1:]), kwargs))
     if is_chosen or (name in KEYED and first_union(args[:1]) is not None):
         return distribute(
             lambda key: call_dict_method(session, owner, name, method, (key, *args[1:]), kwargs),

@@ -113,6 +113,8 @@ def list_length(recorder: Recorder, items: Staged) -> Staged:
 def list_get(recorder: Recorder, items: object, index: object) -> Staged:
     """`items[index]`, by a captured number or from a list of the program."""
     columns = columns_of(recorder, items)
+    if isinstance(columns.item, Bottom):
+        raise IndexError(f"{columns.form.__name__} index out of range")  # it is always empty
     leaves = []
     for column in columns.values:
         value = recorder.new_value(list_type(column).element)
@@ -124,7 +126,15 @@ def list_get(recorder: Recorder, items: object, index: object) -> Staged:
 def list_slice(recorder: Recorder, items: object, where: slice) -> StagedList:
     """`items[where]`, as a list of the program."""
     bounds = tuple(recorder.arg(bound) for bound in (where.start, where.stop, where.step))
-    return list_of(_each(recorder, columns_of(recorder, items), "stator::list_slice", bounds))
+    columns = columns_of(recorder, items)
+    if _is_always_empty(columns) and where.step is None:
+        return StagedList()
+    return list_of(_each(recorder, columns, "stator::list_slice", bounds))
+
+
+def _is_always_empty(columns: Columns) -> bool:
+    """Was nothing ever put into this list? Then Python can hold what is taken from it."""
+    return columns.form is list and isinstance(columns.item, Bottom)
 
 
 def _each(recorder: Recorder, columns: Columns, op: str, args: tuple[Arg, ...]) -> Columns:
@@ -245,13 +255,15 @@ def _emit(recorder: Recorder, loops: ListLoops) -> None:
         recorder.emit(op.name, op.args, list(op.results), blocks=list(op.blocks))
 
 
-def repeated(recorder: Recorder, items: object, times: object) -> Columns:
+def repeated(recorder: Recorder, items: object, times: object) -> StagedList:
     """`items * times`."""
     columns = columns_of(recorder, items)
+    if _is_always_empty(columns):
+        return StagedList()
     loops = ListLoops(recorder.new_value, current_place())
     values = loops.repeated(_types(columns), columns.values, recorder.arg(times))
     _emit(recorder, loops)
-    return Columns(columns.item, values, columns.form)
+    return list_of(Columns(columns.item, values, columns.form))
 
 
 def reverse(recorder: Recorder, items: StagedList) -> None:

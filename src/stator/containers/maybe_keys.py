@@ -26,7 +26,9 @@ def maybe_absent(value: object) -> bool:
 
 
 def is_partial(value: object) -> bool:
-    """Is `value` a dict with a key that may be absent?"""
+    """Is `value` a dict with a key that may be absent, or one of several such dicts?"""
+    if isinstance(value, Union):
+        return any(map(is_partial, value.alternatives))
     if not isinstance(value, dict) or is_table(value):
         return False
     return any(maybe_absent(item) for item in value.values())
@@ -43,9 +45,11 @@ def refuse_partial(values: Iterable[object]) -> None:
 
 def for_each_way(session: Session, table: Staged, function: Callable[[Staged], Staged]) -> Staged:
     """`function(table)`, with every key there for sure or not at all."""
-    key = next((key for key, value in table.items() if maybe_absent(value)), None)
+    if isinstance(table, Union):
+        return session.recorder.apply_all(table, lambda one: for_each_way(session, one, function))
     if not is_partial(table):
         return function(table)
+    key = next(key for key, value in table.items() if maybe_absent(value))
 
     def with_one(value: object) -> Staged:
         whole = StagedDict(table) if type(table) is dict else copy.copy(table)

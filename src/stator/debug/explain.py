@@ -47,6 +47,7 @@ WORDS = {
     ("call", "library"): "calls {}, library code: not converted",
     ("call", "left alone"): "calls {}, not converted: `not_to_static`",
     ("call", "converted"): "calls {}, converted",
+    ("call", "host call"): "calls {} in Python, in every run",
 }
 
 

@@ -229,6 +229,7 @@ class BuiltinCalls:
             return lists.as_tuple(self.recorder, self._list(args[0]))
         return tuple(rows(args[0])) if args else ()
 
+    @over_unions("args")
     def _dict(self, *args: object, **kwargs: object) -> dict[object, object]:
         args = tuple(self._list(one) if isinstance(one, Iterator) else one for one in args)
         if args and (

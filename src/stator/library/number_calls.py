@@ -267,6 +267,7 @@ def _as_tensor(session: Session, value: object, other: Staged) -> Staged:
     return torch.complex(*parts).to(torch.result_type(other, 1j))
 
 
+@over_unions("number")
 def absolute(session: Session, number: Staged) -> Staged:
     """`abs(number)`."""
     if isinstance(number, torch.SymBool):

@@ -133,13 +133,13 @@ def _check_yields(op: Op) -> None:
 
 
 def _always_raises(block: Block) -> bool:
-    """Whether the last op of `block` raises, or each of its blocks does."""
-    if not block.ops:
-        return False
-    last = block.ops[-1]
-    if kind_of(last) in ("branch", "try", "region"):
-        return all(map(_always_raises, last.blocks))
-    return kind_of(last) == "raise"
+    """Whether an op of `block` raises, or each block of one does: nothing comes after it."""
+    return any(
+        all(map(_always_raises, op.blocks))
+        if kind_of(op) in ("branch", "try", "region")
+        else kind_of(op) == "raise"
+        for op in block.ops
+    )
 
 
 def _check_while(op: Op, _program: Program) -> None:

@@ -243,7 +243,7 @@ def _lists(session: Session, left: Staged, sign: str, right: Staged) -> Staged:
         items, times = (left, right) if isinstance(left, list) else (right, left)
         times = index(session.recorder, times, NO_REPETITION)
         if is_captured(items) or isinstance(times, torch.SymInt):
-            return list_of(repeated(recorder, items, times))
+            return repeated(recorder, items, times)
         return StagedList(list(items) * times)
     result = PYTHON[sign](left, right)
     return StagedList(result) if type(result) is list else result

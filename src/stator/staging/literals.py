@@ -11,8 +11,6 @@ from stator.containers import dict_calls, lists, runtime_tables
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import indexed
 from stator.containers.maybe_keys import for_each_way, is_partial
-from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.user_keys import check_keys
 from stator.staging.unpacking import all_items
 from stator.state.session import Session
@@ -83,8 +81,8 @@ def new_dict(session: Session, *entries: tuple[object, ...]) -> Staged:
 
 def _spread_dict(session: Session, result: StagedDict, table: Staged) -> None:
     if isinstance(table, Union):
-        raise UnsupportedCall("`**` unpacks a dict that depends on the path taken",
-                              at=current_place(), fix="give it one type on every path")  # fmt: skip
+        for_each_way(session, table, lambda one: _spread_dict(session, result, one))
+        return
     if is_table(table) or is_table(result):
         runtime_tables.call_table_method(session, result, "update", (table,), {})
         return

@@ -123,8 +123,9 @@ def _finally_is_observable(
     """Run the `finally` body. If its effects are observable, undo everything and return True.
 
     They are observable if it prints, raises or changes objects, or if an enclosing `try` may read
-    its names. Restoring an object to its state before the call does not count as a change; the
-    effects logged since `noted` no longer mention that object.
+    its names. Restoring an object to its state before the call does not count as a change, unless
+    an enclosing `try` would find what the body has made of the object; the effects logged since
+    `noted` no longer mention that object.
     """
     recorder = session.recorder
     outer, recorder.journal = recorder.journal, Journal(body)
@@ -144,7 +145,7 @@ def _finally_is_observable(
     names = bool(recorder.attempts) and not same_state(held, read())
     pairs = [(obj, _restored(session, journal, obj, old)) for obj, old in journal.changed()]
     restored = [(obj, keys) for obj, keys in pairs if keys is not None]
-    others = len(restored) < len(pairs)
+    others = len(restored) < len(pairs) or bool(recorder.attempts and pairs)
     if not (always_raises or names or others or may_be_seen(Block((), ops))):
         if session.effect_log is not None:
             session.effect_log.forget(noted, restored)

@@ -201,7 +201,22 @@ def masking(op: Op) -> Raises:
         else [None]
     )
     masks = all(isinstance(one, TensorType) and one.dtype in ("bool", "uint8") for one in kinds)
-    return sized(op) if masks else VALUES
+    return sized(op) if masks and _masks_fit(op) else VALUES
+
+
+def _masks_fit(op: Op) -> bool:
+    """Has each mask the sizes of what it selects from, by the types alone?"""
+    found, at = type_of(op.args[0]), 0
+    indexes = argument(op, 1, "indices")
+    assert isinstance(indexes, tuple)
+    for one in map(type_of, indexes):
+        wanted = one.shape if isinstance(one, TensorType) else None
+        if wanted and not (
+            isinstance(found, TensorType) and found.shape[at : at + len(wanted)] == wanted
+        ):
+            return False
+        at += 1 if wanted is None else len(wanted)
+    return True
 
 
 def put_by_mask(op: Op) -> Raises:
