@@ -74,6 +74,9 @@ def _find(code: types.CodeType, index: _Index) -> FoundDefinition:
     found = index.get((code.co_name, code.co_firstlineno), ()) or _renamed(code, index)
     if len(found) > 1:
         found = _innermost(tuple(entry for entry in found if _holds(entry.node, code)))
+    if len(found) > 1:  # Python 3.12 does not say where the constant of `lambda: 3` is
+        same = tuple(entry for entry in found if _compiles_to(entry.node, code))
+        found = same[:1] if len({ast.dump(entry.node) for entry in same}) == 1 else found
     if len(found) == 1:
         return found[0]
     if found:
@@ -109,6 +112,20 @@ def _parameters_of(code: types.CodeType) -> tuple[str, ...]:
 def _holds(node: Definition, code: types.CodeType) -> bool:
     """True when every instruction of `code` is inside the value of the lambda `node`."""
     return all(_span(node)[0] <= start and end <= _span(node)[1] for start, end in _places(code))
+
+
+def _compiles_to(node: Definition, code: types.CodeType) -> bool:
+    """True when the lambda `node` does what `code` does, wherever it is."""
+    if not isinstance(node, ast.Lambda):
+        return False
+    whole = compile(ast.Expression(node), code.co_filename, "eval")
+    made = next(one for one in whole.co_consts if isinstance(one, types.CodeType))
+    return _meaning(made) == _meaning(code)
+
+
+def _meaning(code: types.CodeType) -> tuple[object, ...]:
+    constants = tuple((type(one), repr(one)) for one in code.co_consts)
+    return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars
 
 
 def _innermost(found: tuple[FoundDefinition, ...]) -> tuple[FoundDefinition, ...]:
