@@ -96,6 +96,17 @@ def test_an_exception_of_another_thread_ends_the_capture_as_it_is(monkeypatch):
     assert torch.equal(static(torch.ones(2)), torch.full((2,), 2.0))
 
 
+@pytest.mark.parametrize("cls", [Session, Journal])
+def test_an_exception_of_another_thread_is_no_bug_of_what_is_called(cls, monkeypatch):
+    static = stator.to_static(careful_branch)
+    with monkeypatch.context() as patched:
+        patched.setattr(cls, "note", None)
+        patched.setattr(boundary, "_is_put_in", lambda _: True)
+        with pytest.raises(TypeError, match="'NoneType' object is not callable"):
+            static(torch.ones(2))
+    assert torch.equal(static(torch.ones(2)), torch.full((2,), 2.0))
+
+
 def careful(x):
     items = [x]
     try:

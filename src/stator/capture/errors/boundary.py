@@ -73,9 +73,14 @@ def internal(function: Callable[Parameters, Result]) -> Callable[Parameters, Res
 
 
 def refuse_bug(error: Exception) -> None:
-    """A ProgramError if `error` comes from a bug of Stator's, and is no error of user code."""
+    """A ProgramError if `error` comes from a bug of Stator's, and is no error of user code.
+
+    One that another thread has put in ends the capture as it is.
+    """
     steps = list(traces_of(error))
     if steps and is_own_file(steps[-1].tb_frame.f_code.co_filename) and _is_bug(error, steps):
+        if _is_put_in(error):
+            raise PutIn(error) from None
         raise ProgramError(
             f"the capture fails with {with_article(type(error).__name__)} of its own",
             at=place_of(error),
