@@ -1,5 +1,6 @@
 """Parts of torch are imported by a thread that no one knows, so that nothing interrupts it."""
 
+import _thread
 import importlib
 import threading
 
@@ -43,9 +44,26 @@ def test_what_fails_is_left_to_the_capture(imports, monkeypatch):
 
 
 def test_where_no_thread_can_be_started_this_one_imports(imports, monkeypatch):
-    def refuses(self):
+    def refuses(function, args):
         raise RuntimeError("can't create new thread at interpreter shutdown")
 
-    monkeypatch.setattr(threading.Thread, "start", refuses)
+    monkeypatch.setattr(_thread, "start_new_thread", refuses)
     loading.load_parts()
     assert {thread for _, thread in imports} == {threading.get_ident()}
+
+
+def test_a_thread_that_ends_before_it_runs_is_started_again(imports, monkeypatch):
+    """As an exception that is put into this thread may do to one that it starts."""
+    start, started = _thread.start_new_thread, []
+
+    def ends(*_):
+        raise SystemExit  # which Python does not report
+
+    def first_ends(function, args):
+        started.append(function)
+        start(ends if len(started) == 1 else function, args)
+
+    monkeypatch.setattr(_thread, "start_new_thread", first_ends)
+    loading.load_parts()
+    assert len(started) == 2
+    assert [name for name, _ in imports] == list(loading.PARTS)

@@ -5,10 +5,15 @@ An exception that another thread puts into the capturing one (`PyThreadState_Set
 limit does) would end that import halfway. Python drops the module whose import failed, and keeps
 those inside that were done: the next import finds a half of torch, and no capture works any more.
 Such an exception goes to one thread. So another one imports, and this one waits for it.
+
+NOTE: why not `threading.Thread`. Until a new thread runs, it goes by the number of the one that
+starts it, so the exception may arrive there, before its first line; `Thread.start` then waits for
+ever. Here the end of the thread is seen by what it holds, whether it has run or not.
 """
 
 from __future__ import annotations
 
+import _thread
 import contextlib
 import importlib
 import threading
@@ -20,20 +25,33 @@ class _Progress:
     is_done = False
 
 
+class _Run:
+    """What the thread holds while it lives."""
+
+    def __init__(self, ended: threading.Event) -> None:
+        self._ended = ended
+
+    def __del__(self) -> None:
+        self._ended.set()
+
+
 def load_parts() -> None:
     """Wait until the parts of torch that a capture needs are imported."""
     if _Progress.is_done:
         return
-    thread = threading.Thread(target=_load, name="stator-imports")
+    ended, began = threading.Event(), threading.Event()
     try:
-        thread.start()
+        _thread.start_new_thread(_load, (began, _Run(ended)))
     except RuntimeError:  # the interpreter is about to end, and starts no threads any more
-        _load()
+        _load(began)
     else:
-        thread.join()
+        ended.wait()
+    if not began.is_set():  # an exception for this thread has ended the other one
+        load_parts()
 
 
-def _load() -> None:
+def _load(began: threading.Event, *_held: _Run) -> None:
+    began.set()
     with contextlib.suppress(Exception):  # the capture meets it again, and says what is wrong
         for name in PARTS:
             importlib.import_module(name)
