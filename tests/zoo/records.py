@@ -149,3 +149,17 @@ def dataclasses_that_are_dicts(x):
     """A generator inside `__post_init__` sees the object that is being made."""
     one, two = Output(sample=x * 2), Output(sample=x, origin=x + 1)
     return one.sample + two["origin"], list(one), list(two)
+
+
+Hypothesis = collections.namedtuple("Hypothesis", "score tokens done", defaults=(False,))
+
+
+@program((i(3),), (i(0),), (i(5),))
+def lists_of_a_run_in_named_tuples(x):
+    """A named tuple with a list of data-dependent length in it: made, replaced, sorted."""
+    tokens = list(range(int(x)))
+    one = Hypothesis(0.5, tokens)
+    other = one._replace(tokens=one.tokens + [7], done=x > 2)
+    made = Hypothesis._make([2.0, [1], True])
+    best = sorted([one, other, made], key=lambda found: (-len(found.tokens), found.score))[0]
+    return one, other.tokens, len(best.tokens), [found.done for found in (one, other, made)]

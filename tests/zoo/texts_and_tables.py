@@ -218,3 +218,21 @@ def rows_exchanged(a):
     p = a[:, 0].abs().argmax().item()
     a[[0, p]] = a[[p, 0]]
     return a, p, list(itertools.accumulate(a[0].tolist(), max))
+
+
+VOCABULARY = ("alpha", "be", "gamma", "d", "epsilon")
+
+
+@program((i(0, 1, 2, 3, 4),), (i(4, 4, 4, 4, 4),), (i(1, 3, 1, 3, 1),))
+def wrapped_words(x):
+    """Words of a list, put together: not one string for each combination of them."""
+    lines, line = [], ""
+    for number in x.tolist():
+        word = VOCABULARY[number % len(VOCABULARY)]
+        if len(line) + len(word) + (1 if line else 0) > 12:
+            lines.append(line)
+            line = word
+        else:
+            line = f"{line} {word}" if line else word
+    lines.append(line)
+    return "\n".join(f"{at + 1:>2}| {found:<12}|" for at, found in enumerate(lines)), len(lines)

@@ -11,13 +11,16 @@ from stator.containers import lists
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.containers import has_fields
 from stator.values.pooled import PooledList
 
 
 def call_with_samples(
     recorder: Recorder, function: Callable[..., Staged], args: Args, kwargs: Keywords
-) -> torch.Tensor:
+) -> Staged:
     """`function(*args, **kwargs)`; a size that differs between two lengths is dynamic."""
+    if _makes_named_tuple(function):
+        return _handed_through(function, args, kwargs)
     args, kwargs = _read(args), _read(kwargs)
     with recorder.open():  # and dropped: the samples are known nowhere else
         other = function(*_sampled(recorder, args, 3), **_sampled(recorder, kwargs, 3))
@@ -30,6 +33,27 @@ def call_with_samples(
             at=current_place(), fix="use torch.stack or torch.cat, or a loop",
         )  # fmt: skip
     return _with_varying_sizes(recorder, result, other)
+
+
+def _makes_named_tuple(function: Staged) -> bool:
+    """Is it the class of a named tuple, or its `_replace` or `_make`: do they only hold items?"""
+    if isinstance(function, type):
+        return has_fields(function) and function.__new__.__module__.startswith("namedtuple_")
+    owner = getattr(function, "__self__", None)
+    cls = owner if isinstance(owner, type) else type(owner)
+    return has_fields(cls) and getattr(function, "__name__", "") in ("_replace", "_make")
+
+
+def _handed_through(function: Staged, args: Args, kwargs: Keywords) -> Staged:
+    """The same with lists of the program among the items, which Python cannot tell from others."""
+    held = {id(arg): arg for arg in (*args, *kwargs.values()) if lists.is_captured(arg)}
+    marks = {key: object() for key in held}
+    values = {id(mark): held[key] for key, mark in marks.items()}
+    made = function(
+        *(marks.get(id(arg), arg) for arg in args),
+        **{name: marks.get(id(arg), arg) for name, arg in kwargs.items()},
+    )
+    return tuple.__new__(type(made), (values.get(id(item), item) for item in made))
 
 
 def _with_varying_sizes(

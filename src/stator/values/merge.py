@@ -53,6 +53,7 @@ from stator.values.union import Union
 Key = tuple[Any, ...]
 TUPLE_LENGTHS = 3  # a loop that has made tuples of so many lengths will make others
 STRINGS = 6  # so many strings are not names of modes: a loop builds a text
+MOST_STRINGS = 12  # outside of loops: each operation on more of them would be recorded for each
 TEXT: Key = ("other", TextKind)
 
 
@@ -150,9 +151,9 @@ def _absorb(found: dict[Key, Kind], form: type) -> None:
 
 
 def _absorb_strings(found: dict[Key, Kind]) -> None:
-    """A string that only a run knows covers those that are known."""
+    """A string that only a run knows covers those that are known, and many of these are one."""
     strings = [key for key in found if is_string(key)]
-    if TEXT in found and strings:
+    if (TEXT in found and strings) or len(strings) > MOST_STRINGS:
         found[TEXT] = TextKind()
         for key in strings:
             del found[key]
