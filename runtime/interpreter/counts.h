@@ -8,6 +8,7 @@ namespace stator {
 
 struct Counts {
   std::uint64_t small = 0;     // by a kernel for small tensors, without the dispatcher
+  std::uint64_t recorded = 0;  // the same, with a gradient recorded
   std::uint64_t unboxed = 0;   // by a typed call of the dispatcher
   std::uint64_t boxed = 0;     // with the arguments on a stack
   std::uint64_t numbers = 0;   // loops and branches of numbers, run by their own code

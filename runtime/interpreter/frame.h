@@ -20,6 +20,7 @@ struct Run {
   std::vector<Value> inputs;
   bool is_plain = false;        // no mode of torch watches, casts or transforms what the run does
   bool skips_autograd = false;  // no gradient is recorded: ops are dispatched below autograd
+  bool may_record = false;      // autograd's nodes may be made without the dispatcher
   Counts counts;                // of the ways in which torch ops were run
   Host* host = nullptr;         // lent; outlives every backward pass of what the run has made
 

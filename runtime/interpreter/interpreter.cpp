@@ -1,7 +1,6 @@
 // run_plan() and run_block(): the loop of the interpreter, and what it adds to errors.
 #include <ATen/core/grad_mode.h>
 #include <c10/core/impl/LocalDispatchKeySet.h>
-#include <torch/csrc/autograd/forward_grad.h>
 
 #include <algorithm>
 #include <cctype>
@@ -170,20 +169,9 @@ void assign_all(const std::vector<Register>& targets, const Operand* sources, Fr
 
 namespace {
 
-/// Is nothing in this thread to see the ops of the run, but torch's own kernels?
-bool is_plain_dispatch() {
-  static const c10::DispatchKeySet usual =
-      c10::DispatchKeySet({c10::DispatchKey::BackendSelect, c10::DispatchKey::ADInplaceOrView}) |
-      c10::autocast_dispatch_keyset;
-  // forward gradients are carried by tensors that look like others, in whatever grad mode
-  return (c10::impl::tls_local_dispatch_key_set().included_ | usual) == usual &&
-         torch::autograd::ForwardADLevel::try_get_by_idx(0) == nullptr;
-}
-
 /// Does autocast change the dtype of nothing, from the start of the run to its end?
 bool is_without_autocast(const Plan& plan) {
-  return plan.autocast_devices.empty() &&
-         c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutocastCPU);
+  return plan.autocast_devices.empty() && !is_autocast_on();
 }
 
 bool needs_gradients(const std::vector<Value>& values) {
@@ -217,6 +205,7 @@ std::vector<Value> run_plan(const std::shared_ptr<Run>& run) {
   const bool is_seen = !is_plain_dispatch();
   run->is_plain = !is_seen && is_without_autocast(plan);
   run->skips_autograd = !is_seen && records_nothing(*run);
+  run->may_record = run->is_plain && !run->skips_autograd && !is_recording_watched();
   const Counted counted(*run);
   std::optional<c10::impl::ExcludeDispatchKeyGuard> below_autograd;
   if (run->skips_autograd) below_autograd.emplace(c10::autograd_dispatch_keyset);

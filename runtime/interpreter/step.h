@@ -76,7 +76,8 @@ struct TorchCall {
   bool is_discrete = false;     // no gradient can flow through the result: it decides, or counts
   std::uint32_t scratch = 0;    // two places in FrameMemory::scratch
   std::uint32_t iteration = 0;  // two places in FrameMemory::iterations
-  void (*kernel)(at::TensorIteratorBase&) = nullptr;  // ATen's, of a pointwise op
+  void (*kernel)(at::TensorIteratorBase&) = nullptr;                  // ATen's, of a pointwise op
+  bool (*recorded)(const Step&, const TorchCall&, Frame&) = nullptr;  // the same, for autograd
   Handler otherwise = nullptr;       // what runs the op where its kernel for small tensors cannot
   std::optional<Value> cast_number;  // the second argument, a number, in the dtype of the first
   std::vector<Condition> conditions = {};  // checked before each call

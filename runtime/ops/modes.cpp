@@ -1,8 +1,12 @@
 #include "ops/modes.h"
 
+#include <ATen/SavedTensorHooks.h>
 #include <ATen/autocast_mode.h>
 #include <ATen/core/grad_mode.h>
 #include <c10/core/InferenceMode.h>
+#include <c10/core/impl/LocalDispatchKeySet.h>
+#include <torch/csrc/autograd/anomaly_mode.h>
+#include <torch/csrc/autograd/forward_grad.h>
 
 #include <memory>
 
@@ -33,6 +37,24 @@ void nest(std::int64_t deeper) {
 }
 
 }  // namespace
+
+bool is_plain_dispatch() {
+  static const c10::DispatchKeySet usual =
+      c10::DispatchKeySet({c10::DispatchKey::BackendSelect, c10::DispatchKey::ADInplaceOrView}) |
+      c10::autocast_dispatch_keyset;
+  // forward gradients are carried by tensors that look like others, in whatever grad mode
+  return (c10::impl::tls_local_dispatch_key_set().included_ | usual) == usual &&
+         torch::autograd::ForwardADLevel::try_get_by_idx(0) == nullptr;
+}
+
+bool is_autocast_on() {
+  return !c10::impl::tls_local_dispatch_key_set().excluded_.has(c10::DispatchKey::AutocastCPU);
+}
+
+bool is_recording_watched() {
+  return torch::autograd::AnomalyMode::is_enabled() ||
+         !at::SavedTensorDefaultHooks::get_tls_state().stack.empty();
+}
 
 void set_grad(bool enabled) { at::GradMode::set_enabled(enabled); }
 

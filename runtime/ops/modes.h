@@ -9,6 +9,15 @@
 
 namespace stator {
 
+/// Is nothing in this thread to see torch's ops, but its own kernels?
+bool is_plain_dispatch();
+
+/// Does autocast change dtypes on the CPU, in this thread?
+bool is_autocast_on();
+
+/// Does someone watch in this thread what autograd saves, and where it was recorded?
+bool is_recording_watched();
+
 void set_grad(bool enabled);
 
 /// Inference mode from here on: the context that was opened last ends, or a new one begins.

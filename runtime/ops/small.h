@@ -22,6 +22,9 @@ void run_small(const Step& step, Frame& frame) {
   const auto& call = std::get<TorchCall>(step.detail);
   if (frame.run->is_plain && attempt(step, call, frame)) {
     ++frame.run->counts.small;
+  } else if (frame.run->may_record && call.recorded != nullptr && at::GradMode::is_enabled() &&
+             call.recorded(step, call, frame)) {
+    ++frame.run->counts.recorded;
   } else {
     call.otherwise(step, frame);
   }

@@ -2,6 +2,7 @@
 #include "format/allowed_ops.h"
 #include "kernels/iteration.h"
 #include "ops/handlers.h"
+#include "ops/recorded.h"
 #include "ops/small.h"
 #include "ops/torch_call.h"
 #include "ops/unboxed.h"
@@ -248,6 +249,7 @@ void Planner::plan_torch_op(const Op& op, Step& step) {
       small != nullptr && op.results.size() == small->results) {
     call.otherwise = step.run;
     step.run = small->run;
+    call.recorded = recorded_attempt(op.name);
     call.kernel = kernels::unary_kernel(op.name);
     call.scratch = routine_->scratch;
     call.iteration = routine_->iterations;

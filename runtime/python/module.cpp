@@ -39,8 +39,10 @@ PyObject* can_watch(PyObject* /*module*/, PyObject* tensor) {
 /// How torch ops were run so far, by way: see interpreter/counts.h.
 PyObject* counts(PyObject* /*module*/, PyObject* /*none*/) {
   const Counts all = counts_so_far();
-  return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K}", "small", static_cast<unsigned long long>(all.small),
-                       "unboxed", static_cast<unsigned long long>(all.unboxed), "boxed",
+  return Py_BuildValue("{s:K,s:K,s:K,s:K,s:K,s:K}", "small",
+                       static_cast<unsigned long long>(all.small), "recorded",
+                       static_cast<unsigned long long>(all.recorded), "unboxed",
+                       static_cast<unsigned long long>(all.unboxed), "boxed",
                        static_cast<unsigned long long>(all.boxed), "numbers",
                        static_cast<unsigned long long>(all.numbers), "compiled",
                        static_cast<unsigned long long>(all.compiled));
@@ -51,7 +53,8 @@ PyMethodDef module_methods[] = {
     {"compiled", compiled, METH_VARARGS, "The libraries beside a model, which is trusted."},
     {"prepare", prepare, METH_VARARGS, "A program, from its JSON text, ready to be bound."},
     {"snapshot", make_snapshot, METH_VARARGS,
-     "Of dicts, owners (a loose one by a weak reference), functions, tensors, functions to call again."},
+     "Of dicts, owners (a loose one by a weak reference), functions, tensors, functions to call "
+     "again."},
     {"watch", make_watch, METH_NOARGS, "Holds the snapshot that is current."},
     {"can_watch", can_watch, METH_O, "Can a snapshot, or an entry, read what this tensor is?"},
     {"entry", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(make_entry)),

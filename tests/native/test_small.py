@@ -126,7 +126,8 @@ def test_a_recurrent_cell(kind):
             static = stator.to_static(cell, backend="native")
             got, counts = counted(lambda: static(x, given))  # noqa: B023  # called at once
         assert same(wanted, got), (batch, hidden)
-        assert counts == {"small": 1, "unboxed": 0, "boxed": 0, "numbers": 0, "compiled": 0}
+        assert counts.pop("small") == 1
+        assert not any(counts.values())
 
 
 def test_memory_is_reused_only_when_nothing_else_sees_it():
@@ -213,7 +214,7 @@ def test_what_only_decides_needs_no_autograd_in_training():
     static = stator.to_static(until, backend="native")
     result, counts = counted(lambda: static(x))
     assert result.requires_grad
-    assert counts["small"] > counts["unboxed"] > 0
+    assert counts["small"] > counts["recorded"] + counts["unboxed"] > 0
     result.sum().backward()
     assert torch.equal(x.grad, torch.full((4,), 32.0))
 

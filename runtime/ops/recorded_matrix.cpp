@@ -1,0 +1,225 @@
+// Linear layers and GRU cells on small tensors, recorded for autograd.
+#include <ATen/ops/cat.h>
+#include <ATen/ops/linear.h>
+#include <ATen/ops/mm.h>
+#include <ATen/ops/sigmoid_backward.h>
+#include <ATen/ops/t.h>
+#include <ATen/ops/tanh_backward.h>
+#include <torch/csrc/autograd/generated/Functions.h>
+
+#include <array>
+#include <unordered_map>
+
+#include "ops/cells.h"
+#include "ops/recorded.h"
+
+namespace stator {
+namespace {
+
+using torch::autograd::SavedVariable;
+using torch::autograd::variable_list;
+
+/// Is the gradient of a product with this matrix computed as for one that is stored by columns?
+bool is_by_columns(const at::Tensor& matrix) {
+  return matrix.stride(0) == 1 && matrix.stride(1) == matrix.size(0);
+}
+
+/// aten::linear(x, weight, bias), which is addmm(bias, x, weight.t())
+bool record_linear(const Step& step, const TorchCall& call, Frame& frame) {
+  const auto given = read_linear(call, frame, Records::kGradients);
+  if (!given || given->x->dim() != 2) return false;
+  const auto& [x, weight, bias, m] = *given;
+  if (!x->requires_grad() && !weight->requires_grad() && !bias->requires_grad()) return false;
+  const at::Tensor turned = weight->t();
+  at::Tensor out = new_result({m, weight->size(0)}, weight->scalar_type());
+  compute_linear(*given, out);
+  const auto node = make_node<Below<torch::autograd::generated::AddmmBackward0>>(*bias, *x, turned);
+  node->alpha = 1;
+  node->beta = 1;
+  if (node->should_compute_output(2)) node->mat1_ = SavedVariable(*x, false);
+  node->mat1_layout = at::kStrided;
+  node->mat1_sym_sizes = x->sym_sizes().vec();
+  node->mat1_sym_strides = x->sym_strides().vec();
+  if (node->should_compute_output(1)) node->mat2_ = SavedVariable(turned, false);
+  node->mat2_layout = at::kStrided;
+  node->mat2_sym_sizes = turned.sym_sizes().vec();
+  node->mat2_sym_strides = turned.sym_strides().vec();
+  torch::autograd::set_history(out, node);
+  frame[step.results[0]] = std::move(out);
+  return true;
+}
+
+/// The gradient of a GRU cell, which eager code computes by 16 nodes.
+///
+/// The edges are in the order in which those give their gradients, so that tensors which are read
+/// elsewhere too add theirs up in the same order. The state is read twice.
+class GruCellBackward : public torch::autograd::Node {
+ public:
+  enum Edge : std::uint8_t { kState, kBiasH, kStateByWeight, kWeightH, kBiasX, kX, kWeightX };
+  enum Kept : std::uint8_t { kReset, kUpdate, kOfH, kChanged, kKeptRows };
+
+  std::string name() const override { return "GruCellBackward"; }
+
+  void save(const Cell& cell, const at::Tensor& rows, const at::Tensor& fresh) {
+    rows_ = SavedVariable(rows, false);
+    fresh_ = SavedVariable(fresh, false);
+    const std::array<const at::Tensor*, 6> inputs{cell.x,    cell.h,      cell.of_x,
+                                                  cell.of_h, cell.bias_x, cell.bias_h};
+    for (std::size_t k = 0; k < inputs.size(); ++k) inputs_[k] = SavedVariable(*inputs[k], false);
+  }
+
+  void release_variables() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    rows_.reset_data();
+    fresh_.reset_data();
+    for (SavedVariable& saved : inputs_) saved.reset_data();
+  }
+
+  void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& /*args*/) const override {
+    TORCH_CHECK_NOT_IMPLEMENTED(
+        false, "compiled autograd cannot take the gradient of a GRU cell that Stator has run; ",
+        "give to_static backend=\"interpreter\"");
+  }
+
+  variable_list apply(variable_list&& gradients) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const at::Tensor& gradient = gradients[0];
+    if (!gradient.defined()) return variable_list(num_outputs());
+    const at::Tensor rows = rows_.unpack();
+    const at::Tensor fresh = fresh_.unpack();
+    if (is_plain_backward(gradient)) {
+      const c10::impl::ExcludeDispatchKeyGuard below(c10::autograd_dispatch_keyset);
+      return with_gates(small_gates(gradient.contiguous(), rows, fresh));
+    }
+    return with_gates(any_gates(gradient));
+  }
+
+ private:
+  enum Input : std::uint8_t { kInX, kInH, kInOfX, kInOfH, kInBiasX, kInBiasH };
+
+  /// The gradients of the state, read directly, and of all gates.
+  struct Gates {
+    at::Tensor state;
+    at::Tensor of_h;
+    at::Tensor of_x;
+  };
+
+  static Gates small_gates(const at::Tensor& gradient, const at::Tensor& rows,
+                           const at::Tensor& fresh);
+  Gates any_gates(const at::Tensor& gradient) const;
+
+  /// What a saved input is needed for is what eager code would have saved it for.
+  at::Tensor input(Input which, Edge edge) const {
+    return should_compute_output(edge) ? inputs_[which].unpack() : at::Tensor();
+  }
+
+  variable_list with_gates(const Gates& gates) const {
+    const at::Tensor h = input(kInH, kWeightH);
+    const at::Tensor of_h = input(kInOfH, kStateByWeight);
+    const at::Tensor x = input(kInX, kWeightX);
+    const at::Tensor of_x = input(kInOfX, kX);
+    variable_list made(num_outputs());
+    const auto wanted = [&](Edge edge) { return task_should_compute_output(edge); };
+    if (wanted(kState)) made[kState] = gates.state;
+    if (wanted(kBiasH)) made[kBiasH] = gates.of_h;  // autograd adds up its rows
+    if (wanted(kStateByWeight)) made[kStateByWeight] = gates.of_h.mm(of_h);
+    if (wanted(kWeightH)) made[kWeightH] = gates.of_h.t().mm(h);
+    if (wanted(kBiasX)) made[kBiasX] = gates.of_x;
+    if (wanted(kX)) made[kX] = gates.of_x.mm(of_x);
+    if (wanted(kWeightX)) made[kWeightX] = gates.of_x.t().mm(x);
+    return made;
+  }
+
+  SavedVariable rows_;   // of Kept: what the forward pass has computed
+  SavedVariable fresh_;  // the new state, before the update gate
+  std::array<SavedVariable, 6> inputs_;
+};
+
+GruCellBackward::Gates GruCellBackward::small_gates(const at::Tensor& gradient,
+                                                    const at::Tensor& rows,
+                                                    const at::Tensor& fresh) {
+  const std::int64_t batch = rows.size(1);
+  const std::int64_t n = rows.size(2);
+  const auto kept = [&](Kept which) { return data_of<float>(rows) + which * batch * n; };
+  Gates made{new_result({batch, n}, at::kFloat), new_result({batch, 3 * n}, at::kFloat),
+             new_result({batch, 3 * n}, at::kFloat)};
+  const auto* given = data_of<float>(gradient);
+  auto* state = result_data<float>(made.state);
+  at::Tensor of_fresh = new_result({batch, n}, at::kFloat);
+  auto* rest = result_data<float>(of_fresh);
+  for (std::int64_t k = 0; k < batch * n; ++k) {
+    state[k] = given[k] * kept(kUpdate)[k];
+    rest[k] = given[k] - state[k];
+  }
+  of_fresh = at::tanh_backward(of_fresh, fresh);
+  const auto* inner = data_of<float>(of_fresh);
+  const auto sigmoid_backward = [](float a, float b) { return a * (1.0F - b) * b; };
+  for (std::int64_t row = 0; row < batch; ++row) {
+    float* of_h = result_data<float>(made.of_h) + row * 3 * n;
+    float* of_x = result_data<float>(made.of_x) + row * 3 * n;
+    for (std::int64_t k = row * n, to = 0; to < n; ++k, ++to) {
+      of_h[to] = of_x[to] = sigmoid_backward(inner[k] * kept(kOfH)[k], kept(kReset)[k]);
+      of_h[n + to] = of_x[n + to] =
+          sigmoid_backward(given[k] * kept(kChanged)[k], kept(kUpdate)[k]);
+      of_h[2 * n + to] = inner[k] * kept(kReset)[k];
+      of_x[2 * n + to] = inner[k];
+    }
+  }
+  return made;
+}
+
+/// The same by torch's ops, from the inputs: whatever watches or transforms the pass sees them.
+GruCellBackward::Gates GruCellBackward::any_gates(const at::Tensor& gradient) const {
+  const at::Tensor h = inputs_[kInH].unpack();
+  const auto of_x =
+      at::linear(inputs_[kInX].unpack(), inputs_[kInOfX].unpack(), inputs_[kInBiasX].unpack())
+          .unsafe_chunk(3, 1);
+  const auto of_h =
+      at::linear(h, inputs_[kInOfH].unpack(), inputs_[kInBiasH].unpack()).unsafe_chunk(3, 1);
+  // in place, as in eager code: the bits of a sigmoid depend on where the rows are
+  const at::Tensor reset = at::Tensor(of_h[0]).add_(of_x[0]).sigmoid_();
+  const at::Tensor update = at::Tensor(of_h[1]).add_(of_x[1]).sigmoid_();
+  const at::Tensor fresh = (of_x[2] + of_h[2] * reset).tanh();
+  const at::Tensor state = gradient * update;
+  const at::Tensor inner = at::tanh_backward(gradient - state, fresh);
+  const at::Tensor of_reset = at::sigmoid_backward(inner * of_h[2], reset);
+  const at::Tensor of_update = at::sigmoid_backward(gradient * (h - fresh), update);
+  return {state, at::cat({of_reset, of_update, inner * reset}, 1),
+          at::cat({of_reset, of_update, inner}, 1)};
+}
+
+/// aten::gru_cell(x, h, w_ih, w_hh, b_ih, b_hh)
+bool record_gru_cell(const Step& step, const TorchCall& call, Frame& frame) {
+  const auto cell = read_cell(call, frame, argument(call, 1, frame), 2, 3, Records::kGradients);
+  // a program that takes gradients may take them of gradients, in the order of eager code
+  if (frame.run->plan->starts_gradients || !cell || is_by_columns(*cell->x) ||
+      is_by_columns(*cell->h))
+    return false;
+  const auto node = make_node<GruCellBackward>(*cell->h, *cell->bias_h, *cell->h, *cell->of_h,
+                                               *cell->bias_x, *cell->x, *cell->of_x);
+  if (std::ranges::none_of(node->next_edges(), [](const auto& edge) { return edge.is_valid(); }))
+    return false;
+  at::Tensor out = new_result({cell->batch, cell->hidden}, at::kFloat);
+  const at::Tensor fresh = new_result({cell->batch, cell->hidden}, at::kFloat);
+  const at::Tensor kept =
+      new_result({GruCellBackward::kKeptRows, cell->batch, cell->hidden}, at::kFloat);
+  const std::int64_t part = cell->batch * cell->hidden;
+  auto* data = result_data<float>(kept);
+  const GruRows rows{data, data + part, data + 2 * part, result_data<float>(fresh),
+                     data + 3 * part};
+  compute_gru(*cell, call, frame, result_data<float>(out), &rows);
+  node->save(*cell, kept, fresh);
+  torch::autograd::set_history(out, node);
+  frame[step.results[0]] = std::move(out);
+  return true;
+}
+
+}  // namespace
+
+Attempt recorded_matrix(const std::string& name) {
+  if (name == "aten::linear") return record_linear;
+  if (name == "aten::gru_cell") return record_gru_cell;
+  return nullptr;
+}
+
+}  // namespace stator
