@@ -1,14 +1,16 @@
 // Linear layers and GRU cells on small tensors, recorded for autograd.
+#include <ATen/TensorOperators.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/linear.h>
 #include <ATen/ops/mm.h>
 #include <ATen/ops/sigmoid_backward.h>
 #include <ATen/ops/t.h>
 #include <ATen/ops/tanh_backward.h>
-#include <torch/csrc/autograd/generated/Functions.h>
+#include <torch/csrc/autograd/saved_variable.h>
 
+#include <algorithm>
 #include <array>
-#include <unordered_map>
+#include <optional>
 
 #include "ops/cells.h"
 #include "ops/recorded.h"
@@ -24,26 +26,75 @@ bool is_by_columns(const at::Tensor& matrix) {
   return matrix.stride(0) == 1 && matrix.stride(1) == matrix.size(0);
 }
 
-/// aten::linear(x, weight, bias), which is addmm(bias, x, weight.t())
+[[noreturn]] void refuse_compiled_autograd(const char* what) {
+  C10_THROW_ERROR(NotImplementedError,
+                  std::string("compiled autograd cannot take the gradient of ") + what +
+                      " that Stator has run; give to_static backend=\"interpreter\"");
+}
+
+/// The gradient of a linear layer, which eager code computes by two nodes: of
+/// addmm(bias, x, weight.t()), and of weight.t().
+class LinearBackward : public torch::autograd::Node {
+ public:
+  enum Edge : std::uint8_t { kBias, kX, kWeight };
+
+  std::string name() const override { return "LinearBackward"; }
+
+  void save(const Linear& layer) {
+    x_is_by_columns_ = is_by_columns(*layer.x);
+    if (should_compute_output(kWeight)) x_ = SavedVariable(*layer.x, false);
+    if (should_compute_output(kX)) weight_ = SavedVariable(*layer.weight, false);
+  }
+
+  void release_variables() override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    x_.reset_data();
+    weight_.reset_data();
+  }
+
+  void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& /*args*/) const override {
+    refuse_compiled_autograd("a linear layer");
+  }
+
+  variable_list apply(variable_list&& gradients) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const at::Tensor& gradient = gradients[0];
+    if (!gradient.defined()) return variable_list(num_outputs());
+    const at::Tensor x = x_.unpack();
+    const at::Tensor weight = weight_.unpack();
+    std::optional<c10::impl::ExcludeDispatchKeyGuard> below;
+    if (is_plain_backward(gradient)) below.emplace(c10::autograd_dispatch_keyset);
+    variable_list made(num_outputs());
+    if (task_should_compute_output(kBias)) made[kBias] = gradient;  // autograd adds up its rows
+    if (task_should_compute_output(kX)) {
+      made[kX] = x_is_by_columns_ ? weight.t().mm(gradient.t()).t() : gradient.mm(weight);
+    }
+    if (task_should_compute_output(kWeight)) made[kWeight] = gradient.t().mm(x);
+    return made;
+  }
+
+ private:
+  SavedVariable x_;
+  SavedVariable weight_;
+  bool x_is_by_columns_ = false;
+};
+
+/// May the call be recorded as one node? A program that takes gradients may take them of gradients,
+/// whose sums are in the order of eager code only with eager code's nodes.
+bool may_join_nodes(const Frame& frame) { return !frame.run->plan->starts_gradients; }
+
+/// aten::linear(x, weight, bias)
 bool record_linear(const Step& step, const TorchCall& call, Frame& frame) {
+  if (!may_join_nodes(frame)) return false;
   const auto given = read_linear(call, frame, Records::kGradients);
   if (!given || given->x->dim() != 2) return false;
   const auto& [x, weight, bias, m] = *given;
+  if (weight->stride(1) != 1 || weight->stride(0) != weight->size(1)) return false;
   if (!x->requires_grad() && !weight->requires_grad() && !bias->requires_grad()) return false;
-  const at::Tensor turned = weight->t();
   at::Tensor out = new_result({m, weight->size(0)}, weight->scalar_type());
   compute_linear(*given, out);
-  const auto node = make_node<Below<torch::autograd::generated::AddmmBackward0>>(*bias, *x, turned);
-  node->alpha = 1;
-  node->beta = 1;
-  if (node->should_compute_output(2)) node->mat1_ = SavedVariable(*x, false);
-  node->mat1_layout = at::kStrided;
-  node->mat1_sym_sizes = x->sym_sizes().vec();
-  node->mat1_sym_strides = x->sym_strides().vec();
-  if (node->should_compute_output(1)) node->mat2_ = SavedVariable(turned, false);
-  node->mat2_layout = at::kStrided;
-  node->mat2_sym_sizes = turned.sym_sizes().vec();
-  node->mat2_sym_strides = turned.sym_strides().vec();
+  const auto node = make_node<LinearBackward>(*bias, *x, *weight);
+  node->save(*given);
   torch::autograd::set_history(out, node);
   frame[step.results[0]] = std::move(out);
   return true;
@@ -76,9 +127,7 @@ class GruCellBackward : public torch::autograd::Node {
   }
 
   void compiled_args(torch::dynamo::autograd::CompiledNodeArgs& /*args*/) const override {
-    TORCH_CHECK_NOT_IMPLEMENTED(
-        false, "compiled autograd cannot take the gradient of a GRU cell that Stator has run; ",
-        "give to_static backend=\"interpreter\"");
+    refuse_compiled_autograd("a GRU cell");
   }
 
   variable_list apply(variable_list&& gradients) override {
@@ -190,11 +239,9 @@ GruCellBackward::Gates GruCellBackward::any_gates(const at::Tensor& gradient) co
 
 /// aten::gru_cell(x, h, w_ih, w_hh, b_ih, b_hh)
 bool record_gru_cell(const Step& step, const TorchCall& call, Frame& frame) {
+  if (!may_join_nodes(frame)) return false;
   const auto cell = read_cell(call, frame, argument(call, 1, frame), 2, 3, Records::kGradients);
-  // a program that takes gradients may take them of gradients, in the order of eager code
-  if (frame.run->plan->starts_gradients || !cell || is_by_columns(*cell->x) ||
-      is_by_columns(*cell->h))
-    return false;
+  if (!cell || is_by_columns(*cell->x) || is_by_columns(*cell->h)) return false;
   const auto node = make_node<GruCellBackward>(*cell->h, *cell->bias_h, *cell->h, *cell->of_h,
                                                *cell->bias_x, *cell->x, *cell->of_x);
   if (std::ranges::none_of(node->next_edges(), [](const auto& edge) { return edge.is_valid(); }))
