@@ -76,4 +76,13 @@ void multiply(const double* a, const double* b, double* out, std::int64_t m, std
   gemm<double>({b, false, n}, {a, false, k}, out, n, m, k, 0.0);
 }
 
+void multiply_turned(const float* a, const float* b, float* out, std::int64_t m, std::int64_t n,
+                     std::int64_t k) {
+  gemm<float>({b, false, n}, {a, true, m}, out, n, m, k, 0.0F);
+}
+void multiply_turned(const double* a, const double* b, double* out, std::int64_t m, std::int64_t n,
+                     std::int64_t k) {
+  gemm<double>({b, false, n}, {a, true, m}, out, n, m, k, 0.0);
+}
+
 }  // namespace stator::kernels

@@ -22,4 +22,10 @@ void multiply(const float* a, const float* b, float* out, std::int64_t m, std::i
 void multiply(const double* a, const double* b, double* out, std::int64_t m, std::int64_t n,
               std::int64_t k);
 
+/// out[m, n] = a[k, m]^T * b[k, n], as `mm` does it. `m` and `n` are above one.
+void multiply_turned(const float* a, const float* b, float* out, std::int64_t m, std::int64_t n,
+                     std::int64_t k);
+void multiply_turned(const double* a, const double* b, double* out, std::int64_t m, std::int64_t n,
+                     std::int64_t k);
+
 }  // namespace stator::kernels

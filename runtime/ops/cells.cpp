@@ -33,13 +33,14 @@ void keep(float* to, const float* from, std::int64_t count) {
 
 }  // namespace
 
+bool is_full_precision() {
+  const auto precision =
+      at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
+  return precision != at::Float32Precision::BF16 && precision != at::Float32Precision::TF32;
+}
+
 bool is_full_precision(Frame& frame) {
-  if (!frame.full_precision) {
-    const auto precision =
-        at::globalContext().float32Precision(at::Float32Backend::MKLDNN, at::Float32Op::MATMUL);
-    frame.full_precision =
-        precision != at::Float32Precision::BF16 && precision != at::Float32Precision::TF32;
-  }
+  if (!frame.full_precision) frame.full_precision = is_full_precision();
   return *frame.full_precision;
 }
 

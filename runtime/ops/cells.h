@@ -14,8 +14,10 @@ constexpr std::int64_t kMostGates = 4096;
 /// May autograd record the call for its arguments?
 enum class Records : std::uint8_t { kNothing, kGradients };
 
-/// Are products of floats computed with floats? The caller may have allowed less precise ones. A
-/// frame asks once, since torch looks it up in a table of strings.
+/// Are products of floats computed with floats? The caller may have allowed less precise ones.
+bool is_full_precision();
+
+/// The same, asked once for a frame, since torch looks it up in a table of strings.
 bool is_full_precision(Frame& frame);
 
 /// A matrix, or a row of one: contiguous, of a dtype that BLAS knows.

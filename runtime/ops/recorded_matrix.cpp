@@ -12,6 +12,7 @@
 #include <array>
 #include <optional>
 
+#include "kernels/matrix.h"
 #include "ops/cells.h"
 #include "ops/recorded.h"
 
@@ -24,6 +25,49 @@ using torch::autograd::variable_list;
 /// Is the gradient of a product with this matrix computed as for one that is stored by columns?
 bool is_by_columns(const at::Tensor& matrix) {
   return matrix.stride(0) == 1 && matrix.stride(1) == matrix.size(0);
+}
+
+/// A matrix that BLAS can read as it is: its rows follow each other.
+bool is_by_rows(const at::Tensor& matrix) {
+  return matrix.dim() == 2 && is_plain(*matrix.unsafeGetTensorImpl()) && matrix.stride(1) == 1 &&
+         matrix.stride(0) == matrix.size(1) && matrix.size(0) > 0 && matrix.size(1) > 1;
+}
+
+/// May the product of two matrices be left to BLAS?
+bool may_multiply(const at::Tensor& a, const at::Tensor& b) {
+  const at::ScalarType dtype = a.scalar_type();
+  return kernels::has_blas() && (dtype == at::kFloat || dtype == at::kDouble) &&
+         b.scalar_type() == dtype && is_by_rows(a) && is_by_rows(b) && is_full_precision();
+}
+
+/// a.mm(b) in a backward pass.
+at::Tensor product(const at::Tensor& a, const at::Tensor& b, bool is_plain_pass) {
+  if (!is_plain_pass || !may_multiply(a, b) || b.size(0) != a.size(1)) return a.mm(b);
+  at::Tensor out = new_result({a.size(0), b.size(1)}, a.scalar_type());
+  const auto fill = [&]<class T>(T* to) {
+    kernels::multiply(data_of<T>(a), data_of<T>(b), to, a.size(0), b.size(1), a.size(1));
+  };
+  if (a.scalar_type() == at::kFloat) {
+    fill(result_data<float>(out));
+  } else {
+    fill(result_data<double>(out));
+  }
+  return out;
+}
+
+/// a.t().mm(b) in a backward pass.
+at::Tensor turned_product(const at::Tensor& a, const at::Tensor& b, bool is_plain_pass) {
+  if (!is_plain_pass || !may_multiply(a, b) || b.size(0) != a.size(0)) return a.t().mm(b);
+  at::Tensor out = new_result({a.size(1), b.size(1)}, a.scalar_type());
+  const auto fill = [&]<class T>(T* to) {
+    kernels::multiply_turned(data_of<T>(a), data_of<T>(b), to, a.size(1), b.size(1), a.size(0));
+  };
+  if (a.scalar_type() == at::kFloat) {
+    fill(result_data<float>(out));
+  } else {
+    fill(result_data<double>(out));
+  }
+  return out;
 }
 
 [[noreturn]] void refuse_compiled_autograd(const char* what) {
@@ -63,13 +107,16 @@ class LinearBackward : public torch::autograd::Node {
     const at::Tensor x = x_.unpack();
     const at::Tensor weight = weight_.unpack();
     std::optional<c10::impl::ExcludeDispatchKeyGuard> below;
-    if (is_plain_backward(gradient)) below.emplace(c10::autograd_dispatch_keyset);
+    const bool is_plain_pass = is_plain_backward(gradient);
+    if (is_plain_pass) below.emplace(c10::autograd_dispatch_keyset);
     variable_list made(num_outputs());
     if (task_should_compute_output(kBias)) made[kBias] = gradient;  // autograd adds up its rows
     if (task_should_compute_output(kX)) {
-      made[kX] = x_is_by_columns_ ? weight.t().mm(gradient.t()).t() : gradient.mm(weight);
+      made[kX] = x_is_by_columns_ ? weight.t().mm(gradient.t()).t()
+                                  : product(gradient, weight, is_plain_pass);
     }
-    if (task_should_compute_output(kWeight)) made[kWeight] = gradient.t().mm(x);
+    if (task_should_compute_output(kWeight))
+      made[kWeight] = turned_product(gradient, x, is_plain_pass);
     return made;
   }
 
@@ -138,9 +185,9 @@ class GruCellBackward : public torch::autograd::Node {
     const at::Tensor fresh = fresh_.unpack();
     if (is_plain_backward(gradient)) {
       const c10::impl::ExcludeDispatchKeyGuard below(c10::autograd_dispatch_keyset);
-      return with_gates(small_gates(gradient.contiguous(), rows, fresh));
+      return with_gates(small_gates(gradient.contiguous(), rows, fresh), true);
     }
-    return with_gates(any_gates(gradient));
+    return with_gates(any_gates(gradient), false);
   }
 
  private:
@@ -162,7 +209,7 @@ class GruCellBackward : public torch::autograd::Node {
     return should_compute_output(edge) ? inputs_[which].unpack() : at::Tensor();
   }
 
-  variable_list with_gates(const Gates& gates) const {
+  variable_list with_gates(const Gates& gates, bool is_plain_pass) const {
     const at::Tensor h = input(kInH, kWeightH);
     const at::Tensor of_h = input(kInOfH, kStateByWeight);
     const at::Tensor x = input(kInX, kWeightX);
@@ -171,11 +218,11 @@ class GruCellBackward : public torch::autograd::Node {
     const auto wanted = [&](Edge edge) { return task_should_compute_output(edge); };
     if (wanted(kState)) made[kState] = gates.state;
     if (wanted(kBiasH)) made[kBiasH] = gates.of_h;  // autograd adds up its rows
-    if (wanted(kStateByWeight)) made[kStateByWeight] = gates.of_h.mm(of_h);
-    if (wanted(kWeightH)) made[kWeightH] = gates.of_h.t().mm(h);
+    if (wanted(kStateByWeight)) made[kStateByWeight] = product(gates.of_h, of_h, is_plain_pass);
+    if (wanted(kWeightH)) made[kWeightH] = turned_product(gates.of_h, h, is_plain_pass);
     if (wanted(kBiasX)) made[kBiasX] = gates.of_x;
-    if (wanted(kX)) made[kX] = gates.of_x.mm(of_x);
-    if (wanted(kWeightX)) made[kWeightX] = gates.of_x.t().mm(x);
+    if (wanted(kX)) made[kX] = product(gates.of_x, of_x, is_plain_pass);
+    if (wanted(kWeightX)) made[kWeightX] = turned_product(gates.of_x, x, is_plain_pass);
     return made;
   }
 

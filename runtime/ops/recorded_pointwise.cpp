@@ -110,6 +110,17 @@ bool record_binary(const Step& step, const TorchCall& call, Frame& frame) {
   return true;
 }
 
+/// threshold_backward: the gradient, but zero where the result is not above zero. Where the result
+/// is NaN the gradient stays.
+template <class T>
+void pass_above_zero(const at::Tensor& gradient, const at::Tensor& result, const at::Tensor& out) {
+  const T* given = data_of<T>(gradient);
+  const T* chosen = data_of<T>(result);
+  T* made = result_data<T>(out);
+  const std::int64_t count = gradient.numel();
+  for (std::int64_t k = 0; k < count; ++k) made[k] = chosen[k] <= T(0) ? T(0) : given[k];
+}
+
 struct Relu : generated::ReluBackward0 {
   static void compute(const TorchCall& /*call*/, Frame& /*frame*/, const at::Tensor& x,
                       const at::Tensor& out) {
@@ -118,6 +129,17 @@ struct Relu : generated::ReluBackward0 {
     } else {
       kernels::unary<kernels::Relu>(data_of<double>(x), result_data<double>(out), x.numel());
     }
+  }
+  variable_list apply(variable_list&& gradients) override {
+    const at::Tensor& gradient = gradients[0];
+    if (!is_small_backward(gradient)) return ReluBackward0::apply(std::move(gradients));
+    const std::lock_guard<std::mutex> lock(mutex_);
+    const at::Tensor result = result_.unpack(getptr());
+    if (!task_should_compute_output(0)) return variable_list(1);
+    at::Tensor made = new_result(gradient.sizes(), gradient.scalar_type());
+    (gradient.scalar_type() == at::kFloat ? pass_above_zero<float>
+                                          : pass_above_zero<double>)(gradient, result, made);
+    return {made};
   }
 };
 
