@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import random
 import time
 
@@ -359,3 +360,27 @@ def arrays_written_by_name(x):
     if x.sum() > 2:
         STEPS[1] += 2
     return x * float(SUMS.mean()), int(STEPS.sum())
+
+
+TOKENS = collections.Counter()
+SCORES = {}
+
+
+def reset_tables():
+    """The tables as they were."""
+    TOKENS.clear()
+    SCORES.clear()
+
+
+@program(
+    (i(3, 1, 3),), (i(1, 1, 2),), (i(0, 5, 3),),
+    watch=lambda: (dict(TOKENS), dict(SCORES)), reset=reset_tables,
+    stages=("rewritten", "captured", "unoptimised"),  # a saved model has tables of its own
+)  # fmt: skip
+def tables_written_by_data(tokens):
+    """A Counter and a dict of the module, with keys that are data."""
+    for token in tokens.tolist():
+        TOKENS[token] += 1
+        if TOKENS[token] > 1:
+            SCORES[token] = SCORES.get(token, 0.0) + 0.5
+    return tokens * len(TOKENS), sum(SCORES.values())

@@ -19,8 +19,9 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import VIEWS as ITEM_VIEWS
 from stator.state.session import Session
+from stator.state.stand_ins import can_have_stand_in
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.sites import COUNTERS, ORDERED_DICTS, Shared, Site
+from stator.values.sites import COUNTERS, ORDERED_DICTS, Shared, Site, outside_site
 from stator.values.staged import (
     StagedCounter,
     StagedDefaultDict,
@@ -97,10 +98,10 @@ def _by_captured_key(
         return lookup(session, owner, key, *(default or (None,)))
     if name == "__getitem__":
         return lookup(session, owner, key)
-    raise refused_key(owner, f"`{name}` with")
+    raise refused_key(session, owner, f"`{name}` with")
 
 
-def refused_key(owner: object, what: str) -> BaseException:
+def refused_key(session: Session, owner: object, what: str) -> BaseException:
     """A captured key where a dict needs its hash; another capture may make one of the program."""
     refusal = UnsupportedCall(
         f"{what} a captured key of a {'dict' if isinstance(owner, dict) else type(owner).__name__}",
@@ -110,8 +111,10 @@ def refused_key(owner: object, what: str) -> BaseException:
         collections.OrderedDict: ORDERED_DICTS,
         collections.Counter: COUNTERS,
     }
-    site = sites.get(type(owner))
-    return refusal if site is None else Shared(frozenset({site}), refusal)
+    found = {sites[type(owner)]} if type(owner) in sites else set()
+    if session.provenance.is_external(owner) and can_have_stand_in(owner):
+        found.add(outside_site(owner))
+    return Shared(frozenset(found), refusal) if found else refusal
 
 
 def lookup(session: Session, table: Staged, key: Staged, default: Staged = MISSING) -> Staged:

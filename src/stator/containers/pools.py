@@ -25,7 +25,6 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.program.ir import Op
 from stator.state.session import Session
-from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
 from stator.values.attributes import attributes_of
@@ -261,7 +260,7 @@ class Pools:
 
     def _as_seen(self, value: Staged) -> Staged:
         """A list of the caller's that was in another one, as its stand-in."""
-        is_outside = has_stand_in(value) and self.session.provenance.is_external(value)
+        is_outside = self.session.has_stand_in(value) and self.session.provenance.is_external(value)
         return self.session.stand_in(value) if is_outside else value
 
     def _rows(self, value: StagedList, site: Site) -> StagedList:

@@ -42,7 +42,6 @@ from stator.library.user_keys import check_keys
 from stator.library.user_methods import user_method
 from stator.state.callers_arrays import indexed_array, live_array, write_array
 from stator.state.session import Session
-from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, ReversedArray, is_reversed
 from stator.values.kinds import Kind, ListKind, NumberKind
@@ -76,7 +75,7 @@ def shadowed(session: Session, value: object) -> Staged:
     """A plain list or array from outside, as what represents it during this capture."""
     if isinstance(value, numpy.ndarray):
         return live_array(session, value)
-    return session.stand_in(value) if has_stand_in(value) else value
+    return session.stand_in(value) if session.has_stand_in(value) else value
 
 
 def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
@@ -104,7 +103,7 @@ def getitem(session: Session, obj: Staged, key: Staged) -> Staged:
         is_captured_key(key)
     ):
         if makes_missing:
-            raise refused_key(obj, "an item is read by")
+            raise refused_key(session, obj, "an item is read by")
         return lookup(session, obj, key)
     if isinstance(obj, dict) and makes_missing:
         return _read_or_missing(session, obj, key)
@@ -269,7 +268,7 @@ def setitem(session: Session, obj: Staged, key: Staged, value: Staged) -> None:
         check_keys(session, key)
         runtime_tables.set_key(session, obj, key, value)
     elif is_captured_key(key) or isinstance(key, torch.Tensor):
-        raise refused_key(obj, "an item is set by")
+        raise refused_key(session, obj, "an item is set by")
     elif isinstance(obj, dict):
         check_keys(session, key)
         session.wrote(session.provenance.owner_of(obj), key)
@@ -389,7 +388,7 @@ def delitem(session: Session, obj: Staged, key: Staged) -> None:
         runtime_tables.delete_key(session, obj, key)
         return
     if is_captured_key(key):
-        raise refused_key(obj, "an item is deleted by")
+        raise refused_key(session, obj, "an item is deleted by")
     _note_container(session, obj)
     if isinstance(obj, dict) and not isinstance(obj, StagedCounter | collections.Counter):
         _without_undefined(session, dict.get(obj, key), KeyError(key))

@@ -29,7 +29,6 @@ from stator.staging.recorded_loops import (
 )
 from stator.staging.truth import truth
 from stator.state.session import Session
-from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Code, Names, Read, Staged, Write
 from stator.values.staged import Locals, StagedList, python_name
 from stator.values.union import Union
@@ -241,10 +240,10 @@ def _in_words(iterable: Staged) -> str:
 def _iteration(session: Session, body: Callable[[object], object], item: object) -> Code:
     def run() -> None:
         if not isinstance(item, NextItem):
-            body(session.stand_in(item) if has_stand_in(item) else item)
+            body(session.seen_item(item))
             return
         for found in item.item():
-            body(session.stand_in(found) if has_stand_in(found) else found)
+            body(session.seen_item(found))
 
     return run
 

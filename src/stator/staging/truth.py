@@ -13,7 +13,6 @@ from stator.containers.lists import list_length
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.library.user_methods import user_method
 from stator.state.session import Session
-from stator.state.stand_ins import has_stand_in
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.staged import StagedList, is_table
 from stator.values.symbolic import CapturedComplex, CapturedText
@@ -24,7 +23,7 @@ def truth(session: Session, value: object) -> Condition:
     """`bool(value)`, symbolic where it is data-dependent."""
     recorder = session.recorder
     recorder.signals.check()
-    if has_stand_in(value):
+    if session.has_stand_in(value):
         value = session.stand_in(value)
     if isinstance(value, Union):
         return truth(session, recorder.apply(value, lambda one: truth(session, one)))

@@ -16,7 +16,6 @@ from stator.library.iterator_calls import opened, runs_code
 from stator.library.outside_iterators import iterated
 from stator.library.tensor_calls import unbind
 from stator.state.session import Session
-from stator.state.stand_ins import has_stand_in
 from stator.values.annotations import Staged
 from stator.values.staged import StagedList
 from stator.values.symbolic import CapturedText
@@ -44,7 +43,7 @@ def unpack(session: Session, pools: Pools, value: Staged, before: int, after: in
         value = session.interpreter.call(list, value)
     if lists.is_captured(value):
         return _unpack_list(session, pools, value, before, after)
-    if isinstance(value, list | tuple) and any(map(has_stand_in, value)):
+    if isinstance(value, list | tuple) and any(map(session.has_stand_in, value)):
         value = tuple(map(session.staged, value))
     return value if after is None else _unpack_items(pools, value, before, after)
 

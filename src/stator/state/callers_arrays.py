@@ -43,7 +43,7 @@ def used_array(session: Session, value: Staged, *beside: Staged) -> Staged:
     """
     if type(value) is not numpy.ndarray or not session.provenance.is_external(value):
         return value
-    is_read = value.nbytes <= MOST_COMPARED and not _is_written(session, value)
+    is_read = value.nbytes <= MOST_COMPARED and not session.is_written(value)
     if is_read and not any(isinstance(one, CAPTURED) for one in beside):
         of = reference(value)
         session.reads.watch(
@@ -67,7 +67,7 @@ def write_array(session: Session, value: Staged) -> Staged:
     """An array of the caller's that is written to: live from the start of the capture on."""
     if not is_callers_array(session, value):
         return value
-    if not _is_written(session, value):
+    if not session.is_written(value):
         raise Shared(frozenset({outside_site(value)}), _unwritable(value))
     live = live_array(session, value)
     if live is value:
@@ -110,10 +110,6 @@ def refuse_errors(session: Session) -> None:
             "`numpy.errstate` turns numpy's warnings into errors, which a program does not raise",
             at=current_place(), fix="check the values: `if (x == 0).any(): ...`",
         )  # fmt: skip
-
-
-def _is_written(session: Session, value: object) -> bool:
-    return session.pooled.group_of(outside_site(value)) is not None
 
 
 def _contents(array: Any) -> tuple[object, ...]:

@@ -192,7 +192,7 @@ def written_slots(session: Session) -> tuple[AnySlot, ...]:
     slots: list[AnySlot] = []
     for obj, before in session.journal.changed():
         state, plain = state_of(obj), session.stand_ins.original(obj)
-        if plain is not obj and not isinstance(plain, set):
+        if plain is not obj and not isinstance(plain, set | dict):
             slots.append(ListSlot(plain))
         if isinstance(state, dict) and not session.is_local(obj):
             slots += [

@@ -41,7 +41,7 @@ from stator.torch_private import modules
 from stator.torch_private.fake import FakeTensor
 from stator.values.attributes import own_dict
 from stator.values.contents import state_of
-from stator.values.staged import Columns, StagedList, StagedSet
+from stator.values.staged import Columns, StagedList, is_seen_before
 from stator.values.union import Union
 
 SYMBOLIC = (torch.SymInt, torch.SymFloat, torch.SymBool, Union)
@@ -113,7 +113,8 @@ class ReadLog:
 
     def read_attribute(self, obj: object, name: str, value: object) -> None:
         """`obj.name` was read and gave `value`."""
-        if not self.provenance.is_external(obj) or self._is_new(obj, name, value):
+        is_outside = self.provenance.is_external(obj) and not is_seen_before(obj)
+        if not is_outside or self._is_new(obj, name, value):
             return
         self._read_class(obj)
         if isinstance(obj, torch.nn.Module) or _is_plain_attribute(obj, name):
@@ -215,15 +216,14 @@ class ReadLog:
             self.read_attribute(owner, str(key), value)
         elif (
             self.provenance.is_external(obj)
-            and not isinstance(obj, StagedList)
+            and not is_seen_before(obj)
             and isinstance(key, SCALARS)
             and not self._is_new(obj, key, value)
         ):
             dicts = (obj,) if type(obj) is dict else None
             if type(obj) is not tuple:  # it cannot change
                 self._watch((id(obj), "item", key), lambda: item_of(obj, key, _MISSING), value,
-                            f"[{key!r}]", dicts,
-                            holder=obj if dicts else None, name=key)  # fmt: skip
+                            f"[{key!r}]", dicts, holder=dicts and obj, name=key)  # fmt: skip
             self.provenance.add_external(value)
 
     def watch(
@@ -285,7 +285,7 @@ class ReadLog:
         owner = self.provenance.owner_of(obj)
         if owner is not obj:
             self._read_attributes(owner)
-        if isinstance(obj, StagedList | StagedSet):
+        if is_seen_before(obj):
             return  # it represents one whose contents were read when it was first seen
         if self.provenance.is_external(obj) and id(obj) not in self._live_contents:
             dicts = (obj,) if type(obj) is dict else None
@@ -294,9 +294,9 @@ class ReadLog:
             for item in items:
                 if not self._is_new(obj, None, item):
                     self.provenance.add_external(item)
-            what = f"what a {type(obj).__name__} holds"
             keys = len(items) if isinstance(obj, set) else len(items) // 2 if dicts else 0
-            self._watch((id(obj), "contents"), lambda: contents(obj), expected, what, dicts,
+            self._watch((id(obj), "contents"), lambda: contents(obj), expected,
+                        f"what a {type(obj).__name__} holds", dicts,
                         holder=obj if dicts else None, keys=keys)  # fmt: skip
 
     def _without_live(self, items: tuple[Any, ...]) -> Contents:

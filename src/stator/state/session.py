@@ -30,7 +30,7 @@ from stator.state.state_inputs import StateInputs
 from stator.torch_private.modules import tables
 from stator.values.freezing import refuse_frozen
 from stator.values.pooled import Reference, pool_of
-from stator.values.sites import SiteGroups
+from stator.values.sites import SiteGroups, outside_site
 from stator.values.staged import is_table
 
 CONTAINERS = (
@@ -184,7 +184,15 @@ class Session:
             self.reads.read_contents(value)
         if isinstance(value, PARAMETERS) and self.provenance.is_external(value):
             self._read_parameters(value)
-        return self.stand_in(value) if has_stand_in(value) else value
+        return self.stand_in(value) if self.has_stand_in(value) else value
+
+    def has_stand_in(self, value: object) -> bool:
+        """Is `value` a container that converted code sees by a stand-in?"""
+        return has_stand_in(value) or (isinstance(value, dict) and self.is_written(value))
+
+    def is_written(self, value: object) -> bool:
+        """Does the program change `value`, which is from outside? An earlier attempt knows it."""
+        return self.pooled.group_of(outside_site(value)) is not None
 
     def _read_parameters(self, holder: torch.nn.Module) -> None:
         """What a list or a dict of parameters holds: it keeps them as a module does."""
@@ -196,7 +204,7 @@ class Session:
 
     def seen_item(self, value: object) -> Any:
         """The stand-in of an external list, set or deque, which a new container is to hold."""
-        return self.stand_in(value) if has_stand_in(value) else value
+        return self.stand_in(value) if self.has_stand_in(value) else value
 
     def argument(self, value: object) -> Any:
         """The same as `staged`; a tuple holds the stand-ins of what it holds."""
@@ -229,7 +237,7 @@ class Session:
         """`apply`, such that an external list among the alternatives is seen as its stand-in."""
 
         def seen(value: object) -> object:
-            return self.stand_in(value) if has_stand_in(value) else value
+            return self.stand_in(value) if self.has_stand_in(value) else value
 
         return lambda recorder, variant, function: apply(
             recorder, variant, lambda value: function(seen(value))

@@ -7,18 +7,32 @@ import sys
 from typing import Any
 
 import numpy
+import torch
 
 from stator.capture.provenance import Provenance
 from stator.errors import CaptureError
 from stator.frames import current_place
 from stator.values.arrays import CapturedArray
-from stator.values.staged import Staged, StagedDeque, StagedDict, StagedList, StagedSet
+from stator.values.staged import (
+    Staged,
+    StagedCounter,
+    StagedDefaultDict,
+    StagedDeque,
+    StagedDict,
+    StagedList,
+    StagedOrderedDict,
+    StagedSet,
+)
 
 TABLES = (dict, StagedDict)
 EMPTY: dict[object, object] = {}
 SEQUENCES = (list, tuple, StagedList, type(EMPTY.values()), type(EMPTY.items()))
 MOST_NESTED = 50
 STOOD_FOR = (list, set, collections.deque)  # these very classes
+DICTS: dict[type, type[StagedDict]] = {  # these have one where the program sets keys that are data
+    dict: StagedDict, collections.Counter: StagedCounter,
+    collections.OrderedDict: StagedOrderedDict,
+}  # fmt: skip
 
 
 def has_stand_in(value: object) -> bool:
@@ -26,8 +40,24 @@ def has_stand_in(value: object) -> bool:
     return type(value) in STOOD_FOR
 
 
+def can_have_stand_in(table: object) -> bool:
+    """Is it a dict of Python's own, whose values a list of the program can hold?"""
+    is_known = type(table) in DICTS or type(table) is collections.defaultdict
+    return is_known and all(map(_is_plain, dict.values(table)))  # type: ignore[arg-type]
+
+
+def _is_plain(value: object) -> bool:
+    if type(value) is tuple:
+        return all(map(_is_plain, value))
+    return type(value) in (int, float, bool, str, type(None), torch.Tensor)
+
+
 def staged_copy(external: Any) -> Staged:
     """A staged container with what `external` holds."""
+    if isinstance(external, collections.defaultdict):
+        return StagedDefaultDict(external.default_factory, external)
+    if isinstance(external, dict):
+        return DICTS[type(external)](external)
     if isinstance(external, collections.deque):
         return StagedDeque(external, external.maxlen)
     return _staged_set(external) if isinstance(external, set) else StagedList(external)
@@ -48,6 +78,8 @@ def _holds_the_same(external: Any, stand_in: Any) -> bool:
         return False
     if isinstance(external, set):
         return external == set(stand_in)
+    if isinstance(external, dict):
+        return all(key in stand_in and stand_in[key] is external[key] for key in external)
     return all(one is other for one, other in zip(external, stand_in, strict=True))
 
 
@@ -95,7 +127,7 @@ class StandIns:
         pairs = self._containers.values()
         return [
             (one, other) for one, other in pairs
-            if has_stand_in(one) and not _holds_the_same(one, other)
+            if (has_stand_in(one) or isinstance(one, dict)) and not _holds_the_same(one, other)
         ]  # fmt: skip
 
     def seen(self, value: object) -> Any:

@@ -49,6 +49,9 @@ def change(obj: Any, state: ObjectState, deleted: Sequence[object]) -> None:
     if isinstance(state, int):  # of an iterator
         collections.deque(itertools.islice(obj, state), maxlen=0)  # so many items are taken
         return
+    if isinstance(obj, dict) and not isinstance(state, dict):  # all the pairs
+        fill_dict(obj, dict(state))
+        return
     if not isinstance(state, dict) or isinstance(obj, types.CellType | contextvars.ContextVar):
         restore(obj, state)
         return

@@ -163,6 +163,13 @@ class StagedOrderedDict(StagedDict):
         return super().__repr__() if self.is_open else repr(collections.OrderedDict(self))
 
 
+def is_seen_before(obj: object) -> bool:
+    """Does it represent a container of the caller's, which was read when it was first seen?"""
+    return isinstance(obj, StagedList | StagedSet) or (
+        isinstance(obj, StagedDict) and obj.is_stand_in
+    )
+
+
 def plain_dict(value: Any) -> Any:
     """A dict of Python's own for a staged one: a set made of one has an order of its own."""
     return dict(value) if type(value) is StagedDict else value
