@@ -127,10 +127,13 @@ def test_what_is_left_out_before_a_given_one_has_its_default(folder):
     assert arguments_for(subject, ["x:f32[4]", "limit=0.25"]).args[1:] == (0.25,)
 
 
-def test_an_argument_by_name_alone_has_a_value_and_no_spec(folder):
+def test_with_an_argument_by_name_alone_the_spec_is_by_name(folder):
     given = arguments_for(load_subject("net.py:Net"), ["x:f32[4]", "scale=2"])
     assert given.kwargs == {"scale": 2}
-    with pytest.raises(CommandFailure, match="`scale` can only be given by name"):
+    assert given.specs == {"x": InputSpec([4], name="x"), "scale": 2}
+    (folder / "many.py").write_text("def many(*every, by): return every[0] * by\n")
+    given = arguments_for(load_subject("many.py:many"), ["f32[4]", "by=2"])
+    with pytest.raises(CommandFailure, match=r"`by` is given by name, and arguments of `\*` have"):
         _ = given.specs
 
 

@@ -44,15 +44,17 @@ def test_a_method_and_a_constant(shell):
     assert stator.load("c").eval()(torch.ones(2, 4), 9.0)[1] == 0
 
 
+def test_a_parameter_that_is_given_by_name_alone(shell, folder):
+    (folder / "scaled.py").write_text("def scaled(x, *, by): return x * by\n")
+    done = shell("save", "scaled.py:scaled", "-i", "x:f32[None]", "-i", "by:f32[1]", "-o", "s")
+    assert done.exit_code == 0, done.err
+    assert stator.load("s")(torch.ones(3), by=torch.tensor([2.0])).tolist() == [2.0] * 3
+
+
 @pytest.mark.parametrize(
     ("args", "code", "message"),
     [
         (["net.py:Net", "-o", "out/x"], 2, "missing a required argument: 'x'"),
-        (
-            ["net.py:Net", "-i", "f32[4]", "-i", "scale=2", "-o", "x"],
-            2,
-            "can only be given by name",
-        ),
         (["net.py:Net", "-i", "f32[4]"], 2, "Missing option '-o'"),
         (["net.py:sign", "-o", "/proc/no/model"], 2, "No such file or directory"),
         (["net.py:refused", "-i", "f32[4]", "-o", "x"], 3, "[ST102]"),

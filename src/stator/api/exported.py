@@ -36,7 +36,7 @@ FIRST_SIZE = 5  # of the dynamic sizes of example inputs; each other one is larg
 
 @user_facing
 def to_exported_program(
-    model: Any, input_spec: Sequence[Any] | None = None
+    model: Any, input_spec: Sequence[Any] | Mapping[str, Any] | None = None
 ) -> torch.export.ExportedProgram:
     """Convert a function or module to a `torch.export.ExportedProgram`, with its control flow.
 

@@ -20,8 +20,8 @@ EXAMPLE = "pass input_spec=[InputSpec([None, 3], 'float32'), ...]"
 
 def requests_of(
     model: Any,
-    input_spec: Sequence[Any] | None,
-    methods: Mapping[str, Sequence[Any] | None] | None,
+    input_spec: Sequence[Any] | Mapping[str, Any] | None,
+    methods: Mapping[str, Sequence[Any] | Mapping[str, Any] | None] | None,
     output_spec: Any,
 ) -> list[Request]:
     """A request for each method, in the order they are found or given."""
@@ -43,11 +43,13 @@ def requests_of(
 
 
 def example_calls(
-    input_spec: Sequence[Any] | None, methods: Mapping[str, Sequence[Any] | None] | None
+    input_spec: Sequence[Any] | Mapping[str, Any] | None,
+    methods: Mapping[str, Sequence[Any] | Mapping[str, Any] | None] | None,
 ) -> dict[str, Sequence[Any]]:
-    """The arguments of each method whose spec consists of tensors and constants."""
+    """The arguments of each method whose spec is a list of tensors and constants."""
     given = methods if methods is not None else {"forward": input_spec}
-    return {name: spec for name, spec in given.items() if spec is not None and _is_example(spec)}
+    listed = {name: spec for name, spec in given.items() if isinstance(spec, Sequence)}
+    return {name: spec for name, spec in listed.items() if _is_example(spec)}
 
 
 def _is_example(spec: Sequence[Any]) -> bool:
@@ -56,7 +58,9 @@ def _is_example(spec: Sequence[Any]) -> bool:
     return not is_spec and any(isinstance(leaf, torch.Tensor) for leaf in leaves)
 
 
-def _found(model: Any, input_spec: Sequence[Any] | None) -> dict[str, tuple[StaticFunction, Any]]:
+def _found(
+    model: Any, input_spec: Sequence[Any] | Mapping[str, Any] | None
+) -> dict[str, tuple[StaticFunction, Any]]:
     """`forward`, and every static method that has a spec."""
     if not isinstance(model, torch.nn.Module):
         return {"forward": (_static(model), input_spec)}

@@ -37,9 +37,9 @@ __all__ = ["TranslatedLayer", "load", "save"]
 def save(
     model: Any,
     path: str | os.PathLike[str],
-    input_spec: Sequence[Any] | None = None,
+    input_spec: Sequence[Any] | Mapping[str, Any] | None = None,
     *,
-    methods: Mapping[str, Sequence[Any] | None] | None = None,
+    methods: Mapping[str, Sequence[Any] | Mapping[str, Any] | None] | None = None,
     output_spec: Any = None,
     properties: Mapping[str, Any] | None = None,
     host_calls: Literal["drop", "refuse"] = "drop",

@@ -49,14 +49,17 @@ class Arguments:
     named: Mapping[str, CommandInput]
 
     @property
-    def specs(self) -> list[Any]:
-        """The input_spec of the call; a parameter without a position cannot be in one."""
-        for name in self.named:
+    def specs(self) -> list[Any] | dict[str, Any]:
+        """The input_spec of the call: by position, or by name where a parameter has no position."""
+        if not self.named:
+            return [given.spec for given in self.positional]
+        specs = {one.name: one.spec for one in self.positional if one.name is not None}
+        if len(specs) < len(self.positional):
             raise CommandFailure(
-                f"`{name}` can only be given by name, and a spec is by position",
-                fix=f"leave `{name}` out, or wrap the function in one without `*`",
+                f"`{next(iter(self.named))}` is given by name, and arguments of `*` have no name",
+                fix="wrap the function in one without `*`",
             )
-        return [given.spec for given in self.positional]
+        return specs | {name: given.spec for name, given in self.named.items()}
 
     @property
     def args(self) -> tuple[Any, ...]:
