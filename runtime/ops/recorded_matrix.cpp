@@ -266,6 +266,8 @@ GruCellBackward::Gates GruCellBackward::small_gates(const at::Tensor& gradient,
 
 /// The same by torch's ops, from the inputs: whatever watches or transforms the pass sees them.
 GruCellBackward::Gates GruCellBackward::any_gates(const at::Tensor& gradient) const {
+  // what is computed again is what the forward pass has computed, without autocast
+  const c10::impl::ExcludeDispatchKeyGuard exact(c10::autocast_dispatch_keyset);
   const at::Tensor h = inputs_[kInH].unpack();
   const auto of_x =
       at::linear(inputs_[kInX].unpack(), inputs_[kInOfX].unpack(), inputs_[kInBiasX].unpack())

@@ -343,14 +343,15 @@ def test_second_derivatives_inside_a_program() -> None:
 
 def test_many_gradients_at_once() -> None:
     torch.manual_seed(0)
-    inputs = gru(2, 3, 4)
+    linear = [torch.randn(shape, requires_grad=True) for shape in ((2, 3), (4, 3), (4,))]
     weights = torch.randn(5, 2, 4)
-    made = [
-        torch.autograd.grad(function(*inputs), inputs, weights, is_grads_batched=True)
-        for function in (torch.gru_cell, converted(torch.gru_cell))
-    ]
-    for one, other in zip(*made, strict=True):
-        torch.testing.assert_close(one, other)
+    for cell, inputs in ((torch.gru_cell, gru(2, 3, 4)), (functional.linear, linear)):
+        made = [
+            torch.autograd.grad(function(*inputs), inputs, weights, is_grads_batched=True)
+            for function in (cell, converted(cell))
+        ]
+        for one, other in zip(*made, strict=True):
+            torch.testing.assert_close(one, other)
 
 
 def test_tangents_of_gradients() -> None:
@@ -368,13 +369,44 @@ def test_tangents_of_gradients() -> None:
 
 def test_autocast_around_the_backward_pass() -> None:
     torch.manual_seed(0)
-    inputs = [torch.randn(4, 8), torch.randn(8, 8), torch.randn(8)]
+    linear = [torch.randn(4, 8), torch.randn(8, 8), torch.randn(8)]
+    for function, inputs in ((functional.linear, linear), (torch.gru_cell, gru(3, 5, 8))):
+        found = []
+        for run in (function, converted(function)):
+            leaves = [each.detach().clone().requires_grad_() for each in inputs]
+            result = run(*leaves)
+            with torch.autocast("cpu", torch.bfloat16):
+                result.sum().backward()
+            found.append([leaf.grad for leaf in leaves])
+        assert same(*found)
+
+
+def test_a_saved_tensor_that_the_program_made_itself() -> None:
+    def program(x: Tensor, y: Tensor) -> Tensor:
+        factor = y + 1
+        for _ in range(6):
+            x = x * factor
+            factor = factor * 0.5 + y
+        return x
+
+    torch.manual_seed(0)
+    static = converted(program)
+    inputs = [torch.randn(5, requires_grad=True), torch.randn(5)]
+    wanted = trained(program, inputs)
+    assert all(same(wanted, trained(static, inputs)) for _ in range(3))
+
+
+def test_lower_precision_of_products() -> None:
+    torch.manual_seed(0)
+    inputs = [torch.randn(4, 64), torch.randn(32, 64), torch.randn(32)]
     found = []
     for function in (functional.linear, converted(functional.linear)):
         leaves = [each.clone().requires_grad_() for each in inputs]
         result = function(*leaves)
-        with torch.autocast("cpu", torch.bfloat16):
-            result.sum().backward()
+        before = torch.get_float32_matmul_precision()
+        torch.set_float32_matmul_precision("medium")
+        result.sum().backward()
+        torch.set_float32_matmul_precision(before)
         found.append([leaf.grad for leaf in leaves])
     assert same(*found)
 
