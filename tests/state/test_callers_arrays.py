@@ -100,3 +100,80 @@ def test_an_array_of_objects_cannot_be_written_to():
 
     with pytest.raises(UnsupportedCall, match="an ndarray from outside is written to"):
         stator.to_static(kept)(torch.ones(2))
+
+
+def masked():
+    return numpy.ma.array(numpy.ones(3))
+
+
+def swapped():
+    return numpy.ones(3, dtype=">f8")
+
+
+@pytest.mark.parametrize(
+    "make",
+    [masked, swapped, lambda: numpy.ones(3).view(numpy.recarray), lambda: numpy.ones(3)[::-1]],
+)
+def test_an_array_that_no_tensor_can_be_is_read_at_each_call_too(make):
+    array = make()
+
+    def scaled(x):
+        return x * float(array.mean())
+
+    static = stator.to_static(scaled)
+    for value in (1.0, 5.0):
+        array[:] = value
+        assert static(torch.ones(1)).item() == value
+
+
+@pytest.mark.parametrize("make", [masked, lambda: numpy.ones(3).view(numpy.recarray)])
+def test_a_write_to_an_array_of_another_class_is_refused(make):
+    array = make()
+
+    def added(x):
+        nonlocal array
+        array += 1
+        return x
+
+    with pytest.raises(UnsupportedCall, match="an ndarray from outside is written to"):
+        stator.to_static(added)(torch.ones(1))
+
+
+def write_a_view(array, x):
+    part = array[:2]
+    part[0] += x.item()
+
+
+def write_a_tensor(array, x):
+    tensor = torch.from_numpy(array)
+    tensor += x
+
+
+@pytest.mark.parametrize("write", [write_a_view, write_a_tensor])
+def test_what_is_written_by_another_name_is_read(write):
+    def outcome(function):
+        array = numpy.ones(3)
+
+        def step(x):
+            before = float(array.mean())
+            for _ in range(int(x)):
+                write(array, x)
+                x = x + float(array[0])
+            return x, before, float(array.sum())
+
+        called = function(step)
+        return [called(torch.tensor(k)) for k in (1.0, 2.0)], array.tolist()
+
+    assert outcome(stator.to_static) == outcome(lambda function: function)
+
+
+def test_an_array_over_the_memory_of_a_tensor_is_read_after_the_tensor_is_written():
+    tensor = torch.ones(3)
+    array = tensor.numpy()
+
+    def step(x):
+        tensor.add_(1)
+        return x * float(array[0])
+
+    static = stator.to_static(step)
+    assert [static(torch.ones(1)).item() for _ in range(3)] == [2.0, 3.0, 4.0]

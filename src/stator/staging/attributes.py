@@ -76,7 +76,7 @@ REFUSED_ATTRIBUTES = {
 @over_unions("obj")
 def get(session: Session, obj: Staged, name: str) -> Staged:
     """`obj.name`."""
-    if type(obj) is numpy.ndarray:
+    if isinstance(obj, numpy.ndarray):
         obj = (write_array if name in WRITING else used_array)(session, obj)
     if isinstance(
         obj,

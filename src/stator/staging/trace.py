@@ -32,7 +32,7 @@ from stator.garbage import fewer_collections
 from stator.library.calls_inside_torch import calls_inside_torch
 from stator.locks import ONE_AT_A_TIME
 from stator.logs import frames_are_shown
-from stator.program.ir import Block, StateUse
+from stator.program.ir import Block, StateUse, ops_in
 from stator.program.naming import renumber
 from stator.program.program import Program
 from stator.program.structure import ConstantValue, Structure
@@ -40,6 +40,7 @@ from stator.program.verifier import verify
 from stator.recursion_limit import more_frames
 from stator.signals import DeferredSignals
 from stator.staging.operators import Staging
+from stator.state.callers_arrays import settle_arrays
 from stator.state.decisions import Decision
 from stator.state.effects import (
     Effect,
@@ -243,6 +244,7 @@ def _trace(
     if not any(notes.effects):
         drop_notes(recorder.scope.block)
     program = _program(session, name, inputs, structure, _uses(saved, left))
+    settle_arrays(session, (op for block in _blocks(program) for op in ops_in(block)))
     session.reads.read_tensors(recorder.stored_tensors)
     changed = [effect for group in (effects, *notes.effects) for effect in group]
     return CaptureResult(
@@ -255,6 +257,10 @@ def _trace(
         tuple(session.host_calls), *_given_and_known(session, inputs), left,
         tuple(inputs.untagged),
     )  # fmt: skip
+
+
+def _blocks(program: Program) -> tuple[Block, ...]:
+    return (program.body, *program.functions.values())
 
 
 def _called(session: Session, function: object, inputs: Inputs) -> Staged:

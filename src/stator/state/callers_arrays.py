@@ -17,6 +17,8 @@ import torch
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.program.ir import Op
+from stator.program.opset.queries import written_by
 from stator.state.holding import reference
 from stator.state.session import Session, error_modes
 from stator.values.annotations import Staged
@@ -41,16 +43,24 @@ def used_array(session: Session, value: Staged, *beside: Staged) -> Staged:
 
     Beside captured values it is live.
     """
-    if type(value) is not numpy.ndarray or not session.provenance.is_external(value):
+    if not isinstance(value, numpy.ndarray) or not session.provenance.is_external(value):
         return value
     is_read = value.nbytes <= MOST_COMPARED and not session.is_written(value)
-    if is_read and not any(isinstance(one, CAPTURED) for one in beside):
-        of = reference(value)
-        session.reads.watch(
-            value, ("array",), lambda: _contents(of()), _contents(value), "what an array holds"
-        )
-        return value
-    return live_array(session, value)
+    is_alone = is_read and not any(isinstance(one, CAPTURED) for one in beside)
+    if is_alone or type(value) is not numpy.ndarray:
+        return _read_array(session, value)
+    live = live_array(session, value)
+    return live if live is not value else _read_array(session, value)
+
+
+def _read_array(session: Session, array: numpy.ndarray[Any, Any]) -> Staged:
+    """A constant for Python; each call compares what it holds."""
+    of = reference(array)
+    session.stand_ins.read_arrays[id(array)] = array
+    session.reads.watch(
+        array, ("array",), lambda: _contents(of()), _contents(array), "what an array holds"
+    )
+    return array
 
 
 def indexed_array(session: Session, value: Staged, key: Staged) -> Staged:
@@ -66,6 +76,8 @@ def indexed_array(session: Session, value: Staged, key: Staged) -> Staged:
 def write_array(session: Session, value: Staged) -> Staged:
     """An array of the caller's that is written to: live from the start of the capture on."""
     if not is_callers_array(session, value):
+        if isinstance(value, numpy.ndarray) and session.provenance.is_external(value):
+            raise _unwritable(value)
         return value
     if not session.is_written(value):
         raise Shared(frozenset({outside_site(value)}), _unwritable(value))
@@ -93,13 +105,19 @@ def unchanged_arrays(session: Session, values: Iterable[Any], name: str) -> Iter
 
 def live_array(session: Session, array: numpy.ndarray[Staged, Staged]) -> Staged:
     """An array of the caller's: the program reads and writes its memory."""
-    if array.dtype.kind not in ARRAY_KINDS or not array.flags.writeable:
+    if not _can_be_tensor(array):
         return array
     refuse_errors(session)
     if id(array) not in session.stand_ins.arrays:
         with session.recorder.real():
             session.stand_ins.arrays[id(array)] = (array, CapturedArray(torch.from_numpy(array)))
     return session.stand_ins.arrays[id(array)][1]
+
+
+def _can_be_tensor(array: numpy.ndarray[Any, Any]) -> bool:
+    """Can a tensor be over its memory?"""
+    is_known = array.dtype.kind in ARRAY_KINDS and array.dtype.isnative and array.flags.writeable
+    return is_known and all(one >= 0 and one % array.itemsize == 0 for one in array.strides)
 
 
 def refuse_errors(session: Session) -> None:
@@ -112,8 +130,32 @@ def refuse_errors(session: Session) -> None:
         )  # fmt: skip
 
 
+def settle_arrays(session: Session, ops: Iterable[Op]) -> None:
+    """Start again where Python has read memory that the program may write to: it is live then."""
+    stored = session.recorder.stored_tensors.values()
+    tensors = [one for one in stored if one.device.type == "cpu" and one.layout is torch.strided]
+    arrays = session.stand_ins.read_arrays.values()
+    shared = [array for array in arrays if any(_share_memory(array, one) for one in tensors)]
+    if shared and any(map(written_by, ops)):
+        raise Shared(frozenset(map(outside_site, shared)), _unwritable(shared[0]))
+
+
+def _share_memory(array: Any, tensor: torch.Tensor) -> bool:
+    while isinstance(array.base, numpy.ndarray):
+        array = array.base
+    start, memory = array.__array_interface__["data"][0], tensor.untyped_storage()
+    return bool(
+        start < memory.data_ptr() + memory.nbytes() and memory.data_ptr() < start + array.nbytes
+    )
+
+
 def _contents(array: Any) -> tuple[object, ...]:
-    return (str(array.dtype), array.shape, array.tobytes()) if array is not None else ()
+    if array is None:
+        return ()
+    mask = (
+        numpy.ma.getmaskarray(array).tobytes() if isinstance(array, numpy.ma.MaskedArray) else b""
+    )
+    return (str(array.dtype), array.shape, numpy.asarray(array).tobytes(), mask)
 
 
 def _unwritable(_array: object) -> UnsupportedCall:

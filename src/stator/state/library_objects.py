@@ -93,8 +93,10 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
 def note_object(session: Session, obj: object) -> None:
     """Everything that setting an attribute of `obj` can change."""
     if isinstance(obj, torch.Tensor):
-        raise UnsupportedCall("an attribute of a tensor is set", at=current_place(),
-                              fix="keep the value in a variable of its own")  # fmt: skip
+        raise UnsupportedCall(
+            "an attribute of a tensor is set", at=current_place(),
+            fix="keep the value in a variable; write to the tensor: `t.data.copy_(value)`",
+        )  # fmt: skip
     if _keeps_attributes(obj):
         session.note(obj)
     else:

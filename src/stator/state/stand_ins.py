@@ -104,6 +104,7 @@ class StandIns:
         # by the id of the external object, which is kept so that its id is not used again
         self._containers: dict[int, tuple[Any, Staged]] = {}
         self.arrays: dict[int, tuple[numpy.ndarray[Any, Any], CapturedArray]] = {}
+        self.read_arrays: dict[int, numpy.ndarray[Any, Any]] = {}  # those that Python has read
         self.are_certain = True  # no array may be a tensor, as `numpy.clip(tensor, 0, 1)` is
 
     def add(self, external: object, stand_in: Staged) -> None:
