@@ -55,6 +55,10 @@ WRONG = {
     "a keyword twice": lambda: anything(a=1, **{"a": 2}),
     "a keyword twice, of two dicts": lambda: anything(**{"a": 1}, **{"a": 2}),
     "next of a list": lambda: next([1]),
+    "print with another option": lambda: print(1, other=2),
+    "print with a number between": lambda: print(1, sep=3),
+    "a deque of a negative length": lambda: collections.deque([1], -1),
+    "an attribute by a number": lambda: getattr([], 3),
 }
 
 

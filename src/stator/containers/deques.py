@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Callable
 from typing import Any
 
@@ -19,7 +20,9 @@ def new_deque(session: Session, items: object = (), maxlen: object = None) -> St
         raise UnsupportedCall("a deque with a data-dependent `maxlen` is not supported",
                               at=current_place(),
                               fix="give `maxlen` as a Python number")  # fmt: skip
-    new = StagedDeque(maxlen=maxlen)
+    new = StagedDeque(
+        maxlen=collections.deque(maxlen=maxlen).maxlen
+    )  # which raises for less than 0
     _changed(session, new, definitions.deque_extend, session.interpreter.call(list, items))
     return new
 

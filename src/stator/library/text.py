@@ -389,6 +389,7 @@ def _repr_arg(session: Session, item: object) -> Arg:
 
 def print_values(session: Session, *values: Staged, **options: Staged) -> None:
     """`print`: at every run, where eager code prints."""
+    _check_options(**options)
     file = options.get("file")
     if isinstance(file, Union):
         session.recorder.apply(
@@ -415,6 +416,12 @@ def print_values(session: Session, *values: Staged, **options: Staged) -> None:
     recorder.emit("stator::print", parts, attributes=attributes)
 
 
+def _check_options(**options: Staged) -> None:
+    """Raise what Python raises for options that `print` does not take."""
+    known = {name: one for name, one in options.items() if not isinstance(one, Symbolic)}
+    PRINT(**{**known, "file": io.StringIO(), "flush": False})
+
+
 def _print_to_file(
     session: Session,
     values: tuple[Staged, ...],
@@ -426,9 +433,6 @@ def _print_to_file(
 ) -> None:
     """`print(*values, file=file)`, by calls of the file's methods, as Python makes them."""
     interpreter = session.interpreter
-    known = {"sep": sep, "end": end}
-    known = {name: text for name, text in known.items() if not isinstance(text, CapturedText)}
-    PRINT(**known, file=io.StringIO())  # raises for what is no text
     write = interpreter.get(file, "write")
     for at, value in enumerate(values):
         if at:
