@@ -62,7 +62,6 @@ DEFINED = {
     builtins.all: definitions.all_of, functools.reduce: definitions.reduced,
 }  # fmt: skip
 Handler = Callable[..., Staged]
-NAMES: tuple[type, ...] = (str, CapturedText)  # of attributes
 ABOUT_THE_OBJECT = frozenset(
     {isinstance, type, getattr, hasattr, setattr, callable, id, dict, vars}
 )
@@ -249,8 +248,8 @@ class BuiltinCalls:
 
     @over_unions("name")
     def _getattr(self, obj: Staged, name: Staged, *default: object) -> Staged:
-        if not isinstance(name, NAMES):
-            return getattr(obj, name, *default)  # which raises
+        if not isinstance(name, str) and not is_text_symbolic(name):
+            getattr(obj, name)  # which raises for what is no text
         if not default:
             return self.session.interpreter.get(obj, name)
         if computes(obj, name):
