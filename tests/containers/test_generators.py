@@ -116,3 +116,27 @@ def test_library_code_cannot_take_items_one_by_one():
 
 def test_next_of_a_generator_gives_its_first_item():
     check(lambda x: next(halves(x)), *CALLS)
+
+
+class Tree:
+    def __init__(self, value, children):
+        self.value, self.children = value, children
+
+    def __iter__(self):
+        yield self.value
+        for child in self.children:
+            yield from child
+
+
+def total_of_a_tree(x):
+    root = Tree(x, [Tree(x * 2, [])])
+    if x.sum() > 0:
+        root.children.append(Tree(x * 3, []))
+    return sum(root)
+
+
+def test_a_generator_that_goes_through_its_own_as_deep_as_the_data_says_is_refused():
+    error = refusal(UnsupportedCall, total_of_a_tree, torch.ones(2))
+    assert error.problem == (
+        "the generator `__iter__` goes through others of its own, as deep as the data says"
+    )

@@ -285,6 +285,19 @@ def generator_given_to_a_library(x, y):
     return x, numpy.fromiter(numbers(), dtype=int)
 
 
+def generator_through_its_own(x, y):
+    root = Point([Point([])])
+    if y > 1:
+        root.value.append(Point([]))
+
+    def counted(point):
+        yield 1
+        for child in point.value:
+            yield from counted(child)
+
+    return x * sum(counted(root))
+
+
 def generator_taken_later(x, y):
     def numbers():
         yield int(y)
@@ -1265,8 +1278,8 @@ def builtin_that_is_replaced(x, y):
 
 
 def combinations_of_many_values(x, y):
-    names = [f"name {k}" for k in range(51)]
-    first, second = names[int(y)], names[int(y) + 1]
+    rows = [tuple(range(k)) for k in range(51)]
+    first, second = rows[int(y)], rows[int(y) + 1]
     return x * len(first + second)
 
 

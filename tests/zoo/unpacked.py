@@ -83,3 +83,11 @@ def members_of_pairs(labels):
     pairs = [(number, number + 1) for number in labels.tolist() if number > 1]
     chained = list(itertools.chain.from_iterable(pairs))
     return len(set(itertools.chain.from_iterable(pairs))), chained
+
+
+@program(*LENGTHS, may_raise=True)
+def ranges_taken_apart(n):
+    """A range whose end only a run knows, with a star, without one, and as arguments."""
+    first, *middle, last = range(int(n) + 2)
+    one, two, three = range(int(n))
+    return first, middle, last, one + two * three, [*range(int(n)), 7], max(*range(int(n) + 2))

@@ -17,6 +17,9 @@ from stator.values.symbolic import CannotLeave
 Consumer = Callable[[Staged], Staged]  # takes an item; tells whether it wants no more
 
 
+DEEPEST = 4  # of one generator function: blocks inside each other in which it runs
+
+
 class StagedGenerator(CannotLeave):
     """A call of a generator function that has not begun."""
 
@@ -40,6 +43,27 @@ class StagedGenerator(CannotLeave):
         if self._is_used or self.session.recorder.scope is not self._scope:
             raise self.one_by_one()
         self._is_used = True
+        running = self.session.running_generators
+        running.append((self.function.__code__, self._scope))
+        try:
+            self._refuse_recursion()
+            self._run(consumer)
+        finally:
+            running.pop()
+
+    def _refuse_recursion(self) -> None:
+        """An error where the generator runs itself as often as the data says: for ever, here."""
+        code = self.function.__code__
+        blocks = {id(scope) for one, scope in self.session.running_generators if one is code}
+        if len(blocks) > DEEPEST:
+            raise UnsupportedCall(
+                f"the generator `{self.name}` goes through others of its own, as deep as the data "
+                "says",
+                at=current_place(),
+                fix="let an ordinary function that calls itself append the items to a list",
+            )  # fmt: skip
+
+    def _run(self, consumer: Consumer) -> None:
         passed: list[StopIteration] = []
 
         def consume(item: Staged) -> Staged:

@@ -8,6 +8,7 @@ import torch
 
 from stator.capture.conditions import Condition, raise_if
 from stator.containers import lists
+from stator.containers.iteration import CapturedRange
 from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
@@ -75,7 +76,7 @@ def all_items(session: Session, value: Staged) -> Staged:
     """`value`, of which all items are taken; the rest of an iterator as a list of the program."""
     value = session.staged(iterated(session, value))
     value = opened(session, value)
-    if _counts_its_items(value) or runs_code(value):
+    if _counts_its_items(value) or runs_code(value) or isinstance(value, CapturedRange):
         return session.interpreter.call(list, value)
     return value
 

@@ -110,6 +110,7 @@ class Session:
         self.hooked_modules: dict[str, torch.nn.Module] = {}  # those with backward hooks
         self.library_modules: dict[int, tuple[torch.nn.Module, bool]] = {}
         self.spent_iterators: dict[int, object] = {}  # whose position only a run knows
+        self.running_generators: list[tuple[object, object]] = []  # their code, and the block
         # iterators of Python's own, and those of the program that represent them, by id
         self.native_iterators: dict[int, tuple[object, Any]] = {}
         self.writes: dict[tuple[int, object], tuple[object, object]] = {}  # objects and their keys
