@@ -25,8 +25,8 @@ class _Progress:
     is_done = False
 
 
-class _Run:
-    """What the thread holds while it lives."""
+class _Lifetime:
+    """What the importing thread holds as long as it lives."""
 
     def __init__(self, ended: threading.Event) -> None:
         self._ended = ended
@@ -41,7 +41,7 @@ def load_parts() -> None:
         return
     ended, began = threading.Event(), threading.Event()
     try:
-        _thread.start_new_thread(_load, (began, _Run(ended)))
+        _thread.start_new_thread(_load, (began, _Lifetime(ended)))
     except RuntimeError:  # the interpreter is about to end, and starts no threads any more
         _load(began)
     else:
@@ -50,7 +50,7 @@ def load_parts() -> None:
         load_parts()
 
 
-def _load(began: threading.Event, *_held: _Run) -> None:
+def _load(began: threading.Event, *_held: _Lifetime) -> None:
     began.set()
     with contextlib.suppress(Exception):  # the capture meets it again, and says what is wrong
         for name in PARTS:
