@@ -70,6 +70,26 @@ at::Tensor turned_product(const at::Tensor& a, const at::Tensor& b, bool is_plai
   return out;
 }
 
+/// Is the gradient one number for all elements, as that of a sum is?
+bool is_one_number(const at::Tensor& gradient) {
+  const at::ScalarType dtype = gradient.scalar_type();
+  return gradient.dim() == 2 && gradient.stride(0) == 0 && gradient.stride(1) == 0 &&
+         gradient.size(0) > 1 && gradient.size(1) > 1 &&
+         (dtype == at::kFloat || dtype == at::kDouble);
+}
+
+/// A matrix of that number: the copy that `mm` would make of the gradient, or of its transpose.
+at::Tensor copies_of(const at::Tensor& number, std::int64_t rows, std::int64_t columns) {
+  at::Tensor out = new_result({rows, columns}, number.scalar_type());
+  const auto fill = [&]<class T>(T* to) { std::fill_n(to, rows * columns, *data_of<T>(number)); };
+  if (number.scalar_type() == at::kFloat) {
+    fill(result_data<float>(out));
+  } else {
+    fill(result_data<double>(out));
+  }
+  return out;
+}
+
 [[noreturn]] void refuse_compiled_autograd(const char* what) {
   C10_THROW_ERROR(NotImplementedError,
                   std::string("compiled autograd cannot take the gradient of ") + what +
@@ -111,16 +131,24 @@ class LinearBackward : public torch::autograd::Node {
     if (is_plain_pass) below.emplace(c10::autograd_dispatch_keyset);
     variable_list made(num_outputs());
     if (task_should_compute_output(kBias)) made[kBias] = gradient;  // autograd adds up its rows
-    if (task_should_compute_output(kX)) {
-      made[kX] = x_is_by_columns_ ? weight.t().mm(gradient.t()).t()
-                                  : product(gradient, weight, is_plain_pass);
+    const bool is_one = is_plain_pass && is_one_number(gradient);
+    if (task_should_compute_output(kX)) made[kX] = of_x(gradient, weight, is_plain_pass, is_one);
+    if (task_should_compute_output(kWeight)) {
+      made[kWeight] =
+          is_one ? product(copies_of(gradient, gradient.size(1), gradient.size(0)), x, true)
+                 : turned_product(gradient, x, is_plain_pass);
     }
-    if (task_should_compute_output(kWeight))
-      made[kWeight] = turned_product(gradient, x, is_plain_pass);
     return made;
   }
 
  private:
+  at::Tensor of_x(const at::Tensor& gradient, const at::Tensor& weight, bool is_plain_pass,
+                  bool is_one) const {
+    if (x_is_by_columns_) return weight.t().mm(gradient.t()).t();
+    if (!is_one) return product(gradient, weight, is_plain_pass);
+    return product(copies_of(gradient, gradient.size(0), gradient.size(1)), weight, true);
+  }
+
   SavedVariable x_;
   SavedVariable weight_;
   bool x_is_by_columns_ = false;

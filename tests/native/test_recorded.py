@@ -132,7 +132,9 @@ def test_linear(batch: int, sizes: tuple[int, int], needs: tuple[int, ...]) -> N
     for each, need in zip(inputs, needs, strict=True):
         each.requires_grad_(bool(need))
     assert check(functional.linear, inputs, torch.randn(batch, sizes[1])) == 1
-    assert check(functional.linear, inputs, torch.ones(()).expand(batch, sizes[1])) == 1
+    for number in (1.0, 0.37):
+        weight = torch.tensor(number).expand(batch, sizes[1])
+        assert check(functional.linear, inputs, weight) == 1
 
 
 def test_a_row_that_was_a_column() -> None:
