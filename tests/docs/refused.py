@@ -29,6 +29,7 @@ import stator
 
 TAGS = {"seen"}
 WEIGHTS = numpy.zeros(3)
+OBJECTS = numpy.array([None])
 COUNTS = array.array("i", [0])
 MAILBOX: queue.SimpleQueue[str] = queue.SimpleQueue()
 DEPTH: contextvars.ContextVar[int] = contextvars.ContextVar("depth")
@@ -251,6 +252,10 @@ def numpy_returned(x, y):
 
 def numpy_of_tensor_returned(x, y):
     return numpy.clip(x, 0, 1)
+
+
+def array_of_objects_written(x, y):
+    OBJECTS[0] = "a"
 
 
 def numpy_written_by_a_library(x, y):
