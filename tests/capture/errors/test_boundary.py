@@ -225,9 +225,7 @@ def own_code(function):
 def test_a_handler_of_a_class_does_not_catch_a_bug_of_that_class(function, bug, cls, monkeypatch):
     failing = own_code(bug)
     monkeypatch.setattr(BuiltinCalls, "_len", lambda self, value: failing(self.session, value))
-    with pytest.raises(
-        ProgramError, match=OF_ITS_OWN
-    ) as found:
+    with pytest.raises(ProgramError, match=OF_ITS_OWN) as found:
         stator.to_static(function)(torch.ones(2), {})
     assert type(found.value.__cause__) is cls
 
