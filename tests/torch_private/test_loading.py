@@ -2,6 +2,7 @@
 
 import _thread
 import importlib
+import sys
 import threading
 
 import pytest
@@ -67,3 +68,13 @@ def test_a_thread_that_ends_before_it_runs_is_started_again(imports, monkeypatch
     loading.load_parts()
     assert len(started) == 2
     assert [name for name, _ in imports] == list(loading.PARTS)
+
+
+def test_a_module_that_keeps_the_frames_that_import_it(imports, monkeypatch):
+    kept = []
+    monkeypatch.setattr(importlib, "import_module", lambda _name: kept.append(sys._getframe(1)))
+    waits = threading.Thread(target=loading.load_parts, daemon=True)
+    waits.start()
+    waits.join(timeout=20)
+    assert not waits.is_alive()
+    assert kept

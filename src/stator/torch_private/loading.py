@@ -31,6 +31,10 @@ class _Lifetime:
     def __init__(self, ended: threading.Event) -> None:
         self._ended = ended
 
+    def end(self) -> None:
+        """Say so at once: modules that are imported may keep the frames that import them."""
+        self._ended.set()
+
     def __del__(self) -> None:
         self._ended.set()
 
@@ -50,9 +54,13 @@ def load_parts() -> None:
         load_parts()
 
 
-def _load(began: threading.Event, *_held: _Lifetime) -> None:
+def _load(began: threading.Event, *held: _Lifetime) -> None:
     began.set()
-    with contextlib.suppress(Exception):  # the capture meets it again, and says what is wrong
-        for name in PARTS:
-            importlib.import_module(name)
-        _Progress.is_done = True
+    try:
+        with contextlib.suppress(Exception):  # the capture meets it again, and says what is wrong
+            for name in PARTS:
+                importlib.import_module(name)
+            _Progress.is_done = True
+    finally:
+        for lifetime in held:
+            lifetime.end()
