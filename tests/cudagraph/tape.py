@@ -61,8 +61,11 @@ class Tape(TorchDispatchMode):
             old.copy_(new)
 
     def replay(self):
-        for step in self.steps:
-            step()
+        with torch.autocast(
+            "cpu", enabled=False
+        ):  # a graph has the casts that it was recorded with
+            for step in self.steps:
+                step()
 
 
 class TapeTarget:

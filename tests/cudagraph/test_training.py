@@ -292,3 +292,95 @@ def test_threads_train_at_once():
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+class Tied(nn.Module):
+    """A weight that is used twice, next to ops that autocast leaves in single precision."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight, self.norm = nn.Parameter(torch.randn(6, 6)), nn.LayerNorm(6)
+
+    def forward(self, x):
+        hidden = nn.functional.linear(x, self.weight).tanh()
+        hidden = self.norm(nn.functional.linear(hidden, self.weight))
+        return hidden.softmax(-1) @ self.weight
+
+
+def cast(run, dtype=torch.bfloat16):
+    def inside(x):
+        with torch.autocast("cpu", dtype):
+            return run(x).float()
+
+    return inside
+
+
+def test_a_training_loop_under_autocast_has_the_casts_of_eager_code():
+    eager = Tied()
+    model = copy.deepcopy(eager)
+    run = static(model)
+    found, expected = trained(cast(run), model), trained(cast(eager), eager)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    (region,) = ready()
+    assert region.layouts == 1
+
+
+def test_each_setting_of_autocast_has_a_recording_of_its_own():
+    model = Tied()
+    run = static(model)
+    x = torch.randn(4, 6)
+    expected = [model(x), cast(model)(x)]
+    for _ in range(4):
+        for way, value in zip((run, cast(run)), expected, strict=True):
+            assert torch.equal(way(x), value)
+            with torch.no_grad():
+                assert torch.equal(way(x), value)
+
+
+def test_parameters_that_change_between_calls_under_autocast_are_cast_again():
+    model = Tied()
+    run = static(model)
+    x = torch.randn(4, 6)
+    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+        for _ in range(4):
+            run(x)
+    for _ in range(3):
+        with torch.no_grad():
+            model.weight.add_(1.0)
+            assert torch.equal(cast(run)(x), cast(model)(x))
+
+
+def test_a_loop_under_autocast_casts_in_each_iteration():
+    def settled(x, weight):
+        while x.abs().sum() > 1.0:
+            x = torch.mm(x, weight).float() * 0.1
+        return x
+
+    run = static(settled)
+    for seed in range(4):
+        torch.manual_seed(seed)
+        x, weight = torch.randn(4, 4), torch.randn(4, 4)
+        with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
+            assert torch.equal(run(x, weight), settled(x, weight))
+    assert ready()
+
+
+@pytest.mark.parametrize("backward_casts", [False, True])
+@pytest.mark.parametrize("forward_casts", [False, True])
+def test_a_backward_pass_has_the_casts_of_its_call(forward_casts, backward_casts):
+    def step(run, x):
+        with torch.autocast("cpu", torch.bfloat16, enabled=forward_casts):
+            result = run(x).float().square().sum()
+        with torch.autocast("cpu", torch.bfloat16, enabled=backward_casts):
+            (first,) = torch.autograd.grad(result, x, create_graph=True)
+            (second,) = torch.autograd.grad(first.sum(), x, retain_graph=True)
+            return first, second, torch.autograd.grad(result, x)
+
+    model = Tied()
+    run = static(model)
+    for _ in range(3):
+        x = torch.randn(4, 6, requires_grad=True)
+        (first, second, again), expected = step(run, x), step(model, x)
+        torch.testing.assert_close((first, again), (expected[0], expected[2]), rtol=0, atol=0)
+        # a sum of bfloat16 gradients may come in another order
+        assert (second - expected[1]).norm() <= 0.03 * expected[1].norm()

@@ -185,3 +185,29 @@ def test_a_cache_that_is_a_buffer_is_written_to_by_a_graph():
             buffers = [dict(one.named_buffers()) for one in (model, eager)]
             torch.testing.assert_close(*buffers, rtol=0, atol=0)
     check_recorded()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_mixed_precision_trains_in_graphs(dtype):
+    def trained_with_scaler(run, model):
+        torch.manual_seed(0)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+        scaler = torch.amp.GradScaler("cuda", enabled=dtype == torch.float16)
+        losses = []
+        for _ in range(8):
+            optimizer.zero_grad()
+            with torch.autocast("cuda", dtype):
+                loss = run(torch.randn(4, 9, 64, device="cuda")).float().square().mean()
+            scaler.scale(loss).backward()
+            scaler.step(optimizer)
+            scaler.update()
+            losses.append(loss.detach())
+        return losses, list(model.parameters())
+
+    torch.manual_seed(1)
+    eager = Encoder(0.1).cuda()
+    model = copy.deepcopy(eager)
+    run = stator.to_static(model, backend="cudagraph")
+    found, expected = trained_with_scaler(run, model), trained_with_scaler(eager, eager)
+    torch.testing.assert_close(found, expected, rtol=2e-2, atol=2e-3)
+    check_recorded()

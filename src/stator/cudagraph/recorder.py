@@ -51,6 +51,7 @@ from stator.program.program import Program
 from stator.program.regions import REGION, tensors_first
 from stator.program.registry import constant_of, resolve, schema_of
 from stator.program.types import NumberType
+from stator.torch_private.dispatch import has_autocast
 
 SHORT, FEW_ELEMENTS = 8, 16384  # a branch of so few ops on so little data is computed both ways
 
@@ -359,7 +360,8 @@ class GraphRecorder:
         self.kept += [test, memory]
         self._memories += memory
         tracking = self._tracking(given, memory, test, body)
-        written = destinations(body)
+        # autocast does not cast the arguments of ops that are given a place for their result
+        written = {} if has_autocast() else destinations(body)
         places = {value: memory[n] if n >= 0 else test for value, n in written.items()}
         self._places.update(places)
 

@@ -6,9 +6,10 @@
             fused code has come         record once more with it, and compare the two recordings
 
 What a program stores (parameters, buffers) is read where it is; a stored tensor in another place is
-another layout. Where gradients are recorded, a recording has a backward pass (`training`). Under
-autocast, dispatch modes, `torch.func`, forward-mode gradients and hooks on saved tensors, and for
-subclasses of tensors, the ops run.
+another layout. So is another setting of autocast: its casts are part of a recording (`casts`).
+Where gradients are recorded, a recording has a backward pass (`training`). Under dispatch modes,
+`torch.func`, forward-mode gradients and hooks on saved tensors, and for subclasses of tensors, the
+ops run.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any, Literal
 
 import torch
 
+from stator.cudagraph.casts import CastSettings, own_casts
 from stator.cudagraph.fusing import FusedLayout, GraphFusion, Unfused
 from stator.cudagraph.generators import RandomState
 from stator.cudagraph.memory import NotRecorded
@@ -43,7 +45,7 @@ from stator.program.types import TensorType
 from stator.regions.region import Ops, State
 from stator.regions.running import warn_of
 from stator.torch_private.cuda import copy_all, current_stream, kernel_settings
-from stator.torch_private.dispatch import has_saved_tensor_hooks, is_plain_call
+from stator.torch_private.dispatch import has_autocast, has_saved_tensor_hooks, is_plain_call
 
 MOST_RECORDINGS = 8  # of one region; the one that was not used for longest makes room
 MOST_SEEN = 1024  # layouts that were met once
@@ -141,9 +143,10 @@ class GraphRegion:
                     with torch.set_grad_enabled(torch.is_grad_enabled() and not any(needed)):
                         return self._counting(tensors, recorded.run(tensors))
             if recorded is not None:
+                casts = CastSettings.here(_device_of(tensors).type)
                 found = recorded.run(
                     tensors,
-                    lambda given: self._run_again(given, numbers),
+                    lambda given: self._run_again(given, numbers, casts),
                     lambda: self._join_stream(tensors),
                 )
                 return self._counting(tensors, found)
@@ -159,10 +162,10 @@ class GraphRegion:
         return results
 
     def _run_again(
-        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]
+        self, tensors: Sequence[torch.Tensor], numbers: Sequence[int], casts: CastSettings
     ) -> list[torch.Tensor]:
         """The ops, for their gradients: what the program stores is as it was afterwards."""
-        with self._unwritten(tensors):
+        with self._unwritten(tensors), casts.restored():
             return self._run_ops(tensors, numbers)
 
     @contextlib.contextmanager
@@ -184,7 +187,7 @@ class GraphRegion:
     def _may_be_recorded(self, tensors: Sequence[torch.Tensor], needed: Sequence[bool]) -> bool:
         if any(needed) and (not self.differentiates or has_saved_tensor_hooks()):
             return False
-        return is_plain_call(tensors)
+        return is_plain_call(tensors, may_cast=True)
 
     def _recorded_for(
         self, tensors: Sequence[torch.Tensor], numbers: Sequence[int], needed: Sequence[bool]
@@ -193,7 +196,8 @@ class GraphRegion:
             (tensor.shape, tensor.stride(), tensor.data_ptr() if is_stored else 0)
             for tensor, is_stored in zip(tensors, self._is_stored, strict=True)
         )
-        key = (layouts, tuple(numbers), tuple(needed), kernel_settings())
+        casts = CastSettings.here(_device_of(tensors).type)
+        key = (layouts, tuple(numbers), tuple(needed), casts, kernel_settings())
         found = self._recorded.get(key)
         if found is not None:
             self._recorded.move_to_end(key)
@@ -226,7 +230,8 @@ class GraphRegion:
                     self._recorded[key] = step
                 else:
                     recorded = self._recorded[key] = self._new_recording(tensors, numbers)
-                    self._ask_for_code(recorded, tensors, numbers)
+                    if not has_autocast():  # compiled code makes no casts
+                        self._ask_for_code(recorded, tensors, numbers)
         except Exception as error:  # noqa: BLE001  # a library may refuse in its own way
             problem = (
                 str(error) if isinstance(error, NotRecorded) else f"{type(error).__name__}: {error}"
@@ -298,7 +303,8 @@ class GraphRegion:
         def ops() -> tuple[RecordedResults, torch.Tensor | None]:
             program = self.program if fusion is None else fusion.program
             recorder = GraphRecorder(program, target, device, self.visible, fusion)
-            made = recorder.results([*given, *numbers])
+            with own_casts():
+                made = recorder.results([*given, *numbers])
             tags = made.outcomes[0].tags
             if all(isinstance(tag, int) for tag in tags):
                 return made, None
@@ -319,7 +325,8 @@ class GraphRegion:
 
         def ops() -> Sequence[torch.Tensor]:
             recorder = GraphRecorder(self.program, target, device, self.visible)
-            (made,) = recorder.results([*given, *numbers]).outcomes
+            with own_casts():
+                (made,) = recorder.results([*given, *numbers]).outcomes
             if not all(map(is_always_new, made.tags)):
                 raise NotRecorded("a result is an input, or a part of one")
             return made.tensors

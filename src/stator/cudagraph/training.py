@@ -9,8 +9,8 @@ the owner, if the owner can still run backward: a region in a loop, or two calls
 pass, get the values of their own call. In a plain training loop nothing is copied.
 
 autograd records the ops as it does in eager code, and its formulas give the gradients. Where a
-result has no gradient, or the backward pass is itself differentiated, the ops of the region run
-again from its inputs, with the random numbers of the call.
+result has no gradient, the backward pass is itself differentiated or autocast is around it, the ops
+of the region run again from its inputs, with the random numbers and the casts of the call.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ from stator.cudagraph.target import GraphRecording, GraphTarget
 from stator.regions.gradients import gradients_of_ops
 from stator.regions.region import Ops
 from stator.torch_private.cuda import copy_all
+from stator.torch_private.dispatch import has_autocast
 
 
 @dataclass(eq=False)
@@ -140,7 +141,8 @@ class _Step(torch.autograd.Function):
         step: RecordedStep = ctx.step
         given = [g for g, is_open in zip(gradients, step.is_open, strict=True) if is_open]
         needed = ctx.needs_input_grad[3:]
-        if torch.is_grad_enabled() or any(gradient is None for gradient in given):
+        is_as_recorded = not torch.is_grad_enabled() and not has_autocast()
+        if not is_as_recorded or any(gradient is None for gradient in given):
             with contextlib.ExitStack() as stack:
                 if ctx.random is not None:
                     stack.enter_context(ctx.random.restored())
@@ -198,7 +200,8 @@ def record_step(
     wanted = [number for number, one in enumerate(given) if one.requires_grad]
 
     def backward_ops() -> tuple[torch.Tensor | None, ...]:
-        with torch.autograd.set_multithreading_enabled(False):  # here, where it is recorded
+        casts = torch.autocast(tangents[0].device.type, enabled=False)  # as a backward pass runs
+        with casts, torch.autograd.set_multithreading_enabled(False):  # here, where it is recorded
             return torch.autograd.grad(
                 open_results, [given[n] for n in wanted], tangents,
                 retain_graph=True, allow_unused=True,

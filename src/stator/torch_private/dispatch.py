@@ -24,6 +24,7 @@ __all__ = [
     "disable_proxy_modes_tracing",
     "enable_python_dispatcher",
     "forward_ad_level",
+    "has_autocast",
     "has_saved_tensor_hooks",
     "is_plain_call",
     "leave_pre_dispatch",
@@ -57,13 +58,18 @@ def leave_pre_dispatch() -> None:
         torch._ops.unset_mode_pre_dispatch(key)
 
 
-def is_plain_call(tensors: Sequence[torch.Tensor]) -> bool:
+def has_autocast() -> bool:
+    """Is autocast enabled here, for any type of device?"""
+    return torch._C._is_any_autocast_enabled()
+
+
+def is_plain_call(tensors: Sequence[torch.Tensor], *, may_cast: bool = False) -> bool:
     """Whether a call on `tensors` is one of torch's kernels: no mode, transform or cast is around.
 
     None of the tensors is of a subclass, a conjugate or negative view, or from inference mode
-    where gradients are recorded.
+    where gradients are recorded. With `may_cast`, autocast may be around.
     """
-    if torch._C._len_torch_dispatch_stack() or torch._C._is_any_autocast_enabled():
+    if torch._C._len_torch_dispatch_stack() or (has_autocast() and not may_cast):
         return False
     if torch._C._functorch.peek_interpreter_stack() is not None or forward_ad_level() >= 0:
         return False
