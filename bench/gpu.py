@@ -239,6 +239,12 @@ def mebibytes(function: Callable[..., Any], inputs: tuple[Tensor, ...], before: 
     return (torch.cuda.max_memory_allocated() - before) / 2**20
 
 
+def graph_mebibytes() -> float:
+    """What the memory pools of all CUDA graphs hold, in use or kept for their next replay."""
+    segments = torch.cuda.memory_snapshot()
+    return sum(s["total_size"] for s in segments if tuple(s["segment_pool_id"]) != (0, 0)) / 2**20
+
+
 def seconds(function: Callable[..., Any], inputs: tuple[Tensor, ...], count: int) -> float:
     """How long a call takes that is waited for."""
     begin = time.perf_counter()
@@ -263,10 +269,10 @@ def measured(workload: GpuWorkload, rounds: int, *, compiles: bool) -> dict[str,
     inputs = workload.inputs()
     made: dict[str, Callable[..., Any]] = {}
     expected: Any = None
-    first, memory = {}, {}
+    first, memory, graphs = {}, {}, {}
     for name, make in contenders(workload, compiles=compiles).items():
         gc.collect()
-        before = torch.cuda.memory_allocated()
+        before, graphs_before = torch.cuda.memory_allocated(), graph_mebibytes()
         function = make()
         if function is None:
             continue
@@ -285,6 +291,7 @@ def measured(workload: GpuWorkload, rounds: int, *, compiles: bool) -> dict[str,
         made[name] = function
         first[name] = time.perf_counter() - begin
         memory[name] = mebibytes(function, inputs, before)
+        graphs[name] = graph_mebibytes() - graphs_before
         expected = found if name == "eager" else expected
         for region in stator.compiled():
             if region.state == "failed":
@@ -303,6 +310,7 @@ def measured(workload: GpuWorkload, rounds: int, *, compiles: bool) -> dict[str,
         **{name: medians["eager"] / time for name, time in medians.items() if name != "eager"},
         "ready_s": {name: round(value, 2) for name, value in first.items()},
         "memory_mib": {name: round(value, 1) for name, value in memory.items() if name != "jax"},
+        "graphs_mib": {name: round(value, 1) for name, value in graphs.items() if value},
     }  # fmt: skip
 
 
