@@ -167,6 +167,13 @@ Error raised(const std::string& type, std::vector<Value> args) {
 
 namespace {
 
+/// A RuntimeError of a class of torch's own, by the name that Python knows the class by.
+Error error_of_torch(const char* name, const c10::Error& error) {
+  Error made("RuntimeError", error.what_without_backtrace());
+  made.names = {name};
+  return made;
+}
+
 Error error_of(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
@@ -180,6 +187,10 @@ Error error_of(const std::exception_ptr& exception) {
     return Error("NotImplementedError", error.what_without_backtrace());
   } catch (const c10::SyntaxError& error) {
     return Error("SyntaxError", error.what_without_backtrace());
+  } catch (const c10::LinAlgError& error) {
+    return error_of_torch("torch._C._LinAlgError", error);
+  } catch (const c10::OutOfMemoryError& error) {
+    return error_of_torch("torch.OutOfMemoryError", error);
   } catch (const c10::Error& error) {
     return Error("RuntimeError", error.what_without_backtrace());
   } catch (const std::bad_alloc& error) {

@@ -139,3 +139,12 @@ def effects_around_integer_remainder(x, z):
     y = x % z
     BOX.t = y.sum() + 100
     return y
+
+
+@program((f(2.0, 0.5),), (f(2.0, -0.5),))
+def class_of_torch_is_caught(x):
+    """An error of a class of torch's own, which is a RuntimeError too."""
+    try:
+        return torch.linalg.cholesky(torch.diag(x))
+    except torch.linalg.LinAlgError as error:
+        return x, type(error).__name__, isinstance(error, RuntimeError)

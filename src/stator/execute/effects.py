@@ -68,12 +68,20 @@ def _unwrapped(error: UserException) -> Exception:
 
 
 def class_names(error: Exception) -> frozenset[str]:
-    """The names of the classes that `error` is an instance of, those that users wrote included."""
+    """The names of the classes that `error` is an instance of: of builtin ones without a module.
+
+    Those that users wrote are known to the program only; what an op raises may be of torch's own.
+    """
     written: tuple[str, ...] = ()
     if isinstance(error, UserException):
         written, error = error.classes, error.builtin
-    builtin = (cls.__name__ for cls in type(error).__mro__ if cls.__module__ == "builtins")
-    return frozenset((*builtin, *written))
+    return frozenset((*map(_class_name, type(error).__mro__), *written))
+
+
+def _class_name(cls: type) -> str:
+    if cls.__module__ == "builtins":
+        return cls.__name__
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def type_name(error: Exception) -> str:
