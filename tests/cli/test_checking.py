@@ -43,12 +43,11 @@ syntax.py:20  Model.forward  (decorated with to_static)
 syntax.py:32  Model.step  (called by Model.forward)
   33  for _ in range(3):  a loop
   34  try:                a try
-  37  continue            a jump
-  [ST102] `continue` in a `finally` cannot be converted
+  [ST102] a call of `exec` cannot be converted
     at syntax.py:37, in step
-                      continue
+                      exec("x")
                       ^
-    fix: jump after the `try`
+    fix: call the code directly
 
 3 functions in 1 file: 3 refused
 """
@@ -70,13 +69,12 @@ def test_the_same_as_json(shell):
                 "converted": [
                     {"line": 33, "column": 8, "kind": "a loop", "source": "for _ in range(3):"},
                     {"line": 34, "column": 12, "kind": "a try", "source": "try:"},
-                    {"line": 37, "column": 16, "kind": "a jump", "source": "continue"},
                 ],
                 "refused": [
                     {
                         "code": "ST102",
-                        "problem": "`continue` in a `finally` cannot be converted",
-                        "fix": "jump after the `try`",
+                        "problem": "a call of `exec` cannot be converted",
+                        "fix": "call the code directly",
                         "line": 37,
                         "column": 16,
                     }

@@ -121,15 +121,6 @@ def endless_branch(x, y):
     return x
 
 
-def jump_in_finally(x, y):
-    while y > 0:
-        try:
-            y = y - 1
-        finally:
-            break
-    return y
-
-
 def several_exceptions(x, y):
     try:
         return x + 1

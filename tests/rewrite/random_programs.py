@@ -113,7 +113,10 @@ class Writer:
 
     def write_finally(self, depth, in_loop):
         lines = ["try:", *self.block(depth=depth + 1, in_loop=in_loop)]
-        return [*lines, "finally:", "    log.append('finally')"]
+        lines += ["finally:", "    log.append('finally')"]
+        if self.random.random() < 0.3:
+            lines += self.block(depth=depth + 1, in_loop=in_loop)
+        return lines
 
     def write_with(self, depth, in_loop):
         manager = self.random.choice(["nullcontext()", "suppress(NameError)"])

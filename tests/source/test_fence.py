@@ -86,19 +86,3 @@ def test_a_refusal_shows_the_place(tmp_path):
         "    - except* ValueError: pass\n"
         "    + except ValueError: pass"
     )
-
-
-def test_a_jump_out_of_finally_is_refused(tmp_path):
-    file = tmp_path / "model.py"
-    file.write_text("def f(x):\n    try:\n        x()\n    finally:\n        return 1\n")
-    names: dict = {}
-    exec(compile(file.read_text(), str(file), "exec"), names)
-    with pytest.raises(UnsupportedSyntax) as caught:
-        convert(names["f"], None)
-    assert str(caught.value) == (
-        "[ST102] `return` in a `finally` cannot be converted\n"
-        f"  at {file}:5, in f\n"
-        "            return 1\n"
-        "            ^\n"
-        "  fix: jump after the `try`"
-    )

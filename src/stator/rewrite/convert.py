@@ -282,7 +282,8 @@ def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
 
 
 # NOTE: what a pass `needs` is in the function as its author wrote it: `jumps` makes an `and` of a
-# `while`'s test, and no pass makes another kind of node that a later one rewrites.
+# `while`'s test and a `raise` after a jump in `finally`, and no pass makes another kind of node that
+# a later one rewrites.
 PASSES = (
     Pass("sets", freeze_iterated_sets, (ast.Set,)),
     Pass("generators", rewrite_generators, (ast.GeneratorExp,)),
@@ -299,6 +300,6 @@ PASSES = (
         "logic", rewrite_logic,
         (ast.BinOp, ast.BoolOp, ast.UnaryOp, ast.IfExp, ast.Compare, ast.Assert, ast.While),
     ),
-    Pass("exceptions", rewrite_exceptions, (ast.Raise,)),
+    Pass("exceptions", rewrite_exceptions, (ast.Raise, ast.Try,)),
     Pass("control", rewrite_control, (ast.If, ast.While, ast.For, ast.Try, ast.With)),
 )  # fmt: skip

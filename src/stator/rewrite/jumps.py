@@ -32,7 +32,6 @@ import ast
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from stator.errors import UnsupportedSyntax
 from stator.rewrite.job import Job
 from stator.rewrite.template import constant, preamble, quote
 from stator.source.nodes import TestedFor, copy_tree, inner_statements
@@ -76,6 +75,8 @@ class _Lowering:
         self.job = job
         self.flags: dict[str, None] = {}  # those that some jump really sets
         self.without_jumps: set[ast.stmt] = set()  # nothing inside them jumps anywhere
+        # by a jump in `finally`: the flags of the jumps that it may take the place of
+        self.replaced: dict[ast.stmt, tuple[str, ...]] = {}
 
     def function(self, tree: ast.FunctionDef) -> Block:
         """The body of a function whose `return`s become assignments."""
@@ -125,6 +126,11 @@ class _Lowering:
         return [node]
 
     def jump(self, node: ast.stmt, place: _Place) -> Block:
+        cleared = [line for flag in self.replaced.get(node, ()) for line in self.clear(flag, node)]
+        return [*cleared, *self.jumped(node, place)]
+
+    def jumped(self, node: ast.stmt, place: _Place) -> Block:
+        """What a jump of this place has to set."""
         if isinstance(node, ast.Return):
             value = node.value or constant(None, at=node)
             new = quote("TARGET = VALUE", at=node, TARGET=VALUE, VALUE=value)
@@ -176,11 +182,9 @@ class _Lowering:
 
     def attempt(self, node: ast.Try, place: _Place) -> None:
         """`else` runs only when no jump left the body: it is the rest of the body."""
-        for jump in _escaping(node.finalbody):
-            raise UnsupportedSyntax(
-                f"`{ast.unparse(jump).split()[0]}` in a `finally` cannot be converted",
-                at=self.job.source.location(jump), fix="jump after the `try`",
-            )  # fmt: skip
+        if any(_escaping(node.finalbody)):
+            self.leaving_finally(node, place)
+            return
         rest = [] if _leaves_block(node.body) else node.orelse
         inner, body = place.inner(last=not rest), node.body
         cancels = any(map(_may_cancel_jumps, own_statements(body)))
@@ -191,6 +195,28 @@ class _Lowering:
             cleared = [line for flag in flags if cancels for line in self.clear(flag, node)]
             handler.body = [*cleared, *new]
         node.finalbody = self.block(node.finalbody, _Place(place.loop))
+
+    def leaving_finally(self, node: ast.Try, place: _Place) -> None:
+        """A jump in `finally` ends an exception, and takes the place of a jump of the body.
+
+        try: BODY              try: BODY
+        finally:               except:
+            if c: return A         if c: return A
+                                   raise
+                               else:
+                                   if c: return A
+        """
+        final, body = node.finalbody, node.body
+        if node.handlers:
+            inner = ast.Try(body, node.handlers, node.orelse, [])
+            body = [ast.copy_location(inner, node)]
+        node.body, flags = self.watch(lambda: self.block(body, place))
+        cleared = [line for flag in flags for line in self.clear(flag, node)]
+        caught = [*map(copy_tree, final), *quote("raise", at=node)]
+        handler = ast.ExceptHandler(None, None, [*cleared, *self.block(caught, place)])
+        node.handlers = [ast.copy_location(handler, node)]
+        self.replaced |= dict.fromkeys(_escaping(final), flags)
+        node.orelse, node.finalbody = self.block(final, place), []
 
     def loop(self, node: ast.stmt, rest: Block, place: _Place) -> Block:
         assert isinstance(node, ast.While | ast.For)

@@ -34,7 +34,7 @@ class Model:
             try:
                 x = x + 1
             finally:
-                continue
+                exec("x")
         return x
 
 
