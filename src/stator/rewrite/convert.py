@@ -282,8 +282,8 @@ def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
 
 
 # NOTE: what a pass `needs` is in the function as its author wrote it: `jumps` makes an `and` of a
-# `while`'s test and a `raise` after a jump in `finally`, and no pass makes another kind of node that
-# a later one rewrites.
+# `while`'s test and a `raise` after a jump in `finally`, and no pass makes another kind of node
+# that a later one rewrites.
 PASSES = (
     Pass("sets", freeze_iterated_sets, (ast.Set,)),
     Pass("generators", rewrite_generators, (ast.GeneratorExp,)),
