@@ -21,7 +21,7 @@ from stator.execute.backend import RunOptions
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Seen
 from stator.location import file_name
-from stator.program.ir import Block, Op, Value, ops_in
+from stator.program.ir import Block, Op, Value
 from stator.program.program import Program
 from stator.program.sizes import Dim, Symbol, evaluate
 from stator.program.types import TensorType
@@ -255,13 +255,12 @@ def _is_whole(value: object) -> bool:
 def sites_of(program: Program) -> dict[Op, Site]:
     """Every op that chooses, each a site of its own, whoever wrote it."""
     found: dict[Op, Site] = {}
-    for block in (program.body, *program.functions.values()):
-        for op in ops_in(block):
-            if op.name in WORDS and (op.name == "stator::while" or isinstance(op.args[0], Value)):
-                file, line, function = ("", 0, "")
-                if op.place is not None:
-                    file, line, function = op.place.file, op.place.line, op.place.function
-                found[op] = Site(file, line, len(found), WORDS[op.name], function)
+    for op in program.ops():
+        if op.name in WORDS and (op.name == "stator::while" or isinstance(op.args[0], Value)):
+            file, line, function = ("", 0, "")
+            if op.place is not None:
+                file, line, function = op.place.file, op.place.line, op.place.function
+            found[op] = Site(file, line, len(found), WORDS[op.name], function)
     return found
 
 

@@ -262,10 +262,9 @@ def _control(gap: Gap, programs: Sequence[Program]) -> Op | None:
     lines = {one.place.short for one in gap.eager[:1] if one.place is not None}
     found = None
     for program in programs:
-        for block in (program.body, *program.functions.values()):
-            for op in ops_in(block):  # outer ones come first
-                if op.name in CONTROL and any(_stands_in(inner, lines) for inner in _inside(op)):
-                    found = op
+        for op in program.ops():  # outer ones come first
+            if op.name in CONTROL and any(_stands_in(inner, lines) for inner in _inside(op)):
+                found = op
         if found is not None:
             return found
     return None

@@ -12,7 +12,7 @@ from typing import Any
 
 from stator.frames import is_library_file
 from stator.location import Location
-from stator.program.ir import Op, ops_in
+from stator.program.ir import Op
 from stator.program.program import Program
 
 BRANCH = ("taken", "not taken")
@@ -70,12 +70,7 @@ class Coverage:
 
     def add(self, program: Program, *, is_main: bool) -> None:
         """Learn the sites of `program`."""
-        found = [
-            site
-            for block in (program.body, *program.functions.values())
-            for op in ops_in(block)
-            if (site := site_of(op)) is not None
-        ]
+        found = [site for op in program.ops() if (site := site_of(op)) is not None]
         self.sites.update(dict.fromkeys(found))
         if is_main:
             self.main.add(program)

@@ -30,7 +30,7 @@ from stator.library.cache_uses import CacheLog
 from stator.logs import LOGGER
 from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
-from stator.program.ir import Arg, Op, StoredTensor, Value
+from stator.program.ir import Arg, Op, StoredTensor, Value, drop_ops
 from stator.program.layout import nodes
 from stator.program.program import Program
 from stator.program.structure import Mapping as Mapping_
@@ -38,8 +38,8 @@ from stator.program.structure import Sequence as Sequence_
 from stator.program.structure import Structure, positions_in
 from stator.recursion_limit import more_frames
 from stator.staging.trace import CaptureResult, trace
-from stator.state.effects import Effect, drop_notes
-from stator.state.host_calls import HostCall, drop_host_calls, host_calls_in, needed_host_calls
+from stator.state.effects import Effect
+from stator.state.host_calls import HOST_CALL, HostCall, host_calls_in, needed_host_calls
 from stator.torch_private.modules import tables
 from stator.values.describe import name_of
 
@@ -264,8 +264,8 @@ def _without_effects(captured: CaptureResult, owner: torch.nn.Module | None) -> 
     ]
     count = 1 + max(positions_in(program.output_structure), default=-1)
     body = program.body
-    for block in (body, *program.functions.values()):
-        drop_notes(block)  # a loaded model has no Python objects to change
+    for block in program.blocks:
+        drop_ops(block, "host::note")  # a loaded model has no Python objects to change
     own = _own_copies(program, [buffer for buffer, _, _ in writes])
     body.outputs = tuple(map(own, body.outputs))
     for buffer, position, place in writes:
@@ -289,8 +289,8 @@ def _drop_host_calls(captured: CaptureResult, *, refuse: bool) -> None:
     if made:
         names = dict.fromkeys(_named(captured.host_calls[number]) for number in made)
         LOGGER.warning("the saved model leaves out these Python calls: %s", ", ".join(names))
-    for block in (captured.program.body, *captured.program.functions.values()):
-        drop_host_calls(block)
+    for block in captured.program.blocks:
+        drop_ops(block, HOST_CALL)
 
 
 def _named(call: HostCall) -> str:

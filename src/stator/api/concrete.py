@@ -31,7 +31,6 @@ from stator.execute.structure import unflatten
 from stator.first_use import FirstUse
 from stator.optimize.alias import Aliases
 from stator.optimize.pipeline import optimize
-from stator.program.ir import ops_in
 from stator.program.opset.queries import leaves_trace
 from stator.program.program import Program
 from stator.program.structure import Leaf
@@ -188,10 +187,9 @@ class ConcreteProgram:
     @FirstUse
     def _leaves_no_trace(self) -> bool:
         """Is a run that ends early as if it had never begun?"""
-        blocks = (self.program.body, *self.program.functions.values())
         outside = [*self.program.inputs, *(stored.value for stored in self.program.stored)]
         is_seen = Aliases(self.program).in_groups_of(outside)
-        traces = (leaves_trace(op, is_seen) for block in blocks for op in ops_in(block))
+        traces = (leaves_trace(op, is_seen) for op in self.program.ops())
         return not any(self.captured.noted) and not any(traces)
 
     @FirstUse

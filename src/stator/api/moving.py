@@ -6,15 +6,13 @@ from stator.errors import SpecMismatch
 from stator.export.decoding import decode_program
 from stator.export.encoding import Json, encode_program
 from stator.export.op_calls import TORCH_DIALECT
-from stator.program.ir import ops_in
 from stator.program.program import Program
 from stator.program.types import TensorType
 
 
 def moved(program: Program, device: str) -> Program:
     """`program` with its own device replaced by `device` wherever it names it."""
-    blocks = (program.body, *program.functions.values())
-    if any(op.name == "stator::set_autocast" for block in blocks for op in ops_in(block)):
+    if any(op.name == "stator::set_autocast" for op in program.ops()):
         raise SpecMismatch(
             f"this program sets autocast for the device it was captured on, not for {device}",
             fix="move the model that was saved to this device, and save it again",

@@ -229,8 +229,7 @@ class _SideBySide:
 
     def search(self, given: Sequence[Leaves]) -> OnnxPaths | None:
         """Compare both on inputs for the paths that no given input takes."""
-        blocks = (self.program.body, *self.program.functions.values())
-        if not any(op.name in CHOOSING for block in blocks for op in ops_in(block)):
+        if not any(op.name in CHOOSING for op in self.program.ops()):
             return None
         try:
             finding = importlib.import_module("stator_verify.program_paths")

@@ -20,7 +20,7 @@ from stator.english import with_article
 from stator.errors import CaptureError
 from stator.export.states import SavedState
 from stator.optimize.alias import Aliases
-from stator.program.ir import Op, StateUse, Value, ops_in, values_in
+from stator.program.ir import Op, StateUse, Value, drop_ops, values_in
 from stator.program.program import Program
 from stator.program.structure import Choice, Leaf, Mapping, Structure
 from stator.program.types import TensorType
@@ -298,8 +298,7 @@ def _joined(prefix: str, key: object) -> str:
 
 def without_unused(program: Program) -> Program:
     """`program` without the state that it neither reads nor changes."""
-    blocks = (program.body, *program.functions.values())
-    ops = [op for block in blocks for op in ops_in(block)]
+    ops = [*program.ops()]
     notes = [op for op in ops if op.name == "stator::note"]
     used = {
         value
@@ -332,16 +331,9 @@ def without_unused(program: Program) -> Program:
     body = replace(program.body, outputs=outputs)
     made = replace(program, inputs=inputs, body=body, state=tuple(kept))
     if not kept:
-        for block in (made.body, *made.functions.values()):
-            _drop_state_notes(block)
+        for block in made.blocks:
+            drop_ops(block, "stator::note")
     return made
-
-
-def _drop_state_notes(block: Any) -> None:
-    block.ops[:] = [op for op in block.ops if op.name != "stator::note"]
-    for op in block.ops:
-        for inner in op.blocks:
-            _drop_state_notes(inner)
 
 
 def refuse_shared(programs: Sequence[Program], state: ModelState) -> None:

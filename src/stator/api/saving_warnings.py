@@ -35,7 +35,7 @@ def warn_of_failing_paths(programs: Iterable[Program]) -> None:
     """Name the lines that raise whenever they are reached, though they are no `raise`."""
     found: dict[str, None] = {}
     for program in programs:
-        for block in (program.body, *program.functions.values()):
+        for block in program.blocks:
             found.update(dict.fromkeys(_failing_paths(block, None)))
     for text in found:
         LOGGER.warning("%s", text)

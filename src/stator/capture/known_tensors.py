@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from stator.capture.recorder import Recorder
-from stator.program.ir import Arg, Op, Value, ops_in, used_by, values_in
+from stator.program.ir import Arg, Op, Value, used_by, values_in, with_inner_ops
 from stator.program.opset.queries import is_pure, written_by
 from stator.program.registry import constant_of, resolve
 
@@ -53,7 +53,7 @@ def _is_written(makers: Sequence[Op], ops: Sequence[Op]) -> bool:
     for op in ops:
         if shared.isdisjoint(used_by(op)):
             continue
-        steps = (op, *(inner for block in op.blocks for inner in ops_in(block)))
+        steps = tuple(with_inner_ops([op]))
         if any(written_by(step) for step in steps):
             return True
         shared |= set(op.results)

@@ -13,7 +13,6 @@ from rich.text import Text
 from stator.cli.screen import CommandOutcome, columns, counted, show_table, size_text, working
 from stator.export.contents import ModelContents, read_contents
 from stator.export.files import Paths
-from stator.program.ir import ops_in
 from stator.program.program import Program
 from stator.program.signatures import inputs_in_words, output_text
 
@@ -57,8 +56,7 @@ def _file_data(file: Path) -> dict[str, Any]:
 
 
 def _program_data(program: Program) -> dict[str, Any]:
-    blocks = (program.body, *program.functions.values())
-    ops = collections.Counter(op.name for block in blocks for op in ops_in(block))
+    ops = collections.Counter(op.name for op in program.ops())
     ordered = sorted(ops.items(), key=lambda item: (-item[1], item[0]))
     return {
         "inputs": [{"name": name, "type": kind} for name, kind in inputs_in_words(program)],

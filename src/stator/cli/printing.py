@@ -9,7 +9,6 @@ from stator.cli.failures import CommandFailure
 from stator.cli.screen import CommandOutcome, show_program
 from stator.cli.targets import Origin, is_object, saved_program
 from stator.export.contents import read_contents
-from stator.program.ir import ops_in
 from stator.program.printer import print_program
 from stator.program.program import Program
 
@@ -39,12 +38,11 @@ def program(
             )
         found = saved_program(read_contents(target), method, mode)
     text = print_program(found, places=places)
-    blocks = (found.body, *found.functions.values())
     data = {
         "target": target,
         "name": found.name,
         "inputs": [{"name": value.name, "type": str(value.type)} for value in found.inputs],
-        "ops": sum(1 for block in blocks for _ in ops_in(block)),
+        "ops": sum(1 for _ in found.ops()),
         "text": text,
     }
     return CommandOutcome(data, lambda screen: show_program(screen, text))

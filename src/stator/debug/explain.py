@@ -62,8 +62,7 @@ def capture_report(
 
     `states` says how far each region is, if there are any.
     """
-    blocks = (program.body, *program.functions.values())
-    ops = [op for block in blocks for op in ops_in(block)]
+    ops = [*program.ops()]
     calls = [one for one in captured.decisions if one.what == "call"]
     live = {slot.in_words() for slot in captured.live}
     reads = [read for read in captured.guards.reads if read.what not in live]

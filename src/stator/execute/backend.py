@@ -28,7 +28,6 @@ from stator.execute.observing import Observer
 from stator.execute.raised_parts import builtin_exception, complete
 from stator.execute.structure import unflatten
 from stator.location import Location
-from stator.program.ir import ops_in
 from stator.program.opset.queries import NOTES, kind_of
 from stator.program.program import Program
 from stator.program.raise_fields import FORM, LEAF, is_attribute
@@ -200,8 +199,7 @@ class Backend(Protocol):
 
 def needs_of(program: Program, options: RunOptions) -> frozenset[Capability]:
     """What a backend must be capable of to run `program` like this."""
-    blocks = (program.body, *program.functions.values())
-    ops = [op for block in blocks for op in ops_in(block)]
+    ops = [*program.ops()]
     host = {op.name for op in ops if kind_of(op) == "host"}
     needs = {
         Capability.OBSERVERS: options.observer is not None,

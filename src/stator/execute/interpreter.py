@@ -48,7 +48,7 @@ from stator.execute.steps import (
     Values,
     prepare_block,
 )
-from stator.program.ir import Op, Value, ops_in, used_by, values_in
+from stator.program.ir import Op, Value, used_by, values_in
 from stator.program.numbers import NUMBER_FUNCTIONS, OutOfRange, checked
 from stator.program.opset.queries import is_effect, kind_of
 from stator.program.program import Program
@@ -398,8 +398,7 @@ class Interpreter:
 
     def prepare(self, program: Program, options: RunOptions = DEFAULT_OPTIONS) -> Runner:
         """A runner of `program`, which must not be changed afterwards."""
-        blocks = (program.body, *program.functions.values())
-        ops = [op for block in blocks for op in ops_in(block)]
+        ops = [*program.ops()]
         casts = [op.args[0] for op in ops if op.name == "stator::set_autocast"]
         checks, body = split_checks(program)
         return Runner(

@@ -14,7 +14,6 @@ from typing import Any
 from stator.errors import FormatError
 from stator.export.checking import Damage, checked
 from stator.export.encoding import Json
-from stator.program.ir import ops_in
 from stator.program.opset.queries import STATOR_OPS, row_of
 from stator.program.program import Program
 from stator.program.registry import resolve, schema_of
@@ -35,25 +34,24 @@ SCHEMA_LIMIT = 4000  # characters
 
 def op_set_of(programs: Mapping[str, Program]) -> int:
     """The first version of Stator's own ops that has all those of `programs`."""
-    blocks = [b for p in programs.values() for b in (p.body, *p.functions.values())]
-    names = {op.name for block in blocks for op in ops_in(block)}
+    names = _names(programs)
     return max((version for version, added in ADDED_BY.items() if names & added), default=1)
 
 
 def encode_ops(programs: Mapping[str, Program]) -> Json:
     """The schemas of the ops of torch that `programs` use, by name."""
-    for name in sorted(_names(programs)):
+    of_torch = sorted(_names(programs) - STATOR_OPS)
+    for name in of_torch:
         if not row_of(name).in_file:
             raise FormatError(
                 f"the program calls {name}, which a saved model may not",
                 fix="write it with public functions of torch",
             )
-    return {name: schema_text(name) for name in sorted(_names(programs))}
+    return {name: schema_text(name) for name in of_torch}
 
 
 def _names(programs: Mapping[str, Program]) -> set[str]:
-    blocks = [b for p in programs.values() for b in (p.body, *p.functions.values())]
-    return {op.name for block in blocks for op in ops_in(block)} - STATOR_OPS
+    return {op.name for program in programs.values() for op in program.ops()}
 
 
 def schema_text(name: str) -> str:
@@ -63,7 +61,7 @@ def schema_text(name: str) -> str:
 
 def check_ops(data: Json, programs: Mapping[str, Program], at: str) -> None:
     """Damage if a program uses an op without a schema, or one that this torch has changed."""
-    for name in sorted(_names(programs)):
+    for name in sorted(_names(programs) - STATOR_OPS):
         if name not in data:
             raise Damage(at, f"has no schema of {name}")
         check_schema(name, checked(data[name], str, f"{at}.{name}"), f"{at}.{name}")

@@ -36,7 +36,7 @@ from stator.library.cache_uses import (
 )
 from stator.library.captured_values import SYMBOLIC, is_captured
 from stator.library.iterator_calls import SEEN
-from stator.program.ir import Block, ops_in
+from stator.program.ir import with_inner_ops
 from stator.program.opset.queries import kind_of, row_of
 from stator.state.read_results import ANY, Heard, unchanged
 from stator.state.session import Session
@@ -126,7 +126,7 @@ def _refuse_tensors(function: Cached, values: Iterable[object]) -> None:
 
 def _refuse_output(session: Session, function: Cached, done: int) -> None:
     """An error if the body of `function`, recorded since op number `done`, prints and the like."""
-    ops = ops_in(Block((), session.recorder.scope.block.ops[done:]))
+    ops = with_inner_ops(session.recorder.scope.block.ops[done:])
     own = (op for op in ops if op.name != "host::note")  # which keeps uses of caches, too
     if any(kind_of(op) in SEEN or row_of(op.name).random for op in own):
         raise UnsupportedCall(

@@ -33,7 +33,7 @@ from stator.frames import current_place
 from stator.library.captured_values import is_runtime_sequence, rows
 from stator.library.user_methods import user_method
 from stator.library.wrong_arguments import handled
-from stator.program.ir import Block, ops_in
+from stator.program.ir import with_inner_ops
 from stator.program.opset.queries import kind_of, row_of, written_by
 from stator.program.opset.row import Kind
 from stator.state.session import Session
@@ -311,7 +311,7 @@ class IteratorCalls:
             journal.keep()
             assert journal.parent is not None
             recorder.journal = journal.parent
-        ops = list(ops_in(Block((), recorder.scope.block.ops[done:])))
+        ops = list(with_inner_ops(recorder.scope.block.ops[done:]))
         made = {value for op in ops for value in op.results}
         is_written = any(value not in made for op in ops for value in written_by(op))
         is_new = self.session.provenance.created_since(recorder.scope.program)

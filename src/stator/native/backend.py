@@ -89,14 +89,13 @@ class NativeBackend:
 
     def refusal(self, program: Program) -> str:
         """Why the interpreter must run `program`; empty if nothing speaks against this backend."""
-        blocks = (program.body, *program.functions.values())
-        names = {op.name for block in blocks for op in ops_in(block)}
+        names = {op.name for op in program.ops()}
         custom = sorted(name for name in names if name.partition("::")[0] not in OWN_SPACES)
         if custom and "stator::try" in names:
             return f"it cannot catch what {custom[0]} may raise in Python"
-        if any(map(_has_own_text, (op for block in blocks for op in ops_in(block)))):
+        if any(map(_has_own_text, program.ops())):
             return "it cannot make the text of a user's exception"
-        if any(map(_raises_while_handling, (op for block in blocks for op in ops_in(block)))):
+        if any(map(_raises_while_handling, program.ops())):
             return "it cannot keep what a handler has caught as the context of what it raises"
         try:
             self._planned.append((program, self._plan(program)))

@@ -7,9 +7,9 @@ give back its argument, or a view of it), they are taken to share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 
-from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
+from stator.program.ir import Arg, Block, Op, Value, values_in, with_inner_ops
 from stator.program.opset.queries import aliased_by, kind_of, written_by
 from stator.program.program import Program
 from stator.program.types import ListType, OptionalType, TensorType
@@ -21,15 +21,15 @@ class Aliases:
     def __init__(self, program: Program) -> None:
         self._parent: dict[Value, Value] = {}
         self._written: set[Value] = set()
-        for op in _ops(program):
+        for op in program.ops():
             self._join(op, program)
-        for op in _ops(program):
+        for op in program.ops():
             self._written.update(map(self._root, written_by(op)))
         outside = [*program.inputs, *(stored.value for stored in program.stored)]
         self._outside = {self._root(value) for value in outside}
         self._given = {self._root(value) for value in values_in(program.body.outputs)}
         self._sizes: dict[Value, int] = {}
-        for value in _values(program):
+        for value in program.values():
             root = self._root(value)
             self._sizes[root] = self._sizes.get(root, 0) + 1
 
@@ -62,7 +62,7 @@ class Aliases:
     def groups(self, program: Program) -> dict[Value, list[Value]]:
         """The values of `program` by the value that represents their memory."""
         found: dict[Value, list[Value]] = {}
-        for value in _values(program):
+        for value in program.values():
             found.setdefault(self._root(value), []).append(value)
         return found
 
@@ -113,26 +113,10 @@ class Aliases:
         """What a `try` keeps for its handlers: before it, on the way, and as they take it."""
         if kind_of(op) != "try":
             return
-        kept = [inner for inner in ops_in(Block((), [op])) if kind_of(inner) == "keep"]
+        kept = [inner for inner in with_inner_ops([op]) if kind_of(inner) == "keep"]
         rows = [one.args for one in kept if one.attributes == {"number": op.attributes["number"]}]
         for handler in op.blocks[1:]:
             self._share_pairs(op.args, handler.inputs[2 : 2 + len(op.args)], *rows)
-
-
-def _ops(program: Program) -> Iterator[Op]:
-    for block in (program.body, *program.functions.values()):
-        yield from ops_in(block)
-
-
-def _values(program: Program) -> Iterator[Value]:
-    yield from program.inputs
-    yield from (stored.value for stored in program.stored)
-    for block in (program.body, *program.functions.values()):
-        yield from block.inputs
-    for op in _ops(program):
-        yield from op.results
-        for inner in op.blocks:
-            yield from inner.inputs
 
 
 def _has_memory(value: Value) -> bool:
@@ -144,7 +128,7 @@ def last_uses(block: Block) -> dict[Value, int]:
     """For each value named in `block`: the last of its ops that does so; its length for outputs."""
     last: dict[Value, int] = {}
     for index, op in enumerate(block.ops):
-        for inner in ops_in(Block((), [op])):
+        for inner in with_inner_ops([op]):
             last.update(dict.fromkeys(values_in(inner.args) + values_in(inner.attributes), index))
             for nested in inner.blocks:
                 last.update(dict.fromkeys(values_in(nested.outputs), index))

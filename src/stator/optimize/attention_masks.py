@@ -18,7 +18,7 @@ from dataclasses import dataclass, replace
 
 from stator.optimize.alias import Aliases
 from stator.optimize.regions import fresh_names
-from stator.program.ir import Block, Op, Value, ops_in
+from stator.program.ir import Block, Op, Value
 from stator.program.program import Program
 from stator.program.sizes import is_static
 from stator.program.types import TensorType
@@ -30,8 +30,7 @@ QUERY, MASK = 0, 3  # of its arguments
 
 def attention_masks(program: Program) -> Program:
     """`program`, in which masks of bools are biases."""
-    blocks = (program.body, *program.functions.values())
-    if not any(op.name == ATTENTION for block in blocks for op in ops_in(block)):
+    if not any(op.name == ATTENTION for op in program.ops()):
         return program
     walk = _Masks(fresh_names(program), Aliases(program).is_written)
     functions = {name: walk.block(block) for name, block in program.functions.items()}

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from stator.optimize.device_numbers import READS
 from stator.optimize.limited_loops import limit_of, limited_loops
-from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
+from stator.program.ir import Arg, Op, Value, values_in, with_inner_ops
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
 from stator.program.types import ListType, NumberType, TensorType
@@ -28,7 +28,7 @@ def is_list(value: Value) -> bool:
 
 def lists_of(op: Op) -> Iterator[Value]:
     """The lists that `op` has to do with, its blocks included."""
-    for inner in ops_in(Block((), [op])):
+    for inner in with_inner_ops([op]):
         around = [value for block in inner.blocks for value in block.inputs]
         around += [value for block in inner.blocks for value in values_in(block.outputs)]
         for value in (*values_in(inner.args), *inner.results, *around):
@@ -44,8 +44,7 @@ def tests_of(loop: Op) -> Iterator[Arg]:
 
 def read_for_loops(program: Program) -> frozenset[Value]:
     """The numbers that the host has to read: they decide a loop in which something grows."""
-    blocks = (program.body, *program.functions.values())
-    ops = [op for block in blocks for op in ops_in(block)]
+    ops = [*program.ops()]
     loops = [op for op in ops if kind_of(op) == "loop"]
     wanted = [test for loop in loops if any(lists_of(loop)) for test in tests_of(loop)]
     for loop in limited_loops(program):
@@ -87,7 +86,7 @@ def _numbers(args: tuple[Arg, ...]) -> tuple[Value, ...]:
 
 def varying_numbers(program: Program) -> frozenset[Value]:
     """The numbers that are others in each iteration of some loop."""
-    ops = [op for block in (program.body, *program.functions.values()) for op in ops_in(block)]
+    ops = [*program.ops()]
     found = {v for op in ops if kind_of(op) == "loop" for v in op.blocks[0].inputs}
     for op in ops:  # in the order of the program
         if kind_of(op) == "number" and found.intersection(values_in(op.args)):

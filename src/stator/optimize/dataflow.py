@@ -15,7 +15,7 @@ from dataclasses import replace
 from stator.optimize.alias import Aliases
 from stator.optimize.prune import drop_unused_stored, prune
 from stator.optimize.restrict import with_outputs
-from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
+from stator.program.ir import Arg, Block, Op, Value, used_by, values_in, with_inner_ops
 from stator.program.opset.queries import is_pure, is_stators, kind_of, written_by
 from stator.program.program import Program
 from stator.program.verifier import verify
@@ -49,7 +49,7 @@ def _backwards(
 def _is_needed(op: Op, needed: set[Value], aliases: Aliases) -> bool:
     if kind_of(op) == "mode" or any(value in needed for value in op.results):
         return True
-    written = [value for inner in ops_in(Block((), [op])) for value in written_by(inner)]
+    written = [value for inner in with_inner_ops([op]) for value in written_by(inner)]
     return any(aliases.share(one, other) for one in written for other in needed)
 
 
@@ -67,7 +67,7 @@ def _checks_in_reach(program: Program, kept: list[Op], needed: set[Value]) -> se
 
 
 def _looked_at(op: Op) -> set[Value]:
-    inner = list(ops_in(Block((), [op])))
+    inner = list(with_inner_ops([op]))
     made = {value for one in inner for value in one.results}
     made.update(value for one in inner for block in one.blocks for value in block.inputs)
     return set(used_by(op)) - made
@@ -76,5 +76,5 @@ def _looked_at(op: Op) -> set[Value]:
 def _is_check(op: Op) -> bool:
     """An op that gives nothing, and prints or raises."""
     return not op.results and all(
-        is_stators(inner.name) or is_pure(inner) for inner in ops_in(Block((), [op]))
+        is_stators(inner.name) or is_pure(inner) for inner in with_inner_ops([op])
     )

@@ -22,7 +22,7 @@ import torch
 import torch.fx
 
 from stator.location import Location
-from stator.program.ir import Arg, Block, Literal, Op, Value, ops_in
+from stator.program.ir import Arg, Block, Literal, Op, Value
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
@@ -68,8 +68,7 @@ def decompose(
     def stays(op: Op) -> bool:
         return kind_of(op) != "torch" or (has(op.name) and not is_unfit(op))
 
-    blocks = (program.body, *program.functions.values())
-    if all(stays(op) for block in blocks for op in ops_in(block)):
+    if all(map(stays, program.ops())):
         return program
     made = Decomposer(program, has, stays)
     functions = {name: made.block(block) for name, block in program.functions.items()}
@@ -81,13 +80,7 @@ class Decomposer:
 
     def __init__(self, program: Program, has: Has, stays: Callable[[Op], bool]) -> None:
         self.has, self.stays = has, stays
-        every = [
-            op for block in (program.body, *program.functions.values()) for op in ops_in(block)
-        ]
-        self.taken = {value.name for op in every for value in op.results}
-        self.taken.update(v.name for op in every for block in op.blocks for v in block.inputs)
-        self.taken.update(value.name for value in program.inputs)
-        self.taken.update(stored.value.name for stored in program.stored)
+        self.taken = {value.name for value in program.values()}
 
     def block(self, block: Block) -> Block:
         """`block` with its ops decomposed."""

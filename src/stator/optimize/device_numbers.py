@@ -48,7 +48,7 @@ def number_facts(
 ) -> Mapping[Value, NumberFacts]:
     """What is known of each number of `program`; some of those read of tensors the host reads."""
     walk = _Walk(read_by_host, limited_loops(program))
-    for block in (program.body, *program.functions.values()):
+    for block in program.blocks:
         walk.block(block)
     return walk.known
 

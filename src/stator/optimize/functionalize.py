@@ -25,7 +25,7 @@ from stator.optimize.alias import Aliases
 from stator.optimize.memory_map import MemoryContents, MemoryMap, Root, TensorPlace, present
 from stator.optimize.substitution import substituted
 from stator.optimize.views import ViewStep, is_certain_view, may_alias
-from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in
+from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in, with_inner_ops
 from stator.program.opset.queries import kind_of, written_by
 from stator.program.opset.torch_raising import argument
 from stator.program.program import Program
@@ -76,13 +76,7 @@ class _Functionalizer:
         self.depth = 0
         self.count = 0
         self.outside: dict[Value, Root] = {}
-        every = [
-            op for block in (program.body, *program.functions.values()) for op in ops_in(block)
-        ]
-        self.taken = {value.name for op in every for value in op.results}
-        self.taken.update(v.name for op in every for block in op.blocks for v in block.inputs)
-        self.taken.update(value.name for value in program.inputs)
-        self.taken.update(stored.value.name for stored in program.stored)
+        self.taken = {value.name for value in program.values()}
 
     def run(self) -> Functional:
         program = self.program
@@ -174,7 +168,7 @@ class _Functionalizer:
             self.add_if(op)
         elif kind == "loop":
             self.add_while(op)
-        elif op.blocks and any(_writes(inner) for inner in ops_in(Block((), [op]))):
+        elif op.blocks and any(_writes(inner) for inner in with_inner_ops([op])):
             raise ExportError(f"{op.name} has a block that writes to tensors in place", at=op.place)
         elif _writes(op):
             self.add_write(op)

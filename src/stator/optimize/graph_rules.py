@@ -30,7 +30,7 @@ from stator.optimize.device_numbers import READS, NumberFacts, number_facts
 from stator.optimize.limited_loops import keeps_sizes, limited_loops
 from stator.optimize.region_rules import DENSE, INTEGERS, SIZES, family_of, is_off, touched
 from stator.optimize.stored_writes import StoredWrites
-from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
+from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in, with_inner_ops
 from stator.program.opset.in_files import stem_of
 from stator.program.opset.queries import (
     is_effect,
@@ -85,8 +85,7 @@ class GraphRules:
         self._aliases = aliases
         self._read_by_host = read_for_loops(program)
         self._facts = number_facts(program, self._read_by_host)
-        blocks = (program.body, *program.functions.values())
-        self._is_touched = touched([op for block in blocks for op in ops_in(block)], aliases)
+        self._is_touched = touched([*program.ops()], aliases)
         self._members = aliases.groups(program)
         self._limited = limited_loops(program)
         self._stored = StoredWrites(program, aliases, self._is_touched)
@@ -123,7 +122,7 @@ class GraphRules:
 
     def is_worth(self, ops: Sequence[Op]) -> bool:
         """Whether a graph saves more launches than its own costs; its numbers can be given."""
-        inside = [inner for op in ops for inner in ops_in(Block((), [op]))]
+        inside = [*with_inner_ops(ops)]
         made = {value for op in ops for value in _made_in(op)}
         given = {value for op in ops for value in used_by(op)} - made
         if any(isinstance(v.type, NumberType) and v.type.kind != "int" for v in given):
@@ -140,9 +139,9 @@ class GraphRules:
         """Whether no one can tell the order: of random numbers, errors and effects."""
         rest = [op for op in run if op not in ops]
         there = self._stored.groups_of(rest)
-        if not there and not any(draws(o) or o.name == DEMAND for o in ops_in(Block((), rest))):
+        if not there and not any(draws(o) or o.name == DEMAND for o in with_inner_ops(rest)):
             return True
-        moved = ops_in(Block((), [*ops]))
+        moved = with_inner_ops(ops)
         return not there & self._stored.groups_of(ops) and not any(map(_leaves_trace, moved))
 
     def _is_contained(
@@ -177,7 +176,7 @@ class GraphRules:
         return not any(found[places.start : places.stop]) and not any(map(self.is_last, ops))
 
     def _writes(self, op: Op, root: Value) -> bool:
-        inside = ops_in(Block((), [op]))
+        inside = with_inner_ops([op])
         written = (v for one in inside if not is_off(one) for v in written_by(one))
         return any(self._aliases.root(value) is root for value in written)
 
@@ -336,7 +335,7 @@ class GraphRules:
                 return NO_TENSOR
         inside = (self._why_not_inside(inner) for block in op.blocks for inner in block.ops)
         reason = next((f"holds an op that {reason}" for reason in inside if reason), "")
-        if not reason and not is_counted and any(map(draws, ops_in(Block((), [op])))):
+        if not reason and not is_counted and any(map(draws, with_inner_ops([op]))):
             return "holds an op that draws random numbers"
         return reason
 
@@ -430,7 +429,7 @@ def _is_exact(op: Op, number: Value) -> bool:
 
 def _made_in(op: Op) -> Iterator[Value]:
     """The values that `op` makes, those of its blocks included."""
-    for inner in ops_in(Block((), [op])):
+    for inner in with_inner_ops([op]):
         yield from inner.results
         for block in inner.blocks:
             yield from block.inputs

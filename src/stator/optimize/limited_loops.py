@@ -47,8 +47,7 @@ def keeps_sizes(loop: Op) -> bool:
 
 def limited_loops(program: Program) -> frozenset[Op]:
     """The loops of `program` whose tensors change their sizes, and that have a limit."""
-    blocks = (program.body, *program.functions.values())
-    loops = (op for block in blocks for op in ops_in(block) if kind_of(op) == "loop")
+    loops = (op for op in program.ops() if kind_of(op) == "loop")
     return frozenset(op for op in loops if not keeps_sizes(op) and limit_of(op) is not None)
 
 

@@ -39,11 +39,7 @@ def prune(program: Program) -> Program:
 
 def drop_unused_stored(program: Program) -> Program:
     """`program` without the parameters, buffers and constants that nothing reads."""
-    blocks = (program.body, *program.functions.values())
-    used = {value for block in blocks for value in values_in(block.outputs)}
-    for op in (op for block in blocks for op in ops_in(block)):
-        used.update(values_in(op.args), values_in(op.attributes))
-        used.update(value for block in op.blocks for value in values_in(block.outputs))
+    used = program.used_values()
     return replace(program, stored=tuple(item for item in program.stored if item.value in used))
 
 

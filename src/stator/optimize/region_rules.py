@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from stator.optimize.alias import Aliases
-from stator.program.ir import Block, Op, Value, ops_in, values_in
+from stator.program.ir import Block, Op, Value, values_in
 from stator.program.opset.in_files import stem_of
 from stator.program.opset.queries import kind_of, may_raise, row_of, written_by
 from stator.program.program import Program
@@ -184,8 +184,7 @@ class CompiledRules:
     is_observing = True
 
     def __init__(self, program: Program, aliases: Aliases) -> None:
-        blocks = (program.body, *program.functions.values())
-        self._is_touched = touched([op for block in blocks for op in ops_in(block)], aliases)
+        self._is_touched = touched([*program.ops()], aliases)
 
     def reasons(self, block: Block) -> list[str]:
         """For each op of `block`: why it cannot be in a region."""

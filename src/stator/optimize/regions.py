@@ -32,7 +32,7 @@ from typing import Protocol
 from stator.optimize.alias import Aliases
 from stator.optimize.region_rules import FLOATS, CompiledRules
 from stator.optimize.substitution import substituted_all, substituted_op
-from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
+from stator.program.ir import Arg, Block, Op, Value, used_by, values_in
 from stator.program.opset.queries import is_stators, kind_of
 from stator.program.opset.row import Kind
 from stator.program.program import Program
@@ -96,10 +96,8 @@ def outline(program: Program, rules_of: RulesOf = CompiledRules) -> Outline:
 
 def observed_in(program: Program) -> list[Value]:
     """What the caller, a hook or `torch.autograd.grad` can see of a program."""
-    blocks = (program.body, *program.functions.values())
-    ops = [op for block in blocks for op in ops_in(block)]
     seen = [*values_in(program.body.outputs)]
-    return seen + [v for op in ops if kind_of(op) in OBSERVERS for v in used_by(op)]
+    return seen + [v for op in program.ops() if kind_of(op) in OBSERVERS for v in used_by(op)]
 
 
 class _Outlining:
@@ -296,13 +294,7 @@ def _users(block: Block) -> dict[Value, frozenset[int]]:
 
 def fresh_names(program: Program) -> Iterator[str]:
     """Names that no value of `program` has."""
-    taken = {value.name for value in program.inputs}
-    taken.update(item.value.name for item in program.stored)
-    for block in (program.body, *program.functions.values()):
-        taken.update(value.name for value in block.inputs)
-        for op in ops_in(block):
-            taken.update(value.name for value in op.results)
-            taken.update(value.name for inner in op.blocks for value in inner.inputs)
+    taken = {value.name for value in program.values()}
     return (name for n in itertools.count() if (name := f"r{n}") not in taken)
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from stator.optimize.prune import drop_unused_stored, prune
 from stator.program import structure as shape
-from stator.program.ir import Arg, Block, Value, ops_in, values_in
+from stator.program.ir import Arg, Block, Value
 from stator.program.program import Program
 from stator.program.verifier import verify
 
@@ -33,9 +33,4 @@ def with_inputs(program: Program, inputs: Sequence[Value]) -> Program:
 
 def used_inputs(program: Program) -> set[Value]:
     """The inputs that a run of `program` may read."""
-    blocks = (program.body, *program.functions.values())
-    used = {value for block in blocks for value in values_in(block.outputs)}
-    for op in (op for block in blocks for op in ops_in(block)):
-        used.update(values_in(op.args), values_in(op.attributes))
-        used.update(value for block in op.blocks for value in values_in(block.outputs))
-    return used & set(program.inputs)
+    return program.used_values() & set(program.inputs)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from stator.optimize.alias import Aliases
 from stator.optimize.region_rules import is_off
-from stator.program.ir import Block, Op, Value, ops_in, used_by, values_in
+from stator.program.ir import Block, Op, Value, ops_in, used_by, values_in, with_inner_ops
 from stator.program.opset.in_files import stem_of
 from stator.program.opset.queries import kind_of, written_by
 from stator.program.program import Program
@@ -34,8 +34,7 @@ class StoredWrites:
         self, program: Program, aliases: Aliases, is_touched: Callable[[Value], bool]
     ) -> None:
         self._aliases = aliases
-        blocks = (program.body, *program.functions.values())
-        self._ops = [op for block in blocks for op in ops_in(block)]
+        self._ops = [*program.ops()]
         given = {aliases.root(value) for value in program.inputs}
         stored = {aliases.root(one.value) for one in program.stored if is_touched(one.value)}
         devices = {one.value.type.device for one in program.stored
@@ -50,7 +49,7 @@ class StoredWrites:
 
     def groups_of(self, ops: Sequence[Op]) -> frozenset[Value]:
         """The groups of memory that `ops` have to do with."""
-        inside = [inner for op in ops for inner in ops_in(Block((), [op]))]
+        inside = [*with_inner_ops(ops)]
         values = (v for op in inside for v in (*used_by(op), *op.results))
         return self.roots.intersection(map(self._aliases.root, values))
 

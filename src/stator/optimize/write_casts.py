@@ -19,7 +19,7 @@ from dataclasses import replace
 import torch
 
 from stator.optimize.decompose import FAILURES, Decomposer, OpParts, UndecomposableError
-from stator.program.ir import Block, Op, ops_in, values_in
+from stator.program.ir import Block, Op, values_in
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
 from stator.program.registry import constant_of
@@ -35,8 +35,7 @@ Modes = Mapping[str, torch.dtype]  # what each kind of device casts to, where it
 
 def write_casts(program: Program) -> Program:
     """`program` without autocast, if it can be written out."""
-    blocks = (program.body, *program.functions.values())
-    if not any(op.name == AUTOCAST for block in blocks for op in ops_in(block)):
+    if not any(op.name == AUTOCAST for op in program.ops()):
         return program
     try:
         made = _CastWriter(program)

@@ -14,7 +14,6 @@ from typing import Any
 
 from stator.export.sources import NO_SOURCES, EmbeddedSources, SourceRun
 from stator.location import Location, file_name
-from stator.program.ir import ops_in
 from stator.program.program import Program
 
 AROUND = 2  # lines shown around a place that is in no function
@@ -89,10 +88,9 @@ def sources_of(programs: Iterable[Program]) -> EmbeddedSources:
     """The source of the functions that `programs` come from, as a saved model keeps it."""
     files = FileTable(at_hand=True)
     for program in programs:
-        for block in (program.body, *program.functions.values()):
-            for op in ops_in(block):
-                if op.place is not None:
-                    files.want(op.place.file, op.place.line)
+        for op in program.ops():
+            if op.place is not None:
+                files.want(op.place.file, op.place.line)
     return files.embedded()
 
 

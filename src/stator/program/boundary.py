@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 from stator.errors import ProgramError
-from stator.program.ir import Arg, Op, Value, ops_in
+from stator.program.ir import Arg, Op, Value
 from stator.program.program import Program
 from stator.program.structure import Structure, positions_in
 from stator.program.typing_rules import described, fits
@@ -35,9 +35,9 @@ def _check_state(program: Program) -> None:
     for arg, value in zip(program.state_outputs, before, strict=True):
         if not fits(arg, value.type):
             broken(f"the state %{value.name}: {value.type} becomes {described(arg)}", None)
-    blocks = (program.body, *program.functions.values())
-    for op in (op for block in blocks for op in ops_in(block) if op.name == "stator::note"):
-        check_pairs(op, "the state is", op.args, before)
+    for op in program.ops():
+        if op.name == "stator::note":
+            check_pairs(op, "the state is", op.args, before)
 
 
 def check_pairs(op: Op, what: str, args: Sequence[Arg], wanted: Sequence[Value]) -> None:

@@ -254,7 +254,7 @@ class _Comparison:
             self.origin[value] = f"input {value.name}"
         for stored in program.stored:
             self.origin[stored.value] = stored.name
-        for block in (program.body, *program.functions.values()):
+        for block in program.blocks:
             self._name_results(block)
 
     def _name_results(self, block: Block) -> None:

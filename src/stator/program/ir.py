@@ -10,7 +10,7 @@ names (`aten::add.Tensor`) and Stator's own, which `stator.program.opset` lists.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal as OneOf
 
@@ -120,7 +120,12 @@ def _gather(args: object, found: list[Value]) -> None:
 
 def ops_in(block: Block) -> Iterator[Op]:
     """Every op of `block`, those of inner blocks included, outer ones first."""
-    waiting = [iter(block.ops)]  # of the blocks that are open, the innermost last
+    return with_inner_ops(block.ops)
+
+
+def with_inner_ops(ops: Iterable[Op]) -> Iterator[Op]:
+    """Each of `ops`, followed by every op inside its blocks."""
+    waiting = [iter(ops)]  # of the blocks that are open, the innermost last
     while waiting:
         for op in waiting[-1]:
             yield op
@@ -129,6 +134,13 @@ def ops_in(block: Block) -> Iterator[Op]:
                 break
         else:
             waiting.pop()
+
+
+def drop_ops(block: Block, name: str) -> None:
+    """Take the ops of this name out of `block` and of the blocks inside it."""
+    block.ops[:] = [op for op in block.ops if op.name != name]
+    for inner in (one for op in block.ops for one in op.blocks):
+        drop_ops(inner, name)
 
 
 def used_by(op: Op) -> Iterator[Value]:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from stator.notebook import preformatted
-from stator.program.ir import Arg, Block, InputFacts, StateUse, StoredTensor, Value
+from stator.program.ir import (
+    Arg,
+    Block,
+    InputFacts,
+    Op,
+    StateUse,
+    StoredTensor,
+    Value,
+    values_in,
+    with_inner_ops,
+)
 from stator.program.printer import print_program
 from stator.program.structure import Structure
 
@@ -27,6 +38,35 @@ class Program:
     functions: dict[str, Block] = field(default_factory=dict)
     input_facts: dict[Value, InputFacts] = field(default_factory=dict)  # of some of `inputs`
     state: tuple[StateUse, ...] = ()
+
+    @property
+    def blocks(self) -> tuple[Block, ...]:
+        """The body, and the bodies of the functions that it calls."""
+        return (self.body, *self.functions.values())
+
+    def ops(self) -> Iterator[Op]:
+        """Every op, those of inner blocks and of functions included."""
+        return with_inner_ops(op for block in self.blocks for op in block.ops)
+
+    def values(self) -> Iterator[Value]:
+        """Every value: the inputs, what is stored, and what blocks receive and ops make."""
+        yield from self.inputs
+        yield from (stored.value for stored in self.stored)
+        for function in self.functions.values():
+            yield from function.inputs
+        for op in self.ops():
+            yield from op.results
+            for inner in op.blocks:
+                yield from inner.inputs
+
+    def used_values(self, uses: Callable[[Op], bool] = lambda _: True) -> set[Value]:
+        """The values that an op for which `uses` holds takes, or that a block gives."""
+        used = {value for block in self.blocks for value in values_in(block.outputs)}
+        for op in self.ops():
+            if uses(op):
+                used.update(values_in(op.args), values_in(op.attributes))
+            used.update(value for inner in op.blocks for value in values_in(inner.outputs))
+        return used
 
     @property
     def state_count(self) -> int:

@@ -24,8 +24,7 @@ REGION = "stator::region"
 
 def regions_in(program: Program) -> tuple[Op, ...]:
     """Its regions, in the order of the program."""
-    blocks = (program.body, *program.functions.values())
-    return tuple(op for block in blocks for op in ops_in(block) if op.name == REGION)
+    return tuple(op for op in program.ops() if op.name == REGION)
 
 
 def region_inputs(region: Op) -> tuple[Value, ...]:

@@ -32,7 +32,7 @@ from stator.garbage import fewer_collections
 from stator.library.calls_inside_torch import calls_inside_torch
 from stator.locks import ONE_AT_A_TIME
 from stator.logs import frames_are_shown
-from stator.program.ir import Block, StateUse, ops_in
+from stator.program.ir import Block, StateUse, drop_ops
 from stator.program.naming import renumber
 from stator.program.program import Program
 from stator.program.structure import ConstantValue, Structure
@@ -47,7 +47,6 @@ from stator.state.effects import (
     EffectRecorder,
     KeptEffects,
     Origin,
-    drop_notes,
     effects_of,
     given_back,
     new_results,
@@ -242,9 +241,9 @@ def _trace(
             recorder.journal.undo()
     recorder.scope.block.outputs = (*results.leaves, *(left.leaves if left is not None else ()))
     if not any(notes.effects):
-        drop_notes(recorder.scope.block)
+        drop_ops(recorder.scope.block, "host::note")
     program = _program(session, name, inputs, structure, _uses(saved, left))
-    settle_arrays(session, (op for block in _blocks(program) for op in ops_in(block)))
+    settle_arrays(session, program.ops())
     session.reads.read_tensors(recorder.stored_tensors)
     changed = [effect for group in (effects, *notes.effects) for effect in group]
     return CaptureResult(
@@ -257,10 +256,6 @@ def _trace(
         tuple(session.host_calls), *_given_and_known(session, inputs), left,
         tuple(inputs.untagged),
     )  # fmt: skip
-
-
-def _blocks(program: Program) -> tuple[Block, ...]:
-    return (program.body, *program.functions.values())
 
 
 def _called(session: Session, function: object, inputs: Inputs) -> Staged:

@@ -21,7 +21,7 @@ from stator.capture.raising import structure_of_error
 from stator.capture.results import Results, maybe_absent
 from stator.errors import StatorError
 from stator.location import Location
-from stator.program.ir import Arg, Block, Op
+from stator.program.ir import Arg, Op
 from stator.program.structure import Choice, ConstantValue, Mapping, Structure, positions_in
 from stator.state.holding import holding, reference, weakly
 from stator.state.live_lists import ListSlot
@@ -333,14 +333,6 @@ class EffectRecorder(Listener):
                 raise
             return ConstantValue(error), {}
         return structure, results.classes
-
-
-def drop_notes(block: Block) -> None:
-    """Take the notes out of `block`, and of those inside."""
-    block.ops[:] = [op for op in block.ops if op.name != "host::note"]
-    for op in block.ops:
-        for inner in op.blocks:
-            drop_notes(inner)
 
 
 def _is_empty(effect: Effect) -> bool:

@@ -23,7 +23,6 @@ from stator.english import with_article
 from stator.errors import CaptureError, UnsupportedCall
 from stator.frames import current_place
 from stator.location import Location
-from stator.program.ir import Block, ops_in, values_in
 from stator.program.program import Program
 from stator.program.structure import ConstantValue, Structure
 from stator.program.types import NumberType, ObjectType, TextType, Type
@@ -129,30 +128,16 @@ def _refuse_pending(session: Session, values: Sequence[Any], name: str) -> None:
 
 def host_calls_in(program: Program) -> Iterator[int]:
     """The numbers of the host calls that `program` makes."""
-    for block in (program.body, *program.functions.values()):
-        for op in ops_in(block):
-            if op.name == HOST_CALL:
-                yield cast(int, op.attributes["number"])
+    for op in program.ops():
+        if op.name == HOST_CALL:
+            yield cast(int, op.attributes["number"])
 
 
 def needed_host_calls(program: Program) -> set[int]:
     """The numbers of those whose results something other than a host call uses."""
-    blocks = (program.body, *program.functions.values())
-    ops = [op for block in blocks for op in ops_in(block)]
-    used = {value for op in ops if op.name != HOST_CALL
-            for value in (*values_in(op.args), *values_in(op.attributes))}  # fmt: skip
-    for block in (*blocks, *(inner for op in ops for inner in op.blocks)):
-        used.update(values_in(block.outputs))
+    used = program.used_values(lambda op: op.name != HOST_CALL)
     return {
         cast(int, op.attributes["number"])
-        for op in ops
+        for op in program.ops()
         if op.name == HOST_CALL and used.intersection(op.results)
     }
-
-
-def drop_host_calls(block: Block) -> None:
-    """Take the host calls out of `block`, and of those inside."""
-    block.ops[:] = [op for op in block.ops if op.name != HOST_CALL]
-    for op in block.ops:
-        for inner in op.blocks:
-            drop_host_calls(inner)

@@ -108,7 +108,7 @@ def install_list(session: Session, slot: ListSlot, values: list[Value]) -> None:
 
 def makes_demands(program: Program) -> bool:
     """Does it refuse some sizes? Then a length that only a run knows may be refused as well."""
-    return any(map(_has_demand, (program.body, *program.functions.values())))
+    return any(map(_has_demand, program.blocks))
 
 
 def _has_demand(block: Block) -> bool:

@@ -24,7 +24,6 @@ from stator.optimize.fold_tensors import fold_tensors
 from stator.optimize.in_place import in_place
 from stator.optimize.merge import merge
 from stator.optimize.prune import drop_unused_stored, prune
-from stator.program.ir import Op, ops_in
 from stator.program.program import Program
 from stator.program.verifier import verify
 from stator.static.strategy import BuildStrategy, ExecutionStrategy
@@ -61,7 +60,7 @@ class Plan:
         self._tensors, self._private, self._modes = tensors, private, modes
         self._backend = backend
         self._turns_grad_on = any(
-            op.name == "stator::set_grad" and op.args[0] is True for op in _all_ops(program)
+            op.name == "stator::set_grad" and op.args[0] is True for op in program.ops()
         )
 
     def run(
@@ -119,11 +118,6 @@ class Plan:
             fuses=strategy is None or strategy.fuse_ops,
         )
         return PreparedProgram(program, prepare(self._backend, program, options), folded)
-
-
-def _all_ops(program: Program) -> Iterator[Op]:
-    for block in (program.body, *program.functions.values()):
-        yield from ops_in(block)
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from stator.frames import current_place, place_of, user_facing
 from stator.locks import ONE_AT_A_TIME
 from stator.optimize.for_test import for_test as turned_to_test
 from stator.program import structure as shape
-from stator.program.ir import Block, Op, Value, ops_in
+from stator.program.ir import Block, Op, Value
 from stator.program.printer import print_program
 from stator.program.program import Program
 from stator.program.verifier import verify
@@ -115,14 +115,7 @@ class StaticProgram:
 
     def list_vars(self) -> list[Value]:
         """Every value: the inputs, what is stored, and what ops make, those in blocks included."""
-        recorded = self.recorded
-        blocks = (recorded.body, *recorded.functions.values())
-        ops = [op for block in blocks for op in ops_in(block)]
-        inner = [value for op in ops for block in op.blocks for value in block.inputs]
-        return [
-            *recorded.inputs, *(item.value for item in recorded.stored),
-            *(value for op in ops for value in op.results), *inner,
-        ]  # fmt: skip
+        return [*self.recorded.values()]
 
     def __str__(self) -> str:
         return print_program(self.recorded)

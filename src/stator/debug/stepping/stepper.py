@@ -22,7 +22,7 @@ from stator.execute.checks import split_checks
 from stator.execute.observing import Observer, RunStop
 from stator.frames import user_facing
 from stator.location import Location
-from stator.program.ir import Block, Op, ops_in
+from stator.program.ir import Block, Op
 from stator.program.program import Program
 
 OnStop = Callable[[Frame], Any]
@@ -359,7 +359,7 @@ def _key(standing: Standing) -> Key:
 def _places(trail: Trail) -> list[Location]:
     """Every line that the program has an op for, or that calls a function with one."""
     program = trail.program
-    ops = [op for block in (program.body, *program.functions.values()) for op in ops_in(block)]
+    ops = [*program.ops()]
     found = {(one.place.file, one.place.line): one.place for op in ops for one in trail.scene(op)}
     return list(found.values())
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from stator.program.ir import Block, Op, Value, ops_in, values_in
+from stator.program.ir import Block, Op, Value, values_in, with_inner_ops
 from stator.program.types import NumberType
 
 RAISING = frozenset({"stator::raise", "stator::assert"})
@@ -24,9 +24,9 @@ FAILING = frozenset(
 
 def comes_after_error(ops: Sequence[Op], index: int) -> bool:
     """Whether the op before `index` may raise an error, and one from there on may fail as well."""
-    if not index or not any(one.name in RAISING for one in ops_in(Block((), [ops[index - 1]]))):
+    if not index or not any(one.name in RAISING for one in with_inner_ops([ops[index - 1]])):
         return False
-    return any(one.name in FAILING for one in ops_in(Block((), [*ops[index:]])))
+    return any(one.name in FAILING for one in with_inner_ops(ops[index:]))
 
 
 def unless_error(block: Block, index: int, fine: Value) -> Op:

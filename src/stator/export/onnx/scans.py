@@ -15,7 +15,7 @@ import onnx_ir as ir
 
 from stator.export.onnx.lowering import Lowering, lower_while, note_small
 from stator.export.onnx.scope import D
-from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in
+from stator.program.ir import Arg, Block, Op, Value, used_by, values_in, with_inner_ops
 from stator.program.sizes import AnySize
 from stator.program.types import NumberType, TensorType
 from stator.torch_private.onnx_library import new_value
@@ -54,7 +54,7 @@ def row_loop(op: Op) -> RowLoop | None:
     columns = [k for k in range(len(body.inputs)) if k != counter]
     if not selections or not all(_is_steady(op, k) for k in columns):
         return None
-    used = {value for one in ops_in(Block((), [*others])) for value in used_by(one)}
+    used = {value for one in with_inner_ops(others) for value in used_by(one)}
     used.update(value for k, arg in enumerate(body.outputs[1:]) if k != counter
                 for value in values_in(arg))  # fmt: skip
     if used & {body.inputs[counter], step.results[0], test.results[0]}:
