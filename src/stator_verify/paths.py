@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stator.api.verification import FirstDifference
+from stator.english import counted
 from stator.frames import is_library_file
 from stator.location import Location
 from stator_verify.sites import LOOP, Site
@@ -75,14 +76,10 @@ def first_parting(counts: Counter[Line], watch: PathWatch) -> FirstDifference | 
 
 def _in_words(site: Site, number: int, wanted: int, place: Location) -> FirstDifference:
     if site.paths is LOOP:
-        text = f"the loop stator::while runs {_times(number, 'iteration')}, eager code {wanted}"
+        text = f"the loop stator::while runs {counted(number, 'iteration')}, eager code {wanted}"
         return FirstDifference("stator::while", text, place)
-    text = f"the branch stator::if is taken {_times(number, 'time')}, in eager code {wanted}"
+    text = f"the branch stator::if is taken {counted(number, 'time')}, in eager code {wanted}"
     return FirstDifference("stator::if", text, place)
-
-
-def _times(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
 
 
 @functools.lru_cache(maxsize=64)

@@ -21,6 +21,7 @@ import torch
 from stator.ahead.calls import RegionCalls
 from stator.ahead.folder import new_folder, write_manifest
 from stator.ahead.libraries import DifferingResults, RegionLibrary, compiled_library, encode_layout
+from stator.english import in_one_line
 from stator.execute.backend import DEFAULT_OPTIONS, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import RunStop, Seen
@@ -169,8 +170,7 @@ def _compiled(
             found, failure = [], str(error)
             break
         except Exception as error:  # noqa: BLE001  # torch's compiler may raise anything
-            text = str(error).strip().splitlines()
-            failure = f"{type(error).__name__}: {text[0] if text else ''}"[:300]
+            failure = in_one_line(error)
     if failure:
         where = f"a region of `{program}`"
         warn_of(region.place, f"{where} has no library for some inputs: {failure}" if found

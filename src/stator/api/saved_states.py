@@ -379,8 +379,7 @@ def _without_notes(program: Program) -> Program:
     def _op(op: Op) -> Op:
         return replace(op, blocks=tuple(map(block, op.blocks))) if op.blocks else op
 
-    functions = {name: block(function) for name, function in program.functions.items()}
-    return replace(program, body=block(program.body), functions=functions)
+    return program.with_blocks(block)
 
 
 def _written(program: Program, aliases: Aliases) -> Iterator[str]:

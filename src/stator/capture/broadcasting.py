@@ -21,6 +21,7 @@ from stator.torch_private import ops
 from stator.torch_private.ops import OpOverload
 from stator.torch_private.symbols import evaluate
 from stator.torch_private.trees import tree_leaves, tree_map_only
+from stator.values.dims import expression_of
 
 Size = int | torch.SymInt
 Arguments = tuple[tuple[Any, ...], dict[str, Any]]
@@ -98,9 +99,9 @@ def _common_size(recorder: SizeMaker, column: Sequence[Size]) -> Size:
 def _new_size(recorder: SizeMaker, sizes: Sequence[Size]) -> Size:
     """The size of the result where any of `sizes` may be 1."""
     env = recorder.sizes
-    parts = frozenset[Any]().union(*(env.parts_of(_expression(size)) for size in sizes))
+    parts = frozenset[Any]().union(*(env.parts_of(expression_of(size)) for size in sizes))
     for size in sizes:  # one is the result of broadcasting with the others
-        if env.parts_of(_expression(size)) == parts:
+        if env.parts_of(expression_of(size)) == parts:
             return size
     made = env.broadcast.get(parts)
     if made is not None and recorder.sees(made.node.expr):
@@ -108,7 +109,7 @@ def _new_size(recorder: SizeMaker, sizes: Sequence[Size]) -> Size:
     first, *others = sizes
     result: Size = first
     for other in others:
-        one, two = _expression(result), _expression(other)
+        one, two = expression_of(result), expression_of(other)
         recorder.demand(sympy.Or(sympy.Eq(one, two), sympy.Eq(one, 1), sympy.Eq(two, 1)))
         result = recorder.fresh_size()
         env.add_broadcast(result, env.parts_of(one) | env.parts_of(two))
@@ -117,7 +118,7 @@ def _new_size(recorder: SizeMaker, sizes: Sequence[Size]) -> Size:
 
 def _check_into(recorder: SizeMaker, size: Size, wanted: Size) -> None:
     """A size that must broadcast to `wanted`, which stays as it is."""
-    env, one, two = recorder.sizes, _expression(size), _expression(wanted)
+    env, one, two = recorder.sizes, expression_of(size), expression_of(wanted)
     fact = sympy.Or(sympy.Eq(one, two), sympy.Eq(one, 1))
     if two in env.parts_of(one) or one in env.parts_of(two):
         return
@@ -248,7 +249,7 @@ def _differ(env: Sizes, one: Size, two: Size) -> bool:
     """May they be different?"""
     if isinstance(one, int) and isinstance(two, int):
         return one != two
-    first, second = _expression(one), _expression(two)
+    first, second = expression_of(one), expression_of(two)
     if first == second:
         return False
     same = sympy.Eq(env.replace(first), env.replace(second))
@@ -258,16 +259,12 @@ def _differ(env: Sizes, one: Size, two: Size) -> bool:
 def _is_not_one(env: Sizes, size: Size) -> bool:
     if isinstance(size, int):
         return size != 1
-    fact = sympy.Ne(env.replace(_expression(size)), 1)
+    fact = sympy.Ne(env.replace(expression_of(size)), 1)
     return env.is_known(fact) or evaluate(env, fact) == sympy.true
 
 
 def _is_one(size: Size) -> bool:
     return isinstance(size, int) and size == 1
-
-
-def _expression(size: Size) -> Any:
-    return size.node.expr if isinstance(size, torch.SymInt) else sympy.Integer(size)
 
 
 def _has_open_size(leaf: object) -> bool:

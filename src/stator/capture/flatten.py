@@ -28,6 +28,7 @@ from stator.torch_private.fake import FakeTensor
 from stator.values.arrays import CapturedArray
 from stator.values.containers import Entries, in_order
 from stator.values.describe import STAGED, describe, widen
+from stator.values.dims import expression_of
 from stator.values.kinds import (
     Bottom,
     ContainerKind,
@@ -99,14 +100,10 @@ def is_permuted(value: object) -> bool:
     expected = sympy.Integer(1)
     for size, stride in zip(reversed(value.shape), reversed(value.stride()), strict=True):
         is_one = isinstance(size, int) and size == 1
-        if not is_one and sympy.expand(_expression(stride) - expected) != 0:
+        if not is_one and sympy.expand(expression_of(stride) - expected) != 0:
             return True
-        expected = expected * _expression(size)
+        expected = expected * expression_of(size)
     return False
-
-
-def _expression(number: int | torch.SymInt) -> sympy.Expr:
-    return number.node.expr if isinstance(number, torch.SymInt) else sympy.Integer(number)
 
 
 def _with_learned_sizes(recorder: Recorder, arg: Arg, kind: TensorKind) -> Arg:

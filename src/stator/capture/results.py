@@ -84,7 +84,7 @@ from stator.values.symbolic import (
     Number,
     Undefined,
 )
-from stator.values.union import Union
+from stator.values.union import Union, maybe_absent
 
 SCALARS = (bool, int, float, complex, str, type(None))
 # of which Python makes something else
@@ -102,11 +102,6 @@ def _refused(name: str) -> CaptureError:
         "numbers, strings, None, and containers of these",
         at=current_place(), fix="return the tensors and numbers in it",
     )  # fmt: skip
-
-
-def maybe_absent(value: object) -> bool:
-    """Is there a path on which it is not set?"""
-    return isinstance(value, Union) and any(isinstance(v, Undefined) for v in value.alternatives)
 
 
 class Results:

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from stator.cli.failures import FOUND, OK, CommandFailure
 from stator.cli.python_files import python_files
-from stator.cli.screen import CommandOutcome, columns, counted, show_plain, show_table, working
+from stator.cli.screen import CommandOutcome, columns, show_plain, show_table, working
+from stator.english import counted
 from stator.errors import UnsupportedSyntax
 from stator.location import Location
 from stator.rewrite.convert import rewrite

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from stator.cli.failures import FOUND, OK
-from stator.cli.screen import CommandOutcome, counted, working
+from stator.cli.screen import CommandOutcome, working
 from stator.cli.targets import Origin, is_object
+from stator.english import counted
 from stator.export.contents import read_contents
 from stator.export.model_difference import (
     ModelChanges,

@@ -8,7 +8,8 @@ from typing import Any
 from rich.console import Console
 
 from stator.api.compiling import compile_saved
-from stator.cli.screen import CommandOutcome, counted, show_plain
+from stator.cli.screen import CommandOutcome, show_plain
+from stator.english import counted
 
 
 def compile(model: str, device: str) -> CommandOutcome:  # noqa: A001  # the name of the command

@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from stator.cli.screen import CommandOutcome, columns, counted, show_table, size_text, working
+from stator.cli.screen import CommandOutcome, columns, show_table, size_text, working
+from stator.english import counted
 from stator.export.contents import ModelContents, read_contents
 from stator.export.files import Paths
 from stator.program.program import Program

@@ -130,11 +130,6 @@ def time_text(seconds: float) -> str:
     return f"{seconds * 1e6:.1f} µs"
 
 
-def counted(number: int, noun: str) -> str:
-    """`1 op`, `2 ops`."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 @contextlib.contextmanager
 def working(what: str, total: int | None = None) -> Iterator[Callable[[], None]]:
     """A bar on stderr while the block runs, if that is a terminal and it takes over a second.

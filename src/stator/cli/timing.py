@@ -20,8 +20,9 @@ from stator.cli.failures import FOUND, OK, CommandFailure, user_code
 from stator.cli.inputs import arguments_for, read_inputs
 from stator.cli.objects import CommandSubject, load_subject
 from stator.cli.running import named_parts, prepared_call
-from stator.cli.screen import CommandOutcome, columns, counted, show_table, time_text, working
+from stator.cli.screen import CommandOutcome, columns, show_table, time_text, working
 from stator.cli.targets import is_object
+from stator.english import counted
 from stator.export.saved_model import read_model
 
 Call = Callable[[], Any]

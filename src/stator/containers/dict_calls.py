@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 from stator.capture.branches import defined
 from stator.capture.conditions import raise_if, select
 from stator.containers import counters, lazy_definitions, runtime_tables
-from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent
+from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import VIEWS as ITEM_VIEWS
@@ -31,7 +31,7 @@ from stator.values.staged import (
     is_table,
 )
 from stator.values.symbolic import CapturedText, Number, Undefined
-from stator.values.union import Union, distribute, first_union
+from stator.values.union import Union, distribute, first_union, maybe_absent
 
 MISSING = object()
 Table = dict[Staged, Staged]

@@ -15,14 +15,7 @@ from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, is_table
 from stator.values.symbolic import Undefined
-from stator.values.union import Union
-
-
-def maybe_absent(value: object) -> bool:
-    """Is `value` one that may be undefined?"""
-    return isinstance(value, Union) and any(
-        isinstance(one, Undefined) for one in value.alternatives
-    )
+from stator.values.union import Union, maybe_absent
 
 
 def is_partial(value: object) -> bool:

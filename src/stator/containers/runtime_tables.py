@@ -16,7 +16,7 @@ import torch
 from stator.capture.flatten import container_of, list_of
 from stator.containers import definitions
 from stator.containers.lists import columns_of
-from stator.containers.maybe_keys import is_partial, maybe_absent
+from stator.containers.maybe_keys import is_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
@@ -32,7 +32,7 @@ from stator.values.staged import (
     is_table,
 )
 from stator.values.symbolic import CapturedText, Number, Undefined
-from stator.values.union import Union
+from stator.values.union import Union, maybe_absent
 
 Table = StagedDict | StagedSet
 NO_DEFAULT = definitions.NO_DEFAULT

@@ -9,9 +9,6 @@ from __future__ import annotations
 from stator.containers.definitions import NO_DEFAULT, OF_NOTHING
 from stator.values.annotations import Staged
 
-NO_ITEM = object()
-
-
 # ---- heapq
 
 

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from stator.english import in_one_line
 from stator.inductor.checking import agree, same_strides, share_memory
 from stator.inductor.compiling import Boxed, compile_fixed, run_ops
 from stator.inductor.layouts import RegionLayout, TensorLayout
@@ -107,8 +108,7 @@ class GraphFusion:
         except Unfused as error:
             self.failure = str(error)
         except Exception as error:  # noqa: BLE001  # torch's compiler may raise anything
-            text = str(error).strip().splitlines()
-            self.failure = f"{type(error).__name__}: {text[0] if text else ''}"[:300]
+            self.failure = in_one_line(error)
 
     def _compiled(self, layout: FusedLayout) -> FusedCode:
         """Code that has run once, with the results of the ops."""

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 
+from stator.english import in_one_line
 from stator.inductor.autograd import RegionStep
 from stator.inductor.checking import agree, same_strides, share_memory
 from stator.inductor.compiling import CompiledCode, compile_region
@@ -103,8 +104,7 @@ class CompiledRegion:
         try:
             code = self.compile(self.op.blocks[0], self.inputs, layout)
         except Exception as error:  # noqa: BLE001  # torch's compiler may raise anything
-            text = str(error).strip().splitlines()
-            self.fail(f"{type(error).__name__}: {text[0] if text else ''}"[:300])
+            self.fail(in_one_line(error))
             code = None
         with self._lock:
             self._pending.remove(layout)

@@ -17,7 +17,7 @@ from stator.capture.text_ops import text_length
 from stator.containers import definitions, lists, runtime_tables
 from stator.containers.deques import new_deque
 from stator.containers.iteration import CapturedRange, Indexed
-from stator.containers.maybe_keys import for_each_way, is_partial, maybe_absent, refuse_partial
+from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library import attribute_definitions, number_definitions, standard_calls, text_calls
@@ -55,7 +55,7 @@ from stator.values.symbolic import (
     Number,
     Undefined,
 )
-from stator.values.union import Union, over_unions
+from stator.values.union import Union, maybe_absent, over_unions
 
 DEFINED = {
     builtins.sum: definitions.sum_of, builtins.any: definitions.any_of,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from typing import get_args
 
 import torch
 
@@ -18,8 +17,6 @@ from stator.values.staged import is_table
 from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union
 
-DEEPEST = 4
-SCALARS = (*get_args(Number), CapturedText)
 SYMBOLIC = torch.Tensor | Number | Union | CapturedText
 
 

@@ -14,6 +14,7 @@ import types
 import numpy
 import torch
 
+from stator.containers.lists import is_captured
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.known_arrays import NOT_KNOWN, compute_known, known_array
@@ -114,7 +115,7 @@ def _numbers_as_array(session: Session, value: object) -> Staged:
 
 def _rows_as_arrays(session: Session, value: object) -> Staged:
     """The sequences in a sequence (`numpy.concatenate([a, [last]])`), as arrays."""
-    if type(value) in (list, tuple, StagedList) and not _is_open(value):
+    if type(value) in (list, tuple, StagedList) and not is_captured(value):
         inner: Staged = value
         made = [
             _numbers_as_array(session, item) if isinstance(item, list | tuple) else item
@@ -124,13 +125,9 @@ def _rows_as_arrays(session: Session, value: object) -> Staged:
     return value
 
 
-def _is_open(value: object) -> bool:
-    return isinstance(value, StagedList) and value.is_open
-
-
 def _is_row(parts: Staged) -> bool:
     """Numbers, some of which are captured arrays or tensors without dimensions?"""
-    if _is_open(parts) or not any(isinstance(part, CAPTURED_ROW) for part in parts):
+    if is_captured(parts) or not any(isinstance(part, CAPTURED_ROW) for part in parts):
         return False
     return all(isinstance(part, CAPTURED_ROW + NUMBERS) and not _rank(part) for part in parts)
 

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable
 from stator.program.ir import Arg, Block, Op, Value, values_in, with_inner_ops
 from stator.program.opset.queries import aliased_by, kind_of, written_by
 from stator.program.program import Program
-from stator.program.types import ListType, OptionalType, TensorType
+from stator.program.types import ListType, TensorType
+from stator.program.typing_rules import present
 
 
 class Aliases:
@@ -120,8 +121,7 @@ class Aliases:
 
 
 def _has_memory(value: Value) -> bool:
-    kind = value.type.element if isinstance(value.type, OptionalType) else value.type
-    return isinstance(kind, TensorType | ListType)
+    return isinstance(present(value.type), TensorType | ListType)
 
 
 def last_uses(block: Block) -> dict[Value, int]:

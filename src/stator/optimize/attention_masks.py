@@ -33,8 +33,7 @@ def attention_masks(program: Program) -> Program:
     if not any(op.name == ATTENTION for op in program.ops()):
         return program
     walk = _Masks(fresh_names(program), Aliases(program).is_written)
-    functions = {name: walk.block(block) for name, block in program.functions.items()}
-    return verify(replace(program, body=walk.block(program.body), functions=functions))
+    return verify(program.with_blocks(walk.block))
 
 
 @dataclass(frozen=True)

@@ -71,8 +71,7 @@ def decompose(
     if all(map(stays, program.ops())):
         return program
     made = Decomposer(program, has, stays)
-    functions = {name: made.block(block) for name, block in program.functions.items()}
-    return verify(replace(program, body=made.block(program.body), functions=functions))
+    return verify(program.with_blocks(made.block))
 
 
 class Decomposer:

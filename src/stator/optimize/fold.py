@@ -28,8 +28,7 @@ LARGEST_POWER = 64  # 2 ** 10 ** 9 is a program's own affair
 def fold(program: Program) -> Program:
     """`program` with what is constant worked out."""
     known: Known = {}
-    functions = {name: _fold_block(block, known) for name, block in program.functions.items()}
-    return replace(program, body=_fold_block(program.body, known), functions=functions)
+    return program.with_blocks(lambda block: _fold_block(block, known))
 
 
 def _fold_block(block: Block, known: Known) -> Block:

@@ -28,8 +28,7 @@ def for_test(program: Program, training_checks: Collection[Op] = ()) -> Program:
     """`program` as it is in evaluation, where `training_checks` need not hold."""
     counters = {s.value for s in program.stored if s.name.rpartition(".")[2] == COUNTER}
     gone = _Gone(counters, {id(op) for op in training_checks})
-    functions = {name: _block(block, gone) for name, block in program.functions.items()}
-    return replace(program, body=_block(program.body, gone), functions=functions)
+    return program.with_blocks(lambda block: _block(block, gone))
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ import torch
 from stator.errors import ExportError
 from stator.location import Location
 from stator.optimize.alias import Aliases
-from stator.optimize.memory_map import MemoryContents, MemoryMap, Root, TensorPlace, present
+from stator.optimize.memory_map import MemoryContents, MemoryMap, Root, TensorPlace
 from stator.optimize.substitution import substituted
 from stator.optimize.views import ViewStep, is_certain_view, may_alias
 from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in, with_inner_ops
@@ -31,6 +31,7 @@ from stator.program.opset.torch_raising import argument
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve, schema_of
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, Type
+from stator.program.typing_rules import present
 from stator.program.verifier import verify
 
 DROPPED = ("stator::set_grad", "stator::set_inference", "stator::hook")

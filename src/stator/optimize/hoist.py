@@ -26,8 +26,7 @@ VIEWS = frozenset({"aten::t", "aten::transpose.int", "aten::permute", "aten::uns
 
 def hoist(program: Program) -> Program:
     """`program`, whose loops compute only what changes."""
-    functions = {name: _hoisted(block) for name, block in program.functions.items()}
-    return replace(program, body=_hoisted(program.body), functions=functions)
+    return program.with_blocks(_hoisted)
 
 
 def _hoisted(block: Block) -> Block:

@@ -24,8 +24,7 @@ from stator.torch_private import ops
 def in_place(program: Program) -> Program:
     """`program` with the ops that may do so working in place."""
     aliases = Aliases(program)
-    functions = {name: _block(block, aliases) for name, block in program.functions.items()}
-    return replace(program, body=_block(program.body, aliases), functions=functions)
+    return program.with_blocks(lambda block: _block(block, aliases))
 
 
 def _block(block: Block, aliases: Aliases) -> Block:

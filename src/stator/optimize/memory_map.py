@@ -18,7 +18,8 @@ from stator.errors import ExportError
 from stator.location import Location
 from stator.optimize.views import INVERSES, OpMaker, ViewStep
 from stator.program.ir import Op, Value
-from stator.program.types import ListType, OptionalType, Type
+from stator.program.types import ListType, Type
+from stator.program.typing_rules import present
 
 
 @dataclass(eq=False)
@@ -160,11 +161,6 @@ class MemoryMap:
         self.contents.version[root] += 1
         for other in root.shared():
             self.contents.stale.setdefault(other, at)
-
-
-def present(kind: Type) -> Type:
-    """The type of a value that is there."""
-    return kind.element if isinstance(kind, OptionalType) else kind
 
 
 def _refuse(value: Value, written: Location | None, at: Location | None) -> None:

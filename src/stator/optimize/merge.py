@@ -36,8 +36,7 @@ def merge(program: Program, *, gradients: bool = True) -> Program:
     through one op are added in another order than through two.
     """
     merging = _Merging(Aliases(program), gradients)
-    functions = {name: _merged(block, {}, merging) for name, block in program.functions.items()}
-    return replace(program, body=_merged(program.body, {}, merging), functions=functions)
+    return program.with_blocks(lambda block: _merged(block, {}, merging))
 
 
 def _merged(block: Block, seen: dict[object, Op], merging: _Merging) -> Block:

@@ -36,8 +36,7 @@ BOOL, AND, OR = "bool", "stator::and", "stator::or"
 def selects(program: Program, is_kept: Callable[[Value], bool]) -> Program:
     """`program` with choices for its short branches; not for those that give what is kept."""
     walk = _Selecting(is_kept, Aliases(program).is_written)
-    functions = {name: walk.block(block) for name, block in program.functions.items()}
-    return verify(prune(replace(program, body=walk.block(program.body), functions=functions)))
+    return verify(prune(program.with_blocks(walk.block)))
 
 
 class _Selecting:

@@ -36,8 +36,7 @@ Choices = dict[Value, _Choice]
 def thread(program: Program) -> Program:
     """`program`, whose branches on flags are on the conditions behind them."""
     choices: Choices = {}
-    functions = {name: _thread_block(block, choices) for name, block in program.functions.items()}
-    return replace(program, body=_thread_block(program.body, choices), functions=functions)
+    return program.with_blocks(lambda block: _thread_block(block, choices))
 
 
 def _thread_block(block: Block, choices: Choices) -> Block:

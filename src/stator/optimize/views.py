@@ -20,7 +20,6 @@ from stator.program.registry import argument_names, schema_of
 from stator.program.types import NumberType, TensorType, Type
 
 INT = NumberType("int")
-END = 2**63 - 1
 
 
 class OpMaker(Protocol):

@@ -39,8 +39,7 @@ def write_casts(program: Program) -> Program:
         return program
     try:
         made = _CastWriter(program)
-        functions = {name: made.block(block) for name, block in program.functions.items()}
-        return verify(replace(program, body=made.block(program.body), functions=functions))
+        return verify(program.with_blocks(made.block))
     except UndecomposableError:
         return program
 

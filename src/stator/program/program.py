@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stator.notebook import preformatted
 from stator.program.ir import (
@@ -47,6 +47,11 @@ class Program:
     def ops(self) -> Iterator[Op]:
         """Every op, those of inner blocks and of functions included."""
         return with_inner_ops(op for block in self.blocks for op in block.ops)
+
+    def with_blocks(self, change: Callable[[Block], Block]) -> Program:
+        """The program that has `change(block)` for the body and for each function."""
+        functions = {name: change(block) for name, block in self.functions.items()}
+        return replace(self, body=change(self.body), functions=functions)
 
     def values(self) -> Iterator[Value]:
         """Every value: the inputs, what is stored, and what blocks receive and ops make."""

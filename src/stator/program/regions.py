@@ -47,8 +47,7 @@ def without_regions(program: Program) -> Program:
     if not regions_in(program):
         return program
     known: dict[Value, Arg] = {}
-    functions = {name: _spliced(block, known) for name, block in program.functions.items()}
-    return replace(program, body=_spliced(program.body, known), functions=functions)
+    return program.with_blocks(lambda block: _spliced(block, known))
 
 
 def _spliced(block: Block, known: dict[Value, Arg]) -> Block:

@@ -34,9 +34,7 @@ def region_program(region: Op, name: str) -> Program:
 def with_calls(program: Program, regions: Mapping[Op, ProgramRegion]) -> Program:
     """`program` with calls of these regions; the ops of other regions are in their place."""
     calls = {op: _call(region) for op, region in regions.items()}
-    functions = {name: _with_calls(block, calls) for name, block in program.functions.items()}
-    called = replace(program, body=_with_calls(program.body, calls), functions=functions)
-    return verify(without_regions(called))
+    return verify(without_regions(program.with_blocks(lambda block: _with_calls(block, calls))))
 
 
 def _call(region: ProgramRegion) -> tuple[Op, ...]:

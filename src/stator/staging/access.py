@@ -25,7 +25,6 @@ from stator.containers.dict_calls import (
     set_key,
 )
 from stator.containers.iteration import CapturedRange
-from stator.containers.maybe_keys import maybe_absent
 from stator.containers.tensor_index import (
     plain_key,
     positions,
@@ -54,7 +53,7 @@ from stator.values.staged import (
     python_name,
 )
 from stator.values.symbolic import CapturedText, Number, Undefined
-from stator.values.union import Union, distribute
+from stator.values.union import Union, distribute, maybe_absent
 
 MAX_CHOICES = 64  # a sequence longer than this is not chosen from item by item
 LIST_LIKE = (

@@ -17,7 +17,6 @@ from stator.capture.inputs import read_callers_attribute
 from stator.capture.recorder import Recorder
 from stator.containers.iteration import CapturedRange
 from stator.containers.machine_definitions import Machine, unbound
-from stator.containers.maybe_keys import maybe_absent
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.library.attribute_definitions import computed_or_fallback
@@ -61,7 +60,7 @@ from stator.values.symbolic import (
     StandIn,
     Undefined,
 )
-from stator.values.union import Union, over_unions
+from stator.values.union import Union, maybe_absent, over_unions
 
 GRAPH = "the autograd graph is not part of a program"
 ABSENT = object()

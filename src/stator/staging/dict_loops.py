@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 from stator.capture.branches import defined
 from stator.capture.conditions import raise_if, refuse_if
-from stator.containers.maybe_keys import maybe_absent
 from stator.containers.set_definitions import lacks_one
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -22,6 +21,7 @@ from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, StagedList, StagedSet, is_table
 from stator.values.symbolic import Undefined
+from stator.values.union import maybe_absent
 
 EMPTY: dict[object, object] = {}
 VIEWS = (type(EMPTY.keys()), type(EMPTY.values()), type(EMPTY.items()))

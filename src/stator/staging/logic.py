@@ -137,8 +137,7 @@ def none_of(session: Session, *flags: object) -> Condition:
 
 def not_(session: Session, value: object) -> Staged:
     """`not value`."""
-    condition = truth(session, value)
-    return not condition if isinstance(condition, bool) else torch.sym_not(condition)
+    return negated(truth(session, value))
 
 
 def compare(session: Session, left: object, sign: str, right: object) -> Staged:

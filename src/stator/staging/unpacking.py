@@ -6,7 +6,7 @@ from typing import TypeGuard
 
 import torch
 
-from stator.capture.conditions import Condition, raise_if
+from stator.capture.conditions import negated, raise_if
 from stator.containers import lists
 from stator.containers.iteration import CapturedRange
 from stator.containers.iterators import StagedIterator
@@ -61,15 +61,11 @@ def _unpack_iterator(session: Session, iterator: StagedIterator, wanted: int) ->
     items = []
     for count in range(wanted):
         text_of_error = f"not enough values to unpack (expected {wanted}, got {count})"
-        raise_if(session.recorder, _not(iterator.more()), ValueError(text_of_error))
+        raise_if(session.recorder, negated(iterator.more()), ValueError(text_of_error))
         items.append(iterator.take())
     too_many = ValueError(f"too many values to unpack (expected {wanted})")
     raise_if(session.recorder, iterator.more(), too_many)
     return tuple(items)
-
-
-def _not(condition: Condition) -> Condition:
-    return not condition if isinstance(condition, bool) else torch.sym_not(condition)
 
 
 def all_items(session: Session, value: Staged) -> Staged:

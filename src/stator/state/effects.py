@@ -18,7 +18,7 @@ from stator.capture.flatten import list_of
 from stator.capture.inputs import Argument, Inputs
 from stator.capture.listeners import Listener
 from stator.capture.raising import structure_of_error
-from stator.capture.results import Results, maybe_absent
+from stator.capture.results import Results
 from stator.errors import StatorError
 from stator.location import Location
 from stator.program.ir import Arg, Op
@@ -34,7 +34,7 @@ from stator.values.containers import in_order
 from stator.values.contents import same_state, state_of
 from stator.values.staged import Columns
 from stator.values.symbolic import Moving
-from stator.values.union import Symbolic
+from stator.values.union import Symbolic, maybe_absent
 
 Origin = Argument | HeldContainer
 

@@ -19,7 +19,6 @@ from stator.capture.branches import apply_to_all, apply_variant
 from stator.capture.interpreter import PythonInterpreter
 from stator.capture.journal import Journal
 from stator.capture.recorder import ApplyVariant, Recorder
-from stator.capture.results import maybe_absent
 from stator.capture.try_names import TryNames
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
@@ -32,6 +31,7 @@ from stator.values.freezing import refuse_frozen
 from stator.values.pooled import Reference, pool_of
 from stator.values.sites import SiteGroups, outside_site
 from stator.values.staged import is_table
+from stator.values.union import maybe_absent
 
 CONTAINERS = (
     list, dict, set, bytearray, array.array, collections.deque, collections.abc.Mapping,

@@ -357,10 +357,6 @@ def _given_dict(value: dict[Any, Any], items: Sequence[Any]) -> dict[Any, Any]:
 
 
 GIVEN_DICT = dataclasses.replace(DICT, like=_given_dict)  # an argument
-PLAIN_DICT = dataclasses.replace(  # any dict, as a plain one
-    DICT, new=lambda _, contents: dict(zip(*contents, strict=True)),
-    like=lambda value, items: dict(zip(value, items, strict=True)),
-)  # fmt: skip
 DATACLASS = ContainerType(
     "dataclass", dataclasses.is_dataclass, _field_parts, _new_dataclass, _fields_like, getattr,
 )  # fmt: skip

@@ -46,6 +46,11 @@ OPS: Mapping[type, SizeOp] = MappingProxyType(
 SAME = (functions.ToFloat, functions.Identity)
 
 
+def expression_of(size: int | torch.SymInt) -> sympy.Expr:
+    """One size of a tensor, as torch computes with it."""
+    return size.node.expr if isinstance(size, torch.SymInt) else sympy.Integer(size)
+
+
 def size_of(size: int | torch.SymInt) -> Dim:
     """One size of a tensor, as data."""
     return dim_of(size.node.expr) if isinstance(size, torch.SymInt) else int(size)

@@ -15,7 +15,7 @@ from stator.errors import BranchMismatch
 from stator.frames import current_place
 from stator.values.sites import Shared
 from stator.values.staged import ARGUMENTS, StagedList, python_name, shown
-from stator.values.symbolic import CapturedComplex, CapturedText
+from stator.values.symbolic import CapturedComplex, CapturedText, Undefined
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -172,3 +172,8 @@ Symbolic = (
     torch.Tensor | torch.SymInt | torch.SymFloat | torch.SymBool | Union | CapturedText
     | CapturedComplex
 )  # fmt: skip
+
+
+def maybe_absent(value: object) -> bool:
+    """Is there a path on which `value` is not set?"""
+    return isinstance(value, Union) and any(isinstance(v, Undefined) for v in value.alternatives)

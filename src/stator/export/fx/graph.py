@@ -25,7 +25,8 @@ from stator.program.opset.queries import kind_of
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
 from stator.program.sizes import is_static
-from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
+from stator.program.types import ListType, NumberType, TensorType, TextType, Type
+from stator.program.typing_rules import present
 from stator.torch_private.exporting import assert_tensor, check_sizes, cond, while_loop
 
 ITEMS = ("aten::item", "aten::is_nonzero", "aten::_local_scalar_dense")
@@ -77,13 +78,13 @@ class GraphBuilder:
     def is_tensor(self, arg: Arg) -> bool:
         """Whether `arg` is a tensor in the graph, be it for a number."""
         return isinstance(arg, Value) and (
-            arg in self.tensors or isinstance(_present(arg.type), TensorType)
+            arg in self.tensors or isinstance(present(arg.type), TensorType)
         )
 
     def kind(self, arg: Arg) -> str:
         """Which number `arg` is."""
         if isinstance(arg, Value):
-            kind = _present(arg.type)
+            kind = present(arg.type)
             return kind.kind if isinstance(kind, NumberType) else ""
         return NUMBERS.get(type(arg), "")
 
@@ -115,7 +116,7 @@ class GraphBuilder:
 
     def passed(self, arg: Arg, kind: Type) -> Any:
         """`arg` as a block gives or takes it: a tensor."""
-        kind = _present(kind)
+        kind = present(kind)
         if isinstance(kind, NumberType):
             if kind.kind not in DTYPES:
                 self.refuse(self.at, f"{kind} cannot be in a branch or a loop of torch.export")
@@ -164,14 +165,14 @@ class GraphBuilder:
 
     def lower_torch(self, op: Op) -> None:
         """An op of torch."""
-        if any(isinstance(_present(value.type), ListType | TextType) for value in op.results):
+        if any(isinstance(present(value.type), ListType | TextType) for value in op.results):
             self.refuse(op, f"{op.name} gives a list of unknown length")
         args = [self.node(arg) for arg in op.args]
         found = self.call(
             resolve(op.name), *args, **{name: self.node(a) for name, a in op.attributes.items()}
         )
         if len(op.results) == 1:
-            kind = _present(op.results[0].type)
+            kind = present(op.results[0].type)
             is_many = not isinstance(kind, TensorType | NumberType)
             self.bind(
                 op.results[0], found if not is_many else self.call(operator.getitem, found, 0)
@@ -184,7 +185,7 @@ class GraphBuilder:
         """The only element of a tensor, as a number."""
         (arg,) = op.args
         assert isinstance(arg, Value)
-        kind = _present(op.results[0].type)
+        kind = present(op.results[0].type)
         assert isinstance(kind, NumberType)
         if kind.kind not in DTYPES:
             self.refuse(op, f"{kind} cannot be in a graph of torch.export")
@@ -196,7 +197,7 @@ class GraphBuilder:
         """A graph for `block`: its inputs and what it uses from outside are placeholders."""
         made = GraphBuilder(self)
         for value in (*inputs, *free):
-            is_number = isinstance(_present(value.type), NumberType)
+            is_number = isinstance(present(value.type), NumberType)
             carried = value in inputs
             node = made.graph.placeholder(f"v{len(made.nodes)}")
             made.bind(value, node, is_tensor=is_number and (carried or value in self.tensors))
@@ -291,7 +292,7 @@ def lower_while(to: GraphBuilder, op: Op) -> None:
 
 def _bind_all(to: GraphBuilder, results: Sequence[Value], found: Any, start: int) -> None:
     for index, value in enumerate(results):
-        is_number = isinstance(_present(value.type), NumberType)
+        is_number = isinstance(present(value.type), NumberType)
         to.bind(value, to.call(operator.getitem, found, index + start), is_tensor=is_number)
 
 
@@ -342,9 +343,5 @@ def build_graph(program: Program) -> ProgramGraph:
 def _result(to: GraphBuilder, arg: Arg) -> Any:
     """An output; without gradients, since those of `while_loop` are not right."""
     found = to.node(arg)
-    is_tensor = isinstance(arg, Value) and isinstance(_present(arg.type), TensorType)
+    is_tensor = isinstance(arg, Value) and isinstance(present(arg.type), TensorType)
     return to.call(ATEN.detach.default, found) if is_tensor else found
-
-
-def _present(kind: Type) -> Type:
-    return kind.element if isinstance(kind, OptionalType) else kind

@@ -17,10 +17,6 @@ from stator.program.ir import Op, Value
 SUM, MEAN, MAX = range(3)
 
 
-def _node(to: Lowering, name: str, *args: ir.Value) -> ir.Value:
-    return to.scope.emit(name, *args, dtype=args[0].dtype)
-
-
 def embedding_bag(to: Lowering, op: Op) -> None:
     """The sum, the mean or the greatest of the rows of each bag; of none, 0."""
     scope, dtype, mode = to.scope, dtype_of_result(to, op), argument(op, "mode", SUM)
@@ -33,7 +29,7 @@ def embedding_bag(to: Lowering, op: Op) -> None:
     rows = scope.emit("Gather", to.value(op.args[0]), indices, dtype=dtype)
     weights = argument(op, "per_sample_weights")
     if isinstance(weights, Value):
-        rows = _node(to, "Mul", rows, _column(to, to.value(weights)))
+        rows = to.scope.keep_dtype("Mul", rows, _column(to, to.value(weights)))
     skipped = _skipped(to, op, indices)
     if skipped is not None:
         nothing = scope.constant(-math.inf if mode == MAX else 0, dtype)
@@ -43,7 +39,7 @@ def embedding_bag(to: Lowering, op: Op) -> None:
     found = _joined(to, op, rows, bags, starts)
     if mode == MEAN:
         least = scope.emit("Max", counts, scope.int64(1), dtype=D.INT64)
-        found = _node(to, "Div", found, _column(to, scope.cast(least, dtype)))
+        found = to.scope.keep_dtype("Div", found, _column(to, scope.cast(least, dtype)))
     if mode == MAX:
         is_empty = scope.emit("Equal", counts, scope.int64(0), dtype=D.BOOL)
         found = scope.emit("Where", _column(to, is_empty), scope.constant(0, dtype), found,
@@ -101,7 +97,7 @@ def _bags(to: Lowering, indices: ir.Value, starts: ir.Value) -> ir.Value:
     begun = scope.emit("LessOrEqual", starts, _column(to, places), dtype=D.BOOL)
     number = scope.emit("ReduceSum", scope.cast(begun, D.INT64), scope.int64([1]), dtype=D.INT64,
                         attributes={"keepdims": 0})  # fmt: skip
-    return _node(to, "Sub", number, scope.int64(1))
+    return to.scope.keep_dtype("Sub", number, scope.int64(1))
 
 
 def _counts(
@@ -114,7 +110,7 @@ def _counts(
     ones = scope.emit("ConstantOfShape", scope.emit("Shape", bags, dtype=D.INT64), dtype=D.INT64,
                       attributes={"value": ir.tensor([1], dtype=D.INT64)})  # fmt: skip
     if skipped is not None:
-        ones = _node(to, "Sub", ones, scope.cast(skipped, D.INT64))
+        ones = to.scope.keep_dtype("Sub", ones, scope.cast(skipped, D.INT64))
     return scope.emit("ScatterElements", zeros, bags, ones, dtype=D.INT64,
                       attributes={"axis": 0, "reduction": "add"})  # fmt: skip
 

@@ -46,22 +46,18 @@ def _cell_parts(
     return state, gates[0], gates[1]
 
 
-def _node(to: Lowering, name: str, *args: ir.Value) -> ir.Value:
-    return to.scope.emit(name, *args, dtype=args[0].dtype)
-
-
 def lstm_cell(to: Lowering, op: Op) -> None:
     """One step of an LSTM."""
     _, given, kept = _cell_parts(to, op, 4)
     inner, forget, cell, outer = (
-        _node(to, name, _node(to, "Add", a, b))
+        to.scope.keep_dtype(name, to.scope.keep_dtype("Add", a, b))
         for name, a, b in zip(("Sigmoid", "Sigmoid", "Tanh", "Sigmoid"), given, kept, strict=True)
     )
     before = argument(op, "hx")
     assert isinstance(before, tuple)
-    memory = _node(to, "Add", _node(to, "Mul", forget, to.value(before[1])),
-                   _node(to, "Mul", inner, cell))  # fmt: skip
-    to.bind(op.results[0], _node(to, "Mul", outer, _node(to, "Tanh", memory)))
+    memory = to.scope.keep_dtype("Add", to.scope.keep_dtype("Mul", forget, to.value(before[1])),
+                   to.scope.keep_dtype("Mul", inner, cell))  # fmt: skip
+    to.bind(op.results[0], to.scope.keep_dtype("Mul", outer, to.scope.keep_dtype("Tanh", memory)))
     to.bind(op.results[1], memory)
 
 
@@ -69,11 +65,15 @@ def gru_cell(to: Lowering, op: Op) -> ir.Value:
     """One step of a GRU."""
     state, given, kept = _cell_parts(to, op, 3)
     reset, update = (
-        _node(to, "Sigmoid", _node(to, "Add", a, b))
+        to.scope.keep_dtype("Sigmoid", to.scope.keep_dtype("Add", a, b))
         for a, b in zip(given[:2], kept[:2], strict=True)
     )
-    new = _node(to, "Tanh", _node(to, "Add", given[2], _node(to, "Mul", reset, kept[2])))
-    return _node(to, "Add", new, _node(to, "Mul", update, _node(to, "Sub", state, new)))
+    new = to.scope.keep_dtype(
+        "Tanh", to.scope.keep_dtype("Add", given[2], to.scope.keep_dtype("Mul", reset, kept[2]))
+    )
+    return to.scope.keep_dtype(
+        "Add", new, to.scope.keep_dtype("Mul", update, to.scope.keep_dtype("Sub", state, new))
+    )
 
 
 def rnn_cell(function: str) -> Rule:
@@ -81,7 +81,7 @@ def rnn_cell(function: str) -> Rule:
 
     def lower(to: Lowering, op: Op) -> ir.Value:
         _, (given,), (kept,) = _cell_parts_of_one(to, op)
-        return _node(to, function, _node(to, "Add", given, kept))
+        return to.scope.keep_dtype(function, to.scope.keep_dtype("Add", given, kept))
 
     return lower
 

@@ -107,8 +107,8 @@ def _fuse_expand(graph: ir.Graph, node: ir.Node) -> None:
 def _fuse_division(graph: ir.Graph, node: ir.Node) -> None:
     """A product with one over a root: a quotient."""
     for value, inverse in _pairs(node.inputs):
-        root = _made_by(inverse, "Reciprocal")
-        if inverse is None or _made_by(root, "Sqrt") is None or len(inverse.uses()) != 1:
+        root = first_input(inverse, "Reciprocal")
+        if inverse is None or first_input(root, "Sqrt") is None or len(inverse.uses()) != 1:
             continue
         node.op_type = "Div"
         node.replace_input_with(0, value)
@@ -122,7 +122,7 @@ def _fuse_division(graph: ir.Graph, node: ir.Node) -> None:
 def _fuse_size(graph: ir.Graph, node: ir.Node) -> None:
     """A size that is taken out of a vector of one element, and put into one again."""
     number, target = node.inputs
-    vector = _made_by(number, "Squeeze")
+    vector = first_input(number, "Squeeze")
     shape = vector.producer() if vector is not None else None
     if vector is None or shape is None or shape.op_type != "Shape" or "end" not in shape.attributes:
         return
@@ -140,7 +140,7 @@ def _fuse_reshapes(graph: ir.Graph, node: ir.Node) -> None:
     if node.graph is not graph:  # it is gone already
         return
     between, target = node.inputs
-    given, sizes = _made_by(between, "Reshape"), _constant(target)
+    given, sizes = first_input(between, "Reshape"), _constant(target)
     if between is None or given is None or not isinstance(sizes, list) or 0 in sizes:
         return
     maker = between.producer()
@@ -175,7 +175,7 @@ def _keep_rows(graph: ir.Graph, node: ir.Node) -> None:
 
 def _rows(graph: ir.Graph, value: ir.Value | None) -> ir.Value | None:
     """The matrix with rows of a known size that `value` is a reshape of, if it is read once."""
-    rows = _made_by(value, "Reshape")
+    rows = first_input(value, "Reshape")
     if value is None or rows is None or rows.shape is None or not _is_only_read_once(value):
         return None
     maker = value.producer()
@@ -316,7 +316,7 @@ def _of(value: ir.Value | None, op: str, number: float) -> ir.Value | None:
     return None
 
 
-def _made_by(value: ir.Value | None, op: str) -> ir.Value | None:
+def first_input(value: ir.Value | None, op: str) -> ir.Value | None:
     """The first input of the node `op`, if it makes `value`."""
     maker = value.producer() if value is not None else None
     return maker.inputs[0] if maker is not None and maker.op_type == op else None

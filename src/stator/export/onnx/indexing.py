@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import onnx_ir as ir
@@ -27,14 +26,12 @@ from stator.export.onnx.operands import (
 from stator.export.onnx.reductions import without_nan
 from stator.export.onnx.scope import D, dtype_in
 from stator.export.onnx.stacked_lists import joined_along, stacked_along
-from stator.export.onnx.types import present
 from stator.program.ir import Arg, Op, Value
 from stator.program.registry import resolve
 from stator.program.sizes import is_static
 from stator.program.types import ListType, TensorType
+from stator.program.typing_rules import present
 from stator.torch_private.onnx_library import function_of, new_value
-
-Rule = Callable[[Lowering, Op], Any]
 
 
 def select_scatter(to: Lowering, op: Op) -> ir.Value:

@@ -23,10 +23,6 @@ from stator.program.registry import resolve
 from stator.torch_private.onnx_library import function_of
 
 
-def _node(to: Lowering, name: str, *args: ir.Value) -> ir.Value:
-    return to.scope.emit(name, *args, dtype=args[0].dtype)
-
-
 def size_at(to: Lowering, arg: Arg, dim: int) -> ir.Value:
     """One size of a tensor, as a vector of one element."""
     start = dim % rank(arg)
@@ -52,23 +48,23 @@ def attention(to: Lowering, op: Op) -> ir.Value:
     if argument(op, "dropout_p", 0.0) != 0.0:
         to.refuse(f"{op.name} draws random numbers for its dropout", "call `.eval()` first")
     keys, values = (_for_each_head(to, op, one) for one in (key, value))
-    scores = _node(to, "MatMul", _scaled(to, op), swapped(to, keys, rank(key)))
+    scores = to.scope.keep_dtype("MatMul", _scaled(to, op), swapped(to, keys, rank(key)))
     bias = _bias(to, op)
     if bias is None:
         weights = to.scope.emit("Softmax", scores, dtype=scores.dtype, attributes={"axis": -1})
-        return _node(to, "MatMul", weights, values)
+        return to.scope.keep_dtype("MatMul", weights, values)
     if not isinstance(argument(op, "attn_mask"), Value):  # each row looks at the first key at least
-        return _node(to, "MatMul", _weights(to, scores, bias), values)
+        return to.scope.keep_dtype("MatMul", _weights(to, scores, bias), values)
     is_blind = _blind_rows(to, op, bias)
     zero = to.scope.constant(0, dtype_in(bias))
     bias = to.scope.emit("Where", is_blind, zero, bias, dtype=bias.dtype)
     sees = to.scope.cast(to.scope.emit("Not", is_blind, dtype=D.BOOL), dtype_in(bias))
-    weights = _node(to, "Mul", _weights(to, scores, bias), sees)
-    return _node(to, "MatMul", weights, values)
+    weights = to.scope.keep_dtype("Mul", _weights(to, scores, bias), sees)
+    return to.scope.keep_dtype("MatMul", weights, values)
 
 
 def _weights(to: Lowering, scores: ir.Value, bias: ir.Value) -> ir.Value:
-    masked = _node(to, "Add", scores, bias)
+    masked = to.scope.keep_dtype("Add", scores, bias)
     return to.scope.emit("Softmax", masked, dtype=masked.dtype, attributes={"axis": -1})
 
 
@@ -91,9 +87,9 @@ def _scaled(to: Lowering, op: Op) -> ir.Value:
     elif isinstance(size, int) and size:
         factor = to.scope.constant(1 / math.sqrt(size), dtype)
     else:
-        root = _node(to, "Sqrt", to.scope.cast(size_at(to, query, -1), dtype))
-        factor = _node(to, "Div", to.scope.constant([1], dtype), root)
-    return _node(to, "Mul", found, factor)
+        root = to.scope.keep_dtype("Sqrt", to.scope.cast(size_at(to, query, -1), dtype))
+        factor = to.scope.keep_dtype("Div", to.scope.constant([1], dtype), root)
+    return to.scope.keep_dtype("Mul", found, factor)
 
 
 def _for_each_head(to: Lowering, op: Op, arg: Arg) -> ir.Value:
@@ -153,18 +149,20 @@ def group_norm(to: Lowering, op: Op) -> ir.Value:
     shape = scope.emit("Concat", size_at(to, op.args[0], 0), scope.int64([groups]), of_one,
                        dtype=D.INT64, attributes={"axis": 0})  # fmt: skip
     grouped = scope.emit("Reshape", found, shape, dtype=dtype, attributes={"allowzero": 1})
-    distance = _node(to, "Sub", grouped, reduced(to, "ReduceMean", grouped, [2], keep=True))
-    squares = _node(to, "Mul", distance, distance)
+    distance = to.scope.keep_dtype(
+        "Sub", grouped, reduced(to, "ReduceMean", grouped, [2], keep=True)
+    )
+    squares = to.scope.keep_dtype("Mul", distance, distance)
     epsilon = scope.constant(argument(op, "eps", 1e-5), dtype)
-    spread = _node(to, "Add", reduced(to, "ReduceMean", squares, [2], keep=True), epsilon)
-    result = _node(to, "Div", distance, _node(to, "Sqrt", spread))
+    spread = to.scope.keep_dtype("Add", reduced(to, "ReduceMean", squares, [2], keep=True), epsilon)
+    result = to.scope.keep_dtype("Div", distance, to.scope.keep_dtype("Sqrt", spread))
     result = scope.emit("Reshape", result, whole, dtype=dtype, attributes={"allowzero": 1})
     for name, node in (("weight", "Mul"), ("bias", "Add")):
         arg = argument(op, name)
         if isinstance(arg, Value):
             column = scope.int64([-1, *[1] * (count - 2)])
-            result = _node(
-                to, node, result, scope.emit("Reshape", to.value(arg), column, dtype=dtype)
+            result = to.scope.keep_dtype(
+                node, result, scope.emit("Reshape", to.value(arg), column, dtype=dtype)
             )
     return result
 
@@ -179,14 +177,16 @@ def layer_norm(to: Lowering, op: Op) -> ir.Value | None:
         call(to, op, function)
         return None
     found, axes = to.value(op.args[0]), [*range(-len(shape), 0)]
-    distance = _node(to, "Sub", found, reduced(to, "ReduceMean", found, axes, keep=True))
-    mean = reduced(to, "ReduceMean", _node(to, "Mul", distance, distance), axes, keep=True)
-    spread = _node(to, "Add", mean, scope.constant(argument(op, "eps", 1e-5), dtype))
-    result = _node(to, "Div", distance, _node(to, "Sqrt", spread))
+    distance = to.scope.keep_dtype("Sub", found, reduced(to, "ReduceMean", found, axes, keep=True))
+    mean = reduced(
+        to, "ReduceMean", to.scope.keep_dtype("Mul", distance, distance), axes, keep=True
+    )
+    spread = to.scope.keep_dtype("Add", mean, scope.constant(argument(op, "eps", 1e-5), dtype))
+    result = to.scope.keep_dtype("Div", distance, to.scope.keep_dtype("Sqrt", spread))
     for name, node in (("weight", "Mul"), ("bias", "Add")):
         arg = argument(op, name)
         if isinstance(arg, Value):
-            result = _node(to, node, result, to.value(arg))
+            result = to.scope.keep_dtype(node, result, to.value(arg))
     return result
 
 
@@ -199,12 +199,12 @@ def rms_norm(to: Lowering, op: Op) -> ir.Value:
     if epsilon is None:
         epsilon = {D.DOUBLE: 2.0**-52}.get(wide, 2.0**-23)
     axes = [*range(-len(shape), 0)]
-    mean = reduced(to, "ReduceMean", _node(to, "Mul", found, found), axes, keep=True)
-    spread = _node(to, "Add", mean, scope.constant(epsilon, wide))
-    result = _node(to, "Div", found, _node(to, "Sqrt", spread))
+    mean = reduced(to, "ReduceMean", to.scope.keep_dtype("Mul", found, found), axes, keep=True)
+    spread = to.scope.keep_dtype("Add", mean, scope.constant(epsilon, wide))
+    result = to.scope.keep_dtype("Div", found, to.scope.keep_dtype("Sqrt", spread))
     weight = argument(op, "weight")
     if isinstance(weight, Value):
-        result = _node(to, "Mul", result, scope.cast(to.value(weight), wide))
+        result = to.scope.keep_dtype("Mul", result, scope.cast(to.value(weight), wide))
     return scope.cast(result, dtype)
 
 
@@ -254,12 +254,12 @@ def product_and_sum(to: Lowering, op: Op) -> ir.Value:
     base, one, other = op.args[:3]
     dtype = dtype_of_result(to, op)
     alpha, beta = argument(op, "alpha", 1), argument(op, "beta", 1)
-    result = _node(to, "MatMul", to.value(one), to.value(other))
+    result = to.scope.keep_dtype("MatMul", to.value(one), to.value(other))
     if alpha != 1:
-        result = _node(to, "Mul", result, scalar_of(to, alpha, dtype))
+        result = to.scope.keep_dtype("Mul", result, scalar_of(to, alpha, dtype))
     if isinstance(beta, int | float) and beta == 0:
         return result  # not even a NaN of the input counts
     start = to.value(base)
     if beta != 1:
-        start = _node(to, "Mul", start, scalar_of(to, beta, dtype))
-    return _node(to, "Add", result, start)
+        start = to.scope.keep_dtype("Mul", start, scalar_of(to, beta, dtype))
+    return to.scope.keep_dtype("Add", result, start)

@@ -18,10 +18,11 @@ from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import kind_of_number
 from stator.export.onnx.scope import D
 from stator.export.onnx.sequences import rows_of
-from stator.export.onnx.types import NUMBERS, element_type, present
+from stator.export.onnx.types import NUMBERS, element_type
 from stator.program.ir import Arg, Literal, Op, Value
 from stator.program.registry import argument_names, resolve, schema_of
 from stator.program.types import ListType, NumberType, TensorType
+from stator.program.typing_rules import present
 from stator.torch_private.onnx_library import function_of, is_script, new_value, recording
 
 UNPROMOTED = frozenset({"alpha", "beta", "value", "lambd", "negative_slope", "condition", "mask"})

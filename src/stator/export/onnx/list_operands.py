@@ -7,9 +7,9 @@ import onnx_ir as ir
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
 from stator.export.onnx.scope import D, GraphScope
-from stator.export.onnx.types import present
 from stator.program.ir import Arg, Op, Value
 from stator.program.types import ListType
+from stator.program.typing_rules import present
 
 OUT_OF_RANGE = "list index out of range"
 NO_SUCH_ITEM = "list assignment index out of range"

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from stator.export.onnx.types import present
 from stator.program.ir import Arg, Op, Value, ops_in
 from stator.program.program import Program
 from stator.program.sizes import Symbol
 from stator.program.types import ListType, TensorType, Type
+from stator.program.typing_rules import present
 
 Sizes = Mapping[Symbol, tuple[Value, int]]
 ADDING = {"stator::list_append": 1, "stator::list_insert": 2, "stator::list_set": 2}

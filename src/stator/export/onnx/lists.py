@@ -25,10 +25,11 @@ from stator.export.onnx.numbers import number
 from stator.export.onnx.scope import D, dtype_in
 from stator.export.onnx.sequences import rows_of
 from stator.export.onnx.stacked_lists import STACKED
-from stator.export.onnx.types import element_type, present
+from stator.export.onnx.types import element_type
 from stator.program.ir import Op, Value
 from stator.program.registry import constant_of
 from stator.program.types import ListType, NumberType, TensorType, Type
+from stator.program.typing_rules import present
 from stator.torch_private.onnx_library import new_value
 
 Rule = Callable[[Lowering, Op], ir.Value]

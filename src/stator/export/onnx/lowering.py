@@ -20,14 +20,7 @@ from stator.export.onnx.ranges import keep_ranges
 from stator.export.onnx.scope import D, GraphScope
 from stator.export.onnx.sequences import rows_of, stack_of
 from stator.export.onnx.status import Message, Messages, check, is_fine, report
-from stator.export.onnx.types import (
-    DTYPES,
-    element_type,
-    is_stacked,
-    onnx_shape,
-    onnx_type,
-    present,
-)
+from stator.export.onnx.types import DTYPES, element_type, is_stacked, onnx_shape, onnx_type
 from stator.export.onnx.variables import variable_names
 from stator.location import file_name
 from stator.program.ir import Arg, Block, Op, Value
@@ -35,6 +28,7 @@ from stator.program.opset.queries import kind_of
 from stator.program.program import Program
 from stator.program.sizes import Dim, Symbol, is_static
 from stator.program.types import ListType, NumberType, TensorType, TextType, Type
+from stator.program.typing_rules import present
 from stator.torch_private.onnx_library import new_value
 
 NUMBER_NAMES: Mapping[type, NumberType] = {

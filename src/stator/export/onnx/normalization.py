@@ -12,10 +12,6 @@ from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Arg, Op, Value
 
 
-def _node(to: Lowering, name: str, *args: ir.Value) -> ir.Value:
-    return to.scope.emit(name, *args, dtype=args[0].dtype)
-
-
 def batch_norm(to: Lowering, op: Op) -> ir.Value:
     """Batch norm by the stored statistics, or without any."""
     if argument(op, "training") is not False:
@@ -47,19 +43,19 @@ def trained_batch_norm(to: Lowering, op: Op) -> None:
     channels = scope.emit("Size", mean, dtype=D.INT64, shape=[])
     each = scope.emit("Div", count, channels, dtype=D.INT64)
     but_one = scope.emit("Sub", each, scope.int64(1), dtype=D.INT64)
-    factor = _node(to, "Div", scope.cast(each, dtype), scope.cast(but_one, dtype))
-    unbiased = _node(to, "Mul", spread, factor)
+    factor = to.scope.keep_dtype("Div", scope.cast(each, dtype), scope.cast(but_one, dtype))
+    unbiased = to.scope.keep_dtype("Mul", spread, factor)
     momentum = scalar_of(to, argument(op, "momentum"), dtype)
-    rest = _node(to, "Sub", scope.constant(1, dtype), momentum)
+    rest = to.scope.keep_dtype("Sub", scope.constant(1, dtype), momentum)
     is_empty = scope.boolean("Equal", count, scope.int64(0))  # then the stored ones stay
     to.bind(op.results[0], found)
     names = ("running_mean", "running_var")
     for result, name, new in zip(op.results[3:], names, (mean, unbiased), strict=True):
         stored = to.value(argument(op, name))
         flat = scope.emit("Reshape", new, scope.int64([-1]), dtype=dtype)
-        kept = _node(to, "Mul", stored, scope.cast(rest, dtype_in(stored)))
-        part = _node(to, "Mul", flat, momentum)
-        changed = _node(to, "Add", kept, scope.cast(part, dtype_in(stored)))
+        kept = to.scope.keep_dtype("Mul", stored, scope.cast(rest, dtype_in(stored)))
+        part = to.scope.keep_dtype("Mul", flat, momentum)
+        changed = to.scope.keep_dtype("Add", kept, scope.cast(part, dtype_in(stored)))
         to.bind(result, scope.emit("Where", is_empty, stored, changed, dtype=stored.dtype))
 
 
@@ -68,20 +64,22 @@ def _by_the_batch(to: Lowering, op: Op) -> tuple[ir.Value, ir.Value, ir.Value]:
     found = to.value(op.args[0])
     axes = [axis for axis in range(rank(op.args[0])) if axis != 1]
     mean = reduced(to, "ReduceMean", found, axes, keep=True)
-    distance = _node(to, "Sub", found, mean)
-    spread = reduced(to, "ReduceMean", _node(to, "Mul", distance, distance), axes, keep=True)
+    distance = to.scope.keep_dtype("Sub", found, mean)
+    spread = reduced(
+        to, "ReduceMean", to.scope.keep_dtype("Mul", distance, distance), axes, keep=True
+    )
     return _normalized(to, op, mean, spread), mean, spread
 
 
 def _normalized(to: Lowering, op: Op, mean: ir.Value, spread: ir.Value) -> ir.Value:
     found = to.value(op.args[0])
     epsilon = to.scope.constant(argument(op, "eps", 1e-5), dtype_in(found))
-    root = _node(to, "Sqrt", _node(to, "Add", spread, epsilon))
-    result = _node(to, "Div", _node(to, "Sub", found, mean), root)
+    root = to.scope.keep_dtype("Sqrt", to.scope.keep_dtype("Add", spread, epsilon))
+    result = to.scope.keep_dtype("Div", to.scope.keep_dtype("Sub", found, mean), root)
     for name, node in (("weight", "Mul"), ("bias", "Add")):
         given: Arg = argument(op, name)
         if isinstance(given, Value):
-            result = _node(to, node, result, _column(to, op, to.value(given)))
+            result = to.scope.keep_dtype(node, result, _column(to, op, to.value(given)))
     return result
 
 

@@ -13,10 +13,11 @@ from stator.export.onnx.library import (
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
 from stator.export.onnx.scope import D
-from stator.export.onnx.types import element_type, present
+from stator.export.onnx.types import element_type
 from stator.program.ir import Arg, Op, Value
 from stator.program.sizes import is_static
 from stator.program.types import TensorType
+from stator.program.typing_rules import present
 
 
 def argument(op: Op, name: str, default: Arg = None) -> Arg:

@@ -7,8 +7,7 @@ number there is). Torch gives NaN for one, and an error for the other.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import onnx_ir as ir
 
@@ -28,7 +27,6 @@ from stator.program.ir import Arg, Op, Value
 from stator.program.registry import resolve
 from stator.torch_private.onnx_library import function_of
 
-Rule = Callable[[Lowering, Op], Any]
 FLOATS = (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16)
 ORDERED_AS = {  # ONNX Runtime has no kernels that order these
     D.BOOL: D.UINT8, D.INT16: D.INT32, D.UINT16: D.INT32, D.UINT32: D.INT64,

@@ -105,6 +105,10 @@ class GraphScope:
         self.node(op, inputs, [result], attributes or {})
         return result
 
+    def keep_dtype(self, op: str, *inputs: ir.Value) -> ir.Value:
+        """The output of one more node, which has the dtype of the first input."""
+        return self.emit(op, *inputs, dtype=inputs[0].dtype)
+
     def node(
         self,
         op: str,

@@ -155,17 +155,6 @@ def scalar_tensor(to: Lowering, op: Op) -> ir.Value:
     return own_copy(to, scalar_of(to, op.args[0], dtype_of_result(to, op)))
 
 
-def same_as(name: str) -> Rule:
-    """An op under another name."""
-
-    def lower(to: Lowering, op: Op) -> None:
-        function = function_of(resolve(name))
-        assert function is not None
-        call(to, op, function)
-
-    return lower
-
-
 def filled_with(value: int) -> Rule:
     """`zeros`, `ones` and those like another tensor."""
 

@@ -18,6 +18,7 @@ from stator.program.types import (
     TextType,
     Type,
 )
+from stator.program.typing_rules import present
 
 D = ir.DataType
 DTYPES: Mapping[str, ir.DataType] = MappingProxyType(
@@ -101,8 +102,3 @@ def _dim(size: Dim) -> int | str | None:
     if isinstance(size, int):
         return size
     return None if isinstance(size, AnySize) else str(size)
-
-
-def present(kind: Type) -> Type:
-    """The type of a value that is there: absent ones are replaced by a value that is never read."""
-    return kind.element if isinstance(kind, OptionalType) else kind

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
+from stator.export.onnx.fusion import first_input
 from stator.export.onnx.scope import D
 
 WEIGHTED = frozenset({"MatMul", "Gemm", "Conv"})  # the second input is a matrix of weights
@@ -43,8 +44,8 @@ def _use_tanh(graph: ir.Graph, node: ir.Node) -> None:
 def _use_sigmoid(graph: ir.Graph, node: ir.Node) -> None:
     given, whole = node.inputs
     (output,) = node.outputs
-    power = _first_input(_first_input(whole, "Add"), "Exp")
-    if given is None or given.dtype is not D.FLOAT or _first_input(power, "Neg") is not given:
+    power = first_input(first_input(whole, "Add"), "Exp")
+    if given is None or given.dtype is not D.FLOAT or first_input(power, "Neg") is not given:
         return
     if not _is_summed(output) or whole is None or len(whole.uses()) != 1:
         return
@@ -65,12 +66,6 @@ def _use_sigmoid(graph: ir.Graph, node: ir.Node) -> None:
         graph.remove(maker, safe=True)
 
 
-def _first_input(value: ir.Value | None, op: str) -> ir.Value | None:
-    """The first input of the node `op`, if it makes `value`."""
-    maker = value.producer() if value is not None else None
-    return maker.inputs[0] if maker is not None and maker.op_type == op else None
-
-
 def _is_summed(value: ir.Value) -> bool:
     """Whether `value` is only read, perhaps multiplied or moved before, by sums with weights."""
     if value.is_graph_output() or not value.uses():
@@ -89,5 +84,5 @@ def _is_weights(value: ir.Value) -> bool:
     """Whether `value` is stored in the model, perhaps transposed."""
     if value.is_initializer():
         return True
-    moved = _first_input(value, "Transpose")
+    moved = first_input(value, "Transpose")
     return moved is not None and moved.is_initializer()
