@@ -20,6 +20,8 @@ INTERNAL = re.compile(
     r"\bCaptured[A-Z]\w*|\bVariant\b|\bRecorder\b|\bSession\b|\bRuntimeTable\b|\bsympy\b"
 )
 
+SLOW_FILE = re.compile(r"^pytestmark = (\[\s*)?pytest\.mark\.slow\b", re.MULTILINE)
+
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 os.environ.pop("COLUMNS", None)  # test workers set it, and the command would wrap its lines
@@ -42,6 +44,12 @@ def pytest_configure() -> None:
     if "PYTEST_XDIST_WORKER" in os.environ:
         os.environ["OMP_NUM_THREADS"] = "1"
         torch.set_num_threads(1)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """A quick run does not import the files that are slow as a whole, nor what only they import."""
+    is_quick = config.getoption("markexpr") == "not slow" and collection_path.suffix == ".py"
+    return (is_quick and SLOW_FILE.search(collection_path.read_text()) is not None) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

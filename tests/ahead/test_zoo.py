@@ -19,6 +19,8 @@ from stator.optimize import region_rules
 from tests.native.by_file import Batch
 from tests.native.saved_models import save_all
 
+pytestmark = pytest.mark.slow
+
 EVERY = 40  # of the programs, one in so many
 
 
@@ -44,7 +46,6 @@ def differences(folder, every):
     return list(batch.differences("--trust-compiled")), regions
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(command() is None, reason="the native runtime is not built")
 def test_blocks_of_regions_run_where_there_is_no_code(tmp_path, capfd):
     found, regions = differences(tmp_path, EVERY)

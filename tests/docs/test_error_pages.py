@@ -22,21 +22,15 @@ def test_there_is_a_page_for_each_code_and_no_other():
 
 
 @pytest.mark.parametrize("cls", ALL, ids=NAMES)
-def test_the_example_fails_with_the_error_of_its_page_and_the_way_out_does_not(cls):
+def test_the_example_fails_with_the_error_of_its_page_and_its_place_and_the_way_out_does_not(cls):
     one = explanation(cls)
     with pytest.raises(cls) as caught:
         run_example(one.fails)
     assert caught.value.code == cls.code or cls is errors.StatorError
-    run_example(one.instead)
-
-
-@pytest.mark.parametrize("cls", ALL, ids=NAMES)
-def test_the_error_of_the_example_says_where_and_how_to_fix(cls):
-    with pytest.raises(cls) as caught:
-        run_example(explanation(cls).fails)
     assert caught.value.at is not None
     assert caught.value.at.file == "example.py"
     assert caught.value.fix
+    run_example(one.instead)
 
 
 def test_explain_prints_the_page(capsys):

@@ -1,6 +1,7 @@
 """docs/refusals.md has every refusal, as the source and the examples have it now."""
 
 import ast
+import functools
 
 import pytest
 
@@ -17,8 +18,15 @@ from tests.docs.refusals import (
 )
 from tests.docs.regenerate import REFUSALS
 
-ALL = refusals.refusals()
-OF_PROGRAMS = [one for one in ALL if one.code < "ST300"]  # later codes are of calls and files
+
+@functools.cache
+def every():
+    """Every refusal: reading the source takes seconds, so not while tests are collected."""
+    return refusals.refusals()
+
+
+def of_programs():
+    return [one for one in every() if one.code < "ST300"]  # later codes are of calls and files
 
 
 @pytest.fixture(scope="module")
@@ -39,17 +47,19 @@ def test_every_example_has_its_text_on_the_page(tried):
 @pytest.mark.slow
 def test_every_refusal_of_a_program_has_an_example_or_is_listed_as_having_none(tried):
     met = {met_by(error) for _, error in tried}
-    without = {one.problem for one in OF_PROGRAMS if one not in met}
+    without = {one.problem for one in of_programs() if one not in met}
     assert without == WITHOUT_EXAMPLE | OF_THE_STATIC_SIDE
 
 
 def test_every_refusal_of_a_program_names_a_way_out():
-    assert [one.problem for one in OF_PROGRAMS if not one.fix] == []
+    assert [one.problem for one in of_programs() if not one.fix] == []
 
 
 def test_every_code_is_on_the_page():
     codes = {one.code for one in refusals.CLASSES.values()}
-    assert codes - {one.code for one in ALL} == {"ST000"}  # the base of the tree is never raised
+    assert codes - {one.code for one in every()} == {
+        "ST000"
+    }  # the base of the tree is never raised
 
 
 def test_an_example_that_is_not_refused_is_an_error():

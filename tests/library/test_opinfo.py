@@ -5,6 +5,8 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from tests.library.opinfo import survey
 
+pytestmark = pytest.mark.slow
+
 LETTERS = ("abc", "def", "ghijkl", "m", "n", "opqr", "s", "tuvwxyz_")
 REFUSED = {
     "histogramdd": "a list of tensors among its results",
@@ -16,7 +18,6 @@ REFUSED = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("letters", LETTERS)
 def test_ops_give_values_and_gradients_of_eager_code(letters):
     found = survey([op for op in op_db if op.name[0].lower() in letters], samples=2)

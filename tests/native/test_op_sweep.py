@@ -13,10 +13,12 @@ from stator.extension import extension
 from tests.native import op_sweep
 from tests.native.op_sweep import DTYPES, in_child, report, sweep, verdicts
 
-pytestmark = pytest.mark.skipif(extension() is None, reason="the native runtime is not built")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(extension() is None, reason="the native runtime is not built"),
+]
 
 
-@pytest.mark.slow
 def test_every_fortieth_op_gives_the_same_bits_in_both_backends():
     text, is_well = report(sweep(op_db[::40], DTYPES))
     assert is_well, text

@@ -6,6 +6,7 @@ import torch
 
 import stator
 from stator.errors import UnsupportedCall
+from stator.state import callers_arrays
 
 READS = {
     "a method": lambda a: a.mean(),
@@ -22,10 +23,21 @@ READS = {
 }
 
 
-@pytest.mark.parametrize("size", [3, 5000])
+@pytest.mark.parametrize("compared", [True, False], ids=["compared", "live"])
 @pytest.mark.parametrize("name", READS)
-def test_each_call_sees_what_the_array_holds_now(name, size):
-    array, read = numpy.ones(size), READS[name]
+def test_each_call_sees_what_the_array_holds_now(name, compared, monkeypatch):
+    if not compared:
+        monkeypatch.setattr(callers_arrays, "MOST_COMPARED", 0)
+    check_reads(numpy.ones(3), READS[name])
+
+
+def test_a_large_array_is_live():
+    assert numpy.ones(5000).nbytes > callers_arrays.MOST_COMPARED
+    check_reads(numpy.ones(5000), READS["a method"])
+
+
+def check_reads(array, read):
+    """A function that reads the array, before and after changes, next to eager code."""
 
     def scaled(x):
         return x * float(read(array))

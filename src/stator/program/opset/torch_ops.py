@@ -6,7 +6,7 @@ views and reductions fail for wrong sizes only. `EXCEPTIONS` has what is known b
 directions. An op that neither speaks of may raise, and a composite op may give back its argument.
 
 NOTE: why not "what a fake tensor accepts cannot raise". Fake tensors have no values, so they say
-nothing about a divisor of 0 or an index out of range. tests/program/test_op_facts.py holds the
+nothing about a divisor of 0 or an index out of range. tests/program/test_op_samples.py holds the
 table against torch's own database of samples.
 """
 
