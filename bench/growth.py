@@ -1,7 +1,8 @@
 """How the cost of a capture grows with the size of the code: `python -m bench.growth`.
 
 Each series makes a function of each size and captures it, by processor time, the best of 3. The
-exponent is the slope of cost over size, both as logarithms: 1 means in proportion.
+exponent is the slope of cost over size, both as logarithms: 1 means in proportion. The last column
+is the share of the largest capture that the rewrite of the source takes.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
+from unittest import mock
 
 import torch
 from rich.console import Console
 
 import stator
+from stator.rewrite import convert
 
 ROUNDS = 3
 INDENT = "    "
@@ -80,6 +83,14 @@ def lines(size: int) -> str:
     return "def f(x):\n" + "".join(step.format(k % 7, k) for k in range(size)) + "    return x\n"
 
 
+def layers(size: int) -> str:
+    """Modules, one after the other."""
+    made = f"every = [torch.nn.Linear(3, 3) for _ in range({size})]\n"
+    return (
+        f"import torch\n{made}def f(x):\n    for one in every:\n        x = one(x)\n    return x\n"
+    )
+
+
 def unrolled(size: int) -> str:
     """Iterations of a loop that Python runs."""
     return f"def f(x):\n    for k in range({size}):\n        x = x * 2 + k\n    return x\n"
@@ -107,6 +118,7 @@ class Series:
 
 SERIES: Mapping[str, Series] = MappingProxyType(
     {
+        "layers": Series(layers, (25, 100, 400)),
         "ifs in sequence": Series(ifs, (25, 100, 200)),
         "`elif`s": Series(elifs, (10, 40, 80)),
         "nested ternaries": Series(ternaries, (10, 20, 40)),
@@ -135,15 +147,41 @@ def function_of(text: str, folder: Path) -> Callable[..., Any]:
     return function
 
 
-def cost(text: str, folder: Path) -> float:
-    """Seconds of processor time that the first call takes."""
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of processor time."""
+
+    capture: float
+    rewrite: float = 0.0  # what the capture spends on turning source into source
+
+
+class RewriteTime:
+    """The processor time that rewriting takes, while `measured` is what does it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._work = convert._work
+
+    def measured(self, function: FunctionType, is_machine: bool) -> convert.Work:
+        """The rewrite of `function`, timed."""
+        start = time.process_time()
+        try:
+            return self._work(function, is_machine)
+        finally:
+            self.seconds += time.process_time() - start
+
+
+def cost(text: str, folder: Path) -> Cost:
+    """What the first call takes, at best."""
     taken = []
     for _ in range(ROUNDS):
         static = stator.to_static(function_of(text, folder))
-        start = time.process_time()
-        static(torch.full((3,), -1.0))
-        taken.append(time.process_time() - start)
-    return min(taken)
+        rewrite = RewriteTime()
+        with mock.patch.object(convert, "_work", rewrite.measured):
+            start = time.process_time()
+            static(torch.full((3,), -1.0))
+            taken.append(Cost(time.process_time() - start, rewrite.seconds))
+    return min(taken, key=lambda one: one.capture)
 
 
 @dataclass(frozen=True)
@@ -151,13 +189,18 @@ class Growth:
     """The costs of one series."""
 
     sizes: tuple[int, ...]
-    costs: tuple[float, ...]
+    costs: tuple[Cost, ...]
 
     @property
     def exponent(self) -> float:
         """The slope from the first size to the last."""
         steps = math.log(self.sizes[-1] / self.sizes[0])
-        return math.log(self.costs[-1] / self.costs[0]) / steps
+        return math.log(self.costs[-1].capture / self.costs[0].capture) / steps
+
+    @property
+    def rewrite(self) -> float:
+        """The share of the largest capture that is the rewrite."""
+        return self.costs[-1].rewrite / self.costs[-1].capture
 
 
 def measured() -> dict[str, Growth]:
@@ -173,11 +216,13 @@ def measured() -> dict[str, Growth]:
 
 def table() -> str:
     """The costs and exponents, as a table of Markdown."""
-    rows = ["| what grows | sizes | seconds | exponent |", "|---|---|---|---|"]
+    rows = ["| what grows | sizes | seconds | exponent | rewrite |", "|---|---|---|---|---|"]
     for what, growth in measured().items():
         sizes = ", ".join(map(str, growth.sizes))
-        costs = ", ".join(f"{one:.2f}" for one in growth.costs)
-        rows.append(f"| {what} | {sizes} | {costs} | {growth.exponent:.2f} |")
+        costs = ", ".join(f"{one.capture:.2f}" for one in growth.costs)
+        rows.append(
+            f"| {what} | {sizes} | {costs} | {growth.exponent:.2f} | {growth.rewrite:.0%} |"
+        )
     return "\n".join(rows)
 
 

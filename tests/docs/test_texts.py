@@ -22,6 +22,7 @@ from stator.program.structure import ConstantValue, Leaf, Mapping, Sequence
 from stator.program.structure import RuntimeList as ColumnsOf
 from stator.program.types import NumberType
 from stator.source.fence import check
+from stator.source.scopes import survey
 from stator.source.text import Source
 from stator.staging.operators import Staging
 from stator.state.session import Session
@@ -68,14 +69,14 @@ def test_asynchronous_code(line, problem, fix):
     (outer,) = ast.parse(f"async def f(x):\n    {line}\n").body
     tree = ast.parse("def f(x): pass").body[0]
     tree.body = outer.body
-    assert said(check, Source(tree, "", __file__, "f", None, ())) == (problem, fix)
+    assert said(check, Source(tree, "", __file__, "f", None, ()), survey(tree)) == (problem, fix)
 
 
 def test_a_template_string():
     kind = type("TemplateStr", (ast.expr,), {"_fields": ()})
     tree = ast.parse("def f(x): pass").body[0]
     tree.body = [ast.Expr(kind(lineno=1, col_offset=0), lineno=1, col_offset=0)]
-    assert said(check, Source(tree, "", __file__, "f", None, ())) == (
+    assert said(check, Source(tree, "", __file__, "f", None, ()), survey(tree)) == (
         "a template string cannot be converted",
         "use an f-string",
     )

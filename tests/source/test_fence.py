@@ -10,6 +10,7 @@ import pytest
 from stator.errors import UnsupportedSyntax
 from stator.rewrite.convert import convert
 from stator.source.fence import FENCE, check
+from stator.source.scopes import survey
 from stator.source.text import read_source
 from tests.rewrite.random_programs import function_from
 
@@ -34,9 +35,14 @@ def test_a_refusal_has_a_reason_and_a_fix():
     assert all(row.what and row.fix for row in refused)
 
 
+def checked(text: str) -> None:
+    source = read_source(function_from(text, "f"))
+    check(source, survey(source.tree))
+
+
 def refusal(text: str) -> UnsupportedSyntax:
     with pytest.raises(UnsupportedSyntax) as caught:
-        check(read_source(function_from(text, "f")))
+        checked(text)
     return caught.value
 
 
@@ -57,11 +63,11 @@ def test_what_is_refused(body, problem):
 
 @pytest.mark.parametrize("body", ["return vars(x)", "return dir(x)", "return x.eval()"])
 def test_what_only_looks_like_it_is_not_refused(body):
-    check(read_source(function_from(f"def f(x):\n    {body}\n", "f")))
+    checked(f"def f(x):\n    {body}\n")
 
 
 def test_what_a_nested_function_does_is_its_own_affair():
-    check(read_source(function_from("def f(x):\n    return lambda: locals()\n", "f")))
+    checked("def f(x):\n    return lambda: locals()\n")
 
 
 def test_an_async_function_is_refused():
@@ -86,3 +92,7 @@ def test_a_refusal_shows_the_place(tmp_path):
         "    - except* ValueError: pass\n"
         "    + except ValueError: pass"
     )
+
+
+def test_the_header_of_a_function_is_not_converted():
+    checked("def f(x, n=eval('1')):\n    return x + n\n")

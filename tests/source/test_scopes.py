@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 
+from stator.source.nodes import FUNCTIONS
 from stator.source.scopes import (
     bound_names,
     free_names,
     nonlocals_inside,
     outside_of,
+    own_nodes,
     scope_of,
+    survey,
     uses_of,
 )
+from tests.zoo import objects, searches
 
 
 def tree(text: str) -> ast.FunctionDef:
@@ -46,6 +51,22 @@ def test_the_names_of_a_function():
     assert set(scope.locals) - set(scope.parameters) == {
         "os", "s", "i", "j", "k", "w", "error", "inner", "C", "z", "v",
     }  # fmt: skip
+
+
+def test_one_survey_finds_what_the_walks_find_one_by_one():
+    files = (objects.__file__, searches.__file__)
+    trees = [tree(EVERYTHING), *(ast.parse(Path(file).read_text()) for file in files)]
+    every = [node for one in trees for node in ast.walk(one) if isinstance(node, FUNCTIONS)]
+    assert len(every) > 50
+    for function in every:
+        body = function.body if isinstance(function.body, list) else [function.body]
+        found, uses = survey(function), uses_of(body)
+        scope = scope_of(function)
+        assert found.scope == scope
+        assert set(found.read) == {*uses.read}
+        outside = {*uses.read, *uses.captured, *scope.nonlocals} - {*scope.locals, *scope.globals}
+        assert set(found.free) == outside
+        assert found.kinds >= {node.__class__ for node in own_nodes(body)}
 
 
 def test_a_comprehension_hides_its_targets_and_reads_at_once():

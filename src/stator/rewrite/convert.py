@@ -38,7 +38,7 @@ from stator.source.facts import study, unsure_names
 from stator.source.fence import check
 from stator.source.nodes import COMPREHENSIONS, Search, nodes_in
 from stator.source.private import mangle
-from stator.source.scopes import Outside, free_names, outside_of, own_nodes, scope_of
+from stator.source.scopes import Outside, Survey, outside_of, scope_of, survey
 from stator.source.text import Source, read_source
 
 PassListener = Callable[[str, ast.FunctionDef], None]
@@ -163,10 +163,11 @@ def _work(function: types.FunctionType, is_machine: bool) -> Work:
     declares = "global" in source.text or "nonlocal" in source.text
     outside = outside_of(source.tree) if declares else Outside((), (), ())
     free = {*code.co_freevars}
-    names = {*free_names(source.tree), *outside.globals_read}
+    found = survey(source.tree)
+    names = {*found.free, *outside.globals_read}
     nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
     generator = bool(code.co_flags & CO_GENERATOR)
-    tree = rewrite(source, is_generator=generator, is_machine=is_machine)
+    tree = rewrite(source, found, is_generator=generator, is_machine=is_machine)
     return Work(
         compile_tree(tree, code), tree, replace(outside, nonlocals_written=nonlocals),
         tuple(sorted(names & free)), tuple(sorted(names - free)), generator,
@@ -199,6 +200,7 @@ def _show_passes(function: types.FunctionType) -> None:
 
 def rewrite(
     source: Source,
+    found: Survey | None = None,
     *,
     is_generator: bool = False,
     is_machine: bool = False,
@@ -206,23 +208,35 @@ def rewrite(
 ) -> ast.FunctionDef:
     """The rewritten tree of `source`; raises UnsupportedSyntax for what has no staged form.
 
-    `shown` is called after each pass, with its name and the tree.
+    `found` is the survey of its tree. `shown` is called after each pass, with its name and the
+    tree.
     """
-    check(source)
-    tree = rewrite_matches(as_function(source.tree), source)
+    found = found or survey(source.tree)
+    check(source, found)
+    tree = as_function(source.tree)
+    if ast.Match in found.kinds:
+        tree = rewrite_matches(tree, source)
+        found = survey(tree)
     parameters = [*tree.args.posonlyargs, *tree.args.args]
     first = parameters[0].arg if parameters else None
-    job = Job(source, scope_of(tree), first, unsure_names(source.enclosing))
-    if is_generator and (is_machine or needs_machine(tree)):
-        tree = rewrite_machine(tree, job)
-        job = replace(job, original=scope_of(tree))
-    elif is_generator:
-        tree = rewrite_yields(tree, job)
+    job = Job(source, found.scope, first, unsure_names(source.enclosing))
+    if is_generator:
+        tree, job = _as_generator(tree, job, is_machine=is_machine)
+        found = survey(tree)
     shared: list[str] = []
     if is_generator or "nonlocal" in source.text:
         shared = sorted(written_by_nested(tree) & {*job.original.locals})
-    tree = _with_gathered(_run_passes(tree, job, shown))
+    tree = _with_gathered(_run_passes(tree, job, found.kinds, shown))
     return _with_shared(tree, shared)
+
+
+def _as_generator(
+    tree: ast.FunctionDef, job: Job, *, is_machine: bool
+) -> tuple[ast.FunctionDef, Job]:
+    if is_machine or needs_machine(tree):
+        tree = rewrite_machine(tree, job)
+        return tree, replace(job, original=scope_of(tree))
+    return rewrite_yields(tree, job), job
 
 
 def _with_shared(tree: ast.FunctionDef, names: list[str]) -> ast.FunctionDef:
@@ -259,9 +273,11 @@ def _with_gathered(tree: ast.FunctionDef) -> ast.FunctionDef:
 
 
 def _run_passes(
-    tree: ast.FunctionDef, job: Job, shown: PassListener | None = None
+    tree: ast.FunctionDef,
+    job: Job,
+    kinds: frozenset[type[ast.AST]],
+    shown: PassListener | None = None,
 ) -> ast.FunctionDef:
-    kinds = {node.__class__ for node in own_nodes(tree.body)}
     for step in PASSES:
         if not step.needs or not kinds.isdisjoint(step.needs):
             tree = step.run(tree, job)
@@ -274,7 +290,8 @@ def _run_passes(
 
 def _rewrite_inner(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
     """A generated function goes through all passes, with the numbering of the one around it."""
-    return _run_passes(tree, replace(job, original=scope_of(tree), known=None))
+    found = survey(tree)
+    return _run_passes(tree, replace(job, original=found.scope, known=None), found.kinds)
 
 
 def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
@@ -290,7 +307,10 @@ PASSES = (
     Pass("jumps", lower_jumps),
     Pass("contexts", split_contexts, (ast.With, ast.Try), then_study=True),
     Pass("names", rewrite_names),
-    Pass("assignments", rewrite_assignments),
+    Pass(
+        "assignments", rewrite_assignments,
+        (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For, ast.With, ast.Delete),
+    ),
     Pass("comprehensions", _comprehensions, (*COMPREHENSIONS, Search)),
     Pass("text", rewrite_text, (ast.JoinedStr,)),
     Pass("access", rewrite_access, (ast.Attribute, ast.Subscript)),

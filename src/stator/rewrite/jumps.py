@@ -34,7 +34,7 @@ from dataclasses import dataclass
 
 from stator.rewrite.job import Job
 from stator.rewrite.template import constant, preamble, quote
-from stator.source.nodes import TestedFor, copy_tree, inner_statements
+from stator.source.nodes import WITHOUT_BLOCKS, TestedFor, copy_tree, inner_statements
 from stator.source.scopes import NESTED, own_statements
 
 Block = list[ast.stmt]
@@ -99,14 +99,14 @@ class _Lowering:
                 return [*new, *self.jump(node, place)]
             if self.escapes(node) or isinstance(node, LOOPS):
                 return [*new, *self.compound(node, rest, place)]
-            new.extend(self.inside(node, place))
+            new.extend([node] if node.__class__ in WITHOUT_BLOCKS else self.inside(node, place))
             if _leaves(node):
                 break
         return new
 
     def escapes(self, node: ast.stmt) -> bool:
         """Does a jump inside `node` leave it? What has none at all is looked at once."""
-        if node in self.without_jumps:
+        if node.__class__ in WITHOUT_BLOCKS or node in self.without_jumps:
             return False
         if any(_escaping([node])):
             return True
@@ -322,7 +322,7 @@ def _escaping(body: Iterable[ast.AST], *, in_loop: bool = False) -> Iterable[ast
 def _drop_unreached(node: ast.AST) -> None:
     """Take away what follows a statement that always leaves: its jumps would ask for flags."""
     for child in inner_statements(node):
-        if not isinstance(child, NESTED):
+        if child.__class__ not in WITHOUT_BLOCKS and not isinstance(child, NESTED):
             _drop_unreached(child)
     for field in ("body", "orelse", "finalbody"):
         body = getattr(node, field, None)

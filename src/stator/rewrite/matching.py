@@ -19,7 +19,6 @@ from typing import TypeVar
 from stator.errors import UnsupportedSyntax
 from stator.rewrite.template import quote, staged
 from stator.source.nodes import locate
-from stator.source.scopes import own_statements
 from stator.source.text import Source
 
 REST = "{kept_1__: kept_2__ for kept_1__, kept_2__ in SUBJECT.items() if kept_1__ not in KEYS}"
@@ -27,8 +26,6 @@ REST = "{kept_1__: kept_2__ for kept_1__, kept_2__ in SUBJECT.items() if kept_1_
 
 def rewrite_matches(tree: ast.FunctionDef, source: Source) -> ast.FunctionDef:
     """`tree` without `match` statements."""
-    if not any(isinstance(node, ast.Match) for node in own_statements(tree.body)):
-        return tree
     matches = _Matches(source)
     tree.body = [new for old in tree.body for new in matches.statement(old)]
     return locate(tree)

@@ -53,6 +53,9 @@ class Facts:
     shared: frozenset[str]  # names that nested functions assign
 
 
+NONE: Mapping[ast.stmt, tuple[str, ...]] = MappingProxyType({})
+
+
 def study(tree: ast.FunctionDef, original: NameScope) -> Facts:
     """The facts of `tree`, the lowered form of a function whose scope was `original`."""
     return _Study(tree, original).facts()
@@ -67,9 +70,15 @@ class _Study:
         has_inner = is_capturing(self.body)
         self.shared = frozenset(nonlocals_inside(self.body) if has_inner else ())
         outer = (*self.scope.globals, *self.scope.nonlocals)
+        flat = {*self.scope.parameters, *bound_names(flat_parts(self.body))}
+        deleted = {*deleted_by_functions(self.body)} if has_inner else set()
+        own = {*self.scope.locals}
+        self.not_flat = frozenset((own - flat) | (own & deleted))  # not only the top binds them
         self.always = frozenset((*(all_captured(self.body) if has_inner else ()), *outer))
 
     def facts(self) -> Facts:
+        if not (self.staged or self.not_flat):  # then no name may hold `undefined`
+            return Facts(self.scope, NONE, NONE, frozenset(), (), frozenset(), self.shared)
         definite = definite_assignment(self.body, self.scope)
         live = liveness(self.body if self.staged else [])  # only what is staged has a state
         state: dict[ast.stmt, tuple[str, ...]]
@@ -109,15 +118,13 @@ class _Study:
     def _tracked(
         self, state: Mapping[ast.stmt, tuple[str, ...]], definite: Definite
     ) -> frozenset[str]:
-        own = {*self.scope.locals}
         found = {
             name
             for node, names in state.items()
             for name in names
             if name not in definite.bound_before.get(node, ()) or name in definite.deleted
         }
-        flat = {*self.scope.parameters, *bound_names(flat_parts(self.body))}
-        return frozenset((found | (own - flat) | {*deleted_by_functions(self.body)}) & own)
+        return self.not_flat.union(found.intersection(self.scope.locals))
 
 
 def unsure_names(enclosing: Iterable[Function]) -> frozenset[str]:

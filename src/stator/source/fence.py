@@ -13,7 +13,9 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from stator.errors import Edit, UnsupportedSyntax
-from stator.source.nodes import COMPREHENSIONS, children
+from stator.source.block import Definition
+from stator.source.nodes import COMPREHENSIONS, OPERATIONS, children
+from stator.source.scopes import Survey
 from stator.source.text import Source
 
 
@@ -78,13 +80,23 @@ _REFUSED_CALLS = MappingProxyType(
         "dir": "name the variables",
     }
 )
+_ALWAYS_CONVERTED = frozenset(  # whatever is in them; a comprehension may be `async`
+    name for name, rule in FENCE.items() if rule.verdict != "refused"
+).difference(kind.__name__ for kind in COMPREHENSIONS)
 _ONLY_BARE = frozenset({"vars", "dir"})  # with an argument these are ordinary functions
 
 
-def check(source: Source) -> None:
-    """Raise UnsupportedSyntax for the first node of `source` that cannot be converted."""
-    for refusal in refusals(source):
-        raise refusal
+def check(source: Source, found: Survey) -> None:
+    """Raise UnsupportedSyntax for the first node of `source` that cannot be converted.
+
+    Nearly always the kinds that the survey has `found` tell that there is none.
+    """
+    names = {kind.__name__ for kind in found.kinds}
+    if isinstance(source.tree, ast.AsyncFunctionDef) or not (
+        names <= _ALWAYS_CONVERTED and _REFUSED_CALLS.keys().isdisjoint(found.read)
+    ):
+        for refusal in refusals(source):
+            raise refusal
 
 
 def refusals(source: Source) -> Iterator[UnsupportedSyntax]:
@@ -116,18 +128,19 @@ def _decide(node: ast.AST) -> FenceRule:
 
 
 _NESTED = frozenset((ast.FunctionDef, ast.Lambda, ast.ClassDef, ast.AsyncFunctionDef))
-_OPERATIONS = frozenset((ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.AugAssign))
 
 
-def _own_nodes(root: ast.AST) -> Iterator[ast.AST]:
-    """`root` and what is in it, without the insides of nested functions and classes."""
-    pending = [root]
+def _own_nodes(root: Definition) -> Iterator[ast.AST]:
+    """`root` and what runs in it: its header, and the insides of nested ones, do not."""
+    yield root
+    if isinstance(root, ast.AsyncFunctionDef):
+        return
+    body = root.body if isinstance(root.body, list) else [root.body]
+    pending: list[ast.AST] = [*reversed(body)]
     while pending:
         one = pending.pop()
         yield one
-        cls = one.__class__
-        nested = cls in _NESTED and (one is not root or cls is ast.AsyncFunctionDef)
-        if not nested:
+        if one.__class__ not in _NESTED:
             pending += _parts(one)[::-1]
 
 
@@ -136,4 +149,4 @@ def _parts(node: Any) -> list[ast.AST]:
     cls = node.__class__
     if cls is ast.Compare:
         return [*node.ops, *children(node)]
-    return [node.op, *children(node)] if cls in _OPERATIONS else children(node)
+    return [node.op, *children(node)] if cls in OPERATIONS else children(node)

@@ -55,6 +55,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 NodeT = TypeVar("NodeT", bound=ast.AST)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
+OPERATIONS = frozenset((ast.BinOp, ast.UnaryOp, ast.BoolOp, ast.AugAssign))
 BLOCKS = ("body", "handlers", "orelse", "finalbody", "cases")
 PLACE_FIELDS = ("lineno", "col_offset", "end_lineno", "end_col_offset")
 PLACE = frozenset(PLACE_FIELDS)
@@ -77,7 +78,7 @@ _NODES_ONLY = frozenset(
     )
 )  # fmt: skip
 _WITHOUT_PARTS = frozenset((ast.Name, ast.Constant))
-_WITHOUT_BLOCKS = frozenset(
+WITHOUT_BLOCKS = frozenset(
     (
         ast.Expr, ast.Assign, ast.AugAssign, ast.AnnAssign, ast.Return, ast.Raise, ast.Assert,
         ast.Pass, ast.Nonlocal, ast.Global, ast.Delete, ast.Import, ast.ImportFrom,
@@ -170,7 +171,7 @@ def nodes_in(tree: ast.AST) -> Iterator[ast.AST]:
 def inner_statements(node: ast.AST) -> list[ast.AST]:
     """The statements, handlers and cases right inside `node`."""
     cls: Any = node.__class__
-    if cls in _WITHOUT_BLOCKS:
+    if cls in WITHOUT_BLOCKS:
         return []
     if cls is ast.If or cls is ast.While or cls is ast.For:
         return [*node.body, *node.orelse]  # type: ignore[attr-defined]

@@ -9,10 +9,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from stator.source.nodes import (
     COMPREHENSIONS,
     FUNCTIONS,
+    OPERATIONS,
+    WITHOUT_BLOCKS,
     Comprehension,
     Function,
     children,
@@ -61,17 +64,25 @@ def scope_of(function: Function) -> NameScope:
     body = function.body if isinstance(function.body, list) else [function.body]
     nodes = own_statements(function.body) if isinstance(function.body, list) else []
     declared = [node for node in nodes if isinstance(node, DECLARING)]
-    global_names = _declared(item for item in declared if isinstance(item, ast.Global))
-    nonlocal_names = _declared(item for item in declared if isinstance(item, ast.Nonlocal))
-    parameters = parameter_names(function.args)
-    elsewhere = {*global_names, *nonlocal_names}
-    bound = [name for name in bound_names(body) if name not in elsewhere]
     annotated = [
         node.target.id
         for node in nodes
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
     ]
-    every = tuple(dict.fromkeys([*parameters, *bound, *annotated]))
+    return _scope(parameter_names(function.args), bound_names(body), annotated, declared)
+
+
+def _scope(
+    parameters: tuple[str, ...],
+    bound: Iterable[str],
+    annotated: Iterable[str],
+    declared: Iterable[ast.Global | ast.Nonlocal],
+) -> NameScope:
+    global_names = _declared(item for item in declared if isinstance(item, ast.Global))
+    nonlocal_names = _declared(item for item in declared if isinstance(item, ast.Nonlocal))
+    elsewhere = {*global_names, *nonlocal_names}
+    own = [name for name in bound if name not in elsewhere]
+    every = tuple(dict.fromkeys([*parameters, *own, *annotated]))
     return NameScope(parameters, every, global_names, nonlocal_names)
 
 
@@ -106,7 +117,7 @@ def own_statements(body: Iterable[ast.AST]) -> list[ast.AST]:
     while pending:
         node = pending.pop()
         found.append(node)
-        if not isinstance(node, NESTED):
+        if node.__class__ not in WITHOUT_BLOCKS and not isinstance(node, NESTED):
             pending += inner_statements(node)[::-1]
     return found
 
@@ -219,12 +230,8 @@ class _Reader:
             self._ordinary(node)
 
     def _ordinary(self, node: ast.AST) -> None:
-        if isinstance(node, FUNCTIONS):
-            self._note(self.captured, free_names(node))
-        elif isinstance(node, ast.ClassDef):
-            inside = uses_of(node.body)
-            self._note(self.captured, (*inside.read, *inside.captured))
-        elif isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        self._note(self.captured, _captured_by(node))
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self._note(self.read, (node.target.id,))
         for child in evaluated_children(node):
             self.visit(child)
@@ -243,6 +250,16 @@ class _Reader:
         where.update(dict.fromkeys(name for name in names if name not in self.hidden))
 
 
+def _captured_by(node: ast.AST) -> tuple[str, ...]:
+    """The names that `node`, if it is a function or a class, may read at any later time."""
+    if isinstance(node, FUNCTIONS):
+        return free_names(node)
+    if isinstance(node, ast.ClassDef):
+        inside = uses_of(node.body)
+        return (*inside.read, *inside.captured)
+    return ()
+
+
 def comprehension_inside(node: Comprehension) -> list[ast.AST]:
     """What runs inside a comprehension: all but its first iterable."""
     first, *others = node.generators
@@ -251,14 +268,95 @@ def comprehension_inside(node: Comprehension) -> list[ast.AST]:
     return [*inside, *ends]
 
 
+@dataclass(frozen=True)
+class Survey:
+    """What is in one function, as one walk finds it."""
+
+    scope: NameScope
+    read: tuple[str, ...]
+    free: tuple[str, ...]  # names that it, and functions in it, take from around it, globals too
+    kinds: frozenset[type[ast.AST]]  # of the nodes that run in it, and of their operators
+
+
+def survey(function: Function) -> Survey:
+    """What is in `function` itself; of nested functions, what they take from around them."""
+    walk = _SurveyWalk()
+    walk.run(function.body if isinstance(function.body, list) else [function.body])
+    scope = walk.scope(parameter_names(function.args))
+    own = {*scope.locals, *scope.globals}
+    every = dict.fromkeys((*walk.read, *walk.captured, *scope.nonlocals))
+    free = tuple(name for name in every if name not in own)
+    return Survey(scope, tuple(walk.read), free, frozenset(walk.kinds))
+
+
 def free_names(function: Function) -> tuple[str, ...]:
     """The names `function`, and functions in it, take from around it (globals included)."""
-    scope = scope_of(function)
-    body = function.body if isinstance(function.body, list) else [function.body]
-    uses = uses_of(body)
-    own = {*scope.locals, *scope.globals}
-    every = (*uses.read, *uses.captured, *scope.nonlocals)
-    return tuple(name for name in dict.fromkeys(every) if name not in own)
+    return survey(function).free
+
+
+class _SurveyWalk:
+    """Finds what `scope_of`, `uses_of` and `own_nodes` find, at once."""
+
+    def __init__(self) -> None:
+        self.kinds: set[type[ast.AST]] = set()
+        self.bound: dict[str, None] = {}
+        self.annotated: dict[str, None] = {}
+        self.read: dict[str, None] = {}
+        self.captured: dict[str, None] = {}
+        self.declared: list[ast.Global | ast.Nonlocal] = []
+
+    def run(self, body: Iterable[ast.AST]) -> None:
+        """Look at `body`, in order of appearance."""
+        pending = list(body)[::-1]
+        while pending:
+            node: Any = pending.pop()
+            cls = node.__class__
+            self.kinds.add(cls)
+            if cls is ast.Name:
+                if node.ctx.__class__ is not ast.Load:
+                    self.bound[node.id] = None
+                if node.ctx.__class__ is not ast.Store:  # `del x`, too, wants x to be there
+                    self.read[node.id] = None
+            elif cls in BINDING_NOTHING:
+                if cls is not ast.Constant:
+                    pending += children(node)[::-1]
+            else:
+                pending += self._special(node)[::-1]
+            if cls in OPERATIONS:
+                self.kinds.add(node.op.__class__)
+                if cls is ast.AugAssign and isinstance(node.target, ast.Name):
+                    self.read[node.target.id] = None
+            elif cls is ast.Compare:
+                self.kinds.update([one.__class__ for one in node.ops])
+
+    def _special(self, node: ast.AST) -> list[ast.AST]:
+        """Note what `node` binds or holds; the parts of it that are still to be looked at."""
+        if isinstance(node, COMPREHENSIONS):
+            self._comprehension(node)
+            return []
+        if isinstance(node, DECLARING):
+            self.declared.append(node)
+        elif isinstance(node, ast.AnnAssign):
+            if node.value is None and isinstance(node.target, ast.Name):
+                self.annotated[node.target.id] = None
+                return []
+        elif isinstance(node, ast.alias):
+            self.bound[(node.asname or node.name).split(".")[0]] = None
+        elif isinstance(node, NAMED) and node.name:
+            self.bound[node.name] = None
+        self.captured.update(dict.fromkeys(_captured_by(node)))
+        return evaluated_children(node)
+
+    def _comprehension(self, node: Comprehension) -> None:
+        uses = uses_of([node])
+        self.read.update(dict.fromkeys(uses.read))
+        self.captured.update(dict.fromkeys(uses.captured))
+        self.bound.update(dict.fromkeys(_bound_outside(node)))
+        self.kinds.update([one.__class__ for one in own_nodes([node])])
+
+    def scope(self, parameters: tuple[str, ...]) -> NameScope:
+        """The names of a function with these `parameters` and what was looked at as its body."""
+        return _scope(parameters, self.bound, self.annotated, self.declared)
 
 
 @dataclass(frozen=True)
