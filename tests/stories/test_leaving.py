@@ -22,7 +22,6 @@ story = Book(
     returns_zip="zip is returned or kept",
     returns_map="map is returned or kept",
     returns_view="dict_items is returned or kept",
-    fresh_alias_objects="under two names",
     arg_also_global="another name",
     arg_also_global_tensor="the same object",
     arg_object_attr_alias="another name",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 
 import torch
 
@@ -288,3 +289,32 @@ def list_or_tensor_that_the_same_test_tells_apart(x):
     if positive.any():
         return (found.to(found.dtype).sum() + rest.sum()).unsqueeze(0)
     return x * 0
+
+
+@program((f(3.0, 4.0), f(0.5, 0.5)), (f(0.1, 0.2), f(-0.5, 0.1)), trains=True)
+def items_of_a_list_or_a_tuple_beside_others(x, y):
+    """`zip`, `map` and `chain` take the items of clipped gradients (a list) or others (a tuple)."""
+    grads = torch.stack([x, y]).unbind()
+    if x.norm() > 1:
+        grads = [g / 2 for g in grads]
+    some = (x,) if y.sum() > 0 else (x, y)
+    rows = list(zip(some, [1, 2, 3], strict=False))
+    out = [p - g for p, g in zip([x, y], grads, strict=True)]
+    out += [u * v for u, v in zip(some, grads, strict=False)]
+    out += [u + v for u, v in map(lambda u, v: (u, v), grads, (x, y))]
+    out += itertools.chain(some, grads)
+    return out, len(rows), rows[-1][1]
+
+
+@program((f(3.0, 4.0),), (f(0.1, 0.2),))
+def list_or_other_list_changed_while_zipped(x):
+    """An item is read when it is taken."""
+    first, second = [1, 2, 3], [4, 5, 6]
+    chosen = first if x.sum() > 1 else second
+    seen = []
+    for k, one in zip(range(3), chosen, strict=True):
+        seen.append(one)
+        if k == 0:
+            chosen[1] = 10
+            second[2] = 20
+    return seen, first, second

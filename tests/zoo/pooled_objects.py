@@ -180,3 +180,78 @@ def objects_of_two_classes(x):
     for one in made:
         total = total + (one.priority if isinstance(one, Job) else one.value)
     return total
+
+
+@program((f(0.2, 0.9, 0.6, 1.4),), (f([0.1]),), (f(2.0, 0.3),), dynamic=ANY, stages=("captured",))
+def events_that_follow_events(x):
+    """A simulation: what is taken from the heap may put something new into it."""
+    queue = []
+    for k, value in enumerate(x.tolist()):
+        heapq.heappush(queue, Job(value, k))
+    order = []
+    while queue:
+        job = heapq.heappop(queue)
+        order.append(job.index)
+        if job.priority > 0.5:
+            heapq.heappush(queue, Job(job.priority - 0.4, job.index + 10))
+    return order
+
+
+class Branch:
+    """A node of a search tree."""
+
+    def __init__(self, key):
+        self.key, self.left, self.right = key, None, None
+
+    def insert(self, key):
+        """Put `key` where it belongs below this node."""
+        if key < self.key:
+            if self.left is None:
+                self.left = Branch(key)
+            else:
+                self.left.insert(key)
+        elif self.right is None:
+            self.right = Branch(key)
+        else:
+            self.right.insert(key)
+
+    def walk(self, out):
+        """The keys in order."""
+        if self.left is not None:
+            self.left.walk(out)
+        out.append(self.key)
+        if self.right is not None:
+            self.right.walk(out)
+
+    def depth(self):
+        """How many levels there are."""
+        left = self.left.depth() if self.left else 0
+        right = self.right.depth() if self.right else 0
+        return 1 + max(left, right)
+
+
+@program(
+    (i(4, 2, 7, 1, 3, 9),), (i(1, 2, 3, 4, 5, 6),), (i(6, 6, 1, 5, 2, 3),), stages=("captured",)
+)
+def tree_by_recursive_insert(x):
+    """The data decides where each node hangs."""
+    first, *rest = x.tolist()
+    root = Branch(first)
+    for key in rest:
+        root.insert(key)
+    out = []
+    root.walk(out)
+    return out, root.depth()
+
+
+@program((f(1.0),), (f(-1.0),))
+def two_names_on_one_path(x):
+    """One object under two names, or two objects."""
+    one = Branch(1)
+    if x.sum() > 0:
+        one = Branch(2)
+        other = one
+    else:
+        one, other = Branch(3), Branch(4)
+    other.key = 5
+    return one.key, other.key, one is other

@@ -27,8 +27,8 @@ from stator.values.describe import describe, describe_state
 from stator.values.freezing import refuse_frozen
 from stator.values.kinds import BOTTOM, Fresh, Kind, ListKind, is_map, never
 from stator.values.merge import as_pairs, merge_maps
-from stator.values.pooled import Reference
-from stator.values.sites import Shared
+from stator.values.pooled import Reference, can_be_pooled
+from stator.values.sites import Shared, class_site
 from stator.values.staged import Columns, Staged, StagedSet, python_name
 from stator.values.symbolic import CannotLeave, Diverged, Undefined
 from stator.values.union import Union
@@ -192,7 +192,10 @@ def _kept_twice(value: object) -> BaseException:
         "under two names",
         at=current_place(), fix="make it before the branch or the loop",
     )  # fmt: skip
-    return Shared(value.sites, refusal) if isinstance(value, Staged) and value.sites else refusal
+    if isinstance(value, Staged):
+        return Shared(value.sites, refusal) if value.sites else refusal
+    cls = type(value)
+    return Shared(frozenset({class_site(cls)}), refusal) if can_be_pooled(cls) else refusal
 
 
 def state_values(value: object) -> list[object]:

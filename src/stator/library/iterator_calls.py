@@ -116,6 +116,7 @@ def _listed(session: Session, value: Staged) -> Staged:
 
 
 SEEN: frozenset[Kind] = frozenset({"output", "host", "mode"})  # it matters when such ops run
+SEQUENCES = (StagedList, list, tuple)
 BY_NUMBER: tuple[type, ...] = (type(reversed([])), type(iter([])), type(iter(())))
 
 
@@ -152,6 +153,11 @@ class IteratorCalls:
             ), True
         if isinstance(value, StagedList):
             return self._list_items(value), True
+        if isinstance(value, Union) and all(
+            isinstance(one, SEQUENCES) for one in value.alternatives
+        ):
+            items = self._items_of_one(value)
+            return items, isinstance(items.length(), int)
         return iteration.of_python(self.recorder, rows(value)), True
 
     def _list_items(self, items: StagedList) -> Indexed:
@@ -166,6 +172,15 @@ class IteratorCalls:
             return list_get(self.recorder, items, at)
 
         return Indexed(lambda at: at < length(), item, length)
+
+    def _items_of_one(self, union: Union) -> Indexed:
+        """The items of one of several lists and tuples, each read when it is taken."""
+        interpreter = self.session.interpreter
+
+        def length() -> Staged:
+            return interpreter.call(len, union)
+
+        return Indexed(lambda at: at < length(), lambda at: interpreter.getitem(union, at), length)
 
     def _made(self, items: Indexed, cls: type, *, unrolls: bool) -> StagedIterator:
         return new_iterator(self.session, items, cls, unrolls=unrolls)
