@@ -656,3 +656,31 @@ def return_that_a_finally_cancels(x, y):
         except KeyError:
             kept.append(7)
     return x, kept
+
+
+@program(
+    (f([1.0]), i(1)), (f([3.0]), i(5)), (f([-1.0]), i(7)),
+    stages=("captured", "unoptimised", "saved"),
+)  # fmt: skip
+def unbound_names_in_comprehensions(x, y):
+    """A name without a value is a local one or that of an outer function."""
+    if y > 6:
+        limit = 2
+    found = []
+    try:
+        found.append(any(v > limit for v in x.tolist()))
+    except NameError as error:
+        found.append((type(error).__name__, str(error)))
+    try:
+        found.append(sum(v * limit for v in x.tolist()))
+    except NameError as error:
+        found.append((type(error).__name__, str(error)))
+    try:
+        found.append([v for v in x.tolist() if v > limit])
+    except NameError as error:
+        found.append((type(error).__name__, str(error)))
+    try:
+        found.append([v for v in range(limit)])
+    except NameError as error:
+        found.append((type(error).__name__, str(error)))
+    return found

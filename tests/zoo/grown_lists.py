@@ -270,3 +270,13 @@ def lists_in_tuples_in_a_list(n):
         for part in parts:
             total += part * number
     return a, total
+
+
+@program(*COUNTS)
+def lists_of_nothing_in_tuples_in_a_list(n):
+    """Items with lists of which only the length is known."""
+    a, rest = [], []
+    for k in range(n):
+        rest = rest[1:]
+        a.append((rest, [None] * k, k))
+    return a

@@ -44,13 +44,18 @@ def warn_of_failing_paths(programs: Iterable[Program]) -> None:
 def _failing_paths(block: Block, around: Location | None) -> Iterator[str]:
     for op in block.ops:
         if op.name == "stator::raise" and _is_unmeant(op, around):
-            error, message = str(op.args[0]), str(op.args[1]) if len(op.args) > 1 else ""
-            yield (
-                f"{op.place.short if op.place else ''} raises {error} on every run that "
-                f"reaches it: {message.splitlines()[0] if message else 'no message'}"
-            )
+            place = op.place.short if op.place else ""
+            yield f"{place} raises {op.args[0]} on every run that reaches it: {_message(op)}"
         for inner in op.blocks:
             yield from _failing_paths(inner, op.place)
+
+
+def _message(op: Op) -> str:
+    """The first line of the message of a `raise`, as far as it is known."""
+    message = op.args[1] if len(op.args) > 1 else ""
+    if not isinstance(message, str):
+        return "a message that depends on the run"
+    return message.splitlines()[0] if message else "no message"
 
 
 def _is_unmeant(op: Op, around: Location | None) -> bool:

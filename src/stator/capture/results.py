@@ -320,12 +320,16 @@ class Results:
 
     def _item(self, columns: Columns) -> Structure:
         """The structure of each item of a runtime list."""
-        positions = iter([self._leaf(value) for value in columns.values])
-        if not list(leaf_types(columns.item)):  # nothing but the length: one column counts it
-            return shape.Choice(
-                next(positions).position, (self._kind_structure(columns.item, positions),)
-            )
-        return self._kind_structure(columns.item, positions)
+        return self._item_structure(
+            columns.item, iter([self._leaf(value) for value in columns.values])
+        )
+
+    def _item_structure(self, kind: Kind, leaves: Iterator[shape.Leaf]) -> Structure:
+        """The structure of each item of a runtime list, whose items are of `kind`."""
+        if any(True for _ in leaf_types(kind)):
+            return self._kind_structure(kind, leaves)
+        count = next(leaves).position  # nothing but the length: one column counts it
+        return shape.Choice(count, (self._kind_structure(kind, leaves),))
 
     def structure_of_kind(self, kind: Kind, leaves: Iterator[shape.Leaf]) -> Structure:
         """The structure of any value of `kind`, whose leaves are these."""
@@ -337,12 +341,12 @@ class Results:
             return self._alternative(kind.value)
         if isinstance(kind, TensorKind | NumberKind | TextKind):
             return next(leaves)
+        if isinstance(kind, ListKind):
+            return self._runtime_list(kind.form, self._item_structure(kind.item, leaves))
         tag = next(leaves).position if isinstance(kind, UnionKind) else 0
         items = tuple(self._kind_structure(item, leaves) for item in parts(kind))
         if isinstance(kind, ContainerKind):
             return self._kind_node(kind, items)
-        if isinstance(kind, ListKind):
-            return self._runtime_list(kind.form, items[0])
         return (
             shape.Choice(tag, items) if isinstance(kind, UnionKind) else shape.ConstantValue(None)
         )

@@ -24,7 +24,7 @@ from stator.rewrite.machines import rewrite_machine
 from stator.rewrite.template import quote, staged
 from stator.rewrite.walk import Walk
 from stator.rewrite.yields import rewrite_yields
-from stator.source.nodes import Comprehension, Search, copy_tree, locate
+from stator.source.nodes import Comprehension, Search, TakenWhole, copy_tree, locate
 from stator.source.scopes import bound_names
 
 Block = list[ast.stmt]
@@ -34,7 +34,12 @@ TAKES_ALL = frozenset({
 })  # fmt: skip
 IN_TURN = frozenset({"max", "min"})  # they call their key between two items
 SEARCHES = {"any": True, "all": False}
-START = {ast.ListComp: "[]", ast.SetComp: "stator__.new_set(set())", ast.DictComp: "{}"}
+START = {
+    ast.ListComp: "[]",
+    TakenWhole: "[]",
+    ast.SetComp: "stator__.new_set(set())",
+    ast.DictComp: "{}",
+}
 
 COLLECT = """
 def NAME(iter__):
@@ -92,7 +97,7 @@ class _Taker(ast.NodeTransformer):
         if name == "next" and len(node.args) <= 2 and not node.keywords:
             return staged("first", Search.of(taken, found=None), *node.args[1:], at=node)
         if name in TAKES_ALL and not (name in IN_TURN and node.keywords):
-            node.args[0] = ast.copy_location(ast.ListComp(taken.elt, taken.generators), taken)
+            node.args[0] = ast.copy_location(TakenWhole(taken.elt, taken.generators), taken)
         return node
 
 
@@ -109,6 +114,8 @@ class _Comprehensions(Walk):
     def visit_ListComp(self, node: ast.ListComp) -> ast.AST:
         (add,) = quote("result__.append(ITEM)", at=node.elt, ITEM=node.elt)
         return self.function(node, COLLECT, [add])
+
+    visit_TakenWhole = visit_ListComp
 
     def visit_SetComp(self, node: ast.SetComp) -> ast.AST:
         if not any(isinstance(part, EFFECTS) for part in ast.walk(node)):

@@ -13,11 +13,12 @@ of the names that its surroundings may leave undefined are checked too.
 from __future__ import annotations
 
 import ast
+import sys
 
 from stator.rewrite.job import Job
 from stator.rewrite.template import constant, is_staged, preamble, quote, staged
 from stator.rewrite.walk import Walk
-from stator.source.nodes import Search
+from stator.source.nodes import Comprehension, Search
 from stator.source.scopes import own_statements
 
 UNBINDING = """
@@ -43,17 +44,23 @@ def define(name: str, *, at: ast.AST) -> list[ast.stmt]:
     )  # fmt: skip
 
 
-def read_name(node: ast.Name, job: Job) -> ast.expr:
-    """The value of the name `node`, checked if it may be undefined there."""
+def read_name(node: ast.Name, job: Job, *, is_inside: bool = False) -> ast.expr:
+    """The value of the name `node`, checked if it may be undefined there.
+
+    Python reads it in a function that `is_inside` the one that binds it, which its error says.
+    """
     name = ast.copy_location(ast.Name(node.id, ast.Load()), node)
     unsure = node in job.facts.unsure and node.id in job.facts.tracked
     outside = node.id in job.unsure_outside and node.id not in job.facts.scope.locals
-    if unsure:
+    if unsure and not is_inside:
         return staged("read", name, at=node)
+    outside = outside or unsure
     return staged("read_outer", name, at=node) if outside else name
 
 
 class _ReadRewriter(Walk):
+    is_inside = False  # in a comprehension that Python makes a function of
+
     def run(self, tree: ast.FunctionDef) -> ast.FunctionDef:
         tree = super().run(tree)
         known = [line for name in self.job.facts.initialised for line in define(name, at=tree)]
@@ -62,7 +69,22 @@ class _ReadRewriter(Walk):
         return tree
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return read_name(node, self.job) if isinstance(node.ctx, ast.Load) else node
+        if not isinstance(node.ctx, ast.Load):
+            return node
+        return read_name(node, self.job, is_inside=self.is_inside)
+
+    def visit_Search(self, node: Comprehension) -> ast.AST:
+        """Its first iterable is evaluated outside of its function."""
+        outer, first = self.is_inside, node.generators[0]
+        first_iter = self.expression(first.iter)
+        first.iter, self.is_inside = ast.copy_location(ast.Constant(None), first.iter), True
+        self.generic_visit(node)
+        first.iter, self.is_inside = first_iter, outer
+        return node
+
+    visit_TakenWhole = visit_Search
+    if sys.version_info < (3, 12):  # later versions run a comprehension where it stands
+        visit_ListComp = visit_SetComp = visit_DictComp = visit_Search
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """A comprehension's function holds reads that are checked already; a search does not."""

@@ -1,7 +1,8 @@
-"""Two node kinds of our own, alive only between passes; and walks over trees.
+"""Three node kinds of our own, alive only between passes; and walks over trees.
 
 TestedFor    for TARGET in ITER while TEST: BODY      (a `for` that can be left early)
 Search       any(ELT for ...), all(...), next(...)    (a comprehension that can stop early)
+TakenWhole   the generator expression of sum(ELT for ...)    (a list comprehension otherwise)
 """
 
 from __future__ import annotations
@@ -48,6 +49,11 @@ class Search(ast.ListComp):
         fields: dict[str, Any] = {"elt": taken.elt, "generators": taken.generators, "found": found}
         new = cls(**fields)
         return ast.copy_location(new, taken)
+
+
+@final
+class TakenWhole(ast.ListComp):
+    """A generator expression that its only reader takes whole."""
 
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
