@@ -23,7 +23,8 @@ std::vector<std::pair<std::string, std::string>> variables(Frame& frame) {
   const auto add = [&](const std::string& name, const Value& value) {
     const bool is_number =
         std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c); });
-    if (!is_number && !value.isNone()) found.emplace_back(name, describe(value));
+    const bool is_tag = name.ends_with(".tag");  // of an input that may be None
+    if (!is_number && !is_tag && !value.isNone()) found.emplace_back(name, describe(value));
   };
   for (std::size_t k = 0; k < program.inputs.size(); ++k) {
     add(program.values[program.inputs[k]].name, frame.run->inputs[k]);

@@ -39,7 +39,7 @@ _STATE = re.compile(r"(read|write)_\d+__")  # pieces that carry names in and out
 
 
 class Pdb(pdb.Pdb):
-    """`pdb.Pdb` for code that is captured; it may stop in ordinary code as well."""
+    """A `pdb.Pdb` that hides the frames of Stator during a capture; works in any code."""
 
     def stop_here(self, frame: types.FrameType) -> bool:
         """Whether a line of `frame` is one to stop at: not one that the recorder goes through."""
@@ -146,7 +146,7 @@ def function_around(frame: types.FrameType) -> types.FrameType | None:
 
 
 def set_trace() -> None:
-    """Stop at the next line of the caller, in a debugger that knows captured code.
+    """Stop at the next line of the caller, in a debugger for captured code.
 
     For all of a program: `PYTHONBREAKPOINT=stator.debug.set_trace`.
     """

@@ -77,14 +77,15 @@ def test_keyword_only_and_skipped_parameters_have_specs(path):
         ((X, None, 1), {}, TypeError,
          "forward(feats, mask=None, *, scale=2.0, **extra): too many positional arguments"),
         ((X, X), {}, SpecMismatch,
-         "`mask` is not an input of the saved program, which has `mask=None`; the call gives "
+         "`mask` is not an input of the saved program, which has `mask=None`; the call passes "
          "f32[2, 2]"),
         ((X,), {"scale": 3.0}, SpecMismatch,
-         "`scale` is not an input of the saved program, which has `scale=2.0`; the call gives 3.0"),
+         "`scale` is not an input of the saved program, which has `scale=2.0`; "
+         "the call passes 3.0"),
         ((X,), {"scale": 2}, SpecMismatch,
-         "`scale` is not an input of the saved program, which has `scale=2.0`; the call gives 2"),
+         "`scale` is not an input of the saved program, which has `scale=2.0`; the call passes 2"),
         ((X,), {"other": 1}, SpecMismatch,
-         "`extra['other']` is not an input of the saved program; the call gives 1"),
+         "`extra['other']` is not an input of the saved program; the call passes 1"),
         ((X.double(),), {}, SpecMismatch,
          "feats must be a tensor f32[s0, 2], not f64[2, 2]: its dtype is float64, not float32"),
     ],

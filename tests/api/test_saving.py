@@ -385,7 +385,7 @@ def test_an_effect_on_an_argument_is_refused_by_its_text(tmp_path):
     with pytest.raises(CaptureError) as caught:
         stator.save(f, tmp_path / "model", [ANY, []])
     assert caught.value.problem == (
-        "a call changes a list or dict that it is given, which a saved model does not have"
+        "a call changes a list or dict that it is given, which is not part of a saved model"
     )
 
 

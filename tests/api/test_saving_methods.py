@@ -577,7 +577,7 @@ def test_a_write_to_a_dataclass_that_is_given_is_refused_with_its_line(tmp_path)
     with pytest.raises(CaptureError) as caught:
         stator.save(f, tmp_path / "model", [Batch(one, one)])
     assert caught.value.problem == (
-        "a call changes `x` of a Batch, which a saved model does not have"
+        "a call changes `x` of a Batch, which is not part of a saved model"
     )
     assert caught.value.at.line == f.__code__.co_firstlineno + 1
 
@@ -594,7 +594,7 @@ def test_a_write_to_a_closure_variable_is_refused_with_its_line(tmp_path):
         stator.save(f, tmp_path / "model", [ANY])
     assert caught.value.problem == (
         "a call changes `count`, a variable of an enclosing function, "
-        "which a saved model does not have"
+        "which is not part of a saved model"
     )
     assert caught.value.at.line == f.__code__.co_firstlineno + 2
 

@@ -296,7 +296,7 @@ def test_what_is_not_the_models_is_refused(tmp_path):
             return x
 
     for cls in (Closure, Global, OfTheClass):
-        assert "which a saved model does not have" in refusal(cls(), tmp_path)
+        assert "which is not part of a saved model" in refusal(cls(), tmp_path)
 
 
 def test_a_container_with_another_name_is_refused(tmp_path):

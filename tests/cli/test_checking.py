@@ -126,7 +126,7 @@ def test_what_a_call_makes_static_is_found(shell, folder):
     )
     done = shell("check", "calls.py", "--json")
     assert names(done) == ["A.forward", "f"]
-    assert {one["why"] for one in done.json["functions"]} == {"given to to_static"}
+    assert {one["why"] for one in done.json["functions"]} == {"passed to to_static"}
 
 
 def test_a_folder_stands_for_its_files(shell, folder):

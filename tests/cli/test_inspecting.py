@@ -46,7 +46,7 @@ def test_the_text_for_people(shell, saved):
     assert (
         "\n  method   mode   program\n  forward  eval   forward\n  forward  train  train\n" in text
     )
-    assert "\n  takes x: f32[s0, 4]\n  gives (f32[s0, 4], int)\n" in text
+    assert "\n  takes x: f32[s0, 4]\n  returns (f32[s0, 4], int)\n" in text
     assert text.endswith(
         "2 parameters; 80 bytes\n"
         "  tensor       kind       dtype    shape       size\n"
@@ -69,7 +69,7 @@ class Tied(torch.nn.Module):
 def test_tied_weights_count_once(shell):
     stator.save(Tied(), "tied", input_spec=[InputSpec([None, 2])], properties={"labels": 3})
     done = shell("inspect", "tied", "--tensors")
-    assert "gives {'y': [f32[s0, 2]], 'z': None}\n" in done.out
+    assert "returns {'y': [f32[s0, 2]], 'z': None}\n" in done.out
     assert "\n1 parameter; 16 bytes\n" in done.out
     assert "is one.weight" in done.out
     assert done.out.endswith("properties: {'labels': 3}\n")

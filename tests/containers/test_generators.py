@@ -109,7 +109,7 @@ def test_library_code_cannot_take_items_one_by_one():
     error = refusal(UnsupportedCall, lambda x: next(itertools.zip_longest(halves(x))),
                     torch.ones(2))  # fmt: skip
     assert error.problem == (
-        "`zip_longest` takes items of a generator, or of an object with `__next__`"
+        "`zip_longest` takes items from a generator, or from an object with `__next__`"
     )
     assert error.fix == "make a list of it first: `list(...)`"
 
@@ -138,5 +138,5 @@ def total_of_a_tree(x):
 def test_a_generator_that_goes_through_its_own_as_deep_as_the_data_says_is_refused():
     error = refusal(UnsupportedCall, total_of_a_tree, torch.ones(2))
     assert error.problem == (
-        "the generator `__iter__` goes through others of its own, as deep as the data says"
+        "the generator `__iter__` iterates over itself recursively, to a data-dependent depth"
     )

@@ -184,7 +184,7 @@ def test_a_slice_with_a_step_of_a_captured_list_cannot_be_assigned():
         return items
 
     error = refusal(UnsupportedCall, f, torch.ones(2))
-    assert error.problem == ("a slice with a step is assigned, of a list of data-dependent length")
+    assert error.problem == ("a slice with a step of a list of data-dependent length is assigned")
     assert error.fix == "assign the items in a loop"
 
 

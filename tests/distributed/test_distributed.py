@@ -37,7 +37,7 @@ def losses_under_torchrun(way, file):
     "distributed",
     "DDP under `torchrun`, with branches that leave parameters unused",
     "FSDP2: `fully_shard` of a static model",
-    "FSDP2: static blocks, each sharded on its own",
+    "FSDP2: static blocks, sharded separately",
 )
 @pytest.mark.parametrize("way", worker.WAYS)
 def test_two_processes_lose_what_eager_loses(way, tmp_path):

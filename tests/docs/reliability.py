@@ -34,30 +34,32 @@ ROOT = Path(__file__).parents[2]
 PAGE, KEPT = ROOT / "docs" / "reliability.md", ROOT / "build" / "reliability"
 TEXT = """# Reliability
 
-What holds, with the figures of runs of the probes: `python -m tests.docs.reliability` makes this
-page. They ran with {versions} on the CPU.
+What Stator promises about hostile files, interrupts, forks and growing code, with measured results.
+`python -m tests.docs.reliability` runs the probes and writes this page. They ran with {versions}
+on the CPU.
 
 ## Files of unknown origin
 
 [SECURITY.md](../SECURITY.md) states the promise.
 
-- Crafted files, loaded and run: {files} files, {ended} end the process.
-- Ops that a file may call, on wild arguments that lie against pages without access: {overloads}
-  of {every} overloads, {calls} calls of each. {died} end the process; {slow} calls took longer
-  than 4 s by the clock.
-- Mutated files, loaded and, where they load, run: {mutated} files, of which {refused} were refused
-  with `FormatError` and {loaded} loaded, {endless} of them with a program that was stopped after
+- Crafted files, loaded and run: {files} files, of which {ended} crash the process.
+- Ops that a file may call, with random arguments next to inaccessible memory pages: {overloads}
+  of {every} overloads, {calls} calls of each. {died} crash the process; {slow} calls took longer
+  than 4 s of wall time.
+- Mutated files, loaded and, if they load, run: {mutated} files, of which {refused} were refused
+  with `FormatError` and {loaded} loaded; {endless} of those had a program that was stopped after
   1 s. {faults} did anything else, or took more than {seconds} s of processor time to load or to
-  refuse, or more memory than the size of the file and {memory} MB.
+  refuse, or more memory than the size of the file plus {memory} MB.
 
 ## Ctrl-C
 
-{interrupts} captures were interrupted at random moments: {others} ended with something else than
-`KeyboardInterrupt`, {left} left a mode of torch on.
+{interrupts} captures were interrupted at random moments: {others} raised anything other than
+`KeyboardInterrupt`, and {left} left a mode of torch enabled.
 
 ## Forks
 
-{forks} children were forked beside a thread that captures: {hung} hung, {failed} failed.
+{forks} child processes were forked while another thread was capturing: {hung} hung, {failed}
+failed.
 
 ## Depth
 
@@ -67,8 +69,8 @@ own frames do not count.
 ## The cost of a capture
 
 Processor time of the first call, in seconds, the best of 3. The seconds depend on the machine and
-on what else it does; the exponents, which are ratios within one run, hardly do. An exponent is the
-slope from the first size to the last, both as logarithms: 1 means in proportion.
+its load; the exponents, which are ratios within one run, hardly do. An exponent is the slope from
+the first size to the last on a log-log scale: 1 means that time grows in proportion.
 
 {growth}
 """

@@ -15,15 +15,18 @@ from tests.zoo.harness import STAGES
 from tests.zoo.programs import Program
 from tests.zoo.whole import PROGRAMS
 
+COMMON = 60  # a construct in more programs than these does not explain why one of them is refused
+
 INTRODUCTION = """\
 # Syntax
 
-Generated from the programs in `tests/zoo`. Each runs on several inputs at each stage and is
-compared with eager PyTorch: results, dtypes, shapes, errors, prints, side effects and gradients.
-The stages are {stages}.
+Generated from the test programs in `tests/zoo`. At each stage ({stages}), each of them is
+compared with eager PyTorch on several inputs: results, dtypes, shapes, errors, prints, side effects
+and gradients.
 
-The example of each construct is the shortest program that uses it. *Pending* marks what differs
-from eager today. What is refused, and what to write instead, is in [refusals.md](refusals.md).
+The example of each construct is one of the shortest programs that use it. A limit is a program that
+is refused, or that cannot be saved; [refusals.md](refusals.md) says what to write instead.
+*Pending* marks programs that differ from eager code today.
 
 | construct | programs | |
 |---|---|---|
@@ -37,7 +40,7 @@ def page() -> str:
     for group, constructs in GROUPS.items():
         parts.append(f"## {group}")
         parts += [_section(construct) for construct in constructs]
-    parts.append(_expressions())
+    parts += [_others(), _expressions()]
     return "\n\n".join(parts) + "\n"
 
 
@@ -65,8 +68,15 @@ def limits_of(construct: Construct) -> list[Program]:
 
     A program whose `sorted` is pending also has an `if`, of which it says nothing.
     """
+    if len(programs_with(construct)) > COMMON:
+        return []
     wrong = [one for one in programs_with(construct) if not is_right(one)]
     return [one for one in wrong if len(programs_with(construct)) == _rarity(one)]
+
+
+def other_limits() -> list[Program]:
+    """The programs that are not right, and use common constructs only, which say nothing of why."""
+    return [one for one in PROGRAMS if not is_right(one) and _rarity(one) > COMMON]
 
 
 def _rarity(program: Program) -> int:
@@ -82,10 +92,25 @@ def is_right(program: Program) -> bool:
 
 
 def example_of(construct: Construct) -> Program | None:
-    """The shortest program that is right at every stage, else the shortest that cannot be saved."""
+    """The shortest program that is right at every stage, else the shortest that cannot be saved.
+
+    One that can be read by itself comes first.
+    """
     right = [one for one in programs_with(construct) if is_right(one) and not one.makes]
     unsaved = [one for one in programs_with(construct) if one.refused_saved and not one.makes]
-    return min(right or unsaved, key=lambda one: (len(text_of(one)), one.name), default=None)
+    return min(
+        right or unsaved,
+        key=lambda one: (bool(_names_of_the_module(one)), len(text_of(one)), one.name),
+        default=None,
+    )
+
+
+def _names_of_the_module(program: Program) -> set[str]:
+    """What it uses that is defined in its file, and so not in the example."""
+    names = {node.id for node in _nodes(program) if isinstance(node, ast.Name)}
+    known = vars(inspect.getmodule(program.target)).items()
+    return {name for name, value in known if name in names - {program.target.__name__}
+            and not inspect.ismodule(value)}  # fmt: skip
 
 
 def text_of(program: Program) -> str:
@@ -131,6 +156,13 @@ def _section(construct: Construct) -> str:
     return "\n".join(lines)
 
 
+def _others() -> str:
+    """The limits that no construct of the page explains."""
+    limits = dict.fromkeys(map(_limit, other_limits()))
+    lines = ["## Other limits", "", "Of programs that use only common constructs:", "", *limits]
+    return "\n".join(lines)
+
+
 def _tests(construct: Construct) -> str:
     """How many programs show it, and at which stages if not at all of them."""
     found = programs_with(construct)
@@ -150,7 +182,7 @@ def _limit(program: Program) -> str:
 
 
 def _expressions() -> str:
-    """What is not so among the expressions on captured values that are tried one by one."""
+    """The expressions on captured values that do not work, of those that are tried one by one."""
     count = sum(len(group) for _, group, _ in expressions.GROUPS)
     open_ones = [*expressions.PENDING.items(), *expressions.REFUSED.items()]
     right = count - len(open_ones)

@@ -41,10 +41,13 @@ def test_titles_and_anchors_are_given_once():
 
 def test_what_is_pending_is_said_under_the_rarest_construct_that_it_uses():
     said = {one.name for construct in CONSTRUCTS for one in syntax.limits_of(construct)}
+    said |= {one.name for one in syntax.other_limits()}
     assert said == {one.name for one in PROGRAMS if not syntax.is_right(one)}
     for construct in CONSTRUCTS:
         for program in syntax.limits_of(construct):
             assert f"`{program.name}`" in section(construct.title)
+    for program in syntax.other_limits():
+        assert f"`{program.name}`" in SYNTAX.read_text().split("\n## Other limits\n")[1]
 
 
 def test_a_reader_who_looks_up_while_else_finds_it_supported_with_an_example():

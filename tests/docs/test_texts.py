@@ -249,7 +249,7 @@ def test_a_rewrite_that_does_not_exist():
 def test_a_result_that_no_file_can_hold(tmp_path):
     path = tmp_path / "model"
     assert said(stator.save, lambda x: (x, said), path, input_spec=[InputSpec([2])]) == (
-        "the program gives or takes a function, which a file cannot hold",
+        "an input or a result of the program is a function, which a file cannot hold",
         "return tensors, numbers, strings, and lists, tuples or dicts of these",
     )
 

@@ -40,7 +40,7 @@ class Plain(nn.Module):
         return self.second(x)
 
 
-@pytest.mark.feature("autocast", "autocast inside, nested, switched off again")
+@pytest.mark.feature("autocast", "autocast inside: nested, and disabled again")
 def test_autocast_inside_equals_eager():
     compare_module(Mixed(), (X,), (Y,), (-X,))
 
@@ -72,7 +72,7 @@ def decorated(x):
     return x @ x.mT
 
 
-@pytest.mark.feature("autocast", "autocast as a decorator; asking whether it is on")
+@pytest.mark.feature("autocast", "autocast as a decorator; `torch.is_autocast_enabled()`")
 def test_autocast_as_a_decorator_equals_eager():
     def product(x):
         return decorated(x), x @ x.mT, torch.is_autocast_enabled("cpu")
@@ -116,7 +116,7 @@ class Twice(nn.Module):
             return self.layer(x)
 
 
-@pytest.mark.feature("autocast", "one autocast context after another")
+@pytest.mark.feature("autocast", "several autocast contexts in sequence")
 def test_each_autocast_context_casts_the_weights_again():
     compare_module(Twice(), (X,), (Y,))
 
@@ -198,7 +198,7 @@ def calls_dynamic(x):
 
 
 @pytest.mark.feature(
-    "custom ops", "`torch.library.custom_op`: own gradient, mutation, sizes from data"
+    "custom ops", "`torch.library.custom_op`: custom gradient, mutation, data-dependent sizes"
 )
 @pytest.mark.parametrize("function", [calls_custom, calls_mutating, calls_dynamic])
 def test_a_custom_op_equals_eager(function):

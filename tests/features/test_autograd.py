@@ -132,7 +132,7 @@ def test_an_inference_tensor_cannot_be_saved_for_a_gradient():
             function(X)
 
 
-@pytest.mark.feature("autograd", "double backward: gradients of gradients")
+@pytest.mark.feature("autograd", "double backward")
 def test_second_gradients_equal_eager():
     def penalty(function, x):
         (first,) = torch.autograd.grad(function(x).square().sum(), x, create_graph=True)
@@ -224,7 +224,7 @@ def gradient_that_may_be_none(x):
     return torch.autograd.grad(total, [x, other, doubled, x.clone()], allow_unused=True)
 
 
-@pytest.mark.feature("autograd", "`torch.autograd.grad` that gives None for what is not used")
+@pytest.mark.feature("autograd", "`torch.autograd.grad(allow_unused=True)`: None for unused inputs")
 def test_a_gradient_of_what_is_not_used_is_none():
     compare_function(gradient_that_may_be_none, (X,), (Y,))
 
@@ -459,7 +459,7 @@ def leaf_made_inside(x):
     return slope + down, point.requires_grad
 
 
-@pytest.mark.feature("autograd", "leaves made inside: `requires_grad_()`, `requires_grad=True`")
+@pytest.mark.feature("autograd", "leaf tensors created inside: `requires_grad_()`, `requires_grad`")
 def test_a_leaf_made_inside_has_gradients():
     compare_function(leaf_made_inside, (X.detach(),), (-X.detach(),))
     with torch.no_grad():

@@ -34,7 +34,7 @@ def compare_prepared(prepare):
     compare_pair(eager, static, (X,), (Y,), (-X,))
 
 
-@pytest.mark.feature("hooks", "forward hooks that look")
+@pytest.mark.feature("hooks", "forward hooks that only read")
 def test_a_forward_hook_sees_what_eager_shows_it():
     seen = {}
 
@@ -56,7 +56,7 @@ def grown(module, args, result):
     return None
 
 
-@pytest.mark.feature("hooks", "forward hooks that change the result, on the path that data says")
+@pytest.mark.feature("hooks", "forward hooks that change the result, also on a data-dependent path")
 def test_a_forward_hook_changes_the_result():
     compare_prepared(lambda model: model.first.register_forward_hook(grown))
 

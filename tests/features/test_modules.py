@@ -39,7 +39,7 @@ def test_train_and_eval_switch_as_in_eager():
         compare_pair(eager, static, (X,), (Y,), (-X,))
 
 
-@pytest.mark.feature("modules", "`train()` of one part only")
+@pytest.mark.feature("modules", "`train()` of one submodule only")
 def test_a_part_alone_is_switched():
     eager = Normed()
     static = stator.to_static(copy.deepcopy(eager))
@@ -70,7 +70,7 @@ def test_batch_norm_with_a_momentum_that_data_gives():
     assert len(static.forward.concrete_programs) == 1
 
 
-@pytest.mark.feature("modules", "modes of torch's own modules, converted as they are")
+@pytest.mark.feature("modules", "train and eval modes of torch's own modules")
 def test_the_parts_of_a_sequential_of_torch_alone_are_watched():
     eager = nn.Sequential(nn.Linear(6, 6), nn.BatchNorm1d(6), nn.Dropout(0.5))
     static = stator.to_static(copy.deepcopy(eager))
@@ -106,7 +106,7 @@ class Looped(nn.Module):
         return x, iterations
 
 
-@pytest.mark.feature("modules", "`Dropout` in a loop that depends on data")
+@pytest.mark.feature("modules", "`Dropout` in a data-dependent loop")
 def test_dropout_in_a_loop_draws_the_numbers_of_eager():
     compare_module(Looped(), (X,), (Y,), (torch.zeros(2, 6),))
 
@@ -131,7 +131,7 @@ class Counting(nn.Module):
         return x - self.mean + self.hidden
 
 
-@pytest.mark.feature("modules", "buffers: written in place, assigned again, None at first")
+@pytest.mark.feature("modules", "buffers: written in place, reassigned, None at first")
 def test_buffers_are_written_as_in_eager():
     eager = Counting()
     static = stator.to_static(copy.deepcopy(eager))
@@ -195,7 +195,7 @@ class Symmetric(nn.Module):
         return weight.tril() + weight.tril(-1).mT
 
 
-@pytest.mark.feature("modules", "parametrizations that users write, also with branches on data")
+@pytest.mark.feature("modules", "user-defined parametrizations, also with data-dependent branches")
 def test_a_parametrization_of_the_users_own_may_branch():
     linear = nn.Linear(6, 6)
     parametrize.register_parametrization(linear, "weight", Symmetric())
@@ -401,7 +401,7 @@ def test_parameters_and_modules_are_added_replaced_and_removed():
         compare_pair(eager, static, (X,), (Y,))
 
 
-@pytest.mark.feature("modules", "lazy modules, made by a first eager call")
+@pytest.mark.feature("modules", "lazy modules, initialized by a first eager call")
 def test_a_lazy_module_is_made_before_it_is_converted():
     eager = nn.Sequential(nn.LazyLinear(5), nn.ReLU(), nn.LazyLinear(2))
     eager(X)

@@ -37,7 +37,7 @@ class Stateful(nn.Module):
         return out, state
 
 
-@pytest.mark.feature("layers", "an LSTM's state as an argument")
+@pytest.mark.feature("layers", "the state of an LSTM as an argument")
 def test_the_state_of_an_lstm_is_passed():
     state = (torch.randn(1, 3, 4), torch.randn(1, 3, 4))
     compare_module(Stateful(), (torch.randn(3, 7, 5), state), (torch.randn(3, 2, 5), None))

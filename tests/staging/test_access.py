@@ -112,7 +112,7 @@ def test_setting_an_attribute_of_a_builtin_class_is_refused():
         return x
 
     error = refusal(UnsupportedCall, f, X)
-    assert error.problem == "an attribute of the class int is set, which cannot be followed"
+    assert error.problem == "an attribute of the class int is set, which Stator cannot track"
 
 
 class Table(dict):

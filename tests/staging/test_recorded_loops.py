@@ -23,7 +23,7 @@ def test_an_endless_loop_in_a_branch_is_refused():
     with pytest.raises(stator.StatorError) as caught:
         stator.to_static(endless)(torch.ones(2))
     assert caught.value.problem == (
-        "this loop has not ended after 10000 iterations, and whether a run gets here depends on "
+        "this loop has not ended after 10000 iterations, and whether it runs at all depends on "
         "the data"
     )
 

@@ -97,7 +97,8 @@ def test_what_library_code_would_write_is_refused_and_not_written():
     with pytest.raises(UnsupportedCall) as caught:
         stator.to_static(counted)(torch.ones(2))
     assert caught.value.problem == (
-        "library code, `at`, writes to an ndarray from outside, which only the capture would do"
+        "library code, `at`, writes to an ndarray from outside, which would happen only during "
+        "the capture"
     )
     assert caught.value.fix == "write to its items: `a[k] = ...`"
     assert not array.any()

@@ -224,7 +224,7 @@ def test_a_value_inside_a_branch_cannot_be_fetched():
         ),
         (
             lambda: EXECUTOR.run("main"),
-            "[ST300] a str cannot be run\n  fix: give a Program or a CompiledProgram",
+            "[ST300] a str cannot be run\n  fix: pass a Program or a CompiledProgram",
         ),
         (
             lambda: EXECUTOR.run(static.Program(), [1]),

@@ -20,7 +20,7 @@ from tests.stories.book import Book, X
 
 CHANGES = "without conversion, which changes"
 story = Book(
-    finalizer="only Python would call its `__del__`",
+    finalizer="a program cannot call its `__del__`",
     compared_by_a_function=CHANGES,
     replaced_by_a_function=CHANGES,
     accumulated_by_a_function=CHANGES,

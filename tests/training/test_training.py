@@ -265,7 +265,7 @@ def test_a_tree_lstm_learns():
     assert_trains_alike(Tree(), step, trees, optimizer_of=partial(Adam, lr=0.02))
 
 
-@pytest.mark.feature("training", "`GradScaler` with autocast: skipped steps and all")
+@pytest.mark.feature("training", "`GradScaler` with autocast, including skipped steps")
 def test_scaled_gradients_train_as_in_eager():
     def train(model):
         torch.manual_seed(5)

@@ -146,7 +146,7 @@ def test_a_model_that_cannot_be_saved_is_said_to_be_refused_and_is_ok():
     assert report.ok
     assert saved.runs == 0
     assert saved.refused == (
-        "[ST200] a call changes `calls` of a type, which a saved model does not have",
+        "[ST200] a call changes `calls` of a type, which is not part of a saved model",
     )
 
 

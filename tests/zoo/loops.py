@@ -324,7 +324,7 @@ def inner_loop_always_raises(x):
 
 @program((i(10),), (i(0),), (i(40000),))
 def ended_by_an_error(n):
-    """A loop that nothing but an error ends, which only a run knows."""
+    """A loop that only a data-dependent error ends."""
     k = 0
     try:
         while True:

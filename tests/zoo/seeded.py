@@ -37,7 +37,7 @@ def numbers_drawn_in_a_branch(x):
 
 @program(*ROWS, refused_saved="ST204")
 def seed_of_the_run(x):
-    """A seed that only a run knows."""
+    """A seed that is known only at run time."""
     generator = random.Random(int(x.sum()))
     return generator.randint(0, 100), generator.random()
 

@@ -84,11 +84,10 @@ def to_static(
 
     `input_spec` has an InputSpec or a constant for each argument: a list, or a dict by the names of
     parameters. Without it, the sizes of the first call are fixed, and a size that changes later
-    becomes dynamic. Code that
-    cannot be captured raises an error; with `full_graph=False` the call runs eagerly instead, after
-    one warning. `build_strategy` selects optimizations. `backend` selects what runs the programs;
-    it defaults to the variable `STATOR_BACKEND`, then to "native" if that is built, then to
-    "interpreter".
+    becomes dynamic. Code that cannot be captured raises an error; with `full_graph=False` the call
+    runs eagerly instead, after one warning. `build_strategy` selects optimizations. `backend`
+    selects what runs the programs; it defaults to the variable `STATOR_BACKEND`, then to "native"
+    if that is built, then to "interpreter".
     """
     if function is None:
         return functools.partial(

@@ -149,7 +149,7 @@ def _check_default(signature: inspect.Signature, path: Path, value: object) -> N
         return
     fixed = "" if path[1] is not None else f", which has `{path[0]}={default!r}`"
     raise SpecMismatch(
-        f"{_words(path)} is not an input of the saved program{fixed}; the call gives "
+        f"{_words(path)} is not an input of the saved program{fixed}; the call passes "
         f"{describe(value)}",
         fix="leave it out, or save the model with an InputSpec or a value for it",
     )

@@ -270,7 +270,7 @@ def refused(effect: Effect, function: Any, what: str | None = None) -> CaptureEr
     cell = find_cell(effect.target, function)
     changed = what or f"changes {cell.words if cell else _target(effect)}"
     return CaptureError(
-        f"a call {changed}, which a saved model does not have",
+        f"a call {changed}, which is not part of a saved model",
         at=cell.place if cell else effect.place,
         fix="return the new value, or keep it in an attribute of the model",
     )

@@ -425,9 +425,9 @@ class StaticFunction(Generic[Parameters, Result]):
 
     @user_facing
     def explain(self, *args: Any, **kwargs: Any) -> Report:
-        """What became of the function, by source line: of all captures, or of the one for a call.
+        """Report how each source line was converted: in all captures, or in the one for a call.
 
-        With arguments, a capture is made for them if there is none; the program is not run.
+        With arguments, the function is captured for them if necessary; the program is not run.
         """
         if not args and not kwargs:
             return self._report(self._cache.all())
@@ -448,7 +448,7 @@ class StaticFunction(Generic[Parameters, Result]):
 
     @property
     def fallbacks(self) -> tuple[Fallback, ...]:
-        """Why calls run eagerly, where `full_graph=False` allows it: each cause once."""
+        """The reasons why calls ran eagerly under `full_graph=False`, each once."""
         return tuple(dict.fromkeys(self._eager.values()))
 
     @property
@@ -462,7 +462,7 @@ class StaticFunction(Generic[Parameters, Result]):
         return self._input_spec
 
     def specify(self, input_spec: Any) -> StaticFunction:
-        """The same function with another spec; what was captured is dropped."""
+        """The same function with another spec; existing captures are dropped."""
         return StaticFunction(self._function, input_spec, **self._options)
 
     @user_facing

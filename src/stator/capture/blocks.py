@@ -102,8 +102,8 @@ def _run(recorder: Recorder, code: Callable[[], object]) -> Any:
         if type(error).__module__.partition(".")[0] == "stator" or not _is_from_user(error):
             raise
         raise UnsupportedCall(
-            f"{with_article(type(error).__name__)}, which is no `Exception`, is raised in a branch "
-            "or a loop of the program",
+            f"{with_article(type(error).__name__)}, which is not an `Exception`, is raised in a "
+            "branch or a loop of the program",
             at=current_place(), fix="raise an `Exception`",
         ) from error  # fmt: skip
 

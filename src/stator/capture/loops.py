@@ -34,7 +34,7 @@ from stator.frames import current_place
 from stator.program.ir import Arg, Value
 from stator.program.types import TensorType
 from stator.values.contents import state_of
-from stator.values.describe import describe_state, first_forms, generalise
+from stator.values.describe import describe_state, forms_of, generalise
 from stator.values.kinds import Fresh, Kind, is_map
 from stator.values.merge import as_pairs, class_sites, merge, merge_maps, widen_growing
 from stator.values.sites import Shared
@@ -288,11 +288,16 @@ def _never_settles(
         obj = carried.objects[at - len(names)]
         name, before, after = _part(name_of_object(obj), obj, before, describe_state(value))
     return LoopStateChanged(
-        f"`{name}` is {first_forms(before)} when an iteration begins and "
-        f"{first_forms(after)} when it ends, and so on with every iteration",
+        f"the type of `{name}` changes in every iteration: "
+        f"{', then '.join(_successive(before, after))}, and so on",
         at=current_place(),
         fix=f"give `{name}` one dtype, rank and structure before the loop, and keep it",
     )
+
+
+def _successive(before: Kind, after: Kind) -> list[str]:
+    """The first types that a variable has, one iteration after the other."""
+    return list(dict.fromkeys([*forms_of(before), *forms_of(after)]))[:3]
 
 
 def _part(name: str, obj: object, before: Kind, after: Kind) -> tuple[str, Kind, Kind]:

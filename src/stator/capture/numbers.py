@@ -7,11 +7,13 @@ from typing import Any, Protocol
 
 import sympy
 import torch
+from sympy.printing.precedence import PRECEDENCE
+from sympy.printing.str import StrPrinter
 
 from stator.capture.literals import integer_arg
 from stator.program.ir import Arg, Value
 from stator.program.types import NumberKind, NumberType
-from stator.torch_private.symbols import sympy_interp
+from stator.torch_private.symbols import functions, sympy_interp
 
 # what torch calls its operators on symbolic numbers -> Stator's number ops
 NUMBER_FUNCTIONS = {
@@ -143,9 +145,39 @@ def in_words(fact: sympy.Basic, names: dict[sympy.Symbol, str]) -> str:
         word = " or " if isinstance(fact, sympy.Or) else " and "
         parts = sorted(fact.args, key=lambda part: (part.args[-1].is_number, str(part)))
         return word.join(in_words(part, names) for part in parts)
-    words = {symbol: sympy.Symbol(name) for symbol, name in names.items()}
+    fact = _as_remainder(fact).xreplace(
+        {symbol: sympy.Symbol(name) for symbol, name in names.items()}
+    )
+    write = _PythonWords().doprint
     sign = SIGNS.get(type(fact))
     if sign is None:
-        return str(fact.xreplace(words))
-    left, right = (str(side.xreplace(words)) for side in fact.args)
+        return str(write(fact))
+    left, right = (str(write(side)) for side in fact.args)
     return f"{left} {sign} {right}"
+
+
+def _as_remainder(fact: sympy.Basic) -> sympy.Basic:
+    """`n % 3 == 0` in place of `n == 3 * (n // 3)`; any other fact as it is."""
+    if isinstance(fact, sympy.Eq):
+        for whole, product in (fact.args, fact.args[::-1]):
+            for quotient in product.atoms(functions.FloorDiv):
+                base, divisor = quotient.args
+                if base == whole and product == divisor * quotient:
+                    return sympy.Eq(functions.PythonMod(whole, divisor), 0, evaluate=False)
+    return fact
+
+
+class _PythonWords(StrPrinter):
+    """Writes torch's functions of sizes as Python does; sympy looks methods up by the class."""
+
+    def _print_PythonMod(self, expression: sympy.Basic) -> str:  # noqa: N802
+        return " % ".join(self.parenthesize(arg, PRECEDENCE["Mul"]) for arg in expression.args)
+
+    def _print_Mod(self, expression: sympy.Basic) -> str:  # noqa: N802
+        return self._print_PythonMod(expression)
+
+    def _print_Min(self, expression: sympy.Basic) -> str:  # noqa: N802
+        return f"min({self.stringify(expression.args, ', ')})"
+
+    def _print_Max(self, expression: sympy.Basic) -> str:  # noqa: N802
+        return f"max({self.stringify(expression.args, ', ')})"

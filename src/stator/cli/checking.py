@@ -35,6 +35,7 @@ CONSTRUCTS = {
     "Yield": "a generator's step", "YieldFrom": "a generator's steps",
 }  # fmt: skip
 STATIC, LEFT_ALONE = "to_static", "not_to_static"
+NAMED = "named"  # why a function is read: the command names it
 
 
 @dataclass(frozen=True)
@@ -148,7 +149,7 @@ def _chosen(
     """The functions to look at, each with the reason."""
     reasons: dict[str, str] = {}
     if name:
-        reasons = {one.name: "named" for one in read.functions if _is_meant(one.name, name)}
+        reasons = {one.name: NAMED for one in read.functions if _is_meant(one.name, name)}
         if not reasons:
             raise _no_such_function(read, file, name)
     elif not everything:
@@ -179,7 +180,7 @@ def _why_static(found: FoundFunction, read: File) -> str:
         return "decorated with to_static"
     owner, _, last = found.name.rpartition(".")
     if found.name in read.made_static or (last == "forward" and owner in read.made_static):
-        return "given to to_static"
+        return "passed to to_static"
     return ""
 
 
@@ -336,7 +337,9 @@ def _show_unreadable(screen: Console, broken: Unreadable) -> None:
 
 def _show_function(screen: Console, one: FunctionCheck) -> None:
     heading = Text(f"{one.file}:{one.line}  ")
-    heading.append(one.name, style="bold").append(f"  ({one.why})", style="dim")
+    heading.append(one.name, style="bold")
+    if one.why != NAMED:
+        heading.append(f"  ({one.why})", style="dim")
     screen.print(heading)
     table = columns("line", "source", "becomes", right=("line",))
     table.show_header = False

@@ -125,14 +125,14 @@ def _show_program(screen: Console, name: str, program: dict[str, Any]) -> None:
     screen.print(heading.append(f": {counted(program['ops'], 'op')}"))
     for one in program["inputs"]:
         screen.print(Text(f"  takes {one['name']}: {one['type']}"))
-    screen.print(Text(f"  gives {program['outputs']}"))
+    screen.print(Text(f"  returns {program['outputs']}"))
     table = columns("count", "op", right=("count",))
     counts = list(program["ops_by_count"].items())
     for op, count in counts[:MOST_OPS]:
         table.add_row(str(count), op)
     if len(counts) > MOST_OPS:
         rest = counts[MOST_OPS:]
-        table.add_row(str(sum(n for _, n in rest)), counted(len(rest), "other op"))
+        table.add_row(str(sum(n for _, n in rest)), "other ops")
     if counts:
         show_table(screen, table)
 

@@ -57,8 +57,8 @@ class StagedGenerator(CannotLeave):
         blocks = {id(scope) for one, scope in self.session.running_generators if one is code}
         if len(blocks) > DEEPEST:
             raise UnsupportedCall(
-                f"the generator `{self.name}` goes through others of its own, as deep as the data "
-                "says",
+                f"the generator `{self.name}` iterates over itself recursively, to a "
+                "data-dependent depth",
                 at=current_place(),
                 fix="let an ordinary function that calls itself append the items to a list",
             )  # fmt: skip

@@ -68,7 +68,7 @@ class StagedIterator(Moving):
         if self._is_spent:
             raise UnsupportedCall(
                 f"{with_article(self.what)} of data-dependent length is used after `zip` has "
-                "taken items of it",
+                "taken items from it",
                 at=current_place(), fix="make a list of it first: `list(...)`",
             )  # fmt: skip
         recorder = self.session.recorder

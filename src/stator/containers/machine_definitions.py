@@ -18,7 +18,7 @@ OVER = -1
 def taken_by_a_library(name: str) -> UnsupportedCall:
     """The refusal for a generator that code takes items of which is not converted."""
     return UnsupportedCall(
-        f"library code takes items of the generator `{name}` one by one",
+        f"library code takes items from the generator `{name}` one by one",
         at=current_place(), fix="make a list of it first: `list(...)`",
     )  # fmt: skip
 

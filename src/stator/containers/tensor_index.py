@@ -110,5 +110,5 @@ def refuse_none(items: StagedList) -> None:
     parts = () if items.is_open else list.__iter__(items)
     for item in parts:
         if any(one is None for one in (item.alternatives if isinstance(item, Union) else (item,))):
-            raise UnsupportedCall("an index is a list of data in which there may be None",
+            raise UnsupportedCall("an index is a list that holds captured values and may hold None",
                                   at=current_place(), fix="write a tuple")  # fmt: skip

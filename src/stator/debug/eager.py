@@ -14,7 +14,7 @@ class Switch:
 
 @contextlib.contextmanager
 def eager() -> Iterator[None]:
-    """Inside, every static function runs the function that it was made from.
+    """Inside, every static function runs eagerly, as it was written.
 
     >>> with eager():
     ...     Switch.on

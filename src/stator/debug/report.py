@@ -14,7 +14,7 @@ from stator.notebook import framed
 
 @dataclass(frozen=True)
 class Report(ReportContents):
-    """What `explain` gives: print it, or take `to_html()` or `to_dict()`."""
+    """The report of `explain`: print it, or use `to_html()` or `to_dict()`."""
 
     def __str__(self) -> str:
         return report_text(self)

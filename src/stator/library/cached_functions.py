@@ -61,7 +61,7 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
         if isinstance(one, types.FunctionType) and not session.provenance.is_external(one):
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` is called with a function that the "
-                "call makes, which its cache finds by identity",
+                "call creates, which its cache compares by identity",
                 at=current_place(), fix="define that function outside",
             )  # fmt: skip
     _refuse_tensors(function, (*args, *kwargs.values()))

@@ -381,8 +381,8 @@ def _batched_gradients(
     count = rows[0].shape[0] if rows else 0
     if not isinstance(count, int) or not count:
         raise UnsupportedCall(
-            "`torch.autograd.grad` with `is_grads_batched` needs a number of rows that is known, "
-            "and at least one",
+            "`torch.autograd.grad` with `is_grads_batched` needs a known number of rows, at "
+            "least one",
             at=current_place(), fix="use torch.vmap around it, or a loop",
         )  # fmt: skip
     found = []

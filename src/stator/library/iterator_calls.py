@@ -361,7 +361,7 @@ class IteratorCalls:
 
     def _iter(self, *args: Staged) -> Staged:
         if len(args) != 1:
-            raise UnsupportedCall("`iter` with a function that gives the items",
+            raise UnsupportedCall("`iter` with a function that returns the items",
                                   at=current_place(), fix="use a `while` loop")  # fmt: skip
         (value,) = args
         if isinstance(value, Union):

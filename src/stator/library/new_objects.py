@@ -118,7 +118,7 @@ def _is_generated(cls: type, init: types.FunctionType) -> bool:
 def _refuse_finalizer(cls: type) -> None:
     if any("__del__" in vars(base) and is_users(vars(base)["__del__"]) for base in cls.__mro__):
         raise UnsupportedCall(
-            f"{with_article(cls.__name__)} is created, and only Python would call its "
+            f"{with_article(cls.__name__)} is created, and a program cannot call its "
             "`__del__`", at=current_place(),
             fix="make it outside, or end its work by a method or a `with`",
         )  # fmt: skip

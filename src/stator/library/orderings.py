@@ -89,7 +89,7 @@ def _sorted_by_the_run(session: Session, items: object, key: object, reverse: ob
     """`sorted` of a number of items that only a run knows."""
     run = session.interpreter.run
     if isinstance(items, StagedSet) and key is not None:
-        raise UnsupportedCall("a set of the program is sorted by a key", at=current_place(),
+        raise UnsupportedCall("a data-dependent set is sorted by a key", at=current_place(),
                               fix="sort it without one: equal keys have no order")  # fmt: skip
     values = (
         runtime_tables.entries(session, items)

@@ -65,7 +65,7 @@ def iterated(session: Session, value: Staged) -> Staged:
     value = used_array(session, value)
     if id(value) in session.spent_iterators:
         raise UnsupportedCall(
-            "an iterator from outside is used beside an `enumerate` that goes through it",
+            "an iterator from outside is used while an `enumerate` iterates over it",
             at=current_place(),
             fix="make a list of it first",
         )  # fmt: skip
@@ -221,7 +221,8 @@ def whole_arguments(
         args = tuple(opened(session, arg) for arg in args)
     if _takes_later(function) and any(map(runs_code, args)):
         raise UnsupportedCall(
-            f"`{function.__name__}` takes items of a generator, or of an object with `__next__`",
+            f"`{function.__name__}` takes items from a generator, or from an object with "
+            "`__next__`",
             at=current_place(), fix="make a list of it first: `list(...)`",
         )  # fmt: skip
     values = tuple(

@@ -31,7 +31,8 @@ def refuse_call(function: object) -> None:
     if found is None and isinstance(owner, torch.Tensor):
         found = REFUSED_CALLS.get(name)
     if found is None and is_hashable(function) and function in PROCESS_CALLS:
-        found = (f"`{name}` changes {PROCESS_CALLS[function]}, which only the capture would do",
+        found = (f"`{name}` changes {PROCESS_CALLS[function]}, which would happen only during the "
+                 "capture",
                  "call it outside, before or after the call")  # fmt: skip
     is_seed = name in ("manual_seed", "seed") and function not in MANUAL_SEED
     if found is None and is_seed and is_from_torch(function):
@@ -39,7 +40,8 @@ def refuse_call(function: object) -> None:
     if found is None and is_transform(function):
         found = ("a transform of `torch.func` inside a program is not supported", "call it outside")
     if found is None and is_hashable(function) and function in HANDLED:
-        found = (f"`{name}` gives the exception that is handled, which only a run has",
+        found = (f"`{name}` returns the exception that is being handled, which exists only at run "
+                 "time",
                  "name it: `except ... as error`")  # fmt: skip
     if found is None and _reads_the_world(function):
         found = (

@@ -389,7 +389,10 @@ TORCH_FUNCTIONS: dict[Any, Callable[..., Any]] = {
     torch.is_nonzero: _truth_op("aten::is_nonzero"),
 }
 
-_GRADIENT = ("gradients are not computed inside a program", "compute them outside, on its result")
+_GRADIENT = (
+    "`backward()` cannot be captured",
+    "call it outside, on the result, or use `torch.autograd.grad` here",
+)
 _TRANSFORM = ("a transform of `torch.func` inside a program is not supported", "call it outside")
 _RANDOM_STATE = (
     "the state of the random generator is read or set inside a program", "do it around the call",

@@ -176,8 +176,8 @@ def _refuse_hash_of_identity(session: Session, value: object) -> None:
     is_own = not session.provenance.is_external(value) or isinstance(value, torch.Tensor)
     if is_own and type(value).__hash__ in (object.__hash__, torch.Tensor.__hash__):
         raise UnsupportedCall(
-            "`hash()` of an object or a tensor of the run is not known", at=current_place(),
-            fix="compare with `is`",
+            "`hash()` of an object or a tensor that the call creates is not known",
+            at=current_place(), fix="compare with `is`",
         )  # fmt: skip
 
 

@@ -32,7 +32,8 @@ def entered(session: Session, manager: Any) -> Iterator[Any]:
     """The block of `manager`, a manager of a library's: as it is, with what cannot be refused."""
     if isinstance(manager, REDIRECTS):
         raise UnsupportedCall(
-            "what is printed is redirected: only a run prints, and the capture would redirect it",
+            "output is redirected: a program prints at run time, and the redirection would end "
+            "with the capture",
             at=current_place(), fix="redirect it around the call, or build the text itself",
         )  # fmt: skip
     with manager as value:

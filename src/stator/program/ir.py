@@ -20,7 +20,7 @@ from stator.program.types import Type
 
 @dataclass(eq=False, slots=True)
 class Value:
-    """A name for what an op makes; two values are the same only if they are one object."""
+    """An input, a stored tensor or a result of an op; values are compared by identity."""
 
     name: str
     type: Type

@@ -103,7 +103,9 @@ class Program:
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{value.name}: {value.type}" for value in self.inputs)
-        return f"<Program {self.name}({inputs}), {len(self.body.ops)} ops at its top level>"
+        count = len(self.body.ops)
+        ops = "1 op" if count == 1 else f"{count} ops"
+        return f"<Program {self.name}({inputs}), {ops} at its top level>"
 
     def _repr_html_(self) -> str:
         return preformatted(str(self))

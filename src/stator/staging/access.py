@@ -323,7 +323,7 @@ def _set_slice(session: Session, obj: StagedList, key: slice, value: Staged) -> 
         return
     if key.step not in (None, 1):
         raise UnsupportedCall(
-            "a slice with a step is assigned, of a list of data-dependent length",
+            "a slice with a step of a list of data-dependent length is assigned",
             at=current_place(), fix="assign the items in a loop",
         )  # fmt: skip
     new = session.interpreter.run(definitions.with_slice, obj, key.start, key.stop, value)
@@ -398,7 +398,7 @@ def _note_container(session: Session, obj: object) -> None:
     if isinstance(obj, list | dict | collections.deque | torch.nn.Module):
         session.note(obj)
     elif session.recorder.depth or session.provenance.is_external(obj):
-        what = " from outside is written to, which only the capture would do"
+        what = " from outside is written to, which would happen only during the capture"
         if session.recorder.depth:
             what = " is written to inside a branch or a loop of the program"
         raise UnsupportedCall(f"{with_article(type(obj).__name__)}{what}", at=current_place(),

@@ -26,7 +26,7 @@ from stator.values.union import maybe_absent
 EMPTY: dict[object, object] = {}
 VIEWS = (type(EMPTY.keys()), type(EMPTY.values()), type(EMPTY.items()))
 CHANGED = "dictionary changed size during iteration"
-EXCHANGED = "a set loses an item and gets another while a loop goes through it"
+EXCHANGED = "a set loses an item and gets another while a loop iterates over it"
 SET_CHANGED = "Set changed size during iteration"
 
 
@@ -135,7 +135,7 @@ def _checked(session: Session, table: Staged, keys: tuple[object, ...]) -> Stage
     """The dict as it is where it has not changed."""
     if is_table(table):
         raise UnsupportedCall(
-            "a dict gets a key that only a run knows while a loop goes through it",
+            "a dict gets a data-dependent key while a loop iterates over it",
             at=current_place(), fix="loop over a copy: `list(...)`",
         )  # fmt: skip
     known = {*keys}
@@ -145,7 +145,7 @@ def _checked(session: Session, table: Staged, keys: tuple[object, ...]) -> Stage
         raise RuntimeError(CHANGED)
     if (lost and len(lost) < len(maybe)) or len({*table} - {*maybe} | {*lost}) != len(keys):
         raise UnsupportedCall(
-            "a dict gets some keys and loses others while a loop goes through it",
+            "a dict gets some keys and loses others while a loop iterates over it",
             at=current_place(), fix="loop over a copy: `list(...)`",
         )  # fmt: skip
     whole = dict(table)
@@ -162,7 +162,7 @@ def _checked_set(session: Session, items: Staged, known: tuple[object, ...]) -> 
     """The set as it is where it has not changed."""
     if not items.is_open and len(items) == len(known):
         raise UnsupportedCall(
-            "a set loses an item and gets another while a loop goes through it",
+            "a set loses an item and gets another while a loop iterates over it",
             at=current_place(), fix="loop over a copy: `list(...)`",
         )  # fmt: skip
     interpreter = session.interpreter

@@ -46,8 +46,7 @@ def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None
             break
         if ends_by_raising(session, iterations):
             raise DataDependent(
-                f"only an error ends this loop over a {iterator.what}, and when that is depends on "
-                "the data",
+                f"only a data-dependent error ends this loop over a {iterator.what}",
                 at=current_place(), fix="write `while True:`, and count in it",
             )  # fmt: skip
         if iterator.is_endless and iterations == MANY_ITERATIONS:

@@ -96,7 +96,8 @@ def _answer(
         if isinstance(result, Union) and any(one is NotImplemented for one in result.alternatives):
             raise UnsupportedCall(
                 "an operator returns NotImplemented on some paths only",
-                at=current_place(), fix="return it under a condition that Python knows",
+                at=current_place(),
+                fix="return it under a condition that is known during the capture",
             )  # fmt: skip
         if result is not NotImplemented:
             return result

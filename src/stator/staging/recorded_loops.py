@@ -144,7 +144,7 @@ def refuse_endless(session: Session, iterations: int) -> None:
     is_unsure = session.recorder.depth or any(op.name == "stator::raise" for op in ops_in(block))
     if is_unsure and (iterations == MOST_ITERATIONS or len(block.ops) >= iterations):
         raise DataDependent(
-            f"this loop has not ended after {iterations} iterations, and whether a run gets here "
-            "depends on the data",
+            f"this loop has not ended after {iterations} iterations, and whether it runs at "
+            "all depends on the data",
             at=current_place(), fix="end the loop by a count or by a condition on tensors",
         )  # fmt: skip

@@ -159,5 +159,7 @@ def _contents(array: Any) -> tuple[object, ...]:
 
 
 def _unwritable(_array: object) -> UnsupportedCall:
-    return UnsupportedCall("an ndarray from outside is written to, which only the capture would do",
-                           at=current_place(), fix="use a list, a dict or a tensor")  # fmt: skip
+    return UnsupportedCall(
+        "an ndarray from outside is written to, which would happen only during the capture",
+        at=current_place(), fix="use a list, a dict or a tensor",
+    )  # fmt: skip

@@ -101,7 +101,7 @@ def note_object(session: Session, obj: object) -> None:
         session.note(obj)
     else:
         raise UnsupportedCall(
-            f"an attribute of {_named(obj)} is set, which cannot be followed", at=current_place(),
+            f"an attribute of {_named(obj)} is set, which Stator cannot track", at=current_place(),
             fix="keep the value in a local variable or on an ordinary object",
         )  # fmt: skip
     if isinstance(obj, torch.nn.Module):

@@ -259,7 +259,7 @@ class UserCodeWatch:
             what = names_bound[0] if names_bound else _in_words(changed[0][0])
             raise UnsupportedCall(
                 f"`{name}` calls {self._functions()} without conversion, which changes {what}: "
-                "only the capture would do so, not later calls",
+                "that would happen only during the capture, not in later calls",
                 at=current_place(), fix="call it in a loop of your own, or change nothing in it",
             )  # fmt: skip
 

@@ -30,7 +30,7 @@ ONE_FORM = "give the same dtype, rank and structure on every path"
 
 @user_facing
 def cond(pred: Any, true_fn: Code | None = None, false_fn: Code | None = None) -> Any:
-    """The result of `true_fn()` if `pred` holds, else of `false_fn()`, of the same structure."""
+    """Run `true_fn()` if `pred` is true, else `false_fn()`; both return the same structure."""
     then, orelse = true_fn or _nothing, false_fn or _nothing
     builder = current_builder()
     condition = bool(pred) if builder is None else builtin_truth(builder, pred)
@@ -70,7 +70,7 @@ class _Sides:
 
 @user_facing
 def case(pred_fn_pairs: Sequence[tuple[Any, Code]], default: Code | None = None) -> Any:
-    """The function of the first `pred` that holds; else `default`, or the last function."""
+    """Run the function of the first true `pred`; otherwise `default`, or the last function."""
     pairs = list(pred_fn_pairs)
     if not pairs:
         raise InputError("`case` has no pairs", at=current_place(),
@@ -93,7 +93,7 @@ def switch_case(
     branch_fns: Mapping[int, Code] | Sequence[Code] | Sequence[tuple[int, Code]],
     default: Code | None = None,
 ) -> Any:
-    """The function numbered `branch_index`; else `default`, or that of the largest number."""
+    """Run the function with number `branch_index`; otherwise `default`, or the last number."""
     functions = _numbered(branch_fns)
     if default is None:
         default = functions.pop(max(functions))
@@ -138,7 +138,7 @@ class _LoopVariables:
 def while_loop(
     cond: Callable[..., Any], body: Callable[..., Any], loop_vars: Sequence[Any]
 ) -> list[Any]:
-    """`loop_vars` after `body(*loop_vars)` has run for as long as `cond(*loop_vars)` holds."""
+    """Run `body(*loop_vars)` while `cond(*loop_vars)` is true; returns the last `loop_vars`."""
     if not isinstance(loop_vars, list | tuple) or not loop_vars:
         raise InputError("`while_loop` needs a list of loop variables", at=current_place(),
                          fix="give the tensors that the body changes")  # fmt: skip
@@ -200,7 +200,7 @@ def _nothing() -> None:
 
 
 def Print(input: Any, message: str | None = None) -> Any:  # noqa: N802, A002 (Paddle's names)
-    """`input` itself; each run prints it, after `message`."""
+    """Print `input` in each run, after `message`; returns `input`."""
     builder = current_builder()
     if builder is None:
         print(*([] if message is None else [message]), input)  # noqa: T201 (it is asked for)
@@ -211,7 +211,7 @@ def Print(input: Any, message: str | None = None) -> Any:  # noqa: N802, A002 (P
 
 
 def Assert(cond: Any, data: Sequence[Any] | None = None) -> None:  # noqa: N802 (Paddle's name)
-    """Each run raises AssertionError where `cond` does not hold, with the values of `data`."""
+    """Raise AssertionError with the values of `data` in each run in which `cond` is false."""
     builder = current_builder()
     condition = bool(cond) if builder is None else builtin_truth(builder, cond)
 

@@ -29,7 +29,7 @@ Plans = dict[tuple[object, ...], Plan]
 
 
 class CompiledProgram:
-    """A program with the strategies to build and to run it by."""
+    """A program with its build strategy and its execution strategy."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class Executor:
         whole = compiled.program if compiled else program
         if not isinstance(whole, StaticProgram):
             raise InputError(f"{with_article(type(program).__name__)} cannot be run",
-                             fix="give a Program or a CompiledProgram")  # fmt: skip
+                             fix="pass a Program or a CompiledProgram")  # fmt: skip
         fetches = self._fetches(whole, fetch_list)
         plan = self._plan(whole, compiled, fetches, use_prune)
         execution = compiled.exec_strategy if compiled else ExecutionStrategy()

@@ -101,7 +101,7 @@ def save_inference_model(
     executor: Executor,
     program: StaticProgram | None = None,
 ) -> None:
-    """Write the part of `program` that leads from `feeds` to `fetches`, with its tensors.
+    """Save the part of `program` that computes `fetches` from `feeds`, with its tensors.
 
     Feeds and fetches are names, Values or tensors of the program.
     """
@@ -145,7 +145,7 @@ def _called(program: StaticProgram, fetch: Any) -> str:
 def load_inference_model(
     path: str | os.PathLike[str], executor: Executor
 ) -> tuple[StaticProgram, list[str], list[Value]]:
-    """The program saved at `path`, the names of its inputs, and the values that it gives.
+    """Load the program saved at `path`; returns it, its input names and its fetch values.
 
     It runs with the backend of the executor.
     """

@@ -30,7 +30,7 @@ _open = threading.local()  # the programs that this thread is writing, the inner
 class StaticProgram:
     """A program with its tensors: written under `program_guard`, or loaded.
 
-    A run finds parameters and buffers as they are then: train the modules, and the program sees it.
+    Each run reads the current parameters and buffers, so it uses what training has changed.
     """
 
     def __init__(self, name: str = "main") -> None:
@@ -235,7 +235,7 @@ def _no_such_value(program: StaticProgram, wanted: Any, role: str) -> InputError
 
 @contextmanager
 def program_guard(program: StaticProgram) -> Iterator[None]:
-    """Torch calls inside the `with` are recorded into `program` instead of being run."""
+    """Record torch calls inside the `with` into `program` instead of running them."""
     if not isinstance(program, StaticProgram):
         raise InputError(f"program_guard is given {with_article(type(program).__name__)}",
                          fix="give a `stator.static.Program`")  # fmt: skip
@@ -256,7 +256,7 @@ def current_builder() -> Builder | None:
 
 @user_facing
 def data(name: str, shape: Sequence[int | None], dtype: str | torch.dtype = "float32") -> Any:
-    """An input of the program that is being written; a size of None (or -1) may be anything."""
+    """Add an input to the program that is being written; a size of None (or -1) is dynamic."""
     builder = current_builder()
     if builder is None:
         raise InputError("`data` is called outside of `program_guard`", at=current_place(),

@@ -42,9 +42,9 @@ def _check_known(strategy: str, name: str, known: Any) -> None:
 
 @_strategy
 class BuildStrategy:
-    """How a program is prepared before it runs. Results do not change, to the bit.
+    """How a program is prepared before it runs. Results stay equal to the bit.
 
-    The exception is `fuse_ops`: backends that fuse ops round at other places.
+    The exception is `fuse_ops`: fused kernels round differently.
 
     >>> BuildStrategy(enable_inplace=True).memory_reuse
     True

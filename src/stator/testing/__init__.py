@@ -1,4 +1,4 @@
-"""For tests: is a static function what the eager one is?
+"""For tests: compares static functions with eager code.
 
 def test_decode():
     assert_static_equal(decode, (torch.zeros(2, 3),))

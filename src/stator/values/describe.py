@@ -174,8 +174,13 @@ def generalise(kind: Kind) -> Kind:
 
 def first_forms(kind: Kind) -> str:
     """`kind` in words; of many alternatives the first few."""
-    forms = name_of(kind).split(" or ")
+    forms = forms_of(kind)
     return " or ".join(forms[:4]) + (f" (and {len(forms) - 4} more)" if len(forms) > 4 else "")
+
+
+def forms_of(kind: Kind) -> list[str]:
+    """The alternatives of `kind`, each in words."""
+    return name_of(kind).split(" or ")
 
 
 def name_of(kind: Kind) -> str:

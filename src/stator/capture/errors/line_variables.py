@@ -59,7 +59,7 @@ def _variables_of(error: Exception, place: Location, sizes: dict[str, str]) -> d
     names = dict.fromkeys(_NAME.findall(linecache.getline(*at).partition("#")[0]))
     named = {name: in_words(known[name]) for name in names if name in known}
     return {
-        name: _SYMBOL.sub(lambda one: sizes.get(one[0], one[0]), words)
+        name: _SYMBOL.sub(lambda one: sizes.get(one[0], "?"), words)
         for name, words in named.items()
         if words
     }

@@ -18,7 +18,7 @@ Condition = str | Callable[[Frame], Any]
 
 @dataclass(frozen=True)
 class Breakpoint:
-    """A line; `file` may be the end of a path, None is the file of the function stepped through."""
+    """A line to stop at; `file` may be the end of a path, None is the file of the function."""
 
     file: str | None
     line: int

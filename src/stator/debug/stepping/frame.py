@@ -27,10 +27,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Frame:
-    """Where a run is: a line of the user's, and the op that is about to run.
+    """Where a run has stopped: a source line, and the op that is about to run.
 
-    `step`, `next_line`, `over`, `out` and `resume` say how it is to go on when the callback is
-    done; the last one said counts, and without any the run goes on to the next breakpoint.
+    `step`, `next_line`, `over`, `out` and `resume` choose how to continue after the callback. The
+    last choice counts; without one, the run continues to the next breakpoint.
     """
 
     op: Op | None  # None where the program ends

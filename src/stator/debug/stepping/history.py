@@ -25,7 +25,7 @@ _UNKNOWN = itertools.count(-1, -1)
 
 @dataclass(frozen=True)
 class Seen:
-    """What a name held before the line at `place` ran, in these iterations of the loops."""
+    """The value of a name before the line at `place` ran, in these loop iterations."""
 
     name: str
     value: Any  # tensors are copies: a later write in place does not change them

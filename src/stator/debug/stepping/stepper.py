@@ -48,7 +48,7 @@ def step(
 
 
 class Stepper:
-    """What `step` gives: breakpoints, and what was seen."""
+    """The stepper that `step` returns: its breakpoints, and the values it has recorded."""
 
     def __init__(
         self, function: Any, on_stop: OnStop | None, remember: Collection[str] | None
