@@ -97,8 +97,8 @@ def unchanged_arrays(session: Session, values: Iterable[Any], name: str) -> Iter
         if array.tobytes() != copy.tobytes():
             array[...] = copy
             raise UnsupportedCall(
-                f"library code, `{name}`, writes to an ndarray from outside, which only the "
-                "capture would do",
+                f"library code, `{name}`, writes to an ndarray from outside, which would "
+                "happen only during the capture",
                 at=current_place(), fix="write to its items: `a[k] = ...`",
             )  # fmt: skip
 

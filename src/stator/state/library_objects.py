@@ -74,8 +74,8 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
         return
     if session.provenance.is_external(owner):
         raise UnsupportedCall(
-            f"a method of {with_article(type(owner).__name__)} from outside is called, which only "
-            "the capture would do, not later calls",
+            f"a method of {with_article(type(owner).__name__)} from outside is called, which "
+            "would happen only during the capture, not in later calls",
             at=current_place(), fix="call it outside, and pass its result",
         )  # fmt: skip
     if not session.recorder.depth or session.provenance.created_since(session.recorder.scope)(
