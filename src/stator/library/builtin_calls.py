@@ -360,10 +360,9 @@ class BuiltinCalls:
             self.session.interpreter.call(made.update, *args, **kwargs)
         return made
 
+    @over_unions("args")
     def _set(self, *args: object) -> Staged:
         """`set(items)`: of the program where only a run knows which of them are equal."""
-        if args and isinstance(args[0], Union):
-            return self.recorder.apply(args[0], self._set)
         if is_table(args[0] if args else None) and isinstance(args[0], StagedSet):
             return runtime_tables.call_table_method(self.session, args[0], "copy", (), {})
         if args and isinstance(args[0], Iterator):

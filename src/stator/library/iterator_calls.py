@@ -39,7 +39,7 @@ from stator.program.opset.row import Kind
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.staged import StagedList, StagedSet, is_table, tick
-from stator.values.union import Union
+from stator.values.union import Union, over_unions
 
 ITERATOR_OF_A_LIST: type = type(iter([]))
 EMPTY: tuple[Any, ...] = ([], (), "", {}, set(), range(0), {}.values(), {}.items())
@@ -343,9 +343,8 @@ class IteratorCalls:
         items, unrolls = self.source(kept)
         return self._made(items, filter, unrolls=unrolls)
 
+    @over_unions("iterator")
     def _next(self, iterator: Staged, *default: Staged) -> Staged:
-        if isinstance(iterator, Union):
-            return self.recorder.apply(iterator, lambda one: self._next(one, *default))
         if isinstance(iterator, Machine) and default:
             return self.session.interpreter.run(machine_definitions.next_or, iterator, *default)
         own = user_method(iterator, "__next__")

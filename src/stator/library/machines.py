@@ -23,7 +23,7 @@ from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.staged import StagedList
-from stator.values.union import Union
+from stator.values.union import Union, over_unions
 
 SEQUENCES = (list, tuple, str, torch.Tensor, StagedList)
 CLOSING = frozenset(
@@ -105,13 +105,12 @@ class Machines:
             return value
         return self.session.interpreter.call(list if isinstance(value, dict) else iter, value)
 
+    @over_unions("source")
     def tried(self, source: Staged, count: Staged) -> Staged:
         """(Is there none, what `item` needs, None) after `count` items of what `for` goes through.
 
         The item itself is read where there is one, so that its type does not count None in.
         """
-        if isinstance(source, Union):
-            return self.session.recorder.apply(source, lambda one: self.tried(one, count))
         if isinstance(source, definitions.RangeParts):
             return self.session.interpreter.run(definitions.is_beyond, source, count), None, None
         if isinstance(source, SEQUENCES):
@@ -119,20 +118,18 @@ class Machines:
             return self.session.interpreter.compare(count, ">=", length), None, None
         return self.advanced(source, count)
 
+    @over_unions("source")
     def item(self, source: Staged, count: Staged, value: Staged) -> Staged:
         """The item that `tried` has found."""
-        if isinstance(source, Union):
-            return self.session.recorder.apply(source, lambda one: self.item(one, count, value))
         if isinstance(source, definitions.RangeParts):
             return self.session.interpreter.run(definitions.step_at, source, count)
         if isinstance(source, SEQUENCES):
             return self.session.interpreter.getitem(source, count)
         return value
 
+    @over_unions("source")
     def advanced(self, source: Staged, count: Staged) -> Staged:
         """(Is there none, the item, None) after `count` items."""
-        if isinstance(source, Union):
-            return self.session.recorder.apply(source, lambda one: self.advanced(one, count))
         run = self.session.interpreter.run
         if isinstance(source, Machine):
             return self.step(source, 0, None)
@@ -152,11 +149,9 @@ class Machines:
         recorder = self.session.recorder
         return capture_if(recorder, more, lambda: (False, source.take(), None), lambda: over)
 
+    @over_unions("source")
     def delegated(self, source: Staged, count: Staged, how: int, sent: Staged) -> Staged:
         """The same for `yield from`, which passes on what is sent or raised."""
-        if isinstance(source, Union):
-            apply = self.session.recorder.apply
-            return apply(source, lambda one: self.delegated(one, count, how, sent))
         if isinstance(source, Machine):
             return self.session.interpreter.run(definitions.passed_on, source, how, sent)
         if how:
