@@ -29,7 +29,7 @@ from stator.values.kinds import BOTTOM, Fresh, Kind, ListKind, is_map, never
 from stator.values.merge import as_pairs, merge_maps
 from stator.values.pooled import Reference, can_be_pooled
 from stator.values.sites import Shared, class_site
-from stator.values.staged import Columns, Staged, StagedSet, python_name
+from stator.values.staged import Columns, StagedContainer, StagedSet, python_name
 from stator.values.symbolic import CannotLeave, Diverged, Undefined
 from stator.values.union import Union
 
@@ -192,7 +192,7 @@ def _kept_twice(value: object) -> BaseException:
         "under two names",
         at=current_place(), fix="make it before the branch or the loop",
     )  # fmt: skip
-    if isinstance(value, Staged):
+    if isinstance(value, StagedContainer):
         return Shared(value.sites, refusal) if value.sites else refusal
     cls = type(value)
     return Shared(frozenset({class_site(cls)}), refusal) if can_be_pooled(cls) else refusal
@@ -218,8 +218,8 @@ def put_state(recorder: Recorder, obj: object, state: object) -> None:
     """Give `obj` the contents that the blocks have left it with."""
     refuse_frozen(obj)
     recorder.journal.note(obj)
-    held = state.columns if isinstance(state, Staged) else None
-    if (held is not None and not isinstance(obj, Staged)) or isinstance(state, Union):
+    held = state.columns if isinstance(state, StagedContainer) else None
+    if (held is not None and not isinstance(obj, StagedContainer)) or isinstance(state, Union):
         raise UnsupportedCall(
             f"the length of {with_article(type(obj).__name__)} depends on the path "
             "taken", at=current_place(),

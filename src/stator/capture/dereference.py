@@ -15,7 +15,7 @@ from stator.program.layout import map_parts, nodes
 from stator.values.describe import STAGED, describe, generalise
 from stator.values.kinds import AnyPool, Kind, ListKind, PooledKind, always
 from stator.values.pooled import PooledObject, Reference, pool_of
-from stator.values.staged import Columns, Staged
+from stator.values.staged import Columns, StagedContainer
 from stator.values.union import Union
 
 
@@ -40,7 +40,7 @@ def holds_pooled(value: object) -> bool:
         seen.add(id(one))
         if isinstance(one, Union):
             waiting.extend(one.alternatives)
-        elif isinstance(one, Staged) and one.columns is not None:
+        elif isinstance(one, StagedContainer) and one.columns is not None:
             if any(isinstance(kind, PooledKind) for kind in nodes(one.columns.item)):
                 return True
         elif (parts := STAGED.parts(one)) is not None:

@@ -49,8 +49,14 @@ from stator.values.kinds import (
 )
 from stator.values.merge import TEXT, is_string, signature
 from stator.values.pooled import Reference, entry_of, pool_of
-from stator.values.staged import Columns, StagedDict, StagedList, StagedSet, python_name
-from stator.values.staged import Staged as StagedContainer
+from stator.values.staged import (
+    Columns,
+    StagedContainer,
+    StagedDict,
+    StagedList,
+    StagedSet,
+    python_name,
+)
 from stator.values.symbolic import CapturedComplex, CapturedText, Number, Undefined
 from stator.values.union import Union
 

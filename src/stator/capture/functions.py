@@ -38,7 +38,7 @@ from stator.values.freezing import not_by_reference
 from stator.values.kinds import BOTTOM, Exact, Fresh, Kind, UnionKind, never
 from stator.values.merge import merge
 from stator.values.sites import Shared
-from stator.values.staged import Staged, python_name
+from stator.values.staged import StagedContainer, python_name
 from stator.values.symbolic import Diverged
 
 ROUNDS = 16
@@ -227,7 +227,7 @@ def _share_containers(kind: Kind) -> None:
     """Each call is given a container of its own: they have to be known by reference."""
     for union in (one for one in nodes(kind) if isinstance(one, UnionKind)):
         exact = [one.value for one in union.alternatives if isinstance(one, Exact)]
-        held = [one for one in exact if isinstance(one, Staged) and one.sites]
+        held = [one for one in exact if isinstance(one, StagedContainer) and one.sites]
         if len(held) > 1:
             sites = frozenset[Any]().union(*(one.sites for one in held))
             raise Shared(sites, not_by_reference(python_name(held[0])))

@@ -18,7 +18,7 @@ from stator.errors import CaptureError
 from stator.frames import current_place
 from stator.values.containers import DATACLASS, fill_dict, in_order, is_plain_object, plain_items
 from stator.values.staged import (
-    Staged,
+    StagedContainer,
     StagedCounter,
     StagedDefaultDict,
     StagedDeque,
@@ -90,7 +90,7 @@ def departure_of_class(cls: type) -> Callable[[Any], Any] | None:
 
 def _as_list(value: Any) -> StagedList:
     """A new list with the items of a deque or a set."""
-    columns = value.columns if isinstance(value, Staged) else None
+    columns = value.columns if isinstance(value, StagedContainer) else None
     if columns is not None:
         made = StagedList()
         made.columns = type(columns)(columns.item, columns.values)
@@ -178,7 +178,7 @@ def _content(cell: types.CellType) -> Any:
 
 
 def _is_of_the_capture(value: Any) -> bool:
-    return isinstance(value, (Symbolic, Staged, *MUTABLE)) or is_plain_object(value)
+    return isinstance(value, (Symbolic, StagedContainer, *MUTABLE)) or is_plain_object(value)
 
 
 def _written(code: types.CodeType) -> frozenset[str]:

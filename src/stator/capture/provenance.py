@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 
 from stator.capture.scope import Scope
 from stator.values.pooled import Reference
-from stator.values.staged import Locals, Staged, StagedDict, StagedList, StagedSet, tick
+from stator.values.staged import Locals, StagedContainer, StagedDict, StagedList, StagedSet, tick
 
 IMMUTABLE = (bool, int, float, complex, str, bytes, type(None))
 CONTAINERS = (list, dict, set, collections.deque)
@@ -105,6 +105,6 @@ class Provenance:
         """When `obj` was created: `BEFORE` if it was before the capture."""
         if id(obj) in self._created:
             return self._created[id(obj)][1]
-        if isinstance(obj, Reference) and not isinstance(obj, Staged):
+        if isinstance(obj, Reference) and not isinstance(obj, StagedContainer):
             return NOW  # what it refers to is an entry of a pool, which is noted as one
         return obj.created_at if isinstance(obj, StagedList | StagedDict | StagedSet) else BEFORE

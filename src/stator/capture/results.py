@@ -67,7 +67,7 @@ from stator.values.kinds import (
 from stator.values.pooled import PooledObject, Reference, key_of, pool_of
 from stator.values.staged import (
     Columns,
-    Staged,
+    StagedContainer,
     StagedCounter,
     StagedDefaultDict,
     StagedDeque,
@@ -155,11 +155,11 @@ class Results:
             raise value.refused()
         if isinstance(value, SCALARS):
             return shape.ConstantValue(value)
-        if isinstance(value, Staged) and (
+        if isinstance(value, StagedContainer) and (
             value.is_live or (value.is_stand_in and self.is_outside(value))
         ):
             return shape.ConstantValue(self.plain(value))
-        if isinstance(value, Staged) and not isinstance(value, ODD) and value.is_open:
+        if isinstance(value, StagedContainer) and not isinstance(value, ODD) and value.is_open:
             columns = value.columns
             assert columns is not None
             for pool in pools_in(columns.item):
@@ -180,7 +180,7 @@ class Results:
     def _reference(self, value: object) -> Structure:
         """The very object, which a file cannot hold; a method of a captured tensor is the run's."""
         owner = value.__self__ if isinstance(value, types.BuiltinMethodType) else None
-        if isinstance(owner, Staged):
+        if isinstance(owner, StagedContainer):
             raise _refused("method")
         if not isinstance(owner, FakeTensor):
             return shape.ConstantValue(self.plain(value))

@@ -38,8 +38,7 @@ from stator.values.pooled import (
     object_handle,
 )
 from stator.values.sites import Site, Sites, class_site
-from stator.values.staged import Columns, StagedDict, StagedList, StagedSet, tick
-from stator.values.staged import Staged as StagedContainer
+from stator.values.staged import Columns, StagedContainer, StagedDict, StagedList, StagedSet, tick
 
 MAKERS = frozenset(
     {list, dict, set, sorted, collections.deque, collections.defaultdict, collections.Counter}

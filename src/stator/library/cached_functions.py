@@ -42,8 +42,7 @@ from stator.state.read_results import ANY, Heard, unchanged
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.contents import state_of
-from stator.values.staged import Staged as StagedContainer
-from stator.values.staged import python_name
+from stator.values.staged import StagedContainer, python_name
 
 KNOWN = (
     bool, int, float, complex, str, bytes, type(None), torch.dtype, torch.device, type,

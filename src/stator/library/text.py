@@ -36,8 +36,7 @@ from stator.state.session import Session
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
 from stator.values.containers import is_plain_object
-from stator.values.staged import Staged as StagedContainer
-from stator.values.staged import StagedDeque, StagedList, is_table, python_name
+from stator.values.staged import StagedContainer, StagedDeque, StagedList, is_table, python_name
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError, Number
 from stator.values.union import Symbolic, Union, over_unions
 

@@ -50,7 +50,7 @@ from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute, own_dict
 from stator.values.containers import HEAP_TYPE
 from stator.values.exceptions import is_kept_inside
-from stator.values.staged import Staged as StagedContainer
+from stator.values.staged import StagedContainer
 from stator.values.symbolic import (
     CapturedComplex,
     CapturedText,

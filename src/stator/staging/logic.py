@@ -48,8 +48,8 @@ from stator.values.annotations import Code, Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.freezing import refuse_copies
 from stator.values.pooled import Reference, entry_of, pool_of
-from stator.values.staged import Staged as StagedContainer
 from stator.values.staged import (
+    StagedContainer,
     StagedCounter,
     StagedList,
     StagedOrderedDict,

@@ -50,7 +50,7 @@ class Effect:
     absent: tuple[Any, ...] = ()  # deleted as well, where `state` does not have them
     place: Location | None = None  # the line that first wrote to it
 
-    def deleted_from(self, state: object) -> tuple[Any, ...]:
+    def deleted_from(self, state: object) -> tuple[object, ...]:
         """What goes, where a run has found `state`."""
         if not self.absent or not isinstance(state, dict):
             return self.deleted

@@ -135,10 +135,10 @@ class _Each:
 
     __slots__ = ("_items",)
 
-    def __init__(self, items: tuple[Any, ...]) -> None:
+    def __init__(self, items: tuple[object, ...]) -> None:
         self._items = items
 
-    def __call__(self) -> tuple[Any, ...]:
+    def __call__(self) -> tuple[object, ...]:
         return tuple(one() if isinstance(one, _DictOf) else one for one in self._items)
 
 
@@ -149,12 +149,12 @@ def own_object(value: object) -> Any:
     return _OWN.with_dict(value) if type(value) is dict else None
 
 
-def reference(obj: Any) -> Getter:
+def reference(obj: object) -> Getter:
     """A function that gives `obj`, and holds it unless it is an own object."""
     return Weakly(obj) if is_own(obj) else lambda: obj
 
 
-def own_method(function: Any) -> Getter:
+def own_method(function: object) -> Getter:
     """A function that gives `function`, whose static form its object is to have, if it is a method.
 
     Its object is an own one from now on.
@@ -181,7 +181,7 @@ def holding(**fields: Callable[[Any], Any]) -> Callable[[Class], Class]:
     return decorated
 
 
-def weakly(value: Any) -> Any:
+def weakly(value: object) -> Any:
     """How a field holds an object."""
     return Weakly(value) if is_own(value) else value
 

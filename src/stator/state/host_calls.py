@@ -42,13 +42,13 @@ RESULT_TYPES: Mapping[type, Type] = {
 class HostCall:
     """One call: what is called, and how its arguments are put together from a run's values."""
 
-    function: Callable[..., Any]
+    function: Callable[..., object]
     arguments: Structure  # of the pair (args, kwargs)
     result: type | None  # what it gives; None: nothing that the program uses
     name: str
     place: Location | None
 
-    def outputs(self, value: Any) -> tuple[Any, ...]:
+    def outputs(self, value: object) -> tuple[object, ...]:
         """What the program gets of what the call gave."""
         if self.result is None:
             return ()
@@ -63,7 +63,7 @@ class HostCall:
 class HostArguments(Results):
     """Takes arguments of a host call apart; objects that cannot change are passed as they are."""
 
-    def _container(self, value: Any) -> Structure:
+    def _container(self, value: object) -> Structure:
         if isinstance(value, UNCHANGING) and not isinstance(value, tuple):
             return ConstantValue(value)
         return super()._container(value)
@@ -71,9 +71,9 @@ class HostArguments(Results):
 
 def record_host_call(
     session: Session,
-    function: Callable[..., Any],
-    args: Sequence[Any],
-    kwargs: Mapping[str, Any],
+    function: Callable[..., object],
+    args: Sequence[object],
+    kwargs: Mapping[str, object],
     *,
     name: str,
     result: type | None = None,
@@ -115,7 +115,7 @@ def record_host_call(
     return recorder.number(result.__name__, values[0])  # type: ignore[arg-type]
 
 
-def _refuse_pending(session: Session, values: Sequence[Any], name: str) -> None:
+def _refuse_pending(session: Session, values: Sequence[object], name: str) -> None:
     """The effects on external objects come after a run: Python must not see one before that."""
     pending = session.journal.changed_so_far(only=session.provenance.is_external)
     changed = {id(one) for obj, _ in pending for one in (obj, session.stand_ins.original(obj))}

@@ -19,7 +19,7 @@ import re
 import sys
 import types
 import weakref
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy
@@ -31,11 +31,12 @@ from stator.frames import current_place
 from stator.recursion_limit import users_limit
 from stator.state.session import Session, weak_reference
 from stator.torch_private.modules import tables
+from stator.values.annotations import Args, Keywords, Staged
 from stator.values.attributes import slots_of
 from stator.values.containers import is_plain_object
 from stator.values.contents import state_of
 from stator.values.exceptions import add_note
-from stator.values.staged import Staged, StagedList
+from stator.values.staged import StagedContainer, StagedList
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError
 from stator.values.union import Union
 
@@ -157,7 +158,7 @@ def add_existing(session: Session, result: object, others: int) -> bool:
 
 def _is_followed(obj: object) -> bool:
     """Is it an object whose reads are guarded and whose changes are effects?"""
-    if isinstance(obj, Staged | torch.Tensor | torch.nn.Module):
+    if isinstance(obj, StagedContainer | torch.Tensor | torch.nn.Module):
         return False
     return isinstance(obj, list | dict | set | types.ModuleType) or is_plain_object(obj)
 
@@ -178,8 +179,13 @@ def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
 
 
 def call_on_the_object(
-    session: Session, owner: object, name: str, method: Any, args: Any, kwargs: Any
-) -> Any:
+    session: Session,
+    owner: object,
+    name: str,
+    method: Callable[..., Staged],
+    args: Args,
+    kwargs: Keywords,
+) -> Staged:
     """A method that is called as it is, whatever it is given; what it changes is noted."""
     if isinstance(owner, contextvars.ContextVar) and name != "__setattr__":
         return _call_variable(session, owner, name, args)
@@ -192,7 +198,7 @@ def call_on_the_object(
 
 def _call_variable(
     session: Session, variable: contextvars.ContextVar[Any], name: str, args: tuple[Any, ...]
-) -> Any:
+) -> Staged:
     """`get`, `set` or `reset` of a context variable; a capture has a context of its own."""
     if name == "get":
         value = variable.get(*args)

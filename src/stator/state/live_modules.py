@@ -25,7 +25,7 @@ from stator.program.ir import Value
 from stator.program.structure import ConstantValue
 from stator.state.live_tensors import IdentityMattersError, ReplacedSlot, adopt_tensor, refuse_looks
 from stator.state.read_results import ANY, SCALARS, Contents, tensor_facts
-from stator.state.reads import Read, ReadLog, class_attribute
+from stator.state.reads import Read, ReadLog, class_entry
 from stator.state.session import Session
 from stator.state.slots import Slot
 from stator.state.snapshot import class_dicts
@@ -52,7 +52,7 @@ class ModuleSlot:
         """What is there now."""
         return self.place.read()
 
-    def leaves(self) -> tuple[Any, ...]:
+    def leaves(self) -> tuple[object, ...]:
         """The tensors that the program takes of it."""
         return tuple(Likeness(self.read()).tensors)
 
@@ -152,7 +152,7 @@ class Changes(Protocol):
 
 
 def refuse_departures(
-    session: Session, live: Sequence[Any], outputs: object, changes: Sequence[Changes]
+    session: Session, live: Sequence[object], outputs: object, changes: Sequence[Changes]
 ) -> None:
     """No part of the modules in slots among `live` may be changed, or given away as an object."""
     slots = [slot for slot in live if isinstance(slot, ModuleSlot)]
@@ -200,7 +200,7 @@ class AlikeGuard:
 
 
 def reads_without_modules(
-    log: ReadLog, live: Sequence[Any], stored: Sequence[torch.Tensor]
+    log: ReadLog, live: Sequence[object], stored: Sequence[torch.Tensor]
 ) -> list[Read]:
     """The reads of a capture, without the identity of the modules in the slots among `live`."""
     reads = list(log.all())
@@ -215,7 +215,7 @@ def _without_identity(
     log: ReadLog,
     reads: Sequence[Read],
     slot: ModuleSlot,
-    others: tuple[Any, ...],
+    others: tuple[object, ...],
     stored: Sequence[torch.Tensor],
 ) -> list[Read]:
     module = slot.read()
@@ -250,13 +250,13 @@ def _class_reads(log: ReadLog, captured: Likeness) -> Iterator[Read]:
         looks = log.looks_at(module)
         for name in dict.fromkeys(rest[0] for kind, *rest in looks if kind in NAMED):
             yield Read(
-                f"{cls.__name__}.{name}", _of_class(cls, name), class_attribute(cls, name),
+                f"{cls.__name__}.{name}", _of_class(cls, name), class_entry(cls, name),
                 class_dicts(cls),
             )  # fmt: skip
 
 
 def _of_class(cls: type, name: str) -> Callable[[], Any]:
-    return lambda: class_attribute(cls, name)
+    return lambda: class_entry(cls, name)
 
 
 def _open(read: Read, module: object, places: list[ReplacedSlot]) -> Read:

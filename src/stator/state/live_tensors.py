@@ -35,7 +35,7 @@ class IdentityMattersError(Exception):
 class ReplacedSlot:
     """A place that holds a tensor: what a read gives, or one part of it."""
 
-    again: Callable[[], Any]
+    again: Callable[[], object]
     index: int | None
     what: str
     owner: None = None  # it is read where it is, and never written
@@ -45,7 +45,7 @@ class ReplacedSlot:
         """The tensor that is there now; None if there is none."""
         return _part(self.again(), self.index)
 
-    def leaves(self) -> tuple[Any, ...]:
+    def leaves(self) -> tuple[object, ...]:
         """What the program takes of it."""
         return (self.read(),)
 
@@ -63,8 +63,8 @@ class PlaceChange:
     """A place whose contents have changed since a capture, and how it can be read by each run."""
 
     slot: Slot | ReplacedSlot
-    before: Any
-    now: Any
+    before: object
+    now: object
 
 
 def changes(reads: Sequence[Read]) -> Iterator[PlaceChange]:
@@ -86,7 +86,7 @@ def changes(reads: Sequence[Read]) -> Iterator[PlaceChange]:
 
 
 def _tensor_change(
-    read: Read, index: int | None, place: Slot | None, before: Any, now: torch.Tensor
+    read: Read, index: int | None, place: Slot | None, before: object, now: torch.Tensor
 ) -> Iterator[PlaceChange]:
     if isinstance(now, FakeTensor) or not isinstance(before, torch.Tensor | AnyTensor):
         return
@@ -110,7 +110,7 @@ def _place(read: Read, index: int | None) -> Slot | None:
     return Slot(read.holder, read.expected.items[index - read.keys]) if index >= read.keys else None
 
 
-def _pairs(expected: Any, now: Any) -> Iterator[tuple[int | None, Any, Any]]:
+def _pairs(expected: object, now: object) -> Iterator[tuple[int | None, Any, Any]]:
     """What was read and is read now, part by part where it has parts."""
     old, new = (one.items if isinstance(one, Contents) else one for one in (expected, now))
     if type(old) is tuple and type(new) is tuple and len(old) == len(new):
@@ -119,7 +119,7 @@ def _pairs(expected: Any, now: Any) -> Iterator[tuple[int | None, Any, Any]]:
         yield None, expected, now
 
 
-def _part(value: Any, index: int | None) -> Any:
+def _part(value: object, index: int | None) -> Any:
     if index is None:
         return value
     items = value.items if isinstance(value, Contents) else value
@@ -197,7 +197,7 @@ def _general(
 def _general_value(
     read: Read,
     index: int | None,
-    value: Any,
+    value: object,
     tensors: Sequence[torch.Tensor],
     places: Sequence[list[ReplacedSlot]],
 ) -> Any:

@@ -66,7 +66,7 @@ class TreeSlot:
         """What it holds now."""
         return self.place.read()
 
-    def leaves(self) -> tuple[Any, ...]:
+    def leaves(self) -> tuple[object, ...]:
         """The tensors and numbers that the program takes of it."""
         return tuple(_leaves(self.kind, self.place.read()))
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 from stator.english import with_article
 from stator.errors import UnsupportedCall
@@ -19,7 +18,7 @@ from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.containers import is_plain_object
 from stator.values.contents import ObjectState, restore, same_state, state_of
-from stator.values.staged import Staged
+from stator.values.staged import StagedContainer
 
 DEEPEST = 6
 
@@ -50,7 +49,11 @@ def present_contents(session: Session, values: Iterable[object]) -> Iterator[Non
 
 
 def _put_back(
-    session: Session, external: Any, stand_in: Staged, before: ObjectState, now: ObjectState
+    session: Session,
+    external: object,
+    stand_in: StagedContainer,
+    before: ObjectState,
+    now: ObjectState,
 ) -> None:
     """`external` is as it was `before`; what library code has changed, the stand-in has."""
     left = state_of(external)
@@ -73,8 +76,8 @@ def first_reached(values: Iterable[object], wanted: Container[int]) -> object:
     return None
 
 
-def _parts(value: Any) -> list[object]:
-    if isinstance(value, Staged) and value.is_open:
+def _parts(value: object) -> list[object]:
+    if isinstance(value, StagedContainer) and value.is_open:
         return []
     if isinstance(value, dict):
         return list(dict.values(value))

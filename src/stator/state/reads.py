@@ -39,6 +39,7 @@ from stator.state.replaced import original_of
 from stator.state.snapshot import class_dicts
 from stator.torch_private import modules
 from stator.torch_private.fake import FakeTensor
+from stator.values.annotations import Args
 from stator.values.attributes import own_dict
 from stator.values.contents import state_of
 from stator.values.staged import Columns, StagedList, is_seen_before
@@ -96,10 +97,10 @@ class ReadLog:
         self, provenance: Provenance, first_state: Callable[[object], Any] = lambda _: None
     ) -> None:
         self.provenance, self._first_state = provenance, first_state
-        self._reads: dict[tuple[Any, ...], Read] = {}
+        self._reads: dict[tuple[object, ...], Read] = {}
         self.heard: Heard | None = None  # every read, while someone listens
-        self._live: dict[int, Any] = {}  # what represents places that every run reads again
-        self._live_contents: dict[int, Any] = {}
+        self._live: dict[int, object] = {}  # what represents places that every run reads again
+        self._live_contents: dict[int, object] = {}
 
     def live(self, value: object, what: str, again: Callable[[], object], kind: object) -> None:
         """`value` represents a place that every run reads again; its `kind` must stay the same."""
@@ -151,14 +152,14 @@ class ReadLog:
 
     def read_method(self, obj: object, function: types.FunctionType) -> None:
         """`function` was called as the method or property of that name that `obj` has."""
-        found = class_attribute(type(obj), function.__name__)
+        found = class_entry(type(obj), function.__name__)
         if found is function or (isinstance(found, property) and found.fget is function):
             self._read_descriptor(obj, function.__name__)
 
     def _read_descriptor(self, obj: object, name: str) -> None:
         """The class of `obj` says what `obj.name` is: a method, a property, a descriptor."""
         cls = obj if isinstance(obj, type) else type(obj)
-        found = class_attribute(cls, name)
+        found = class_entry(cls, name)
         if self.provenance.is_external(obj) and found is not _MISSING:
             self._read_class(obj)
             of = reference(obj)
@@ -177,8 +178,8 @@ class ReadLog:
         owner, name = method.__self__, method.__name__
         if self.provenance.is_external(owner) and not isinstance(owner, type):
             cls, of = type(owner), reference(owner)
-            self._watch((id(owner), "target", name), lambda: class_attribute(type(of()), name),
-                        class_attribute(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
+            self._watch((id(owner), "target", name), lambda: class_entry(type(of()), name),
+                        class_entry(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
                         owner, by_class=True)  # fmt: skip
 
     def read_absent_attribute(self, obj: object, name: str) -> None:
@@ -190,10 +191,10 @@ class ReadLog:
 
     def read_tensor_method(self, name: str) -> None:
         """The method `name` of tensors is used as torch, or its replacement, defines it."""
-        found = class_attribute(torch.Tensor, name)
+        found = class_entry(torch.Tensor, name)
         if found is not _MISSING:
             self._watch((id(torch.Tensor), "descriptor", name),
-                        lambda: class_attribute(torch.Tensor, name), found, f"Tensor.{name}",
+                        lambda: class_entry(torch.Tensor, name), found, f"Tensor.{name}",
                         class_dicts(torch.Tensor))  # fmt: skip
 
     def read_function(self, function: types.FunctionType) -> None:
@@ -238,7 +239,7 @@ class ReadLog:
         of = reference(obj)
         self.watch(obj, ("absent", key), lambda: key in state_of(of()), False, f"`{key}`")
 
-    def watch_call(self, function: Callable[..., Any], args: tuple[Any, ...], value: Any) -> None:
+    def watch_call(self, function: Callable[..., object], args: Args, value: object) -> None:
         """`function(*args)`, which tells the state of the process, gave `value`."""
         owner = getattr(function, "__self__", None)
         named = getattr(owner, "name", None)  # of a context variable
@@ -299,7 +300,7 @@ class ReadLog:
                         f"what a {type(obj).__name__} holds", dicts,
                         holder=obj if dicts else None, keys=keys)  # fmt: skip
 
-    def _without_live(self, items: tuple[Any, ...]) -> Contents:
+    def _without_live(self, items: tuple[object, ...]) -> Contents:
         """`items`, with a mark for each that every run reads again."""
         return Contents(tuple(ANY if id(item) in self._live else item for item in items))
 
@@ -358,7 +359,7 @@ class ReadLog:
 
     def _watch(
         self,
-        key: tuple[Any, ...],
+        key: tuple[object, ...],
         again: Callable[[], Any],
         value: object,
         what: str,
@@ -426,7 +427,7 @@ class ReadLog:
         """The reads that were made of `obj` itself: their kinds, and names where they have one."""
         return tuple(key[1:] for key in self._reads if key[0] == id(obj))
 
-    def by_key(self) -> Mapping[tuple[Any, ...], Read]:
+    def by_key(self) -> Mapping[tuple[object, ...], Read]:
         """Everything that was read, by the id of the object, the kind of read and its details."""
         return self._reads
 
@@ -451,19 +452,17 @@ def plain_attribute(obj: object, name: str) -> Any:
         return _MISSING
 
 
-def class_attribute(cls: type, name: str) -> Any:
+def class_entry(cls: type, name: str) -> Any:
     """What `cls` or a base of it has under `name`; a mark for nothing."""
-    for base in cls.__mro__:
-        if name in vars(base):
-            return original_of(vars(base)[name])
-    return _MISSING
+    found = (original_of(vars(base)[name]) for base in cls.__mro__ if name in vars(base))
+    return next(found, _MISSING)
 
 
 def _descriptor(obj: object, name: str) -> Any:
     """What the class has under `name`; a mark where the object hides it."""
     if isinstance(obj, type):
-        return class_attribute(obj, name)
-    found = class_attribute(type(obj), name)
+        return class_entry(obj, name)
+    found = class_entry(type(obj), name)
     return _MISSING if name in own_dict(obj) and not hasattr(type(found), "__set__") else found
 
 
@@ -472,7 +471,7 @@ def _is_plain_attribute(obj: object, name: str) -> bool:
     is_field = isinstance(obj, tuple) and name in getattr(type(obj), "_fields", ())
     if is_field or name in own_dict(obj):
         return True
-    found = class_attribute(obj if isinstance(obj, type) else type(obj), name)
+    found = class_entry(obj if isinstance(obj, type) else type(obj), name)
     is_slot = isinstance(found, types.MemberDescriptorType)
     return is_slot or (found is not _MISSING and not hasattr(type(found), "__get__"))
 
@@ -484,7 +483,7 @@ def _attribute_dicts(obj: object, name: str) -> tuple[dict[object, object], ...]
     own = getattr(obj, "__dict__", None)
     if type(own) is not dict:
         return None
-    found = class_attribute(type(obj), name)
+    found = class_entry(type(obj), name)
     if isinstance(found, types.MemberDescriptorType):
         return None
     if isinstance(obj, torch.nn.Module) and name not in own and found is _MISSING:

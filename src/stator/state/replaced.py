@@ -14,10 +14,12 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-_originals: dict[int, Any] = {}  # by the id of the replacement, which its owner keeps
+_originals: dict[
+    int, Callable[..., Any]
+] = {}  # by the id of the replacement, which its owner keeps
 
 
-def original_of(value: Any) -> Any:
+def original_of(value: object) -> Any:
     """What `value` replaces; `value` itself if it replaces nothing."""
     if not _originals:
         return value
@@ -27,7 +29,7 @@ def original_of(value: Any) -> Any:
 
 
 @contextlib.contextmanager
-def replaced(owner: Any, name: str, replacement: Callable[..., Any]) -> Iterator[None]:
+def replaced(owner: object, name: str, replacement: Callable[..., Any]) -> Iterator[None]:
     """Inside, this thread calls `replacement` where torch calls `owner.name`."""
     original = vars(owner)[name]
     is_classmethod = isinstance(original, classmethod)

@@ -239,7 +239,7 @@ def merged(one: Kind, other: Kind) -> Kind:
     return portable(widen_growing(merge(one, other)))
 
 
-def portable(kind: Kind, fresh: Any = lambda _: False) -> Kind:
+def portable(kind: Kind, fresh: object = lambda _: False) -> Kind:
     """`kind` without what only one capture knows: symbols of sizes, symbolic values, objects."""
     if isinstance(kind, Exact):
         if isinstance(kind.value, FIXED):
@@ -268,7 +268,7 @@ def _named(value: object) -> str:
     ) else "a class"  # fmt: skip
 
 
-def kind_of_state(value: Any, seen: dict[int, object] | None = None, depth: int = DEPTH) -> Kind:
+def kind_of_state(value: object, seen: dict[int, object] | None = None, depth: int = DEPTH) -> Kind:
     """The form of what an attribute holds when the model is saved; NotState if it has none."""
     seen = {} if seen is None else seen
     if isinstance(value, FIXED):
@@ -292,7 +292,7 @@ def kind_of_state(value: Any, seen: dict[int, object] | None = None, depth: int 
     return ContainerKind(cls, kinds, keys if named else None)
 
 
-def parts_of(value: Any, depth: int = DEPTH) -> Iterator[Any]:
+def parts_of(value: object, depth: int = DEPTH) -> Iterator[Any]:
     """What `value` holds, however deep inside."""
     entry = HELD.of(value)
     for item in entry.parts(value).items if entry is not None and depth else ():
@@ -300,7 +300,7 @@ def parts_of(value: Any, depth: int = DEPTH) -> Iterator[Any]:
         yield from parts_of(item, depth - 1)
 
 
-def containers_in(value: Any) -> Iterator[object]:
+def containers_in(value: object) -> Iterator[object]:
     """The lists, dicts and objects that `value` is or holds."""
     for one in (value, *parts_of(value)):
         entry = HELD.of(one)
@@ -333,7 +333,7 @@ def state_leaves(kind: Kind, value: Any) -> list[Any]:
     return leaves
 
 
-def _holds(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
+def _holds(one: tuple[object, ...], other: tuple[object, ...]) -> bool:
     """Is a value of signature `other` one of `one`? A tuple of any length covers all lengths."""
     if one == TEXT and is_string(other):
         return True

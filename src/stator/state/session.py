@@ -27,6 +27,7 @@ from stator.state.reads import ReadLog
 from stator.state.stand_ins import StandIns, has_stand_in, staged_copy
 from stator.state.state_inputs import StateInputs
 from stator.torch_private.modules import tables
+from stator.values.annotations import Staged
 from stator.values.freezing import refuse_frozen
 from stator.values.pooled import Reference, pool_of
 from stator.values.sites import SiteGroups, outside_site
@@ -153,7 +154,7 @@ class Session:
             obj = pool_of(obj).cells
         self.journal.note(self.provenance.owner_of(obj))
 
-    def note_change(self, obj: object, before: Any) -> None:
+    def note_change(self, obj: object, before: object) -> None:
         """Code that is not followed has changed `obj`, which was `before`."""
         refuse_frozen(obj)
         self.journal.note_change(self.provenance.owner_of(obj), before)
@@ -172,7 +173,7 @@ class Session:
         if not self.is_local(module):
             self.provenance.add_external(module)
 
-    def staged(self, value: object) -> Any:
+    def staged(self, value: object) -> Staged:
         """The stand-in of an external list, set or deque; any other value unchanged.
 
         A view of a dict with data-dependent items is a list of these.
@@ -203,19 +204,19 @@ class Session:
                 self.provenance.add_external(table)
                 self.reads.read_contents(table)
 
-    def seen_item(self, value: object) -> Any:
+    def seen_item(self, value: object) -> Staged:
         """The stand-in of an external list, set or deque, which a new container is to hold."""
         return self.stand_in(value) if self.has_stand_in(value) else value
 
-    def argument(self, value: object) -> Any:
+    def argument(self, value: object) -> Staged:
         """The same as `staged`; a tuple holds the stand-ins of what it holds."""
         return self.seen(value) if type(value) is tuple else self.staged(value)
 
-    def seen(self, value: object) -> Any:
+    def seen(self, value: object) -> Staged:
         """The same as `staged`, also inside tuples, lists and dicts: for what only reads it."""
         return self.stand_ins.seen(self.staged(value))
 
-    def stand_in(self, external: object) -> Any:
+    def stand_in(self, external: object) -> Staged:
         """The staged container that represents `external`; its changes are written back."""
         found = self.stand_ins.find(external)
         if found is None:
@@ -224,7 +225,7 @@ class Session:
             self.stand_ins.add(external, found)
         return found
 
-    def _seen_view(self, view: object) -> Any:
+    def _seen_view(self, view: object) -> Staged:
         """`view`, if Python knows what its dict holds by now; else what the dict gives now."""
         name = next(name for name, cls in VIEW_TYPES.items() if isinstance(view, cls))
         (table,) = gc.get_referents(view)

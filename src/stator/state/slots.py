@@ -33,7 +33,7 @@ class Slot:
             return dict.get(self.owner, self.key, EMPTY)
         return own_attribute(self.owner, self.key, EMPTY)
 
-    def leaves(self) -> tuple[Any, ...]:
+    def leaves(self) -> tuple[object, ...]:
         """What the program takes of it."""
         return (self.read(),)
 
@@ -58,7 +58,7 @@ class Slot:
         return f"{cls.__name__}.{self.key}"
 
 
-def _table(owner: Any) -> Any:
+def _table(owner: object) -> Any:
     """The dict that holds the attributes of `owner`, which may be known by itself, too."""
     own = getattr(owner, "__dict__", None)
     return own if type(own) is dict else owner

@@ -91,7 +91,7 @@ class Parts:
     """What reads go through, sorted by how a change is seen."""
 
     dicts: dict[int, dict[Any, Any]] = field(default_factory=dict)
-    owners: dict[int, Any] = field(default_factory=dict)
+    owners: dict[int, object] = field(default_factory=dict)
     functions: list[types.FunctionType] = field(default_factory=list)
     tensors: list[torch.Tensor] = field(default_factory=list)
     again: list[Check | AttributeCheck] = field(default_factory=list)
@@ -113,7 +113,7 @@ class Parts:
         else:
             self.again.append(read.check)
 
-    def _watch(self, owner: Any, dicts: Sequence[dict[Any, Any]]) -> None:
+    def _watch(self, owner: object, dicts: Sequence[dict[Any, Any]]) -> None:
         self.dicts.update((id(one), one) for one in dicts)
         owners = (owner, *map(own_object, dicts))
         self.owners.update((id(one), one) for one in owners if one is not None)
@@ -142,7 +142,7 @@ class AttributeCheck(NamedTuple):
 
     owner: Any  # the object; or a weak reference to an own one
     names: tuple[str, ...]
-    expected: tuple[Any, ...]  # what is in the dict of the owner; a tensor by a weak reference
+    expected: tuple[object, ...]  # what is in the dict of the owner; a tensor by a weak reference
     by_type: bool  # are `expected` the types of the attributes?
     check: Check
 
@@ -157,14 +157,14 @@ class AttributeCheck(NamedTuple):
         return all(map(_is_same, now, self.expected)) or self.check()
 
 
-def same_attributes(owner: Any, names: tuple[str, ...], check: Check) -> AttributeCheck:
+def same_attributes(owner: object, names: tuple[str, ...], check: Check) -> AttributeCheck:
     """`check`, which is not needed where these attributes are the very ones that they are now."""
     own = vars(owner)
     values = (_kept(own[name]) if name in own else ABSENT for name in names)
     return AttributeCheck(_loosely(owner), names, tuple(values), False, check)
 
 
-def same_type(owner: Any, name: Any, value: object, check: Check) -> Check | AttributeCheck:
+def same_type(owner: object, name: object, value: object, check: Check) -> Check | AttributeCheck:
     """`check`, which is not needed where an attribute is of the type of `value`, which it is now.
 
     It is returned as it is where the dict of `owner` does not have the attribute.
@@ -182,7 +182,7 @@ def _kept(value: object) -> object:
     return object() if is_odd else value  # what is odd is read again each time
 
 
-def _is_same(now: object, kept: Any) -> bool:
+def _is_same(now: object, kept: object) -> bool:
     if type(kept) is weakref.ref:
         return now is not None and now is kept()
     return now is kept
@@ -203,7 +203,7 @@ class Snapshot:
     been written since. Only where there is the extension.
     """
 
-    def __init__(self, reads: Sequence[WatchedRead], often_written: Mapping[int, Any]) -> None:
+    def __init__(self, reads: Sequence[WatchedRead], often_written: Mapping[int, object]) -> None:
         module = extension()
         assert module is not None
         parts = Parts()
@@ -218,7 +218,7 @@ class Snapshot:
         self.written: Callable[[], list[dict[Any, Any]]] = self.native.written
 
 
-def _loosely(owner: Any) -> Any:
+def _loosely(owner: object) -> Any:
     """An own object holds its snapshots, which must not hold it."""
     return weakref.ref(owner) if is_own(owner) else owner
 

@@ -12,9 +12,10 @@ import torch
 from stator.capture.provenance import Provenance
 from stator.errors import CaptureError
 from stator.frames import current_place
+from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
 from stator.values.staged import (
-    Staged,
+    StagedContainer,
     StagedCounter,
     StagedDefaultDict,
     StagedDeque,
@@ -52,7 +53,7 @@ def _is_plain(value: object) -> bool:
     return type(value) in (int, float, bool, str, type(None), torch.Tensor)
 
 
-def staged_copy(external: Any) -> Staged:
+def staged_copy(external: object) -> StagedContainer:
     """A staged container with what `external` holds."""
     if isinstance(external, collections.defaultdict):
         return StagedDefaultDict(external.default_factory, external)
@@ -83,7 +84,7 @@ def _holds_the_same(external: Any, stand_in: Any) -> bool:
     return all(one is other for one, other in zip(external, stand_in, strict=True))
 
 
-def _copied(value: Any) -> Any:
+def _copied(value: object) -> Staged:
     """`value`, with copies of its stand-ins, also inside lists, tuples and dicts."""
     if isinstance(value, StagedDict) and not value.is_open:
         return StagedDict({key: _copied(item) for key, item in value.items()})
@@ -102,12 +103,12 @@ class StandIns:
     def __init__(self, provenance: Provenance) -> None:
         self._provenance = provenance
         # by the id of the external object, which is kept so that its id is not used again
-        self._containers: dict[int, tuple[Any, Staged]] = {}
+        self._containers: dict[int, tuple[Any, StagedContainer]] = {}
         self.arrays: dict[int, tuple[numpy.ndarray[Any, Any], CapturedArray]] = {}
         self.read_arrays: dict[int, numpy.ndarray[Any, Any]] = {}  # those that Python has read
         self.are_certain = True  # no array may be a tensor, as `numpy.clip(tensor, 0, 1)` is
 
-    def add(self, external: object, stand_in: Staged) -> None:
+    def add(self, external: object, stand_in: StagedContainer) -> None:
         """`stand_in` is used in place of `external`; its changes are written back."""
         self._containers[id(external)] = (external, stand_in)
         self._provenance.add_stand_in(stand_in)
@@ -115,12 +116,12 @@ class StandIns:
         if self._provenance.is_external(external):
             self._provenance.add_external(stand_in)
 
-    def find(self, external: object) -> Staged | None:
+    def find(self, external: object) -> StagedContainer | None:
         """The stand-in of `external`, if it has one yet."""
         _, found = self._containers.get(id(external), (None, None))
         return found
 
-    def changed(self) -> list[tuple[Any, Staged]]:
+    def changed(self) -> list[tuple[Any, StagedContainer]]:
         """The external containers that are to be other ones after the call, and their stand-ins.
 
         A log of the uses of a cache (`library.cache_uses`) is none that other code sees.
@@ -131,18 +132,18 @@ class StandIns:
             if (has_stand_in(one) or isinstance(one, dict)) and not _holds_the_same(one, other)
         ]  # fmt: skip
 
-    def seen(self, value: object) -> Any:
+    def seen(self, value: object) -> Staged:
         """`value`, in which changed external containers are their stand-ins.
 
         It is a copy where that makes a difference. What else it holds is the same.
         """
         return self._seen(value, frozenset()) if self._containers else value
 
-    def copied(self, value: object) -> Any:
+    def copied(self, value: object) -> Staged:
         """`value`, with copies of the external containers that are in it, as they are now."""
         return _copied(self.seen(value))
 
-    def _seen(self, value: object, around: frozenset[int]) -> Any:
+    def _seen(self, value: object, around: frozenset[int]) -> Staged:
         external, stand_in = self._containers.get(id(value), (None, None))
         if stand_in is not None and not _holds_the_same(external, stand_in):
             return stand_in
@@ -163,7 +164,7 @@ class StandIns:
             return value
         return tuple(found) if isinstance(value, tuple) else StagedList(found)
 
-    def original(self, value: object) -> Any:
+    def original(self, value: object) -> Staged:
         """The external container that `value` represents; any other value unchanged."""
         if isinstance(value, CapturedArray):
             if not self.are_certain:
@@ -174,7 +175,7 @@ class StandIns:
                 )
             arrays = self.arrays.values()
             return next((external for external, one in arrays if one is value), value)
-        if not isinstance(value, Staged):
+        if not isinstance(value, StagedContainer):
             return value
         pairs = self._containers.values()
         return next((external for external, one in pairs if one is value), value)

@@ -29,7 +29,7 @@ class StateInputs:
 
     def __init__(self) -> None:
         self._values: list[tuple[Place, object]] = []
-        self._containers: dict[int, tuple[object, Any]] = {}
+        self._containers: dict[int, tuple[object, ContainerFinder]] = {}
 
     @property
     def is_used(self) -> bool:

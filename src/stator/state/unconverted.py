@@ -30,7 +30,7 @@ from stator.state.session import Session
 from stator.values.attributes import slots_of
 from stator.values.containers import HEAP_TYPE, is_plain_object
 from stator.values.contents import ObjectState, restore, same_state, state_of
-from stator.values.staged import Staged
+from stator.values.staged import StagedContainer
 
 CONTAINERS = (list, dict, set, collections.deque)
 MOST_OBJECTS, MOST_ITEMS, DEEPEST = 400, 200, 3
@@ -149,7 +149,7 @@ class UserCodeWatch:
         self.rebound += [n for n, old in before.items() if n in now and now[n] is not old]
 
     def _is_made_here(self, value: object) -> bool:
-        return isinstance(value, Staged) or self.session.provenance.is_known_new(value)
+        return isinstance(value, StagedContainer) or self.session.provenance.is_known_new(value)
 
     def _is_outer(self, value: object) -> bool:
         """Was it made by the program, outside of the branch or loop that is recorded now?"""
@@ -303,7 +303,7 @@ def _variables_of(frames: list[types.FrameType]) -> set[int]:
 def _in_words(obj: object) -> str:
     if isinstance(obj, type):
         return f"the class {obj.__name__}"
-    return f"a {obj.plain.__name__ if isinstance(obj, Staged) else type(obj).__name__}"
+    return f"a {obj.plain.__name__ if isinstance(obj, StagedContainer) else type(obj).__name__}"
 
 
 @functools.lru_cache(maxsize=4096)

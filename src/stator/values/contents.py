@@ -17,7 +17,7 @@ from typing import Any
 
 from stator.values.attributes import attributes_of, update_attributes, write_attributes
 from stator.values.containers import fill_dict, plain_items, update_dict
-from stator.values.staged import Columns, Locals, Staged, StagedList
+from stator.values.staged import Columns, Locals, StagedContainer, StagedList
 
 ObjectState = Any  # Columns, a tuple, a frozenset or a dict
 
@@ -73,7 +73,7 @@ def _write_staged(obj: Any, state: ObjectState) -> None:
         obj.extend(state) if isinstance(obj, StagedList) else obj.update(state)
 
 
-def _mutable_plain(obj: Staged) -> MutableType:
+def _mutable_plain(obj: StagedContainer) -> MutableType:
     return next(entry for entry in MUTABLE if obj.plain in entry.types)
 
 
@@ -118,7 +118,7 @@ def _write_variable(variable: contextvars.ContextVar[Any], state: ObjectState) -
 
 MUTABLE = (
     MutableType((Locals,), Locals.state, Locals.restore),
-    MutableType((Staged,), _read_staged, _write_staged),
+    MutableType((StagedContainer,), _read_staged, _write_staged),
     MutableType((list,), lambda obj: tuple(list.__iter__(obj)), _write_list),
     MutableType((collections.deque,), tuple, _write_list),
     MutableType((dict,), plain_items, fill_dict),

@@ -40,7 +40,7 @@ from stator.values.kinds import (
 from stator.values.pooled import Reference, pool_of
 from stator.values.staged import (
     Columns,
-    Staged,
+    StagedContainer,
     StagedCounter,
     StagedDefaultDict,
     StagedDeque,
@@ -136,12 +136,12 @@ def _widen_container(kind: Exact, entry: ContainerType | None) -> Kind:
     value, fresh = kind.value, kind.fresh
     if isinstance(value, StagedDeque | StagedDefaultDict | StagedCounter | StagedOrderedDict):
         return kind
-    if isinstance(value, Staged) and value.columns is not None:
+    if isinstance(value, StagedContainer) and value.columns is not None:
         return ListKind(value.columns.item, value.columns.form, value.frozen, value.sites)
     if entry is None:
         return kind
     opened = _opened(entry, value, fresh)
-    if not isinstance(value, Staged):
+    if not isinstance(value, StagedContainer):
         return opened
     frozen = None if isinstance(value, StagedSet) else value.frozen
     return dataclasses.replace(opened, frozen=frozen, sites=value.sites)

@@ -18,7 +18,7 @@ from stator.values.sites import Shared, class_site
 from stator.values.staged import (
     STAGED_DICT,
     STAGED_LIST,
-    Staged,
+    StagedContainer,
     StagedDict,
     is_copied,
     python_name,
@@ -44,14 +44,14 @@ def freeze_loaded_copy(item: T) -> T:
 
 def _freeze(item: object, reason: str) -> None:
     for one in _all_in(item):
-        if isinstance(one, Staged):
+        if isinstance(one, StagedContainer):
             one.frozen = reason
 
 
 def refuse_stored_objects(item: object) -> None:
     """An error for objects that others may change, and that a copy would not see."""
     for one in _all_in(item):
-        if isinstance(one, Staged) and one.sites and (one.is_open or isinstance(one, set)):
+        if isinstance(one, StagedContainer) and one.sites and (one.is_open or isinstance(one, set)):
             if not isinstance(one, list):
                 raise Shared(one.sites, stored_object(one))
         elif isinstance(one, StagedDict):
@@ -79,7 +79,7 @@ def shared_object(item: object) -> BaseException:
 
 def refuse_frozen(obj: object) -> None:
     """An error where `obj` must not be changed any more."""
-    if isinstance(obj, Staged) and obj.frozen:
+    if isinstance(obj, StagedContainer) and obj.frozen:
         refusal = UnsupportedCall(
             f"{with_article(python_name(obj))} cannot be changed here: {obj.frozen}",
             at=current_place(), fix="finish it before putting it into the list",
@@ -87,7 +87,7 @@ def refuse_frozen(obj: object) -> None:
         raise Shared(obj.sites, refusal) if obj.sites else refusal
 
 
-def refuse_copies(*containers: Staged) -> None:
+def refuse_copies(*containers: StagedContainer) -> None:
     """An error where `is` compares containers of which a runtime list holds copies."""
     copied = [one for one in containers if one.frozen]
     if copied:

@@ -40,7 +40,7 @@ from stator.values.kinds import (
 from stator.values.pooled import can_be_pooled
 from stator.values.sites import Shared, Sites, class_site
 from stator.values.staged import (
-    Staged,
+    StagedContainer,
     StagedDefaultDict,
     StagedDeque,
     StagedDict,
@@ -129,7 +129,9 @@ def _share_pools(kinds: Iterable[Kind]) -> None:
         elif isinstance(kind, ContainerKind | ListKind) and kind.sites:
             cls = kind.form if isinstance(kind, ListKind) else kind.type
             by_form.setdefault(_form_of(cls), []).append(kind.sites)
-        elif isinstance(kind, Exact) and isinstance(kind.value, Staged) and kind.value.sites:
+        elif (
+            isinstance(kind, Exact) and isinstance(kind.value, StagedContainer) and kind.value.sites
+        ):
             by_form.setdefault(_form_of(type(kind.value)), []).append(kind.value.sites)
     for form in pooled:
         if len(by_form[form]) > 1:

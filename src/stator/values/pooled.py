@@ -19,7 +19,7 @@ from stator.values.containers import HEAP_TYPE, is_plain_class
 from stator.values.kinds import AnyPool
 from stator.values.staged import (
     Columns,
-    Staged,
+    StagedContainer,
     StagedDefaultDict,
     StagedDeque,
     StagedDict,
@@ -76,7 +76,7 @@ def key_of(handle: Reference) -> object:
     return at if isinstance(at, int) else at.node.expr
 
 
-class Pooled(Reference, Staged):
+class Pooled(Reference, StagedContainer):
     """A handle for a container whose contents are entry `at` of `pool`."""
 
     pool: Cells
@@ -195,7 +195,7 @@ class HandleMaker:
         return handle
 
 
-def handle_maker(container: Staged) -> HandleMaker:
+def handle_maker(container: StagedContainer) -> HandleMaker:
     """How handles for containers such as `container` are made."""
     if isinstance(container, StagedDeque):
         return HandleMaker(PooledDeque, (("maxlen", container.maxlen),))

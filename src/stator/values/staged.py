@@ -1,4 +1,4 @@
-"""Staged containers: the lists, dicts and sets of converted code.
+"""StagedContainer containers: the lists, dicts and sets of converted code.
 
 As long as `columns` is None, each is a plain Python container. Once a recorded block changes its
 length, or it gets a key that only a run knows, its items live in the program, one list for each
@@ -39,7 +39,7 @@ class Columns:
         self.item, self.values, self.form = item, values, form
 
 
-class Staged:
+class StagedContainer:
     """What the containers of converted code have in common."""
 
     plain: ClassVar[type]
@@ -74,7 +74,7 @@ class Staged:
         return self.plain, (self.plain(self),)
 
 
-class StagedList(Staged, list[Any]):
+class StagedList(StagedContainer, list[Any]):
     """A list in converted code."""
 
     plain = list
@@ -89,7 +89,7 @@ class StagedList(Staged, list[Any]):
         return len(self) > 0
 
 
-class StagedSet(Staged, set[Any]):
+class StagedSet(StagedContainer, set[Any]):
     """A set made by converted code."""
 
     plain = set
@@ -105,7 +105,7 @@ class StagedSet(Staged, set[Any]):
         return super().__repr__() if self.is_open else repr(set(self))
 
 
-class StagedDict(Staged, dict[Any, Any]):
+class StagedDict(StagedContainer, dict[Any, Any]):
     """A dict made by converted code."""
 
     plain = dict
@@ -199,7 +199,7 @@ def _checked(cls: Any, name: str) -> Callable[..., Any]:
     return method
 
 
-CHECKED: dict[type[Staged], tuple[str, ...]] = {
+CHECKED: dict[type[StagedContainer], tuple[str, ...]] = {
     StagedList: ("__iter__", "__len__", "__getitem__", "__contains__"),
     StagedDict: ("__iter__", "__len__", "__contains__", "__eq__", "__ne__", "__getitem__", "keys",
                  "values", "items", "get", "__or__", "__ror__"),
@@ -272,7 +272,7 @@ class Locals:
 
 def is_copied(value: object) -> bool:
     """Does a list of the program hold a copy of `value`, where that is a container?"""
-    return not (isinstance(value, Staged) and value.is_stand_in)
+    return not (isinstance(value, StagedContainer) and value.is_stand_in)
 
 
 def is_table(value: object) -> bool:
@@ -280,7 +280,7 @@ def is_table(value: object) -> bool:
     return isinstance(value, StagedDict | StagedSet) and value.is_open
 
 
-def _is_known(value: Staged) -> bool:
+def _is_known(value: StagedContainer) -> bool:
     return not value.is_open
 
 
@@ -340,11 +340,11 @@ def shown(value: object) -> str:
 def python_class_name(cls: type) -> str:
     """The same for a class."""
     theirs = (one for one in cls.__mro__[:-1] if not one.__module__.startswith("stator."))
-    return next(theirs, cls).__name__.removeprefix("Staged")
+    return next(theirs, cls).__name__.removeprefix("StagedContainer")
 
 
 def python_name(obj: object) -> str:
     """`list` for a staged list, and so on: the name that the user knows."""
-    if isinstance(obj, Staged):
-        return type(obj).__name__.removeprefix("Staged").removeprefix("Pooled").lower()
+    if isinstance(obj, StagedContainer):
+        return type(obj).__name__.removeprefix("StagedContainer").removeprefix("Pooled").lower()
     return python_class_name(type(obj))
