@@ -14,6 +14,7 @@ from stator.api.static_function import StaticFunction
 from stator.capture.inputs import SPEC_TYPES, ScalarSpec
 from stator.english import with_article
 from stator.errors import SpecMismatch, nearest
+from stator.values.attributes import class_entry
 
 EXAMPLE = "pass input_spec=[InputSpec([None, 3], 'float32'), ...]"
 
@@ -92,7 +93,7 @@ def _plain_attribute(model: torch.nn.Module, name: str) -> Any:
     """What is under a name, without running a property."""
     if name in vars(model):
         return vars(model)[name]
-    return next((vars(cls)[name] for cls in type(model).__mro__ if name in vars(cls)), None)
+    return class_entry(type(model), name)
 
 
 def _static(function: Any) -> StaticFunction:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from stator.frames import is_library_file
 from stator.values.annotations import Staged
-from stator.values.attributes import own_dict
+from stator.values.attributes import class_entry, own_dict
 
 CLASSES = (  # the modules of this package whose methods are converted
     "stator.containers.machine_definitions", "stator.library.statistics_definitions",
@@ -20,10 +20,7 @@ ORDERING = ("_gt_from_", "_ge_from_", "_lt_from_", "_le_from_")  # of `functools
 
 def user_method(obj: object, name: str) -> types.FunctionType | None:
     """The method `name` of the class of `obj`, if a user wrote it in Python."""
-    for cls in type(obj).__mro__:
-        if name in vars(cls):
-            return _users(vars(cls)[name])
-    return None
+    return _users(class_entry(type(obj), name))
 
 
 def user_property(obj: object, name: str) -> Staged:
@@ -31,7 +28,7 @@ def user_property(obj: object, name: str) -> Staged:
 
     That of a descriptor is a method, whose object is the descriptor.
     """
-    found = class_entry(obj, name)
+    found = class_entry(type(obj), name)
     if isinstance(found, property):
         return _users(found.fget)
     getter = user_method(found, "__get__")
@@ -42,7 +39,8 @@ def user_property(obj: object, name: str) -> Staged:
 
 def computes(obj: object, name: str) -> bool:
     """Does code of the user's say what `obj.name` is, or that there is none?"""
-    if isinstance(class_entry(obj, name), functools.cached_property) and name not in own_dict(obj):
+    found = class_entry(type(obj), name)
+    if isinstance(found, functools.cached_property) and name not in own_dict(obj):
         return True
     if user_property(obj, name) is not None or user_method(obj, "__getattribute__") is not None:
         return True
@@ -51,7 +49,7 @@ def computes(obj: object, name: str) -> bool:
 
 def is_computed_if_absent(obj: object, name: str) -> bool:
     """Is `obj.name` computed by a function where `obj` itself has none?"""
-    found = class_entry(obj, name)
+    found = class_entry(type(obj), name)
     if isinstance(found, functools.cached_property):
         return True
     if user_method(found, "__get__") is not None:
@@ -74,21 +72,16 @@ def _is_data(descriptor: object) -> bool:
 
 def user_setter(obj: object, name: str) -> Staged:
     """The setter of a property, or the `__set__` of a descriptor, if a user wrote it."""
-    found = class_entry(obj, name)
+    found = class_entry(type(obj), name)
     return _users(found.fset) if isinstance(found, property) else _of_descriptor(found, "__set__")
 
 
 def user_deleter(obj: object, name: str) -> Staged:
     """The deleter of a property, or the `__delete__` of a descriptor, if a user wrote it."""
-    found = class_entry(obj, name)
+    found = class_entry(type(obj), name)
     return (
         _users(found.fdel) if isinstance(found, property) else _of_descriptor(found, "__delete__")
     )
-
-
-def class_entry(obj: object, name: str) -> object:
-    """What the class of `obj` has under `name`, as it is there; None if nothing."""
-    return next((vars(cls)[name] for cls in type(obj).__mro__ if name in vars(cls)), None)
 
 
 def _of_descriptor(descriptor: object, name: str) -> types.MethodType | None:

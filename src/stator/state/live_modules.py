@@ -25,7 +25,7 @@ from stator.program.ir import Value
 from stator.program.structure import ConstantValue
 from stator.state.live_tensors import IdentityMattersError, ReplacedSlot, adopt_tensor, refuse_looks
 from stator.state.read_results import ANY, SCALARS, Contents, tensor_facts
-from stator.state.reads import Read, ReadLog, class_entry
+from stator.state.reads import Read, ReadLog, original_entry
 from stator.state.session import Session
 from stator.state.slots import Slot
 from stator.state.snapshot import class_dicts
@@ -250,13 +250,13 @@ def _class_reads(log: ReadLog, captured: Likeness) -> Iterator[Read]:
         looks = log.looks_at(module)
         for name in dict.fromkeys(rest[0] for kind, *rest in looks if kind in NAMED):
             yield Read(
-                f"{cls.__name__}.{name}", _of_class(cls, name), class_entry(cls, name),
+                f"{cls.__name__}.{name}", _of_class(cls, name), original_entry(cls, name),
                 class_dicts(cls),
             )  # fmt: skip
 
 
 def _of_class(cls: type, name: str) -> Callable[[], Any]:
-    return lambda: class_entry(cls, name)
+    return lambda: original_entry(cls, name)
 
 
 def _open(read: Read, module: object, places: list[ReplacedSlot]) -> Read:

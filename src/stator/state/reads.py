@@ -40,7 +40,7 @@ from stator.state.snapshot import class_dicts
 from stator.torch_private import modules
 from stator.torch_private.fake import FakeTensor
 from stator.values.annotations import Args
-from stator.values.attributes import own_dict
+from stator.values.attributes import class_entry, own_dict
 from stator.values.contents import state_of
 from stator.values.staged import Columns, StagedList, is_seen_before
 from stator.values.union import Union
@@ -152,14 +152,14 @@ class ReadLog:
 
     def read_method(self, obj: object, function: types.FunctionType) -> None:
         """`function` was called as the method or property of that name that `obj` has."""
-        found = class_entry(type(obj), function.__name__)
+        found = original_entry(type(obj), function.__name__)
         if found is function or (isinstance(found, property) and found.fget is function):
             self._read_descriptor(obj, function.__name__)
 
     def _read_descriptor(self, obj: object, name: str) -> None:
         """The class of `obj` says what `obj.name` is: a method, a property, a descriptor."""
         cls = obj if isinstance(obj, type) else type(obj)
-        found = class_entry(cls, name)
+        found = original_entry(cls, name)
         if self.provenance.is_external(obj) and found is not _MISSING:
             self._read_class(obj)
             of = reference(obj)
@@ -178,8 +178,8 @@ class ReadLog:
         owner, name = method.__self__, method.__name__
         if self.provenance.is_external(owner) and not isinstance(owner, type):
             cls, of = type(owner), reference(owner)
-            self._watch((id(owner), "target", name), lambda: class_entry(type(of()), name),
-                        class_entry(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
+            self._watch((id(owner), "target", name), lambda: original_entry(type(of()), name),
+                        original_entry(cls, name), f"{cls.__name__}.{name}", class_dicts(cls),
                         owner, by_class=True)  # fmt: skip
 
     def read_absent_attribute(self, obj: object, name: str) -> None:
@@ -191,10 +191,10 @@ class ReadLog:
 
     def read_tensor_method(self, name: str) -> None:
         """The method `name` of tensors is used as torch, or its replacement, defines it."""
-        found = class_entry(torch.Tensor, name)
+        found = original_entry(torch.Tensor, name)
         if found is not _MISSING:
             self._watch((id(torch.Tensor), "descriptor", name),
-                        lambda: class_entry(torch.Tensor, name), found, f"Tensor.{name}",
+                        lambda: original_entry(torch.Tensor, name), found, f"Tensor.{name}",
                         class_dicts(torch.Tensor))  # fmt: skip
 
     def read_function(self, function: types.FunctionType) -> None:
@@ -452,17 +452,16 @@ def plain_attribute(obj: object, name: str) -> Any:
         return _MISSING
 
 
-def class_entry(cls: type, name: str) -> Any:
+def original_entry(cls: type, name: str) -> Any:
     """What `cls` or a base of it has under `name`; a mark for nothing."""
-    found = (original_of(vars(base)[name]) for base in cls.__mro__ if name in vars(base))
-    return next(found, _MISSING)
+    return original_of(class_entry(cls, name, _MISSING))
 
 
 def _descriptor(obj: object, name: str) -> Any:
     """What the class has under `name`; a mark where the object hides it."""
     if isinstance(obj, type):
-        return class_entry(obj, name)
-    found = class_entry(type(obj), name)
+        return original_entry(obj, name)
+    found = original_entry(type(obj), name)
     return _MISSING if name in own_dict(obj) and not hasattr(type(found), "__set__") else found
 
 
@@ -471,7 +470,7 @@ def _is_plain_attribute(obj: object, name: str) -> bool:
     is_field = isinstance(obj, tuple) and name in getattr(type(obj), "_fields", ())
     if is_field or name in own_dict(obj):
         return True
-    found = class_entry(obj if isinstance(obj, type) else type(obj), name)
+    found = original_entry(obj if isinstance(obj, type) else type(obj), name)
     is_slot = isinstance(found, types.MemberDescriptorType)
     return is_slot or (found is not _MISSING and not hasattr(type(found), "__get__"))
 
@@ -483,7 +482,7 @@ def _attribute_dicts(obj: object, name: str) -> tuple[dict[object, object], ...]
     own = getattr(obj, "__dict__", None)
     if type(own) is not dict:
         return None
-    found = class_entry(type(obj), name)
+    found = original_entry(type(obj), name)
     if isinstance(found, types.MemberDescriptorType):
         return None
     if isinstance(obj, torch.nn.Module) and name not in own and found is _MISSING:

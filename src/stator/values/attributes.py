@@ -64,6 +64,14 @@ def held_attribute(obj: object, name: str) -> Any:
     return own_attribute(obj, name) if name in own or found is None else found
 
 
+def class_entry(cls: type, name: str, default: object = None) -> Any:
+    """What `cls` or a base of it has under `name`, as it is there."""
+    for base in cls.__mro__:  # no generator: every attribute that is read comes here
+        if name in vars(base):
+            return vars(base)[name]
+    return default
+
+
 def class_attribute(obj: object, name: str, default: object = None) -> Any:
     """What `obj.name` is where `obj` itself has no such attribute."""
     for base in () if isinstance(obj, type) else type(obj).__mro__:
