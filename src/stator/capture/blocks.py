@@ -215,7 +215,7 @@ def with_keys(state: object, kind: Kind) -> Any:
 
 @internal
 def put_state(recorder: Recorder, obj: object, state: object) -> None:
-    """Give `obj` the contents that the blocks have left it with."""
+    """Set the contents of `obj` to those that it has after the blocks."""
     refuse_frozen(obj)
     recorder.journal.note(obj)
     held = state.columns if isinstance(state, StagedContainer) else None

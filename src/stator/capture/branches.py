@@ -65,7 +65,7 @@ def capture_if(
 
 
 def _side(recorder: Recorder, fact: sympy.Basic, code: Code) -> Any:
-    """What `code` gives in a block in which `fact` holds."""
+    """The result of one side: `code` runs while the recorder assumes `fact`."""
     assume(recorder, fact)
     return narrowed(recorder, code())
 

@@ -46,10 +46,10 @@ class SizeRecorder(Protocol):
         """The program goes on only where `fact` holds."""
 
     def note_learned(self, fact: sympy.Basic) -> None:
-        """`fact`, demanded just now, has become part of what the sizes are."""
+        """A size check has just established `fact`, and the sizes are simplified by it."""
 
     def refuse_question(self, question: sympy.Basic) -> Exception:
-        """The error for Python code that asks what only a run knows."""
+        """The error where Python code needs the answer to `question`, which is data-dependent."""
 
 
 class Sizes(ShapeEnv):

@@ -28,7 +28,7 @@ def number_of_text(recorder: Recorder, name: str, kind: NumberKind, *args: Arg) 
 
 
 def operand(text: Text) -> Arg:
-    """What an op is given for a string."""
+    """A string as an argument of an op."""
     return text.value if isinstance(text, CapturedText) else text
 
 

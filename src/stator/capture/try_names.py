@@ -58,7 +58,7 @@ class TryNames(Listener):
         return (exceptions.arguments, *map(exceptions.attribute, asked))
 
     def _seen(self, attempt: Attempt, scope: Scope) -> TryState:
-        """What the names, and the objects that the body of a `try` has changed so far, hold now."""
+        """What the names, and the objects that the `try` body has changed, hold at this point."""
         is_new = self._recorder.provenance.created_since(scope)
         names = tuple((v, generalise(describe(v, is_new))) for v in attempt.read())
         found: dict[int, tuple[object, object, Kind]] = {}

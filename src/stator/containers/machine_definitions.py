@@ -16,7 +16,7 @@ OVER = -1
 
 
 def taken_by_a_library(name: str) -> UnsupportedCall:
-    """The refusal for a generator that code takes items of which is not converted."""
+    """The refusal of a generator whose items are taken by code that is not converted."""
     return UnsupportedCall(
         f"library code takes items from the generator `{name}` one by one",
         at=current_place(), fix="make a list of it first: `list(...)`",
@@ -24,7 +24,7 @@ def taken_by_a_library(name: str) -> UnsupportedCall:
 
 
 class Machine(CannotLeave):
-    """A generator; `state` is where it goes on: -1 when it is over."""
+    """A generator; `state` is the `yield` at which it resumes, -1 once it is exhausted."""
 
     what = "generator"
     state: Staged

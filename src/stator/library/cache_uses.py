@@ -83,7 +83,7 @@ class CacheLog(list[Any]):
         return number
 
     def asked_ahead(self, place: int, number: int) -> object:
-        """What the cache gives to a use: the one at `place` of those that are asked ahead."""
+        """The entry of a use: the one at `place` among the lookups that are made in advance."""
         if place < len(self.ahead) and self.ahead[place][0] == number:
             return self.ahead[place][1]
         function = self.function()
@@ -155,7 +155,7 @@ def entry_of(function: Cached, args: Args, kwargs: Keywords) -> object:
 
 
 def _listed(held: list[Any], table: dict[Any, Any]) -> dict[int, object]:
-    """The answers of a bounded cache, by the id of the key: in its list each is behind its key."""
+    """The results in a bounded cache, by the id of the key: `held` has each after its key."""
     keys, found, items = {id(one) for one in table}, {}, iter(held)
     for one in items:
         if one is table:

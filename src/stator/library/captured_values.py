@@ -65,7 +65,7 @@ def rows(value: object) -> Staged:
 
 
 def flat_classes(classes: object) -> tuple[object, ...]:
-    """The classes that `isinstance` is asked about: `int | float` and nested tuples taken apart."""
+    """The classes in the second argument of `isinstance`, out of unions and nested tuples."""
     if isinstance(classes, types.UnionType):
         classes = classes.__args__
     if not isinstance(classes, tuple):

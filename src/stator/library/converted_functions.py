@@ -85,7 +85,7 @@ class ConvertedFunctions:
         return StagedForm(done.function, written, bool(done.globals_written))
 
     def _guard_cells(self, function: types.FunctionType, done: ConvertedFunction) -> None:
-        """The variables of an enclosing function that ran before the capture."""
+        """Guard the variables of an enclosing function that ran before the capture."""
         for cell in _cells(function, done.nonlocals).values():
             self._session.provenance.add_external(cell)
         for name, cell in _cells(function, done.free_reads).items():

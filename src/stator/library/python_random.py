@@ -76,7 +76,7 @@ class SeededRandom(CannotLeave, random.Random):
         return super().getrandbits(k)
 
     def seed(self, *args: Any, **kwargs: Any) -> None:
-        """Begin with another seed."""
+        """Restart the generator from another seed."""
         self._check()
         super().seed(*args, **kwargs)
 

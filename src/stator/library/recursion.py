@@ -50,14 +50,14 @@ class RunningCall:
 
 @dataclass(eq=False)
 class Captured:
-    """A function of the program, and what it found where it was captured."""
+    """A function of the program, and the state outside of it that its capture relied on."""
 
     form: CapturedFunction
-    held: tuple[object, ...] = ()  # by the variables of the functions around it
-    writes: int = -1  # to objects, by then
+    held: tuple[object, ...] = ()  # the values of the variables of enclosing functions
+    writes: int = -1  # the number of writes to objects before it
 
     def holds(self, session: Session, held: tuple[object, ...]) -> bool:
-        """Would another capture, here and now, find the same?"""
+        """Is that state unchanged, so that another capture would give the same function?"""
         return (
             self.writes == session.journal.writes
             and len(held) == len(self.held)

@@ -78,7 +78,7 @@ def is_text_of_run(session: Session, value: object) -> bool:
 
 
 def _holds_stand_in(session: Session, value: object, seen: set[int]) -> bool:
-    """Is a container of the caller's in `value` that converted code sees by a stand-in?"""
+    """Does `value` hold a container of the caller that has a stand-in in converted code?"""
     if session.stand_ins.find(value) is not None:
         return True
     items: Iterable[object] = ()

@@ -476,14 +476,14 @@ def _has_variant(key: object) -> bool:
 
 
 def _without_slices(key: Staged) -> Staged:
-    """An index with the bounds of its slices in the open."""
+    """An index in which each slice is a tuple of its bounds, so that unions in them are found."""
     if isinstance(key, tuple):
         return tuple(map(_without_slices, key))
     return (slice, key.start, key.stop, key.step) if isinstance(key, slice) else key
 
 
 def _with_slices(key: Staged) -> Staged:
-    """What `_without_slices` was given, each union in it replaced."""
+    """The inverse of `_without_slices`."""
     if isinstance(key, tuple):
         return slice(*key[1:]) if key and key[0] is slice else tuple(map(_with_slices, key))
     return key

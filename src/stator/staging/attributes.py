@@ -341,7 +341,7 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
 
 
 def _is_its_own(recorder: Recorder, tensor: object, value: object) -> bool:
-    """Is `value` what `.data` of a tensor from outside is already, as after a `to` for nothing?"""
+    """Is `value` already the `.data` of this tensor? A `to` that changes nothing gives it."""
     if not (isinstance(tensor, torch.Tensor) and isinstance(value, torch.Tensor)):
         return False
     is_outside = not isinstance(tensor, FakeTensor)

@@ -41,7 +41,7 @@ class NextItem:
     error: RuntimeError | None = None
 
     def item(self) -> tuple[Staged, ...]:
-        """Raise, now or in the program, if the dict has changed; then the item, if there is one."""
+        """The item, if there is one; raises, now or in the program, if the dict has changed."""
         if self.error is not None:
             raise self.error
         check = _checked_set if isinstance(self.table, set) else _checked
@@ -50,7 +50,7 @@ class NextItem:
 
 
 def taken(session: Session, iterable: Staged) -> Iterator[Staged]:
-    """The items; a `NextItem` in the place of one that may not be there for the asking."""
+    """The items; a `NextItem` in place of one that must not be read before its iteration."""
     table = iterable.mapping if isinstance(iterable, VIEWS) else iterable
     if type(table) in (dict, StagedDict, types.MappingProxyType) and not is_table(table):
         yield from _of_dict(session, iterable, table)

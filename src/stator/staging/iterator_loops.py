@@ -73,7 +73,7 @@ def _is_recorded(session: Session, iterator: StagedIterator, loop: Loop) -> bool
 
 
 def _condition(session: Session, iterator: StagedIterator, loop: Loop) -> Condition:
-    """Is there another iteration? No item is asked for once the loop has ended."""
+    """Is there another iteration? Once the loop has ended, no item is taken."""
     goes_on = truth(session, loop.goes_on())
     if goes_on is False:
         return False
@@ -107,7 +107,7 @@ def _unrolled(session: Session, iterator: StagedIterator, loop: Loop) -> None:
 
 
 def _more(session: Session, iterator: StagedIterator, at: int) -> Condition:
-    """Is there an item `at`? It is asked for before a run knows that there is such an iteration."""
+    """Is there an item `at`? This is evaluated before it is known that the iteration exists."""
     return _ahead(session, lambda: iterator.items.more(at))
 
 

@@ -29,7 +29,7 @@ COMPARISONS = {
 
 
 class Question(NamedTuple):
-    """A method that is asked for the result, and what it is given."""
+    """A method that may compute the result, and its arguments."""
 
     owner: object
     name: str

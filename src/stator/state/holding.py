@@ -67,7 +67,7 @@ is_own = _OWN.has
 
 
 class Gone:
-    """In the place of an own object that is gone: nothing that was read of it is as it was."""
+    """Represents an own object that was freed: every read of it counts as changed."""
 
 
 class Weakly:

@@ -38,7 +38,7 @@ class ListSlot:
     key: None = None
 
     def read(self) -> list[Any]:
-        """What it holds now, in a list that is the program's."""
+        """A copy of the list as it is now, which the program may change."""
         return list(self.owner)
 
     def leaves(self) -> tuple[list[Any]]:

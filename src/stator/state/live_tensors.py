@@ -137,7 +137,7 @@ def install_tensor(session: Session, slot: ReplacedSlot, values: list[Value]) ->
 
 
 def adopt_tensor(session: Session, tensor: torch.Tensor, values: list[Value]) -> None:
-    """`tensor`, which stays where it is, is an input; `values` gains it."""
+    """Make `tensor` an input of the program, and append its value to `values`."""
     recorder = session.recorder
     value = recorder.new_value(recorder.tensor_type(tensor))
     value.name = f"state_{len(values)}"

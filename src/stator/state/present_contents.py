@@ -55,7 +55,7 @@ def _put_back(
     before: ObjectState,
     now: ObjectState,
 ) -> None:
-    """`external` is as it was `before`; what library code has changed, the stand-in has."""
+    """Put `external` back to `before`; the stand-in gets what library code has changed."""
     left = state_of(external)
     if not same_state(now, left):
         session.note(stand_in)

@@ -101,7 +101,7 @@ def picked(own: dict[str, Any], pick: Callable[[dict[str, Any]], Any]) -> Conten
 
 
 def unchanged(now: Any, expected: Any) -> bool:
-    """Would the captured run have gone the same way with `now`?"""
+    """Would the capture have been the same with `now`?"""
     if now is expected or expected is ANY:
         return True
     if isinstance(expected, Contents):

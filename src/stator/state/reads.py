@@ -63,7 +63,7 @@ class Read:
     tensor: torch.Tensor | None = None  # a stored one, whose dtype and the like were read
     function: types.FunctionType | None = None  # whose code and defaults were used
     names: tuple[str, ...] = ()  # of the parts, where it has several
-    is_kind: bool = False  # it says whether a place still holds what it held, in kind
+    is_kind: bool = False  # `again` says whether a place still holds a value of the same kind
     place: Location | None = None  # the line that read it first
     holder: Any = None  # a dict, cell or object that has what was read
     key: Any = None  # its name there; None where the parts of `expected` have names of their own

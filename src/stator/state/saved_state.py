@@ -144,7 +144,7 @@ class StateRecorder:
         self._held.append(copy)
 
     def note(self) -> None:
-        """An op that may raise comes next: record what the state is by then."""
+        """Record the current state: the next op may raise."""
         values = [self._now(slot) for slot in self.slots]
         if not self._covers(values):
             return  # it will be captured again, in a wider form

@@ -189,7 +189,7 @@ class Session:
         return self.stand_in(value) if self.has_stand_in(value) else value
 
     def has_stand_in(self, value: object) -> bool:
-        """Is `value` a container that converted code sees by a stand-in?"""
+        """Is `value` a container that converted code uses through a stand-in?"""
         return has_stand_in(value) or (isinstance(value, dict) and self.is_written(value))
 
     def is_written(self, value: object) -> bool:

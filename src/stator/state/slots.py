@@ -38,7 +38,7 @@ class Slot:
         return (self.read(),)
 
     def write(self, value: object) -> None:
-        """Put `value` there, as plainly as can be."""
+        """Put `value` there, without running a setter or a `__setattr__`."""
         if isinstance(self.owner, types.CellType):
             self.owner.cell_contents = value
         else:

@@ -37,7 +37,7 @@ DICTS: dict[type, type[StagedDict]] = {  # these have one where the program sets
 
 
 def has_stand_in(value: object) -> bool:
-    """Is `value` a container that converted code sees by a stand-in?"""
+    """Is `value` a container of the caller that converted code uses through a stand-in?"""
     return type(value) in STOOD_FOR
 
 
@@ -74,7 +74,7 @@ def _staged_set(external: set[Any]) -> StagedSet:
 
 
 def _holds_the_same(external: Any, stand_in: Any) -> bool:
-    """Whether nothing was put into a stand-in, or taken out of it, so far."""
+    """Does a stand-in still hold what its external container holds?"""
     if getattr(stand_in, "columns", None) is not None or len(external) != len(stand_in):
         return False
     if isinstance(external, set):
@@ -122,7 +122,7 @@ class StandIns:
         return found
 
     def changed(self) -> list[tuple[Any, StagedContainer]]:
-        """The external containers that are to be other ones after the call, and their stand-ins.
+        """The external containers whose contents the call changes, and their stand-ins.
 
         A log of the uses of a cache (`library.cache_uses`) is none that other code sees.
         """

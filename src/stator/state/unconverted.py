@@ -58,7 +58,7 @@ def watched(session: Session, name: str, given: Iterable[object] = ()) -> Iterat
 
 
 def stop_watching() -> None:
-    """End what a class statement that raised has left."""
+    """Stop the watch that a class statement started and, because it raised, did not stop."""
     watch = _watch_of(sys.getprofile())
     while watch is not None:
         watch.__exit__()

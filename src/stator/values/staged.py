@@ -1,4 +1,4 @@
-"""StagedContainer containers: the lists, dicts and sets of converted code.
+"""Staged containers: the lists, dicts and sets of converted code.
 
 As long as `columns` is None, each is a plain Python container. Once a recorded block changes its
 length, or it gets a key that only a run knows, its items live in the program, one list for each
@@ -340,11 +340,11 @@ def shown(value: object) -> str:
 def python_class_name(cls: type) -> str:
     """The same for a class."""
     theirs = (one for one in cls.__mro__[:-1] if not one.__module__.startswith("stator."))
-    return next(theirs, cls).__name__.removeprefix("StagedContainer")
+    return next(theirs, cls).__name__.removeprefix("Staged")
 
 
 def python_name(obj: object) -> str:
     """`list` for a staged list, and so on: the name that the user knows."""
     if isinstance(obj, StagedContainer):
-        return type(obj).__name__.removeprefix("StagedContainer").removeprefix("Pooled").lower()
+        return type(obj).__name__.removeprefix("Staged").removeprefix("Pooled").lower()
     return python_class_name(type(obj))
