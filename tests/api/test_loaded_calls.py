@@ -276,3 +276,16 @@ def test_an_error_about_an_item_of_args_names_the_item(tmp_path):
     with pytest.raises(SpecMismatch) as caught:
         stator.load(tmp_path / "m")(torch.ones(3), torch.ones(4))
     assert caught.value.problem.startswith("rows[1] must be a tensor f32[3], not f32[4]")
+
+
+def test_a_size_check_names_the_parameters_and_their_specs(path):
+    def rows(feats, mode: str | None):
+        return feats.view(-1, 3) if mode is None else feats
+
+    model = loaded(path, [InputSpec([None], name="f"), InputSpec.str(optional=True)], rows)
+    with pytest.raises(SizeCheckFailed) as caught:
+        model(torch.ones(4), None)
+    assert caught.value.involved == {"feats (`f` in its spec)": "f32[4]"}
+    with pytest.raises(SizeCheckFailed) as caught:
+        loaded(path, [InputSpec([None])], lambda feats: feats.view(-1, 3))(torch.ones(4))
+    assert caught.value.involved == {"feats": "f32[4]"}

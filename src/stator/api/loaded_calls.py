@@ -51,6 +51,22 @@ def inputs_by_parameter(program: Program, signature: inspect.Signature | None) -
     }
 
 
+def arguments_in_words(
+    involved: Mapping[str, str], program: Program, signature: inspect.Signature | None
+) -> dict[str, str]:
+    """What an error says of a call's arguments: each by its parameter, and by its spec's name."""
+    parameters = {own: name for name, own in inputs_by_parameter(program, signature).items()}
+    return {
+        _with_spec_name(parameters.get(own, own), own): kind
+        for own, kind in involved.items()
+        if not own.endswith(".tag")  # whether an input that may be None is there
+    }
+
+
+def _with_spec_name(parameter: str, own: str) -> str:
+    return parameter if parameter == own else f"{parameter} (`{own}` in its spec)"
+
+
 def call_leaves(
     program: Program, signature: inspect.Signature | None, method: str, call: Call
 ) -> tuple[Any, ...]:
@@ -73,8 +89,8 @@ def _positional_names(signature: inspect.Signature | None, program: Program) -> 
         if name is None:
             break
         own = program.call_inputs[item.position].name if isinstance(item, Leaf) else name
-        is_named = own != name and name.isidentifier()  # an item of `*args` has a made-up name
-        names.append(f"{name} (`{own}` in its spec)" if is_named else name)
+        is_named = name.isidentifier()  # an item of `*args` has a made-up name
+        names.append(_with_spec_name(name, own) if is_named else name)
     return names
 
 

@@ -16,11 +16,11 @@ from typing import Any, Protocol, Self
 import torch
 
 from stator.api.concrete import observed_run, stoppable
-from stator.api.loaded_calls import call_leaves, describe_method
+from stator.api.loaded_calls import arguments_in_words, call_leaves, describe_method
 from stator.api.loaded_state import LoadedState, refuse_shared_inputs
 from stator.api.moving import moved
 from stator.debug.stepping.targets import Watcher
-from stator.errors import SpecMismatch
+from stator.errors import SizeCheckFailed, SpecMismatch
 from stator.execute.backend import Executable, Outcome, RaisedError, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import Observer
@@ -245,6 +245,16 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
     program = layer._stator_programs[name]
     signature = layer._stator_methods[method].signature
     leaves = call_leaves(program, signature, method, (args, kwargs))
+    try:
+        return _run(layer, name, leaves)
+    except SizeCheckFailed as error:
+        error.involved = arguments_in_words(error.involved, program, signature)
+        raise
+
+
+def _run(layer: TranslatedLayer, name: str, leaves: tuple[Any, ...]) -> Any:
+    """What the program of that name gives for the leaves of a call."""
+    program = layer._stator_programs[name]
     stored = stored_tensors(layer, name)
     run = _runner(layer, name, _device(layer, name, stored, leaves)).bind(stored)
     if layer._stator_watcher is not None:
