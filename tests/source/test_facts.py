@@ -6,8 +6,8 @@ import ast
 
 import pytest
 
-from stator.source.facts import Facts, study, unsure_names
-from stator.source.scopes import scope_of
+from stator.source.facts import Facts, is_straight, straight_facts, study, unsure_names
+from stator.source.scopes import scope_of, survey
 
 
 def facts(body: str) -> tuple[Facts, dict[str, tuple[str, ...]]]:
@@ -92,3 +92,30 @@ def test_names_that_a_nested_function_may_find_undefined():
     (function,) = ast.parse("def f(p):\n if p: x = 1\n y = 2\n def g(): return x + y").body
     assert isinstance(function, ast.FunctionDef)
     assert unsure_names([function]) == {"x"}
+
+
+STRAIGHT = ("return a", "x = a + b\nx += f(x)\nreturn {b: [x, *a]}", "x = y\ny = a if b else not a")
+BENT = (
+    "return a\nx = 1", "if a: x = 1", "x: int\nreturn x", "return [x for x in a]",
+    "return (x := a)", "return lambda: a", "del a", "import a", "global x\nx = 1", "raise a",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("body", STRAIGHT)
+def test_the_facts_of_a_function_that_runs_straight_take_no_study(body):
+    tree = ast.parse("def f(a, b):\n    " + body.replace("\n", "\n    ")).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    found = survey(tree)
+    assert is_straight(tree.body, found.kinds)
+    studied, straight = study(tree, found.scope), straight_facts(found.scope)
+    assert (studied.scope, studied.tracked, studied.initialised, studied.shared) == (
+        straight.scope, straight.tracked, straight.initialised, straight.shared
+    )  # fmt: skip
+    assert not studied.state
+
+
+@pytest.mark.parametrize("body", BENT)
+def test_what_leaves_early_or_binds_elsewhere_does_not_run_straight(body):
+    tree = ast.parse("def f(a, b):\n    " + body.replace("\n", "\n    ")).body[0]
+    assert isinstance(tree, ast.FunctionDef)
+    assert not is_straight(tree.body, survey(tree).kinds)

@@ -34,7 +34,7 @@ from stator.rewrite.prepare import as_function
 from stator.rewrite.template import preamble, quote
 from stator.rewrite.text import rewrite_text
 from stator.rewrite.yields import rewrite_yields
-from stator.source.facts import study, unsure_names
+from stator.source.facts import is_straight, straight_facts, study, unsure_names
 from stator.source.fence import check
 from stator.source.nodes import COMPREHENSIONS, Search, nodes_in
 from stator.source.private import mangle
@@ -70,6 +70,7 @@ class Pass:
     run: Callable[[ast.FunctionDef, Job], ast.FunctionDef]
     needs: tuple[type[ast.AST], ...] = ()  # without any of these there is nothing to rewrite
     then_study: bool = False  # the facts of the tree are taken after this pass
+    is_about_order: bool = False  # in a function that runs straight there is nothing to rewrite
 
 
 def convert(
@@ -278,13 +279,17 @@ def _run_passes(
     kinds: frozenset[type[ast.AST]],
     shown: PassListener | None = None,
 ) -> ast.FunctionDef:
+    straight = is_straight(tree.body, kinds)
     for step in PASSES:
-        if not step.needs or not kinds.isdisjoint(step.needs):
+        if not (straight and step.is_about_order) and (
+            not step.needs or not kinds.isdisjoint(step.needs)
+        ):
             tree = step.run(tree, job)
         if shown is not None:
             shown(step.name, tree)
         if step.then_study:
-            job = replace(job, known=study(tree, job.original))
+            known = straight_facts(job.original) if straight else study(tree, job.original)
+            job = replace(job, known=known)
     return tree
 
 
@@ -304,7 +309,7 @@ def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
 PASSES = (
     Pass("sets", freeze_iterated_sets, (ast.Set,)),
     Pass("generators", rewrite_generators, (ast.GeneratorExp,)),
-    Pass("jumps", lower_jumps),
+    Pass("jumps", lower_jumps, is_about_order=True),
     Pass("contexts", split_contexts, (ast.With, ast.Try), then_study=True),
     Pass("names", rewrite_names),
     Pass(

@@ -53,6 +53,28 @@ class Facts:
     shared: frozenset[str]  # names that nested functions assign
 
 
+# what neither branches nor leaves early, and binds names only where it stands
+STRAIGHT = frozenset(
+    (
+        ast.Assign, ast.AugAssign, ast.Expr, ast.Return, ast.Pass, ast.Name, ast.Constant,
+        ast.Attribute, ast.Subscript, ast.Slice, ast.Call, ast.keyword, ast.BinOp, ast.UnaryOp,
+        ast.BoolOp, ast.Compare, ast.IfExp, ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Starred,
+        ast.JoinedStr, ast.FormattedValue, *ast.operator.__subclasses__(),
+        *ast.unaryop.__subclasses__(), *ast.boolop.__subclasses__(), *ast.cmpop.__subclasses__(),
+    )
+)  # fmt: skip
+
+
+def is_straight(body: list[ast.stmt], kinds: frozenset[type[ast.AST]]) -> bool:
+    """Does a `body` with nodes of these `kinds` run from its first statement to its last?"""
+    return kinds <= STRAIGHT and not any(node.__class__ is ast.Return for node in body[:-1])
+
+
+def straight_facts(scope: NameScope) -> Facts:
+    """The facts of a function that runs straight: none of its names is in a state."""
+    return Facts(scope, NONE, NONE, frozenset(), (), frozenset(), frozenset())
+
+
 NONE: Mapping[ast.stmt, tuple[str, ...]] = MappingProxyType({})
 
 
