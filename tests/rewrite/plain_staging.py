@@ -120,7 +120,9 @@ class PlainStaging:
     def reraised(self):
         return sys.exc_info()[1]
 
-    def cause(self, error):
+    def raised_from(self, error, cause):
+        error = error() if isinstance(error, type) else error
+        error.__cause__ = cause() if isinstance(cause, type) else cause
         return error
 
     def binding(self, thunk, *reads):

@@ -79,6 +79,11 @@ class BlockWriter:
         self.scope.block.ops.append(op)
         return op
 
+    def emit_unreached(self) -> None:
+        """Append the op that ends a block which no run enters; nothing has to be ready for it."""
+        said = ("RuntimeError", "no run gets here")
+        self.scope.block.ops.append(Op("stator::raise", said, {}, (), (), recorded_place()))
+
     @contextlib.contextmanager
     def joining(self, written: Sequence[str]) -> Iterator[None]:
         """A construct with several paths is recorded inside; see `Listener.joining`."""

@@ -21,7 +21,7 @@ from stator.errors import StatorError, UnsupportedCall
 from stator.frames import current_place, is_users, traces_of
 from stator.program.ir import Arg
 from stator.torch_private.dispatch import set_grad_mode
-from stator.values.containers import is_plain_object
+from stator.values.containers import EXCEPTION, is_plain_object
 from stator.values.contents import restore, state_of
 from stator.values.describe import describe, describe_state
 from stator.values.freezing import refuse_frozen
@@ -177,13 +177,15 @@ def refuse_aliases(values: Sequence[object], fresh: Fresh, states: Sequence[obje
             waiting.extend(value)
         elif isinstance(value, Reference):
             continue  # it is known by reference
-        elif (isinstance(value, list | dict | StagedSet) or is_plain_object(value)) and fresh(
-            value
-        ):
+        elif _has_contents(value) and fresh(value):
             if id(value) in seen:
                 raise _kept_twice(value)
             seen.add(id(value))
             waiting.extend(state_values(value))
+
+
+def _has_contents(value: object) -> bool:
+    return isinstance(value, list | dict | StagedSet | Exception) or is_plain_object(value)
 
 
 def _kept_twice(value: object) -> BaseException:
@@ -200,6 +202,8 @@ def _kept_twice(value: object) -> BaseException:
 
 def state_values(value: object) -> list[object]:
     """The items of a list or dict, or the attributes of an object, whatever they are."""
+    if isinstance(value, Exception):
+        return list(EXCEPTION.parts(value).items)
     state = state_of(value)
     if isinstance(state, Columns):
         return []

@@ -19,8 +19,15 @@ from stator.capture.errors.capture_artifacts import users_text
 from stator.errors import UnsupportedCall
 from stator.frames import current_place, is_machinery_file
 from stator.program.structure import Structure
-from stator.values.exceptions import CaughtCause, ExceptionParts, KnownExceptions, parts_of
-from stator.values.symbolic import CaughtError, Undefined
+from stator.values.exceptions import (
+    CaughtCause,
+    ExceptionParts,
+    KnownExceptions,
+    exception_of,
+    link,
+    parts_of,
+)
+from stator.values.symbolic import CaughtError, Undefined, refused_exception
 from stator.values.union import Symbolic
 
 PLAIN = (torch.Tensor, Symbolic, bool, int, float, complex, str, bytes, type(None), type, enum.Enum)
@@ -39,6 +46,7 @@ class ExceptionTable:
     records: dict[str, type] = field(default_factory=dict)  # the classes of records in the forms
     handled: list[BaseException] = field(default_factory=list)  # by handlers that users wrote
     replaced: list[BaseException] = field(default_factory=list)  # by another one of the capture
+    of_users: list[BaseException] = field(default_factory=list)  # raised by staging for the user
     original: Callable[[Any], Any] = _itself  # a stand-in -> the caller's container
     text_of: Callable[[Any], Any] = str  # in converted code
     arguments: tuple[Any, ...] | None = None  # of the exception whose raise is being recorded
@@ -54,7 +62,7 @@ class ExceptionTable:
     def parts_of(self, error: BaseException) -> ExceptionParts:
         """The parts of `error` that it has in eager code as well."""
         parts = parts_of(error, self._users(error.__context__))
-        if not _is_raised_inside(error):
+        if not self._is_raised_inside(error):
             return parts._replace(cause=self._users(parts.cause))
         args = tuple(users_text(arg) if isinstance(arg, str) else arg for arg in parts.args)
         return parts._replace(args=args, cause=None, suppresses=False)
@@ -73,6 +81,20 @@ class ExceptionTable:
                 return _plain(getattr(self.raised, name) if is_member else found, name)
         return Undefined(name)
 
+    def whole(self, handled: BaseException | None) -> BaseException:
+        """A copy of the exception whose raise is being recorded, for the handler that catches it.
+
+        It is raised while `handled` is.
+        """
+        if self.raised is None:
+            raise refused_exception()
+        parts = self.parts_of(self.raised)
+        for name, value in (*enumerate(parts.args), *parts.fields.items(), *parts.members.items()):
+            _plain(value, str(name))
+        made = exception_of(type(self.raised), parts)
+        link(made, handled)
+        return made
+
     def _users(self, error: BaseException | None) -> BaseException | None:
         """`error`, or the next of its contexts, if it is an exception of the user's program."""
         while error is not None and error is not self.outer and not self._is_users(error):
@@ -84,7 +106,11 @@ class ExceptionTable:
             return False
         if isinstance(error, CaughtCause) or any(error is one for one in self.handled):
             return True
-        return isinstance(error, Exception) and not _is_raised_inside(error)
+        return isinstance(error, Exception) and not self._is_raised_inside(error)
+
+    def _is_raised_inside(self, error: BaseException) -> bool:
+        """Is it code of Stator or torch that raised it, and not for a `raise` of the user's?"""
+        return _ends_inside(error) and not any(error is one for one in self.of_users)
 
 
 def _plain(value: object, name: str) -> object:
@@ -99,8 +125,7 @@ def _plain(value: object, name: str) -> object:
     return value
 
 
-def _is_raised_inside(error: BaseException) -> bool:
-    """Is it code of Stator or torch that raised it?"""
+def _ends_inside(error: BaseException) -> bool:
     trace: types.TracebackType | None = error.__traceback__
     if trace is None:
         return False

@@ -26,7 +26,7 @@ from stator.program.types import ListType, NumberType, OptionalType, TensorType
 from stator.program.typing_rules import shape_fits
 from stator.torch_private.fake import FakeTensor
 from stator.values.arrays import CapturedArray
-from stator.values.containers import Entries, in_order
+from stator.values.containers import EXCEPTION, Entries, in_order
 from stator.values.describe import STAGED, describe, widen
 from stator.values.dims import expression_of
 from stator.values.kinds import (
@@ -135,7 +135,10 @@ def _parts_of(value: Any, kind: ContainerKind) -> tuple[Any, ...]:
         return _items_of(value)
     if isinstance(value, CapturedArray):
         return (value.tensor,)
-    contents = value if is_map(kind) else vars(value)
+    if isinstance(value, Exception):
+        contents = dict(zip(*EXCEPTION.parts(value), strict=True))
+    else:
+        contents = value if is_map(kind) else vars(value)
     return tuple(contents[key] for key in kind.keys)
 
 

@@ -11,7 +11,6 @@ tensors. What else an exception consists of (containers, a cause, what was being
 from __future__ import annotations
 
 import contextlib
-import copy
 from typing import Any
 
 from stator.capture.errors.boundary import refuse_bug
@@ -30,7 +29,13 @@ from stator.frames import current_place, place_of
 from stator.program.ir import Arg
 from stator.program.raise_fields import FORM, LEAF, TEXT
 from stator.program.structure import Structure
-from stator.values.exceptions import NOTES, ExceptionParts, builtin_base, members_of
+from stator.values.exceptions import (
+    NOTES,
+    ExceptionParts,
+    builtin_base,
+    copy_of,
+    members_of,
+)
 from stator.values.symbolic import Diverged
 from stator.values.union import Symbolic, Union
 
@@ -159,15 +164,13 @@ def _raise_each_alternative(recorder: Recorder, error: Exception) -> None:
     at = next(k for k, arg in enumerate(error.args) if isinstance(arg, Union))
 
     def raise_one(value: object) -> None:
-        new = copy.copy(error)
+        new = copy_of(error)
         recorder.exceptions.replaced.append(error)
         new.args = (*error.args[:at], value, *error.args[at + 1 :])
         for name, member in members_of(error).items():
             if member is error.args[at]:  # `StopIteration.value`
                 setattr(new, name, value)
-        new.__cause__ = error.__cause__
-        new.__suppress_context__ = error.__suppress_context__
-        record_raise(recorder, new.with_traceback(error.__traceback__))
+        record_raise(recorder, new)
         raise Diverged
 
     with contextlib.suppress(Diverged):

@@ -50,7 +50,7 @@ from stator.values.containers import (
     record_fields,
 )
 from stator.values.describe import describe, generalise
-from stator.values.exceptions import CaughtCause, exception_of
+from stator.values.exceptions import CaughtCause, exception_of, exception_of_items
 from stator.values.kinds import (
     AnyPool,
     ContainerKind,
@@ -352,6 +352,10 @@ class Results:
         )
 
     def _kind_node(self, kind: ContainerKind, items: tuple[Structure, ...]) -> Structure:
+        if issubclass(kind.type, Exception):
+            whole = self._node(TUPLE, tuple, (), items)
+            make = functools.partial(exception_of_items, kind.type, kind.keys or ())
+            return shape.Conversion(kind.type.__name__, make, (whole,))
         entry = RETURNED.of_type(kind.type)
         if entry is None:
             raise _refused(kind.type.__name__)

@@ -88,6 +88,7 @@ class Attempt:
         self.scope: Scope | None = None  # its block
         self.journal: Any = None  # what is noted outside of it
         self.tracks_arguments = False  # does a handler ask for those of what it has caught?
+        self.tracks_whole = False  # or for all of it: `arguments` has the exception itself then
         self.asked: tuple[str, ...] = ()  # the attributes that handlers ask for, too
         # (arguments, *attributes) of what the next op raises; None: it has a text only
         self.arguments: tuple[Any, ...] | None = None

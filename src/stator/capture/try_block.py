@@ -9,7 +9,7 @@ what was kept last.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,7 +34,7 @@ from stator.values.contents import same_state, state_of
 from stator.values.describe import describe, describe_state, generalise
 from stator.values.kinds import Fresh, Kind, same_value
 from stator.values.merge import merge
-from stator.values.symbolic import CapturedText, CaughtError, Undefined
+from stator.values.symbolic import CapturedText, CaughtError, Diverged, Undefined
 from stator.values.union import Union
 
 Handler = tuple[tuple[str, ...], Callable[[CaughtError], Any]]  # what it catches, and its code
@@ -100,6 +100,7 @@ def _capture_try(
             if needed.attempt is not attempt:
                 raise
             attempt.asked += needed.names
+            attempt.tracks_whole |= needed.whole
         recorder.rewind(mark)
         variables.write(before)
         attempt.tracks_arguments = True
@@ -109,11 +110,11 @@ def _capture_try(
 class ArgumentsNeeded(BaseException):
     """A handler asks for parts of what it has caught: the body has to keep them.
 
-    These are the arguments, and the attributes `names`.
+    These are the arguments, and the attributes `names`; or the `whole` exception.
     """
 
-    def __init__(self, attempt: Attempt, *names: str) -> None:
-        self.attempt, self.names = attempt, names
+    def __init__(self, attempt: Attempt, *names: str, whole: bool = False) -> None:
+        self.attempt, self.names, self.whole = attempt, names, whole
 
 
 def _record_try(
@@ -200,7 +201,12 @@ class _Handler:
 
     def record(self) -> _Handler:
         """Record the handler into a block of its own."""
-        self.recorded = record_block(self.recorder, self._run)
+        caught = self.recorder.exceptions.caught
+        before = len(caught)
+        try:
+            self.recorded = record_block(self.recorder, self._run)
+        finally:
+            del caught[before:]  # not before a raise of the handler is recorded
         self.recorded.scope.block.inputs = tuple(self.inputs)
         return self
 
@@ -212,14 +218,39 @@ class _Handler:
         self.scope.block.inputs = tuple(self.inputs)
         self.kept.restore(leaves, self.before, self._write)
         error = CaughtError(
-            CapturedText(name), CapturedText(text), self._ask, self._give, self._attribute
-        )
+            CapturedText(name), CapturedText(text), self._ask, self._give, self._attribute,
+            self._exception,
+        )  # fmt: skip
+        if self.attempt.tracks_whole:
+            error.__dict__["known"] = self._exception()
         self.recorder.exceptions.caught.append(error)
-        try:
-            self.code(error)
-        finally:
-            self.recorder.exceptions.caught.pop()
-        return (False, *self.variables.read())
+        self.code(error)
+        values = self.variables.read()
+        if not self.attempt.tracks_whole and self._is_kept(error, values):
+            raise ArgumentsNeeded(self.attempt, whole=True)
+        return (False, *values)
+
+    def _is_kept(self, error: CaughtError, values: tuple[Any, ...]) -> bool:
+        """Does a name, or an object that the handler has changed, hold `error` after it?"""
+        found = list(values)
+        for obj, _ in self.recorder.journal.noted():
+            state = state_of(obj)
+            found += state.values() if isinstance(state, dict) else [state]
+        return any(item is error for one in found for item in (one, *_known_items(one)))
+
+    def _exception(self) -> Any:
+        """The exception itself, as one of those that the body may raise."""
+        if not self.attempt.tracks_whole:
+            self._check_inside()
+            raise ArgumentsNeeded(self.attempt, whole=True)
+        return self._each(self.arguments, self._raised)
+
+    def _raised(self, kept: tuple[Any] | None) -> Any:
+        """What was raised: a handler runs only where something was."""
+        if kept is None:
+            self.recorder.emit_unreached()
+            raise Diverged
+        return kept[0]
 
     def _write(self, values: tuple[Any, ...]) -> None:
         """Give the names, and the caught exception, what was kept."""
@@ -230,13 +261,19 @@ class _Handler:
     def _give(self, text: CapturedText) -> Any:
         """The arguments of the error: what an op says by itself is its text."""
         self._check_inside()
+        if self.attempt.tracks_whole:
+            return self._each(self._exception(), lambda error: error.args)
         if not self.attempt.tracks_arguments:
             raise ArgumentsNeeded(self.attempt)
         return self._part(lambda parts: (text,) if parts is None else parts[0])
 
-    def _attribute(self, name: str) -> Any:
+    def _attribute(self, name: str, must_be_there: bool) -> Any:
         """An attribute of the error; one that an op raises by itself has none."""
         self._check_inside()
+        if self.attempt.tracks_whole:
+            return self._each(
+                self._exception(), lambda error: getattr(error, name, Undefined(name))
+            )
         if not self.attempt.tracks_arguments or name not in self.attempt.asked:
             raise ArgumentsNeeded(self.attempt, name)
         at = self.attempt.asked.index(name) + 1
@@ -248,15 +285,15 @@ class _Handler:
 
         def attribute(parts: Any) -> Any:
             value = Undefined(name) if parts is None else parts[at]
-            if isinstance(value, Union):
-                return self.recorder.apply_all(value, found)
-            return found(value)
+            return self._each(value, found) if must_be_there else value
 
         return self._part(attribute)
 
     def _part(self, part: Callable[[Any], Any]) -> Any:
-        found = self.arguments
-        return self.recorder.apply_all(found, part) if isinstance(found, Union) else part(found)
+        return self._each(self.arguments, part)
+
+    def _each(self, value: Any, part: Callable[[Any], Any]) -> Any:
+        return self.recorder.apply_all(value, part) if isinstance(value, Union) else part(value)
 
     def _check_inside(self) -> None:
         if self.scope not in self.recorder.scope.chain():
@@ -273,6 +310,13 @@ class _Handler:
         self.scope.symbols.update(dict.fromkeys(number.node.expr.free_symbols, (value, None)))
         self.scope.numbers[number.node.expr] = value
         return number
+
+
+def _known_items(value: object) -> Iterable[object]:
+    """The items of a tuple or a list that Python knows."""
+    if isinstance(value, list):
+        return list.__iter__(value)
+    return value if isinstance(value, tuple) else ()
 
 
 def _record_body(recorder: Recorder, attempt: Attempt, code: Callable[[], object]) -> BlockRecord:

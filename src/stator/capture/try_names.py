@@ -13,6 +13,7 @@ from stator.values.contents import state_of
 from stator.values.describe import describe, describe_state, generalise
 from stator.values.kinds import Kind
 from stator.values.symbolic import refused_arguments
+from stator.values.union import Union
 
 ELSEWHERE = frozenset({"stator::call", "host::call"})  # they raise what was made elsewhere
 
@@ -32,7 +33,7 @@ class TryNames(Listener):
         for attempt in self._recorder.attempts:
             if attempt.root is None or attempt.root is root:
                 if attempt.tracks_arguments:
-                    attempt.arguments = self._parts(op, attempt.asked)
+                    attempt.arguments = self._parts(op, attempt)
                 if attempt.keep is not None:
                     self._keep(attempt.keep)
                 elif attempt.scope is not None:
@@ -45,17 +46,29 @@ class TryNames(Listener):
         finally:
             self._is_keeping = False
 
-    def _parts(self, op: Op, asked: tuple[str, ...]) -> tuple[object, ...] | None:
+    def _parts(self, op: Op, attempt: Attempt) -> tuple[object, ...] | None:
         """The arguments and attributes of what `op` raises; None where that is its text only."""
         exceptions = self._recorder.exceptions
         if op.name == "stator::reraise" and exceptions.caught:
             caught = exceptions.caught[-1]
-            return (caught.arguments(), *map(caught.attribute, asked))
+            if attempt.tracks_whole:
+                return (caught.exception(),)
+            return (caught.arguments(), *map(caught.held, attempt.asked))
         if op.name in ELSEWHERE:
             raise refused_arguments()
+        if attempt.tracks_whole:
+            return (self._whole(exceptions.caught[-1].exception() if exceptions.caught else None),)
         if exceptions.arguments is None:
             return None
-        return (exceptions.arguments, *map(exceptions.attribute, asked))
+        return (exceptions.arguments, *map(exceptions.attribute, attempt.asked))
+
+    def _whole(self, handled: object) -> object:
+        if isinstance(handled, Union):
+            return self._recorder.apply_all(handled, self._whole)
+        assert handled is None or isinstance(handled, BaseException)
+        made = self._recorder.exceptions.whole(handled)
+        self._recorder.provenance.add_created(made)
+        return made
 
     def _seen(self, attempt: Attempt, scope: Scope) -> TryState:
         """What the names, and the objects that the `try` body has changed, hold at this point."""

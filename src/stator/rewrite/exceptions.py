@@ -1,6 +1,6 @@
 """`raise` -> a staging call in it; `try` -> a staging call.
 
-raise E from C          raise stator__.raised(E) from stator__.cause(C)
+raise E from C          raise stator__.raised_from(E, C)
 raise                   raise stator__.reraised()
 try: BODY               def body_1__(): BODY
 except E as e: HANDLER  def handler_1__(e): HANDLER
@@ -35,10 +35,11 @@ class _Exceptions(Walk):
     def visit_Raise(self, node: ast.Raise) -> ast.AST:
         if node.exc is None:
             node.exc = staged("reraised", at=node)
-        else:
+        elif node.cause is None:
             node.exc = staged("raised", node.exc, at=node)
-        if node.cause is not None:
-            node.cause = staged("cause", node.cause, at=node)
+        else:
+            node.exc = staged("raised_from", node.exc, node.cause, at=node)
+            node.cause = None
         return node
 
 

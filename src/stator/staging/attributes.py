@@ -49,7 +49,7 @@ from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute, own_dict
 from stator.values.containers import HEAP_TYPE
-from stator.values.exceptions import is_kept_inside
+from stator.values.exceptions import NOTES, CaughtCause, is_kept_inside
 from stator.values.staged import StagedContainer
 from stator.values.symbolic import (
     CapturedComplex,
@@ -59,6 +59,7 @@ from stator.values.symbolic import (
     Number,
     StandIn,
     Undefined,
+    refused_exception,
 )
 from stator.values.union import Union, maybe_absent, over_unions
 
@@ -79,8 +80,9 @@ def get(session: Session, obj: Staged, name: str) -> Staged:
         obj = (write_array if name in WRITING else used_array)(session, obj)
     if isinstance(
         obj,
-        torch.Tensor | StandIn | StagedContainer | Number | CapturedText | CapturedComplex,
-    ):
+        torch.Tensor | StandIn | StagedContainer | Number | CapturedText | CapturedComplex
+        | Exception,
+    ):  # fmt: skip
         found = _of_the_capture(session, obj, name)
         if found is not ABSENT:
             return found
@@ -211,6 +213,8 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
         return obj.arguments()
     if isinstance(obj, CaughtError):
         return obj.attribute(name)
+    if isinstance(obj, Exception):
+        return _of_an_exception(session, obj, name)
     if isinstance(obj, CapturedRange) and not hasattr(obj, name):
         raise UnsupportedCall(f"`.{name}` of a data-dependent value", at=current_place(),
                               fix="use an f-string, or a list of the items")  # fmt: skip
@@ -225,6 +229,24 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
             return session.interpreter.call_library(data_of, (obj,), {})
         session.reads.read_tensor_method(name)
     return ABSENT
+
+
+def _of_an_exception(session: Session, error: Exception, name: str) -> Staged:
+    """What Python itself has set on an exception of this call: not what Stator has caught."""
+    if session.provenance.is_external(error):
+        return ABSENT
+    if name == "__traceback__":
+        raise UnsupportedCall("`.__traceback__` of an exception, which is another one in each run",
+                              at=current_place(), fix="use its text, or its class")  # fmt: skip
+    if name == NOTES and NOTES in vars(error):
+        return session.interpreter.call(list, tuple(error.__notes__))
+    if name not in ("__cause__", "__context__"):
+        return ABSENT
+    parts = session.recorder.exceptions.parts_of(error)
+    found = parts.cause if name == "__cause__" else parts.context
+    if isinstance(found, CaughtCause):
+        raise refused_exception()
+    return found
 
 
 def _has_no_gradient(session: Session, tensor: torch.Tensor) -> bool:

@@ -437,6 +437,7 @@ class Staging:
 
     def raised(self, error: object) -> Staged:
         """What `raise` raises; one of several errors is raised where it is that one."""
+        error = try_stmt.as_caught(self.session, error)
         if isinstance(error, CaughtError):
             try_stmt.reraise(self.session, error)
         if isinstance(error, Union):
@@ -444,15 +445,15 @@ class Staging:
         return error
 
     def _raise(self, error: object) -> None:
-        raise self.raised(error)
+        try_stmt.raise_for_user(self.session, self.raised(error))
 
     def reraised(self) -> Staged:
         """What a bare `raise` raises."""
         return try_stmt.reraised(self.session)
 
-    def cause(self, error: object) -> Staged:
-        """What `raise ... from error` names as the cause."""
-        return try_stmt.cause(self.session, error)
+    def raised_from(self, error: object, cause: object) -> Staged:
+        """What `raise error from cause` raises."""
+        return try_stmt.raised_from(self.session, error, cause)
 
     def try_stmt(
         self, body: Code, clauses: Staged, orelse: Code, read: Read, write: Write, names: Names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 
 from stator.capture.blocks import TryNeeded
@@ -10,8 +11,7 @@ from stator.capture.journal import Journal
 from stator.capture.raising import refuse_artifact
 from stator.capture.scope import Attempt, Mark, may_be_seen
 from stator.capture.try_block import capture_try, error_names
-from stator.errors import StatorError, UnsupportedCall
-from stator.frames import current_place
+from stator.errors import StatorError
 from stator.program.ir import Block, Op
 from stator.program.opset.queries import may_raise, may_raise_for_sizes
 from stator.program.opset.torch_raising import tensors_of
@@ -23,6 +23,7 @@ from stator.state.handled_errors import caught_cause
 from stator.state.session import Session
 from stator.values.annotations import Code, Names, Read, Staged, Write
 from stator.values.contents import same_state, state_of
+from stator.values.exceptions import copy_of
 from stator.values.symbolic import CaughtError, Diverged
 from stator.values.union import Union
 
@@ -248,8 +249,9 @@ def _in_handler(
 
     def run(error: object) -> Staged:
         session.handling.append(error)
+        known = error.known if isinstance(error, CaughtError) else None
         try:
-            return handler(error)
+            return handler(error if known is None else known)
         finally:
             session.handling.pop()
 
@@ -260,14 +262,47 @@ def _nothing() -> None:
     return None
 
 
-def cause(session: Session, error: Staged) -> Staged:
-    """What `raise ... from error` names as the cause."""
-    if isinstance(error, Union):
-        raise UnsupportedCall(
-            "the cause of an exception is one of several values, depending on the data",
-            at=current_place(), fix="raise it in each branch, from what is known there",
-        )  # fmt: skip
-    return caught_cause(session, error) if isinstance(error, CaughtError) else error
+def as_caught(session: Session, error: object) -> object:
+    """`error`; what the recorded handler that runs now has caught as just that."""
+    active = session.handling[-1] if session.handling else None
+    is_it = isinstance(active, CaughtError) and active.known is error and error is not None
+    return active if is_it else error
+
+
+def raised_from(session: Session, error: Staged, cause: Staged) -> Staged:
+    """What `raise error from cause` raises; one of several is raised where it is that one."""
+    cause = as_caught(session, cause)
+    if isinstance(error, CaughtError):
+        raise error.refused()
+    for value, is_cause in ((error, False), (cause, True)):
+        if isinstance(value, Union):
+            apply = functools.partial(_raise_from, session, error, cause, is_cause)
+            session.recorder.apply_all(value, apply)
+    error = session.interpreter.call(error) if isinstance(error, type) else error
+    cause = session.interpreter.call(cause) if isinstance(cause, type) else cause
+    if isinstance(cause, CaughtError):
+        cause = caught_cause(session, cause)
+    if not isinstance(error, BaseException):
+        raise TypeError("exceptions must derive from BaseException")
+    if not isinstance(cause, BaseException | None):
+        raise TypeError("exception causes must derive from BaseException")
+    error.__cause__ = cause
+    return error
+
+
+def _raise_from(
+    session: Session, error: Staged, cause: Staged, is_cause: bool, one: object
+) -> None:
+    own = copy_of(error) if isinstance(error, Exception) else error
+    raise_for_user(
+        session, raised_from(session, own, one) if is_cause else raised_from(session, one, cause)
+    )
+
+
+def raise_for_user(session: Session, error: Staged) -> None:
+    """Raise `error`, which a `raise` of the user's raises."""
+    session.recorder.exceptions.of_users.append(error)
+    raise error
 
 
 def reraised(session: Session) -> Staged:

@@ -17,11 +17,12 @@ from typing import Any, Literal, NamedTuple
 import torch
 
 from stator.program.structure import size_fields
+from stator.values import exceptions
 from stator.values.symbolic import CapturedComplex, CapturedText, Undefined
 
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that a `class` statement has made
 Path = tuple[Any, ...]  # the keys that lead to a part
-Name = Literal["list", "tuple", "dict", "set", "namedtuple", "dataclass", "object"]
+Name = Literal["list", "tuple", "dict", "set", "namedtuple", "dataclass", "object", "exception"]
 
 
 class Entries(NamedTuple):
@@ -303,7 +304,7 @@ def _new_object(cls: Any, contents: Entries) -> Any:
 
 NEVER_PLAIN = (
     torch.nn.Module, torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool, type, Undefined,
-    CapturedText, CapturedComplex,
+    CapturedText, CapturedComplex, BaseException,
 )  # fmt: skip
 
 
@@ -363,4 +364,13 @@ DATACLASS = ContainerType(
 OBJECT = ContainerType(
     "object", is_plain_class, _object_parts, _new_object, _object_like,
     lambda value, key: vars(value)[key],
+)  # fmt: skip
+EXCEPTION = ContainerType(  # its arguments have numbers, and the rest names
+    "exception", lambda cls: issubclass(cls, Exception),
+    lambda value: Entries(*exceptions.entries_of(value)),
+    lambda cls, contents: exceptions.exception_of_items(cls, *contents),
+    lambda value, items: exceptions.exception_of_items(
+        type(value), exceptions.entries_of(value)[0], items
+    ),
+    lambda value, key: dict(zip(*exceptions.entries_of(value), strict=True))[key],
 )  # fmt: skip

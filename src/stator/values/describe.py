@@ -13,6 +13,7 @@ from stator.values.arrays import CapturedArray
 from stator.values.containers import (
     DATACLASS,
     DICT,
+    EXCEPTION,
     LIST,
     OBJECT,
     SET,
@@ -83,7 +84,7 @@ KNOWN_SET = dataclasses.replace(
 )  # fmt: skip
 KNOWN_LIST = dataclasses.replace(LIST, new=lambda _, contents: StagedList(contents.items))
 # how kinds take values apart, and how a value of a kind is built
-STAGED = Containers(TUPLE, ARRAY, KNOWN_SET, KNOWN_LIST, DICT_DATACLASS, DICT, OBJECT)
+STAGED = Containers(TUPLE, ARRAY, KNOWN_SET, KNOWN_LIST, DICT_DATACLASS, DICT, EXCEPTION, OBJECT)
 WITHOUT_IDENTITY = (TUPLE, ARRAY)
 POSITIONAL = ("tuple", "list", "set")
 

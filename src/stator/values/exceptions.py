@@ -12,14 +12,19 @@ import contextlib
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar, cast
 
 from stator.program.structure import Structure
 
 NOTES = "__notes__"
+CAUSE, CONTEXT, SUPPRESSES = "__cause__", "__context__", "__suppress_context__"
+IS_CAUSE = "the cause"  # in place of a context that is the cause too
 NOTHING: Mapping[str, Any] = types.MappingProxyType({})
 # `AttributeError.obj` may be anything: what leaves a program has it where there is a form for it
 LEFT_OUT = frozenset({"__suppress_context__", "obj"})
+
+
+ErrorT = TypeVar("ErrorT", bound=BaseException)
 
 
 class ExceptionParts(NamedTuple):
@@ -93,9 +98,58 @@ def exception_of(cls: type, parts: tuple[Any, ...]) -> BaseException:
     vars(error).update(given.fields)
     error.__cause__, error.__context__ = given.cause, given.context
     error.__suppress_context__ = given.suppresses
-    for note in given.notes or ():
-        error.add_note(note)
+    if given.notes:
+        error.__notes__ = list(given.notes)
     return error
+
+
+def copy_of(error: ErrorT) -> ErrorT:
+    """Another exception like `error`, raised in the same place."""
+    made: Any = exception_of(type(error), parts_of(error, error.__context__))
+    return cast(ErrorT, made.with_traceback(error.__traceback__))
+
+
+def entries_of(error: BaseException) -> tuple[tuple[int | str, ...], tuple[Any, ...]]:
+    """The keys and the items of an exception that code of the program holds: what it consists of.
+
+    Its arguments have numbers, so that exceptions with more or fewer of them are of other kinds;
+    so are those with a cause of another class.
+    """
+    parts = parts_of(error, error.__context__)
+    found: dict[int | str, Any] = dict(enumerate(parts.args))
+    found.update(parts.members.items())
+    found.update(parts.fields.items())
+    is_one = parts.cause is not None and parts.cause is parts.context
+    context = IS_CAUSE if is_one else parts.context
+    for name, other in ((CAUSE, parts.cause), (CONTEXT, context)):
+        if other is not None:
+            found[f"{name} {type(other).__name__}"] = other
+    if parts.suppresses:
+        found[SUPPRESSES] = True
+    if parts.notes:
+        found[NOTES] = tuple(parts.notes)
+    return tuple(found), tuple(found.values())
+
+
+def exception_of_items(cls: type, keys: Sequence[object], items: Sequence[object]) -> BaseException:
+    """An instance of `cls` that has these items under `keys`."""
+    entries: dict[Any, Any] = dict(zip(keys, items, strict=True))
+    args = tuple(value for key, value in entries.items() if isinstance(key, int))
+    named = {key: value for key, value in entries.items() if isinstance(key, str)}
+    cause, context = (_popped(named, name) for name in (CAUSE, CONTEXT))
+    context = cause if isinstance(context, str) else context
+    suppresses, notes = named.pop(SUPPRESSES, False), named.pop(NOTES, ())
+    own = {key for base in cls.__mro__ for key in _members(base)}
+    members = {key: value for key, value in named.items() if key in own}
+    fields = {key: value for key, value in named.items() if key not in own}
+    return exception_of(
+        cls, ExceptionParts(args, fields, members, cause, context, suppresses, notes)
+    )
+
+
+def _popped(named: dict[str, Any], name: str) -> Any:
+    found = next((key for key in named if key.startswith(name)), None)
+    return None if found is None else named.pop(found)
 
 
 def add_note(error: BaseException, note: str) -> None:

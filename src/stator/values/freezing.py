@@ -23,6 +23,7 @@ from stator.values.staged import (
     is_copied,
     python_name,
 )
+from stator.values.symbolic import CaughtError
 from stator.values.union import Union
 
 T = TypeVar("T")
@@ -72,6 +73,8 @@ def stored_object(item: object) -> UnsupportedCall:
 
 def shared_object(item: object) -> BaseException:
     """The same; where `item` can be known by reference, in another capture it is."""
+    if isinstance(item, CaughtError):
+        return item.refused()
     refusal = stored_object(item)
     cls = type(item)
     return Shared(frozenset({class_site(cls)}), refusal) if can_be_pooled(cls) else refusal

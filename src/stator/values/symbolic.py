@@ -174,10 +174,12 @@ class CaughtError(StandIn):
         text: CapturedText,
         ask: Callable[[Any], Any],
         arguments: Callable[[CapturedText], Any],
-        attribute: Callable[[str], Any],
+        attribute: Callable[[str, bool], Any],
+        exception: Callable[[], Any],
     ) -> None:
         self.__dict__.update(_name=name, _text=text, _ask=ask)
-        self.__dict__.update(_arguments=arguments, _attribute=attribute)
+        self.__dict__.update(_arguments=arguments, _attribute=attribute, _exception=exception)
+        self.__dict__.update(known=None)  # the exception itself, once the handler has asked for it
 
     def __repr__(self) -> str:
         return "<the caught exception>"
@@ -201,7 +203,15 @@ class CaughtError(StandIn):
         """`error.name`, of an attribute that the user's code has given it."""
         if name.startswith("__") or name in OF_EVERY_EXCEPTION:
             raise self.refused()
-        return self._attribute(name)
+        return self._attribute(name, True)
+
+    def held(self, name: str) -> Any:
+        """The same; Undefined where it has none."""
+        return self._attribute(name, False)
+
+    def exception(self) -> Any:
+        """The exception, or a union of the exceptions, that the body of the `try` may raise."""
+        return self._exception()
 
     def class_name(self) -> CapturedText:
         """`type(error).__name__`."""
@@ -212,11 +222,17 @@ class CaughtError(StandIn):
         raise self.refused()
 
     def refused(self) -> UnsupportedCall:
-        """The error for any other use."""
-        return UnsupportedCall(
-            "the caught exception is inspected, but it exists only at run time", at=current_place(),
-            fix="use its text (`str(error)`) or its class (`isinstance`) inside the handler",
-        )  # fmt: skip
+        """The error for any other use; where its handler is recorded, it asks for all of it."""
+        self._exception()
+        return refused_exception()
+
+
+def refused_exception() -> UnsupportedCall:
+    """The error for the use of an exception that exists only at run time."""
+    return UnsupportedCall(
+        "the caught exception is inspected, but it exists only at run time", at=current_place(),
+        fix="use its text (`str(error)`) or its class (`isinstance`) inside the handler",
+    )  # fmt: skip
 
 
 def refused_arguments() -> UnsupportedCall:
