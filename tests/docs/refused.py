@@ -201,9 +201,9 @@ def attribute_of_a_class_of_torch(x, y):
 def caught_exception_kept(x, y):
     kept = None
     try:
-        if y > 1:
-            raise ValueError("large")
-    except ValueError as error:
+        x = x // int(y)
+        y = 1 // int(y)
+    except ZeroDivisionError as error:
         kept = error
     return str(kept)
 
@@ -607,13 +607,22 @@ def arguments_of_a_recursive_error(x, y):
 
 
 def caught_exception_asked_late(x, y):
-    kept = None
+    kept = [[]]
     try:
         if y > 1:
             raise ValueError("large")
     except ValueError as error:
-        kept = error
-    return isinstance(kept, ValueError)
+        kept = [[error]]
+    return isinstance(kept[0][0], ValueError)
+
+
+def traceback_of_an_exception(x, y):
+    try:
+        if y > 1:
+            raise ValueError("large")
+    except ValueError as error:
+        return error.__traceback__
+    return x
 
 
 class Lazy:
@@ -1111,11 +1120,6 @@ def arguments_of_an_earlier_exception(x, y):
     if y > 1:
         error.args = ("large",)
     raise error
-
-
-def cause_that_may_be_absent(x, y):
-    cause = KeyError("k") if y > 1 else None
-    raise ValueError("v") from cause
 
 
 def stack_that_an_error_may_leave(x, y):

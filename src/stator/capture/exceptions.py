@@ -89,8 +89,9 @@ class ExceptionTable:
         if self.raised is None:
             raise refused_exception()
         parts = self.parts_of(self.raised)
-        for name, value in (*enumerate(parts.args), *parts.fields.items(), *parts.members.items()):
-            _plain(value, str(name))
+        args = (("args", value) for value in parts.args)
+        for name, value in (*args, *parts.fields.items(), *parts.members.items()):
+            _plain(value, name)
         made = exception_of(type(self.raised), parts)
         link(made, handled)
         return made
