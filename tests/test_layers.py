@@ -3,6 +3,7 @@
 import ast
 import functools
 import graphlib
+import re
 from pathlib import Path
 
 import pytest
@@ -202,3 +203,15 @@ def test_no_class_name_is_used_twice():
             if isinstance(node, ast.ClassDef):
                 found.setdefault(node.name, set()).add(str(file.relative_to(SRC)))
     assert {name: files for name, files in found.items() if len(files) > 1} == {}
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_any_is_rare(room):
+    """`object` is what code that only passes a value on needs; `Staged`, a value of user code."""
+    lines = [line for file in (SRC / room).rglob("*.py") for line in file.read_text().splitlines()]
+    used = [
+        line.count("Any")
+        for line in lines
+        if re.search(r"\bAny\b", line) and " import " not in line
+    ]
+    assert sum(used) < 40 * len(lines) / 1000

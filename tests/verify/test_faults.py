@@ -26,9 +26,9 @@ def rebuilt(failure, function):
     return names["result"]
 
 
-def found(static, *inputs, kind="result", **options):
+def found(static, *inputs, kind="result", budget=60, **options):
     """The one failure of the program."""
-    report = stator.verify(static, *inputs, backends=("program",), **options)
+    report = stator.verify(static, *inputs, backends=("program",), budget=budget, **options)
     assert not report.ok
     (failure,) = (one for one in report.failures if one.kind == kind)
     return failure
