@@ -24,6 +24,7 @@ def test_saved_programs_do_what_the_interpreter_does(tmp_path):
     assert len(batch.jobs) > 500
 
 
+@pytest.mark.slow
 def test_models_with_state_go_on_from_call_to_call(tmp_path):
     batch = Batch(tmp_path)
     for make, spec, calls in CASES:

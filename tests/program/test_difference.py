@@ -15,7 +15,7 @@ from stator.program.sizes import Symbol
 from stator.program.structure import ConstantValue, Leaf, Mapping, Sequence
 from stator.program.types import TensorType
 from stator.program.verifier import verify
-from tests.zoo.whole import PROGRAMS
+from tests.zoo.whole import HEAVY, PROGRAMS
 
 ANY = [InputSpec([None, 3])]
 
@@ -277,7 +277,13 @@ MOST_CONSTANTS = 20  # of a program that are changed, each in a comparison of it
 SOME = [one for one in PROGRAMS if not (one.refused or one.pending or one.may_raise)][::25]
 
 
-@pytest.mark.parametrize("entry", SOME, ids=[one.name for one in SOME])
+@pytest.mark.parametrize(
+    "entry",
+    [
+        pytest.param(one, id=one.name, marks=(pytest.mark.slow,) if one.name in HEAVY else ())
+        for one in SOME
+    ],
+)
 def test_two_captures_of_the_zoo_are_the_same_and_any_other_constant_is_seen(entry, capsys):
     one, other = (captured(entry) for _ in range(2))
     assert program_changes(one, other).changes == []

@@ -11,14 +11,20 @@ import pytest
 
 from stator.optimize.pipeline import optimize
 from tests.zoo.harness import STAGES, check
-from tests.zoo.whole import PROGRAMS
+from tests.zoo.whole import HEAVY, PROGRAMS
 
 # the other stages, and two programs of three, are left to `make test`
 QUICK, EVERY = ("captured",), 3
+
+
+def is_quick(program, stage, number):
+    return stage in QUICK and number % EVERY == 0 and program.name not in HEAVY
+
+
 CASES = [
     pytest.param(
         program, stage, id=f"{program.name}-{stage}",
-        marks=() if stage in QUICK and number % EVERY == 0 else (pytest.mark.slow,),
+        marks=() if is_quick(program, stage, number) else (pytest.mark.slow,),
     )
     for number, program in enumerate(PROGRAMS)
     for stage in STAGES
@@ -69,6 +75,10 @@ def test_a_program_does_what_eager_does(program, stage, tmp_path, request, monke
 def test_names_are_given_once():
     names = [program.name for program in PROGRAMS]
     assert len(names) == len(set(names))
+
+
+def test_heavy_programs_are_programs():
+    assert HEAVY - {program.name for program in PROGRAMS} == set()
 
 
 def test_every_program_says_what_it_shows():
