@@ -376,7 +376,7 @@ CHANGES_BEFORE_ITS_FIRST_OP = {  # a line that changes an object in Python, and 
 # helper function that another loop calls again
 LONG = (
     "algorithms.", "nested.shallow_copies", "nested.two_names_for_one_item",
-    "nested.deques_and_defaults_in_a_list",
+    "nested.deques_and_defaults_in_a_list", "nested.changed_by_a_loop_variable",
 )  # fmt: skip
 # an old value of a loop variable is shown at a line after an inner loop
 OLD_VARIABLE = {"loops.break_with_else_over_rows", "nested.tensors_with_gradients_in_rows"}
