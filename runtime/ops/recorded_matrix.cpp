@@ -102,7 +102,8 @@ class LinearBackward : public torch::autograd::Node {
  public:
   enum Edge : std::uint8_t { kBias, kX, kWeight };
 
-  std::string name() const override { return "LinearBackward"; }
+  /// The name of eager code's last node, which tensors print.
+  std::string name() const override { return "AddmmBackward0"; }
 
   void save(const Linear& layer) {
     x_is_by_columns_ = is_by_columns(*layer.x);
@@ -184,7 +185,8 @@ class GruCellBackward : public torch::autograd::Node {
   enum Edge : std::uint8_t { kState, kBiasH, kStateByWeight, kWeightH, kBiasX, kX, kWeightX };
   enum Kept : std::uint8_t { kReset, kUpdate, kOfH, kChanged, kKeptRows };
 
-  std::string name() const override { return "GruCellBackward"; }
+  /// The name of eager code's last node, which tensors print.
+  std::string name() const override { return "AddBackward0"; }
 
   void save(const Cell& cell, const at::Tensor& rows, const at::Tensor& fresh) {
     rows_ = SavedVariable(rows, false);

@@ -464,6 +464,15 @@ def test_anomaly_mode() -> None:
     assert counts["recorded"] == 0
 
 
+def test_results_are_printed_as_in_eager_code() -> None:
+    linear = [torch.randn(shape, requires_grad=True) for shape in ((2, 3), (4, 3), (4,))]
+    for function, inputs in ((torch.gru_cell, gru(2, 3, 4)), (functional.linear, linear)):
+        wanted = function(*inputs)
+        result, counts = counted(lambda f=function, i=inputs: converted(f)(*i))
+        assert counts["recorded"] == 1
+        assert repr(result) == repr(wanted)
+
+
 def test_no_gradients_where_none_are_wanted() -> None:
     static = converted(torch.gru_cell)
     leaves = gru(2, 3, 4)
