@@ -2,8 +2,10 @@
 
 #include <ATen/ops/contiguous.h>
 #include <ATen/ops/empty.h>
+#include <ATen/ops/ones_like.h>
 #include <ATen/ops/resolve_conj.h>
 #include <ATen/ops/resolve_neg.h>
+#include <torch/csrc/autograd/autograd.h>
 
 #include <random>
 
@@ -91,6 +93,34 @@ void add_bits(std::string& bytes, const Value& value) {
   bytes.append(static_cast<const char*>(dense.const_data_ptr()), dense.nbytes());
 }
 
+void collect_tensors(const Value& value, std::vector<at::Tensor>& tensors) {
+  if (value.isList()) {
+    for (const Value& item : items_of(value)) collect_tensors(item, tensors);
+  } else if (value.isTensor() && value.toTensor().defined()) {
+    tensors.push_back(value.toTensor());
+  }
+}
+
+/// The gradients that the outputs give to the model's parameters, or the error.
+std::string gradients_of(const Model& model, const std::vector<Value>& outputs) {
+  std::vector<at::Tensor> roots;
+  for (const Value& output : outputs) collect_tensors(output, roots);
+  std::vector<at::Tensor> parameters;
+  for (const auto& [name, tensor] : model.tensors()) parameters.push_back(tensor);
+  const auto has_none = [](const at::Tensor& tensor) { return !tensor.requires_grad(); };
+  std::erase_if(roots, has_none);
+  std::erase_if(parameters, has_none);
+  if (roots.empty() || parameters.empty()) return {};
+  std::vector<at::Tensor> ones;
+  for (const at::Tensor& root : roots) ones.push_back(at::ones_like(root));
+  std::string bytes;
+  for (const at::Tensor& gradient :
+       torch::autograd::grad(roots, parameters, ones, std::nullopt, false, true)) {
+    add_bits(bytes, gradient.defined() ? Value(gradient) : Value());
+  }
+  return bytes;
+}
+
 }  // namespace
 
 std::vector<Value> drawn_inputs(const Signature& signature, std::uint64_t seed) {
@@ -108,9 +138,13 @@ std::string outcome_of(const Model& model, const std::vector<Value>& inputs,
   watched.host = &host;
   std::string bytes;
   try {
-    for (const Value& output : model.run(inputs, watched)) add_bits(bytes, output);
+    const std::vector<Value> outputs = model.run(inputs, watched);
+    for (const Value& output : outputs) add_bits(bytes, output);
+    if (options.gradients) bytes += gradients_of(model, outputs);
   } catch (const Error& error) {
     bytes = error.code + error.type + ": " + error.message;
+  } catch (const c10::Error& error) {  // of torch, in a backward pass
+    bytes = error.what_without_backtrace();
   }
   return bytes + host.printed;
 }

@@ -32,6 +32,7 @@ struct Trial {
   std::string name;
   Model model;
   std::vector<Value> inputs;
+  Model::Options options;
   std::string wanted;
 };
 
@@ -46,24 +47,38 @@ bool borrows_generator(const fs::path& file) {
   return text.find("\"stator::set_random_state\"") != std::string::npos;
 }
 
-/// The models that give the same outcome each time, and soon: others draw random numbers, keep
-/// state or wait for an input that ends their loop.
+/// Adds a call of the model, if it gives the same outcome each time, and soon: others draw random
+/// numbers, keep state or wait for an input that ends their loop.
+void add_trial(const std::string& name, const Model& model, const Model::Options& options,
+               std::vector<Trial>& trials) {
+  const std::vector<Value> inputs = drawn_inputs(model.signature(), 1);
+  const at::Tensor before = random_state();
+  const std::string first = outcome_of(model, inputs, options, kRunLimit);
+  const std::string second = outcome_of(model, inputs, options, kRunLimit);
+  const std::string third = outcome_of(model, inputs, options, kRunLimit);
+  if (first != second || first != third || first.find(kTooLong) != std::string::npos ||
+      !before.equal(random_state()))
+    return;
+  trials.push_back({name, model, inputs, options, first});
+}
+
+bool has_parameters(const Model& model) {
+  return std::ranges::any_of(model.tensors(),
+                             [](const auto& entry) { return entry.second.requires_grad(); });
+}
+
+/// A call of each model, and one with gradients of each that has parameters.
 std::vector<Trial> read_trials(const fs::path& folder) {
   std::vector<Trial> trials;
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() != ".stator" || borrows_generator(entry.path())) continue;
     try {
-      Model model = Model::load(entry.path().string());
-      std::vector<Value> inputs = drawn_inputs(model.signature(), 1);
-      const at::Tensor before = random_state();
-      std::string first = outcome_of(model, inputs, {}, kRunLimit);
-      const std::string second = outcome_of(model, inputs, {}, kRunLimit);
-      const std::string third = outcome_of(model, inputs, {}, kRunLimit);
-      if (first != second || first != third || first.find(kTooLong) != std::string::npos ||
-          !before.equal(random_state()))
-        continue;
-      trials.push_back(
-          {entry.path().stem(), std::move(model), std::move(inputs), std::move(first)});
+      const Model model = Model::load(entry.path().string());
+      const std::string name = entry.path().stem();
+      Model::Options options;
+      add_trial(name, model, options, trials);
+      options.gradients = true;
+      if (has_parameters(model)) add_trial(name + " with gradients", model, options, trials);
     } catch (const Error&) {  // no method `forward` in this mode
     }
   }
@@ -91,7 +106,7 @@ void work(const std::vector<Trial>& trials, std::size_t place, std::size_t step,
     const Trial& trial = trials[place % trials.size()];
     for (int k = 0; k < 20; ++k) {
       ++tally.calls;
-      if (outcome_of(trial.model, trial.inputs, {}, kRunLimit) == trial.wanted) continue;
+      if (outcome_of(trial.model, trial.inputs, trial.options, kRunLimit) == trial.wanted) continue;
       if (tally.wrong++ < 10) std::cerr << trial.name << " gives another outcome\n";
     }
     place += step;
@@ -119,8 +134,8 @@ int run(const std::string& folder, std::int64_t seconds, std::size_t threads) {
   run_threads(trials, threads, false, half, tally);
   run_threads(trials, threads, true, half - half / 5, tally);
   const double growth = memory_in_use() - before;
-  std::cout << trials.size() << " models, " << threads << " threads, " << tally.calls << " calls, "
-            << tally.wrong << " wrong, memory grew by " << growth << " MiB\n";
+  std::cout << trials.size() << " calls of models, " << threads << " threads, " << tally.calls
+            << " runs, " << tally.wrong << " wrong, memory grew by " << growth << " MiB\n";
   return tally.wrong == 0 && growth < kMostGrowth ? 0 : 1;
 }
 

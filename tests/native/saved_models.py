@@ -1,12 +1,12 @@
 """Saved models for trials of the runtime: the programs of the zoo that can be saved.
 
-python -m tests.native.saved_models FOLDER
+python -m tests.native.saved_models FOLDER [--every N] [--corpus FOLDER]
 """
 
 from __future__ import annotations
 
+import argparse
 import itertools
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -44,12 +44,29 @@ def save_all(
             yield program, path, calls
 
 
+def write_corpus(models: Path, corpus: Path) -> int:
+    """Each model as one input of `stator-explore`: its text, a zero byte, its weights."""
+    corpus.mkdir(parents=True, exist_ok=True)
+    texts = sorted(models.glob("*.stator"))
+    for text in texts:
+        weights = text.with_suffix(".safetensors")
+        tail = b"\0" + weights.read_bytes() if weights.exists() else b""
+        (corpus / text.stem).write_bytes(text.read_bytes() + tail)
+    return len(texts)
+
+
 def main() -> None:
     """Save them."""
+    parser = argparse.ArgumentParser(prog="tests.native.saved_models")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--every", type=int, default=1, help="only every Nth program")
+    parser.add_argument("--corpus", type=Path, help="also write the inputs of stator-explore here")
+    given = parser.parse_args()
     warnings.simplefilter("ignore")
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    print(sum(1 for _ in save_all(folder)), "models")
+    given.folder.mkdir(parents=True, exist_ok=True)
+    print(sum(1 for _ in save_all(given.folder, given.every)), "models")
+    if given.corpus is not None:
+        write_corpus(given.folder, given.corpus)
 
 
 if __name__ == "__main__":

@@ -42,3 +42,8 @@ def test_a_sanitized_build_has_a_folder_of_its_own_and_the_trials(told, tmp_path
     folder = building.build(sanitize="address,undefined")
     assert folder == tmp_path / "build-address-undefined"
     assert told[0][-2:] == ["-DSTATOR_SANITIZE=address,undefined", "-DSTATOR_TRIALS=ON"]
+
+
+def test_a_build_for_libfuzzer_makes_only_what_it_drives(told):
+    building.build(sanitize="fuzzer,address,undefined")
+    assert told[1][-1] == "stator-explore"

@@ -48,7 +48,8 @@ def build(jobs: int = 2, *, strict: bool = False, sanitize: str = "") -> Path:
 
     `strict`: warnings are errors. A folder that was built so stays so: another setting would
     compile everything again, to the same objects. `sanitize` is what the compiler's `-fsanitize=`
-    is given, for a build of its own, with the programs that try the runtime.
+    is given, for a build of its own, with the programs that try the runtime. With `fuzzer`, which
+    is clang's (`CXX=clang++`), it has only the one that libFuzzer drives.
     """
     tools, folder = _tools(), build_folder()
     if sanitize:
@@ -58,7 +59,8 @@ def build(jobs: int = 2, *, strict: bool = False, sanitize: str = "") -> Path:
     asked += [f"-DSTATOR_SANITIZE={sanitize}", "-DSTATOR_TRIALS=ON"] if sanitize else []
     _run([tools["cmake"], "-S", str(sources()), "-B", str(folder), "-G", "Ninja",
           f"-DCMAKE_MAKE_PROGRAM={tools['ninja']}", *_settings(), *asked])  # fmt: skip
-    _run([tools["ninja"], "-C", str(folder), "-j", str(jobs), "--quiet"])
+    explored = ["stator-explore"] if "fuzzer" in sanitize else []
+    _run([tools["ninja"], "-C", str(folder), "-j", str(jobs), "--quiet", *explored])
     return folder
 
 
