@@ -160,33 +160,26 @@ def test_the_logger_alone_can_ask_for_messages(caplog):
     assert len(messages(caplog)) == 1
 
 
-CODE = """
-import stator
-from tests.api.test_settings import countdown
-print(stator.to_static(countdown).code)
-"""
+def test_code_is_plain_in_a_pipe(capfd):
+    code = stator.to_static(countdown).code
+    print(code)
+    assert capfd.readouterr().out == "".join(code) + "\n"
+    assert "\x1b" not in "".join(code)
 
 
-@pytest.mark.slow
-def test_code_is_plain_in_a_pipe():
-    printed = run_python(CODE).stdout
-    assert "\x1b" not in printed
-    assert printed == stator.to_static(countdown).code + "\n"
-
-
-@pytest.mark.slow
-def test_code_is_coloured_in_a_terminal_and_has_the_same_lines():
+def test_code_is_coloured_in_a_terminal_and_has_the_same_lines(monkeypatch):
     pytest.importorskip("rich")
     ours, theirs = pty.openpty()
-    subprocess.run([sys.executable, "-c", CODE], stdout=theirs, check=True)
-    os.close(theirs)
+    with open(theirs, "w") as terminal, monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", terminal)
+        print(stator.to_static(countdown).code)
     printed = b""
     while chunk := _read(ours):
         printed += chunk
     os.close(ours)
     shown = printed.decode().replace("\r\n", "\n")
     assert "\x1b[" in shown
-    assert _without_colours(shown) == stator.to_static(countdown).code + "\n"
+    assert _without_colours(shown) == "".join(stator.to_static(countdown).code) + "\n"
 
 
 def _read(descriptor):
