@@ -489,6 +489,7 @@ def test_a_chain_that_is_nested_too_deeply_to_be_saved_is_refused_with_its_place
          "give an entry for each parameter, in order, or a dict by their names"),
         ([(None, 2), InputSpec([2])], "an entry of input_spec is the shape (None, 2)",
          "write InputSpec([None, 2])"),
+        ((None, 2), "input_spec is the shape (None, 2)", "write [InputSpec([None, 2])]"),
     ],
 )  # fmt: skip
 def test_a_spec_for_another_signature_is_refused_by_its_text(spec, problem, fix, tmp_path):

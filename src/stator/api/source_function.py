@@ -8,7 +8,7 @@ import itertools
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -149,6 +149,9 @@ class SourceFunction:
                 f"input_spec is {with_article(type(input_spec).__name__)}, not a list or a dict",
                 fix="give a list with an entry for each parameter, or a dict by their names",
             )
+        if _is_shape(input_spec):
+            raise SpecMismatch(f"input_spec is the shape {tuple(input_spec)}",
+                               fix=f"write [InputSpec({[*input_spec]})]")  # fmt: skip
         if not isinstance(input_spec, Mapping):
             return {_parameter(names, k): _as_spec(spec) for k, spec in enumerate(input_spec)}
         parameters = inspect.signature(self.function).parameters
@@ -175,17 +178,22 @@ def _scalar_spec(annotation: object, name: str | None = None) -> ScalarSpec | No
 def _as_spec(spec: object) -> object:
     """A class as the spec that it is short for; any other spec as it is.
 
-    SpecMismatch for a shape, which would be a constant: (None, 2) can hardly be meant as one.
+    SpecMismatch for a shape, which would be a constant.
     """
-    if isinstance(spec, torch.Size) or (
+    if _is_shape(spec):
+        raise SpecMismatch(f"an entry of input_spec is the shape {tuple(spec)}",
+                           fix=f"write InputSpec({[*spec]})")  # fmt: skip
+    return _scalar_spec(spec) or spec
+
+
+def _is_shape(spec: object) -> TypeGuard[Sequence[int | None]]:
+    """Is it written as sizes? None beside numbers can hardly be meant as constants."""
+    return isinstance(spec, torch.Size) or (
         isinstance(spec, list | tuple)
         and None in spec
         and any(isinstance(size, int) for size in spec)
         and all(size is None or isinstance(size, int) for size in spec)
-    ):
-        raise SpecMismatch(f"an entry of input_spec is the shape {tuple(spec)}",
-                           fix=f"write InputSpec({[*spec]})")  # fmt: skip
-    return _scalar_spec(spec) or spec
+    )
 
 
 def is_found_on_class(function: object) -> bool:
