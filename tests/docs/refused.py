@@ -921,10 +921,6 @@ def filter_with_an_effect(x, y):
     return list(filter(lambda value: KEPT.setdefault("all", value), [1, 2]))
 
 
-def iterator_of_a_function(x, y):
-    return list(iter(x.sum, 3.0))
-
-
 def every_second_of_an_iterator(x, y):
     return list(itertools.islice(iter([1, 2, 3]), 0, None, 2))
 

@@ -7,7 +7,7 @@ import enum
 import functools
 import itertools
 
-from tests.zoo.programs import f, program
+from tests.zoo.programs import f, i, program
 
 PATHS = ((f(1.0, 2.0),), (f(-1.0, -2.0),), (f(3.0, -1.0),))
 
@@ -92,3 +92,23 @@ def dataclasses_as_dicts_and_tuples(x):
         if v > 0:
             reading.count += 1
     return dataclasses.asdict(reading), dataclasses.astuple(reading)
+
+
+@program((i(0),), (i(1),), (i(3),), (i(9),))
+def function_that_gives_the_items(k):
+    """`iter(function, last)`: the function is called as items are asked for, and once more."""
+    state, taken = [int(k), 0], []
+
+    def halve():
+        state[0] //= 2
+        return state[0]
+
+    def count():
+        state[1] += 1
+        return state[1]
+
+    for number in iter(count, 5):
+        taken.append(number)
+        if number > k:
+            break
+    return list(iter(halve, 0)), state, taken

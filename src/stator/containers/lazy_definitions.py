@@ -15,6 +15,15 @@ def mapped(function: Staged, items: Staged) -> Staged:
         yield function(item)
 
 
+def called_until(function: Staged, last: Staged) -> Staged:
+    """`iter(function, last)`."""
+    while True:
+        item = function()
+        if item == last:
+            return
+        yield item
+
+
 def mapped_rows(function: Staged, rows: Staged) -> Staged:
     """`itertools.starmap(function, rows)`."""
     for row in rows:

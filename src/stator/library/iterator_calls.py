@@ -359,9 +359,10 @@ class IteratorCalls:
         return next(iterator, *default)
 
     def _iter(self, *args: Staged) -> Staged:
-        if len(args) != 1:
-            raise UnsupportedCall("`iter` with a function that returns the items",
-                                  at=current_place(), fix="use a `while` loop")  # fmt: skip
+        if len(args) == 2:
+            if not callable(args[0]):
+                raise TypeError("iter(v, w): v must be callable")
+            return self.session.interpreter.run(lazy_definitions.called_until, *args)
         (value,) = args
         if isinstance(value, Union):
             return self.recorder.apply(value, self._iter)
