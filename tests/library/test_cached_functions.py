@@ -1,5 +1,6 @@
 """Functions and methods under `functools.lru_cache`: what the cache holds, when it is filled."""
 
+import dataclasses
 import functools
 import logging
 
@@ -95,3 +96,59 @@ def test_a_cached_function_may_go_through_a_dict_of_the_callers():
     static = stator.to_static(used, input_spec=[stator.InputSpec([None])])
     for length in (2, 3, 1):
         assert torch.equal(static(torch.ones(length)), used(torch.ones(length)))
+
+
+class Frozen(dict):
+    """A dict that a cache can have for a key."""
+
+    def __hash__(self):
+        return hash(frozenset(self.items()))
+
+
+@dataclasses.dataclass
+class Unhashable:
+    number: int
+
+
+@functools.cache
+def first_number(of):
+    return of["number"] if isinstance(of, dict) else getattr(of, "number", 3)
+
+
+def scales_by_a_frozen_dict(x):
+    return x * first_number(Frozen(number=2))
+
+
+def scales_by_a_dict(x):
+    try:
+        return x * first_number(dict(number=2))
+    except TypeError as error:
+        return x, str(error)
+
+
+def scales_by_a_list_in_a_tuple(x):
+    try:
+        return x * first_number(((1, [x.shape[0]]), 2))
+    except TypeError as error:
+        return x, str(error)
+
+
+def scales_by_a_dataclass(x):
+    try:
+        return x * first_number(Unhashable(4))
+    except TypeError as error:
+        return x, str(error)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        scales_by_a_frozen_dict,
+        scales_by_a_dict,
+        scales_by_a_list_in_a_tuple,
+        scales_by_a_dataclass,
+    ],
+)
+def test_arguments_of_a_cached_function_are_hashable_or_not_as_in_eager_code(function):
+    x = torch.arange(3.0)
+    assert str(stator.to_static(function)(x)) == str(function(x))

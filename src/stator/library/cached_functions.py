@@ -54,9 +54,8 @@ _heard: weakref.WeakKeyDictionary[Any, Heard] = weakref.WeakKeyDictionary()
 
 def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords) -> Staged:
     """`function(*args, **kwargs)`."""
+    _check_hashable((*args, *kwargs.values()))
     for one in (*args, *kwargs.values()):
-        if isinstance(one, list | dict | set):
-            raise TypeError(f"unhashable type: '{python_name(one)}'")
         if isinstance(one, types.FunctionType) and not session.provenance.is_external(one):
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` is called with a function that the "
@@ -91,6 +90,15 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
         )  # fmt: skip
     _refuse_changing(session, function, heard)
     return result
+
+
+def _check_hashable(values: Iterable[object]) -> None:
+    """Python's own error for arguments that cannot be in the key of a cache."""
+    for value in values:
+        if type(value) is tuple:
+            _check_hashable(value)
+        elif type(value).__hash__ is None and not isinstance(value, SYMBOLIC):
+            raise TypeError(f"unhashable type: '{python_name(value)}'")
 
 
 def _is_held(session: Session, value: object) -> bool:
