@@ -121,7 +121,7 @@ def scales_by_a_frozen_dict(x):
 
 def scales_by_a_dict(x):
     try:
-        return x * first_number(dict(number=2))
+        return x * first_number({"number": 2})
     except TypeError as error:
         return x, str(error)
 

@@ -22,7 +22,9 @@ def literal_arg(value: object) -> Arg:
     """The program's form of `value`, which nothing has captured."""
     if isinstance(value, int):
         return integer_arg(value)
-    if value is None or isinstance(value, float | complex | str):
+    if isinstance(value, float):
+        return float(value)  # numpy's own is one, too
+    if value is None or isinstance(value, complex | str):
         return value
     if isinstance(value, torch.dtype):
         return Literal("dtype", str(value).removeprefix("torch."))

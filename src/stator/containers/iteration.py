@@ -18,7 +18,7 @@ from stator.containers.tensor_index import read_tensor
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.values.annotations import Staged
-from stator.values.arrays import CapturedArray, KnownArray
+from stator.values.arrays import CapturedArray, KnownArray, array_item
 from stator.values.staged import Columns, StagedList, StagedSet, is_table
 from stator.values.symbolic import CannotLeave, CapturedText, StandIn
 
@@ -87,10 +87,7 @@ def indexed(recorder: Recorder, value: object, *, recorded: bool = False) -> Ind
     if isinstance(value, KnownArray) and value.memory.is_known and not recorder.depth:
         return None
     if isinstance(value, CapturedArray):
-        rows = _rows(value.tensor) or of_python(
-            recorder, (value.tensor[k] for k in range(value.tensor.shape[0]))
-        )
-        return mapped(CapturedArray, rows)
+        return _array_items(value.tensor)
     if isinstance(value, torch.Tensor):
         return _rows(value)
     if isinstance(value, StagedList) and value.is_open:
@@ -118,6 +115,16 @@ def _keys(recorder: Recorder, table: Staged) -> Indexed:
     assert table.columns is not None
     pairs = list_of(Columns(table.columns.item, table.columns.values))
     return mapped(lambda pair: pair[0], _captured_list(recorder, pairs))
+
+
+def _array_items(tensor: torch.Tensor) -> Indexed:
+    """The rows of an array, or its numbers as they are when they are taken."""
+    if tensor.dim() == 0:
+        raise TypeError("iteration over a 0-d array")
+    count = tensor.shape[0]
+    return Indexed(
+        lambda k: k < count, lambda k: array_item(read_tensor(tensor, k), k), lambda: count
+    )
 
 
 def _rows(tensor: torch.Tensor) -> Indexed | None:

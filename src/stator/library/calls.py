@@ -351,6 +351,10 @@ class Caller:
             return done
         if isinstance(owner, ReversedArray):
             owner.refuse_write(name)
+        if name == "item" and args:
+            at = args if len(args) > 1 else args[0]
+            held = owner.tensor if isinstance(at, tuple) else owner.tensor.reshape(-1)
+            return TENSOR_METHODS[name](self.session, self.session.interpreter.getitem(held, at))
         if name in ("item", "tolist"):
             return TENSOR_METHODS[name](self.session, owner.tensor, *args)
         if name == "fill" and len(args) == 1:

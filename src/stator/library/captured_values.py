@@ -13,6 +13,7 @@ from stator.containers.iteration import CapturedRange, Indexed, indexed
 from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import Machine
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.arrays import CapturedArray, KnownArray, array_item
 from stator.values.staged import is_table
 from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union
@@ -55,13 +56,21 @@ def is_runtime_sequence(recorder: Recorder, value: object) -> bool:
     """Does only a run know how many items `value` has?"""
     if isinstance(value, StagedIterator):
         return not isinstance(value.more(), bool)
+    if isinstance(value, CapturedArray) and not isinstance(value, KnownArray):
+        value = value.tensor
     is_known = isinstance(value, StagedGenerator | Machine) or is_table(value)
     return is_known or indexed(recorder, value) is not None
 
 
 def rows(value: object) -> Staged:
-    """The rows of a tensor that Python iterates over; any other value unchanged."""
-    return [value[k] for k in range(value.shape[0])] if isinstance(value, torch.Tensor) else value
+    """The rows of a tensor or an array that Python iterates over; any other value unchanged."""
+    if isinstance(value, torch.Tensor):
+        return [value[k] for k in range(value.shape[0])]
+    if isinstance(value, CapturedArray) and not isinstance(value, KnownArray):
+        tensor = value.tensor
+        if tensor.dim() and isinstance(tensor.shape[0], int):
+            return [array_item(tensor[k], k) for k in range(tensor.shape[0])]
+    return value
 
 
 def flat_classes(classes: object) -> tuple[object, ...]:

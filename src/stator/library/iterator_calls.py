@@ -38,6 +38,7 @@ from stator.program.opset.queries import kind_of, row_of, written_by
 from stator.program.opset.row import Kind
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.arrays import KnownArray
 from stator.values.staged import StagedList, StagedSet, is_table, tick
 from stator.values.union import Union, over_unions
 
@@ -158,6 +159,8 @@ class IteratorCalls:
         ):
             items = self._items_of_one(value)
             return items, isinstance(items.length(), int)
+        if isinstance(value, KnownArray):
+            return self._known_items(value), True
         return iteration.of_python(self.recorder, rows(value)), True
 
     def _list_items(self, items: StagedList) -> Indexed:
@@ -181,6 +184,14 @@ class IteratorCalls:
             return interpreter.call(len, union)
 
         return Indexed(lambda at: at < length(), lambda at: interpreter.getitem(union, at), length)
+
+    def _known_items(self, array: KnownArray) -> Indexed:
+        """The items of an array, which may be written to before they are taken."""
+        count = len(array.value)
+        return Indexed(
+            lambda at: at < count, lambda at: self.session.interpreter.getitem(array, at),
+            lambda: count,
+        )  # fmt: skip
 
     def _made(self, items: Indexed, cls: type, *, unrolls: bool) -> StagedIterator:
         return new_iterator(self.session, items, cls, unrolls=unrolls)

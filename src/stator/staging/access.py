@@ -42,7 +42,7 @@ from stator.library.user_methods import user_method
 from stator.state.callers_arrays import indexed_array, live_array, write_array
 from stator.state.session import Session
 from stator.values.annotations import Staged
-from stator.values.arrays import CapturedArray, ReversedArray, is_reversed
+from stator.values.arrays import CapturedArray, ReversedArray, array_item, is_reversed
 from stator.values.kinds import Kind, ListKind, NumberKind
 from stator.values.staged import (
     StagedCounter,
@@ -117,7 +117,7 @@ def _array_item(session: Session, obj: Staged, key: Staged) -> Staged:
         return done
     if is_reversed(obj, key):
         return ReversedArray(obj, key)
-    return CapturedArray(getitem(session, obj.tensor, positions(key)))
+    return array_item(getitem(session, obj.tensor, positions(key)), key)
 
 
 def _read_or_missing(session: Session, obj: dict[Staged, Staged], key: object) -> Staged:

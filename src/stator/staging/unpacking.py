@@ -13,11 +13,13 @@ from stator.containers.iterators import StagedIterator
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.containers.pools import Pools
 from stator.library import text
+from stator.library.captured_values import rows
 from stator.library.iterator_calls import opened, runs_code
 from stator.library.outside_iterators import iterated
 from stator.library.tensor_calls import unbind
 from stator.state.session import Session
 from stator.values.annotations import Staged
+from stator.values.arrays import CapturedArray
 from stator.values.staged import StagedList
 from stator.values.symbolic import CapturedText
 from stator.values.union import Union
@@ -40,6 +42,8 @@ def unpack(session: Session, pools: Pools, value: Staged, before: int, after: in
             _demand_length(session, value.shape[0], before)
             return tuple(value[k] for k in range(before))
         value = unbind(session, value)
+    elif isinstance(value, CapturedArray):
+        value = rows(value)
     if isinstance(value, CapturedText):
         value = session.interpreter.call(list, value)
     if lists.is_captured(value):

@@ -53,9 +53,19 @@ class KnownArray(CapturedArray):  # type: ignore[misc]  # torch's class has no t
         return tensor.as_strided(value.shape, strides, start // value.itemsize)
 
     def __iter__(self) -> Iterator[Any]:
-        for k in range(len(self.value)):
-            row = self.value[k]
-            yield KnownArray(row, self.memory) if isinstance(row, numpy.ndarray) else row
+        return map(self.item_now, range(len(self.value)))
+
+    def item_now(self, at: int) -> Any:
+        """Item `at`: a row, or a number, which the program has once something may have written."""
+        if self.value.ndim > 1:
+            return KnownArray(self.value[at], self.memory)
+        return self.value[at] if self.memory.is_known else array_item(self.tensor[at], at)
+
+
+def array_item(item: torch.Tensor, key: object) -> Any:
+    """What `array[key]` gives, whose tensor has `item` there: a number is a copy, and no view."""
+    is_view = item.dim() or any(part is ... for part in (key if type(key) is tuple else (key,)))
+    return CapturedArray(item if is_view else item.clone())
 
 
 class ReversedArray(CapturedArray):  # type: ignore[misc]  # torch's class has no types
