@@ -43,6 +43,15 @@ class Slotted:
     __slots__ = ("x",)
 
 
+class Closed:
+    """Its slots are read and set by methods of its own."""
+
+    __slots__ = ("x",)
+
+    def __setattr__(self, name, value):
+        raise TypeError
+
+
 class Callable:
     def __call__(self):
         return 1
@@ -150,7 +159,7 @@ def test_the_parts_of_a_set_have_one_order():
     assert Containers(SET).parts({"b", "a", 3}).items == (3, "a", "b")
 
 
-@pytest.mark.parametrize("cls", [Slotted, Callable, int, type, torch.nn.Linear, torch.Tensor])
+@pytest.mark.parametrize("cls", [Closed, Callable, int, type, torch.nn.Linear, torch.Tensor])
 def test_what_is_no_plain_class(cls):
     assert not is_plain_class(cls)
 
@@ -158,3 +167,4 @@ def test_what_is_no_plain_class(cls):
 def test_a_user_class_is_plain():
     assert is_plain_class(Plain)
     assert is_plain_class(Point)
+    assert is_plain_class(Slotted)

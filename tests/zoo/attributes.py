@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.zoo.programs import f, program
+import dataclasses
+import heapq
+
+from tests.zoo.programs import f, i, program
 
 
 class Slotted:
@@ -127,3 +130,48 @@ def _reset_numbers():
 def class_counts_through_objects(x):
     """A class attribute that is only reached through an object."""
     return x * NUMBERED.by_class_method() + NUMBERED.by_type()
+
+
+class Cell:
+    """A node of a linked list, with slots only."""
+
+    __slots__ = ("following", "label", "weight")
+
+    def __init__(self, weight, label=None, following=None):
+        self.weight, self.label, self.following = weight, label, following
+
+    def __lt__(self, other):
+        return self.weight < other.weight
+
+
+@dataclasses.dataclass(slots=True)
+class Spot:
+    """A dataclass with slots."""
+
+    at: float
+    hits: int = 0
+
+
+@program((f(3.0, 1.0, 2.0), i(3)), (f(-1.0, -2.0, 0.5), i(2)), (f(1.0, 2.0, 3.0), i(0)))
+def slots_joined_listed_and_returned(x, n):
+    """Objects with slots are joined after a branch, known by reference in lists, and returned."""
+    best = Cell(0.0)
+    spot = Spot(0.5)
+    if x.sum() > 0:
+        best = Cell(x.sum().item(), 3)
+        spot = Spot(x.max().item(), 1)
+    head, cells, spots, k = None, [], [], 0
+    while k < n:
+        head = Cell(float(x[k]), None, head)
+        cells.append(head)
+        spots.append(Spot(float(x[k])))
+        spots[-1].hits += k
+        k += 1
+    heapq.heapify(cells)
+    if cells:
+        cells[0].weight = 9.0
+    total = 0.0
+    while head is not None:
+        total += head.weight
+        head = head.following
+    return best.weight, best.label, spot, total, len(cells), spots

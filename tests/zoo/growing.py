@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import defaultdict
+
 import torch
 
 from tests.zoo.programs import f, i, program, r
@@ -315,3 +318,15 @@ def table_dp(x, y):
             else:
                 t[a][c] = torch.maximum(t[a - 1][c], t[a][c - 1])
     return t[n][m]
+
+
+@program((i(1, 2, 1), r(5, 5)), (i(0, 3), r(5, 5, seed=1)), dynamic=({0}, None))
+def groups_of_the_last_iteration(prompt, table):
+    """Each iteration groups anew by keys that are data; the groups are read after the loop."""
+    tokens = prompt.tolist()
+    while len(tokens) < 6:
+        seen = defaultdict(list)
+        for before, after in itertools.pairwise(tokens):
+            seen[before].append(after)
+        tokens.append(table[tokens[-1]].argmax().item())
+    return tokens, {key: sorted(values) for key, values in seen.items()}

@@ -14,7 +14,7 @@ from stator.program.structure import Leaf, Mapping
 from stator.state.effects import Effect
 from stator.state.holding import Getter, reference
 from stator.state.live_trees import HeldContainer
-from stator.values.attributes import slots_of
+from stator.values.slotted import slots_of
 
 ELSEWHERE = (type, dict, Argument, HeldContainer)  # targets whose attributes do not change
 

@@ -26,7 +26,7 @@ from stator.program.types import ListType, NumberType, OptionalType, TensorType
 from stator.program.typing_rules import shape_fits
 from stator.torch_private.fake import FakeTensor
 from stator.values.arrays import CapturedArray
-from stator.values.containers import EXCEPTION, Entries, in_order
+from stator.values.containers import EXCEPTION, Entries, in_order, own_attributes
 from stator.values.describe import STAGED, describe, widen
 from stator.values.dims import expression_of
 from stator.values.kinds import (
@@ -138,7 +138,7 @@ def _parts_of(value: Any, kind: ContainerKind) -> tuple[Any, ...]:
     if isinstance(value, Exception):
         contents = dict(zip(*EXCEPTION.parts(value), strict=True))
     else:
-        contents = value if is_map(kind) else vars(value)
+        contents = value if is_map(kind) else own_attributes(value)
     return tuple(contents[key] for key in kind.keys)
 
 

@@ -36,7 +36,7 @@ from stator.program.types import TensorType
 from stator.values.contents import state_of
 from stator.values.describe import describe_state, forms_of, generalise
 from stator.values.kinds import Fresh, Kind, is_map
-from stator.values.merge import as_pairs, class_sites, merge, merge_maps, widen_growing
+from stator.values.merge import as_pairs, merge, merge_maps, sites_in, widen_growing
 from stator.values.sites import Shared
 
 ROUNDS = 16
@@ -156,7 +156,7 @@ def _settle(
         if _widen_carried(recorder, variables, carried, turn):
             return turn
     refusal = _never_settles(variables.names, carried, begun, turn)
-    sites = class_sites(carried.kinds)  # an object that holds another one, and so on
+    sites = sites_in(carried.kinds)  # an object that holds another one, and so on
     raise Shared(sites, refusal) if sites else refusal
 
 

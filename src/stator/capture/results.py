@@ -47,6 +47,7 @@ from stator.values.containers import (
     ContainerType,
     field_names,
     is_plain_object,
+    own_attributes,
     record_fields,
 )
 from stator.values.describe import describe, generalise
@@ -233,7 +234,11 @@ class Results:
         entry = RETURNED.of(value)
         if entry is None:
             raise _refused(type(value).__name__)
-        if entry is DATACLASS and is_plain_object(value) and {*vars(value)} - {*field_names(value)}:
+        if (
+            entry is DATACLASS
+            and is_plain_object(value)
+            and {*own_attributes(value)} - {*field_names(value)}
+        ):
             entry = OBJECT  # it has attributes beyond the fields
         if entry is DICT:
             absent = next((k for k, v in value.items() if maybe_absent(v)), None)

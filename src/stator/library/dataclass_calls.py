@@ -11,6 +11,7 @@ from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.pooled import can_be_pooled
+from stator.values.slotted import set_attributes
 
 
 def makes_dataclass(cls: Staged) -> bool:
@@ -44,11 +45,11 @@ def new_dataclass(session: Session, cls: Staged, args: Args, kwargs: Keywords) -
     session.provenance.add_created(new)
     for field in dataclasses.fields(cls):
         if field.name in given:
-            vars(new)[field.name] = given[field.name]
+            set_attributes(new, [(field.name, given[field.name])])
         elif field.default_factory is not dataclasses.MISSING:
-            vars(new)[field.name] = session.interpreter.call(field.default_factory)
+            set_attributes(new, [(field.name, session.interpreter.call(field.default_factory))])
         elif field.default is not dataclasses.MISSING:
-            vars(new)[field.name] = field.default
+            set_attributes(new, [(field.name, field.default)])
     if _post_init(cls) is not None:
         session.interpreter.call_method(_post_init(cls), new)
     return new

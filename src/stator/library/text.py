@@ -35,7 +35,7 @@ from stator.program.ir import Arg
 from stator.state.session import Session
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
-from stator.values.containers import is_plain_object
+from stator.values.containers import is_plain_object, own_attributes
 from stator.values.staged import StagedContainer, StagedDeque, StagedList, is_table, python_name
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError, Number
 from stator.values.union import Symbolic, Union, over_unions
@@ -62,7 +62,7 @@ def is_text_symbolic(value: object) -> bool:
     if isinstance(value, dict):
         return any(is_text_symbolic(item) for item in value.values())
     if is_plain_object(value):
-        return any(is_text_symbolic(item) for item in vars(value).values())
+        return any(map(is_text_symbolic, own_attributes(value).values()))
     if isinstance(value, VIEWS):
         return any(is_text_symbolic(item) for item in value)
     if isinstance(value, BaseException):

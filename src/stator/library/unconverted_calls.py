@@ -37,7 +37,7 @@ from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray
 from stator.values.attributes import own_dict
-from stator.values.containers import HEAP_TYPE
+from stator.values.slotted import HEAP_TYPE
 from stator.values.staged import is_table
 from stator.values.symbolic import CapturedComplex, CapturedText, Number, StandIn
 from stator.values.union import Union

@@ -48,8 +48,8 @@ from stator.torch_private.ops import data_of
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.attributes import class_attribute, own_attribute, own_dict
-from stator.values.containers import HEAP_TYPE
 from stator.values.exceptions import NOTES, CaughtCause, is_kept_inside
+from stator.values.slotted import HEAP_TYPE
 from stator.values.staged import StagedContainer
 from stator.values.symbolic import (
     CapturedComplex,

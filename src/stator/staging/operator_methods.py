@@ -14,7 +14,7 @@ from stator.frames import current_place
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.values.annotations import Staged
-from stator.values.containers import HEAP_TYPE
+from stator.values.slotted import HEAP_TYPE
 from stator.values.union import Union
 
 NOT_WRITTEN = object()

@@ -32,10 +32,10 @@ from stator.recursion_limit import users_limit
 from stator.state.session import Session, weak_reference
 from stator.torch_private.modules import tables
 from stator.values.annotations import Args, Keywords, Staged
-from stator.values.attributes import slots_of
-from stator.values.containers import is_plain_object
+from stator.values.containers import is_plain_object, own_attributes
 from stator.values.contents import state_of
 from stator.values.exceptions import add_note
+from stator.values.slotted import slots_of
 from stator.values.staged import StagedContainer, StagedList
 from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError
 from stator.values.union import Union
@@ -172,7 +172,7 @@ def watch_object(session: Session, obj: Any, seen: set[int]) -> None:
     if id(obj) in seen or not (session.provenance.is_external(obj) and is_plain_object(obj)):
         return
     seen.add(id(obj))
-    for name, value in list(vars(obj).items()):
+    for name, value in own_attributes(obj).items():
         session.reads.read_attribute(obj, name, value)
         session.staged(value)
         watch_object(session, value, seen)

@@ -16,7 +16,7 @@ from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
-from stator.values.containers import is_plain_object
+from stator.values.containers import is_plain_object, own_attributes
 from stator.values.contents import ObjectState, restore, same_state, state_of
 from stator.values.staged import StagedContainer
 
@@ -83,4 +83,4 @@ def _parts(value: object) -> list[object]:
         return list(dict.values(value))
     if isinstance(value, list | tuple):
         return list(value)
-    return list(vars(value).values()) if is_plain_object(value) else []
+    return list(own_attributes(value).values()) if is_plain_object(value) else []

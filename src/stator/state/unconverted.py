@@ -27,9 +27,9 @@ from stator.frames import STAGING, current_place, is_library_file, is_own_file
 from stator.garbage import no_collections
 from stator.state.present_contents import present_contents
 from stator.state.session import Session
-from stator.values.attributes import slots_of
-from stator.values.containers import HEAP_TYPE, is_plain_object
+from stator.values.containers import is_plain_object
 from stator.values.contents import ObjectState, restore, same_state, state_of
+from stator.values.slotted import HEAP_TYPE, slots_of
 from stator.values.staged import StagedContainer
 
 CONTAINERS = (list, dict, set, collections.deque)

@@ -3,39 +3,14 @@
 from __future__ import annotations
 
 import types
-import weakref
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from stator.values.containers import update_dict
+from stator.values.slotted import slot_values, slots_of
 
 TABLES = ("_parameters", "_buffers", "_modules")  # of a module
 OF_A_CLASS = frozenset({"__dict__", "__weakref__"})  # descriptors that Python makes
-
-Members = dict[str, types.MemberDescriptorType]
-# By the id of the class, until it goes: a WeakKeyDictionary takes ten times as long, at each call.
-_SLOTS: dict[int, tuple[Members, weakref.ref[type]]] = {}
-
-
-def slots_of(cls: type) -> Members:
-    """The slots of the instances of `cls`, by name."""
-    number = id(cls)
-    found = _SLOTS.get(number)
-    if found is None:
-        alive = weakref.ref(cls, lambda _: _SLOTS.pop(number, None))
-        found = _SLOTS[number] = (_find_slots(cls), alive)
-    return found[0]
-
-
-def _find_slots(cls: type) -> Members:
-    found: Members = {}
-    for base in reversed(cls.__mro__):
-        if "__slots__" in vars(base):
-            members = (
-                m for m in vars(base).items() if isinstance(m[1], types.MemberDescriptorType)
-            )
-            found.update(members)
-    return found
 
 
 def own_dict(obj: object) -> Mapping[str, Any]:
@@ -87,13 +62,7 @@ def attributes_of(obj: object) -> dict[str, Any]:
     """The attributes that `obj` itself has."""
     if isinstance(obj, type):
         return {name: value for name, value in vars(obj).items() if name not in OF_A_CLASS}
-    found = dict(own_dict(obj))
-    for name, member in slots_of(type(obj)).items():
-        try:
-            found[name] = member.__get__(obj)
-        except AttributeError:  # the slot is empty
-            continue
-    return found
+    return {**own_dict(obj), **slot_values(obj)}
 
 
 def write_attributes(obj: object, state: dict[str, Any]) -> None:

@@ -18,9 +18,9 @@ import torch
 
 from stator.program.structure import size_fields
 from stator.values import exceptions
+from stator.values.slotted import HEAP_TYPE, has_open_slots, set_attributes, slot_values, slots_of
 from stator.values.symbolic import CapturedComplex, CapturedText, Undefined
 
-HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that a `class` statement has made
 Path = tuple[Any, ...]  # the keys that lead to a part
 Name = Literal["list", "tuple", "dict", "set", "namedtuple", "dataclass", "object", "exception"]
 
@@ -259,8 +259,14 @@ def _field_parts(value: object) -> Entries:
     return Entries(names, tuple(getattr(value, name) for name in names))
 
 
+def own_attributes(value: object) -> dict[str, Any]:
+    """The attributes of an object of a plain class."""
+    return {**getattr(value, "__dict__", {}), **slot_values(value)}
+
+
 def _object_parts(value: object) -> Entries:
-    return Entries(tuple(vars(value)), tuple(vars(value).values()))
+    attributes = own_attributes(value)
+    return Entries(tuple(attributes), tuple(attributes.values()))
 
 
 def _fields_like(value: object, items: Sequence[Any]) -> Any:
@@ -276,7 +282,7 @@ def _fields_like(value: object, items: Sequence[Any]) -> Any:
 
 def _object_like(value: object, items: Sequence[Any]) -> Any:
     made = copy.copy(value)
-    vars(made).update(zip(vars(value), items, strict=True))
+    set_attributes(made, zip(own_attributes(value), items, strict=True))
     return made
 
 
@@ -298,7 +304,7 @@ def _new_object(cls: Any, contents: Entries) -> Any:
     """Without the `__new__` of the class, which may take arguments."""
     builtin: Any = next(base for base in cls.__mro__ if not base.__flags__ & HEAP_TYPE)
     made = builtin.__new__(cls)
-    vars(made).update(zip(*contents, strict=True))
+    set_attributes(made, zip(*contents, strict=True))
     return made
 
 
@@ -309,19 +315,19 @@ NEVER_PLAIN = (
 
 
 def is_plain_class(cls: Any) -> bool:
-    """Is the whole state of its instances their `__dict__`?"""
+    """Is the whole state of its instances in plain attributes: in their `__dict__`, or in slots?"""
     return bool(
-        cls.__dictoffset__ != 0
+        (cls.__dictoffset__ != 0 or slots_of(cls))
         and cls.__module__ != "builtins"
         and cls.__reduce_ex__ is object.__reduce_ex__
         and not issubclass(cls, NEVER_PLAIN)
         and not any("__call__" in vars(base) for base in cls.__mro__)
-        and not any(vars(base).get("__slots__") for base in cls.__mro__[:-1])
+        and (not slots_of(cls) or has_open_slots(cls))
     )
 
 
 def is_plain_object(value: object) -> bool:
-    """Is its whole state its `__dict__`?"""
+    """Is its whole state in plain attributes?"""
     return is_plain_class(type(value))
 
 
@@ -363,7 +369,7 @@ DATACLASS = ContainerType(
 )  # fmt: skip
 OBJECT = ContainerType(
     "object", is_plain_class, _object_parts, _new_object, _object_like,
-    lambda value, key: vars(value)[key],
+    lambda value, key: own_attributes(value)[key],
 )  # fmt: skip
 EXCEPTION = ContainerType(  # its arguments have numbers, and the rest names
     "exception", lambda cls: issubclass(cls, Exception),

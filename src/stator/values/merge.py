@@ -38,7 +38,7 @@ from stator.values.kinds import (
     is_map,
 )
 from stator.values.pooled import can_be_pooled
-from stator.values.sites import Shared, Sites, class_site
+from stator.values.sites import Shared, Site, Sites, class_site
 from stator.values.staged import (
     StagedContainer,
     StagedDefaultDict,
@@ -280,10 +280,15 @@ def _stored(kind: Kind) -> Kind:
     )
 
 
-def class_sites(kinds: Iterable[Kind]) -> Sites:
-    """The sites of the objects in values of these kinds that can be known by reference."""
-    classes = (one.type for kind in kinds for one in nodes(kind) if isinstance(one, ContainerKind))
-    return frozenset(class_site(cls) for cls in classes if can_be_pooled(cls))
+def sites_in(kinds: Iterable[Kind]) -> Sites:
+    """The sites of what can be known by reference in values of these kinds."""
+    found = set[Site]()
+    for one in (one for kind in kinds for one in nodes(kind)):
+        if isinstance(one, ContainerKind) and can_be_pooled(one.type):
+            found.add(class_site(one.type))
+        elif isinstance(one, Exact) and isinstance(one.value, StagedContainer):
+            found |= one.value.sites
+    return frozenset(found)
 
 
 def merge_maps(kinds: Sequence[ContainerKind]) -> tuple[ContainerKind, ...]:

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
-from stator.values.containers import HEAP_TYPE, is_plain_class
+from stator.values.containers import is_plain_class
 from stator.values.kinds import AnyPool
+from stator.values.slotted import HEAP_TYPE
 from stator.values.staged import (
     Columns,
     StagedContainer,
