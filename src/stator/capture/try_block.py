@@ -222,7 +222,7 @@ class _Handler:
             self._exception,
         )  # fmt: skip
         if self.attempt.tracks_whole:
-            error.__dict__["known"] = self._exception()
+            error.know(self._exception())
         self.recorder.exceptions.caught.append(error)
         self.code(error)
         values = self.variables.read()

@@ -12,7 +12,7 @@ from stator.program.ir import Op
 from stator.values.contents import state_of
 from stator.values.describe import describe, describe_state, generalise
 from stator.values.kinds import Kind
-from stator.values.symbolic import refused_arguments
+from stator.values.symbolic import refused_arguments, refused_exception
 from stator.values.union import Union
 
 ELSEWHERE = frozenset({"stator::call", "host::call"})  # they raise what was made elsewhere
@@ -57,10 +57,19 @@ class TryNames(Listener):
         if op.name in ELSEWHERE:
             raise refused_arguments()
         if attempt.tracks_whole:
+            self._refuse_known(attempt)
             return (self._whole(exceptions.caught[-1].exception() if exceptions.caught else None),)
         if exceptions.arguments is None:
             return None
         return (exceptions.arguments, *map(exceptions.attribute, attempt.asked))
+
+    def _refuse_known(self, attempt: Attempt) -> None:
+        """A handler gets a copy of what is raised: no other name may have that very exception."""
+        raised = self._recorder.exceptions.raised
+        assert attempt.scope is not None
+        is_new = self._recorder.provenance.created_since(attempt.scope)
+        if not is_new(raised) or any(value is raised for value in attempt.read()):
+            raise refused_exception()
 
     def _whole(self, handled: object) -> object:
         if isinstance(handled, Union):

@@ -332,6 +332,8 @@ def is_parametrized(obj: object, name: str) -> bool:
 @over_unions("obj")
 def set_attribute(session: Session, obj: object, name: str, value: object) -> None:
     """`obj.name = value`."""
+    if isinstance(obj, CaughtError):
+        raise obj.refused()
     refuse_replacing(obj, name)
     own = user_method(obj, "__setattr__")
     if own is not None:

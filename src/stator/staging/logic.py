@@ -44,6 +44,7 @@ from stator.state.callers_arrays import used_array
 from stator.state.library_objects import watch_object
 from stator.state.session import VIEWS, Session
 from stator.torch_private.fake import FakeTensor
+from stator.values import symbolic
 from stator.values.annotations import Code, Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.freezing import refuse_copies
@@ -247,15 +248,15 @@ def _is(session: Session, left: object, right: object) -> Staged:
     left, right = session.stand_ins.original(left), session.stand_ins.original(right)
     if left is right:
         return True
+    symbolic.refuse_caught(left, right)
     if isinstance(left, Reference) and isinstance(right, Reference):
         return pool_of(left) is pool_of(right) and entry_of(left) == entry_of(right)
     if isinstance(left, StagedContainer) and isinstance(right, StagedContainer):
         refuse_copies(left, right)
     if _cannot_tell(session, left, right):
-        raise UnsupportedCall(
-            "`is` compares values that may or may not be the same object",
-            at=current_place(), fix="compare with `==`, or keep a flag",
-        )  # fmt: skip
+        raise UnsupportedCall("`is` compares values that may or may not be the same object",
+                              at=current_place(),
+                              fix="compare with `==`, or keep a flag")  # fmt: skip
     return False
 
 

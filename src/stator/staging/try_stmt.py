@@ -265,8 +265,10 @@ def _nothing() -> None:
 def as_caught(session: Session, error: object) -> object:
     """`error`; what the recorded handler that runs now has caught as just that."""
     active = session.handling[-1] if session.handling else None
-    is_it = isinstance(active, CaughtError) and active.known is error and error is not None
-    return active if is_it else error
+    if not isinstance(active, CaughtError) or active.known is None or active.known is not error:
+        return error
+    active.refuse_changed()
+    return active
 
 
 def raised_from(session: Session, error: Staged, cause: Staged) -> Staged:
@@ -311,6 +313,7 @@ def reraised(session: Session) -> Staged:
     if active is None:
         raise RuntimeError("No active exception to reraise")
     if isinstance(active, CaughtError):
+        active.refuse_changed()
         reraise(session, active)
     return active
 

@@ -209,6 +209,18 @@ class CaughtError(StandIn):
         """The same; Undefined where it has none."""
         return self._attribute(name, False)
 
+    def know(self, exception: Any) -> None:
+        """Its handler has `exception` in its place."""
+        self.__dict__.update(known=exception, first=_contents(exception))
+
+    def refuse_changed(self) -> None:
+        """An error where the handler has changed the exception: what a run has caught is as it was.
+
+        A run raises that again, and has it as the cause and the context of others.
+        """
+        if self.known is not None and not _same(self.first, _contents(self.known)):
+            raise refused_exception()
+
     def exception(self) -> Any:
         """The exception, or a union of the exceptions, that the body of the `try` may raise."""
         return self._exception()
@@ -225,6 +237,25 @@ class CaughtError(StandIn):
         """The error for any other use; where its handler is recorded, it asks for all of it."""
         self._exception()
         return refused_exception()
+
+
+def _contents(exception: Any) -> list[Any]:
+    every = getattr(exception, "alternatives", (exception,))
+    return [item for one in every for item in (*one.args, *vars(one).items())]
+
+
+def _same(one: list[Any], other: list[Any]) -> bool:
+    pairs = zip(one, other, strict=False)
+    return len(one) == len(other) and all(
+        a is b or (isinstance(a, tuple) and isinstance(b, tuple) and a[1] is b[1]) for a, b in pairs
+    )
+
+
+def refuse_caught(left: object, right: object) -> None:
+    """An error where `is` asks whether a caught exception is one that code of the capture knows."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, CaughtError) and isinstance(other, BaseException):
+            raise one.refused()
 
 
 def refused_exception() -> UnsupportedCall:
