@@ -72,7 +72,7 @@ def call_dict_method(
     session.note(owner)
     if name in KEYED and is_captured_key(args[0]):
         return _by_captured_key(session, owner, name, *args)
-    if name in METHODS and (type(owner) is dict or isinstance(owner, StagedDict)):
+    if name in METHODS and (isinstance(owner, StagedDict) or _is_of_dict(type(owner), name)):
         return METHODS[name](session, owner, *args, **kwargs)
     if name in VIEWS and is_partial(owner):
         return for_each_way(session, owner, lambda whole: StagedList(getattr(dict, name)(whole)))
@@ -82,6 +82,12 @@ def call_dict_method(
             fix="set the key on every path, or use `key in d` and `d[key]`",
         )  # fmt: skip
     return method(*args, **kwargs)
+
+
+def _is_of_dict(cls: type, name: str) -> bool:
+    """Is this method of `cls`, and what it does to items, that of `dict`?"""
+    names = (name,) if name == "get" else (name, "__getitem__", "__setitem__")
+    return all(getattr(cls, one) is getattr(dict, one) for one in names)
 
 
 def is_captured_key(key: object) -> bool:
@@ -102,17 +108,23 @@ def _by_captured_key(
 
 
 def refused_key(session: Session, owner: object, what: str) -> BaseException:
-    """A captured key where a dict needs its hash; another capture may make one of the program."""
+    """A captured key where a dict needs its hash."""
     refusal = UnsupportedCall(
         f"{what} a captured key of a {'dict' if isinstance(owner, dict) else type(owner).__name__}",
         at=current_place(), fix="use a tensor or a list",
     )  # fmt: skip
+    return _unless_of_program(session, owner, refusal)
+
+
+def _unless_of_program(session: Session, owner: object, refusal: UnsupportedCall) -> BaseException:
+    """`refusal` of a dict of Python's own; another capture may make one of the program."""
     sites: dict[type, Site] = {
         collections.OrderedDict: ORDERED_DICTS,
         collections.Counter: COUNTERS,
     }
     found = {sites[type(owner)]} if type(owner) in sites else set()
-    if session.provenance.is_external(owner) and can_have_stand_in(owner):
+    before = session.journal.first_state(owner)
+    if session.provenance.is_external(owner) and can_have_stand_in(owner, before):
         found.add(outside_site(owner))
     return Shared(frozenset(found), refusal) if found else refusal
 
@@ -200,10 +212,11 @@ def set_key(session: Session, owner: Table, key: object, value: object) -> None:
         runtime_tables.set_key(session, owner, key, value)
         return
     if place_depends_on_path(owner, key):
-        raise UnsupportedCall(
+        refusal = UnsupportedCall(
             f"the place of the key {key!r} in the order of the dict depends on the path taken",
             at=current_place(), fix="set the key on every path, or before the others",
         )  # fmt: skip
+        raise _unless_of_program(session, owner, refusal)
     owner[key] = value
 
 

@@ -6,6 +6,8 @@ item by item.
 
 from __future__ import annotations
 
+import collections
+
 from stator.containers.definitions import NO_DEFAULT, OF_NOTHING
 from stator.values.annotations import Staged
 
@@ -373,3 +375,19 @@ def attribute_at(obj: Staged, path: Staged) -> Staged:
     for name in path.split("."):
         obj = getattr(obj, name)
     return obj
+
+
+def items_of_sequence(sequence: Staged) -> Staged:
+    """`collections.abc.Sequence.__iter__`: only an IndexError ends it, but for a UserList."""
+    index = 0
+    if type(sequence).__getitem__ is collections.UserList.__getitem__:
+        while index < len(sequence.data):
+            yield sequence.data[index]
+            index += 1
+        return
+    try:
+        while True:
+            yield sequence[index]
+            index += 1
+    except IndexError:
+        return

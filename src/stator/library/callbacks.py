@@ -7,6 +7,7 @@ is such a function: the wrapper is the library's, what it calls is the user's.
 from __future__ import annotations
 
 import collections
+import collections.abc
 import dataclasses
 import functools
 import heapq
@@ -26,7 +27,7 @@ from stator.library import (
     statistics_definitions,
     torch_definitions,
 )
-from stator.library.user_methods import ORDERING
+from stator.library.user_methods import ORDERING, is_over_containers
 from stator.torch_private import control_flow
 from stator.torch_private.distributions import validate_sample
 from stator.torch_private.modules import apply_of_module
@@ -69,6 +70,7 @@ WRITTEN_OUT: dict[Any, Any] = {
     collections.Counter.subtract: counter_definitions.subtract,
     collections.Counter.total: counter_definitions.total,
     collections.Counter.update: counter_definitions.update,
+    collections.abc.Sequence.__iter__: standard_definitions.items_of_sequence,
     heapq.nsmallest: standard_definitions.nsmallest,
 }
 REPLACED: dict[Any, Any] = WRITTEN_OUT | {  # these only where they are given captured values
@@ -86,7 +88,9 @@ TRANSFORMS = tuple(
 def calls_back(function: types.FunctionType) -> bool:
     """Does this library function call code that a user has written?"""
     name = function.__code__.co_qualname
-    return function in WRITTEN_OUT or name in CALL_BACK or name.startswith(ORDERING)
+    if function in WRITTEN_OUT or name in CALL_BACK or name.startswith(ORDERING):
+        return True
+    return is_over_containers(function)
 
 
 def undecorated(function: Staged) -> Staged:

@@ -53,6 +53,7 @@ from stator.library.machines import Machines
 from stator.library.markers import is_left_alone
 from stator.library.modules import call_module, enumerates, may_call_user_code, members, tree_watch
 from stator.library.new_objects import NewObjects
+from stator.library.new_trees import new_tree
 from stator.library.number_calls import MATH_FUNCTIONS
 from stator.library.numpy_calls import CUMULATED, call_numpy, is_numpy_function, numpy_dtypes
 from stator.library.outside_iterators import iterated_arguments, whole_arguments
@@ -443,7 +444,8 @@ class Caller:
             self.session, result, OWN_REFERENCES
         ):
             return self.session.staged(result)
-        return self._own_result(result, (owner, *args))
+        result = self._own_result(result, (owner, *args))
+        return result if isinstance(function, type) else new_tree(self.session, result)
 
     def _run_library(self, function: Staged, owner: Staged, args: Args, kwargs: Keywords) -> Staged:
         """Library code runs as it is; Python code of torch that asks for data is converted too."""
@@ -483,4 +485,4 @@ class Caller:
             return result.clone()
         if is_native(result) and not self.session.provenance.is_external(result):
             return staged_iterator(self.session, result, args, is_new=True)
-        return StagedList(result) if type(result) is list else result
+        return result

@@ -32,6 +32,7 @@ from stator.library import text_definitions
 from stator.library.python_text import no_text, python_text
 from stator.library.user_methods import user_method
 from stator.program.ir import Arg
+from stator.state.present_contents import first_reached
 from stator.state.session import Session
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
@@ -78,9 +79,14 @@ def is_text_of_run(session: Session, value: object) -> bool:
 
 
 def _holds_stand_in(session: Session, value: object, seen: set[int]) -> bool:
-    """Does `value` hold a container of the caller that has a stand-in in converted code?"""
+    """Does `value` hold a container of the caller that has a stand-in in converted code?
+
+    An object's text is Python's own as long as Python knows what the stand-ins in it hold.
+    """
     if session.stand_ins.find(value) is not None:
         return True
+    if is_plain_object(value) and not isinstance(value, (dict, *LEAVES)):
+        return _holds_open(session, own_attributes(value).values())
     items: Iterable[object] = ()
     if isinstance(value, dict):
         items = value.values()
@@ -92,6 +98,15 @@ def _holds_stand_in(session: Session, value: object, seen: set[int]) -> bool:
         return False
     seen.add(id(value))
     return any(_holds_stand_in(session, item, seen) for item in items)
+
+
+def _holds_open(session: Session, values: Iterable[object]) -> bool:
+    """Is in `values`, or in what they hold, a stand-in whose items depend on the data?"""
+    changed = session.stand_ins.changed()
+    return (
+        first_reached(values, {id(external) for external, one in changed if one.is_open})
+        is not None
+    )
 
 
 @over_unions("value")
@@ -303,6 +318,9 @@ def _text_of(session: Session, value: Staged, conversion: str) -> Staged:
         inner = _sequence_text(session, list(value))
         parts = (f"{type(value).__name__}(", inner.value, ")")
         return text_op(session.recorder, "join", *parts)
+    if type(value) is StagedList and value.is_open:
+        write = text_definitions.tuple_text if value.is_tuple else text_definitions.list_text
+        return session.interpreter.run(write, value)
     if is_captured(value) or not isinstance(value, list | tuple):
         raise no_text(value)
     return _sequence_text(session, value)

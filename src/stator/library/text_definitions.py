@@ -17,6 +17,17 @@ def exception_text(name: Staged, args: Staged) -> Staged:
     return f"{name}{args!r}"
 
 
+def list_text(items: Staged) -> Staged:
+    """`repr(items)` of a list."""
+    return "[" + ", ".join([repr(item) for item in items]) + "]"
+
+
+def tuple_text(items: Staged) -> Staged:
+    """`repr(items)` of a tuple."""
+    inner = ", ".join([repr(item) for item in items])
+    return "(" + inner + (",)" if len(items) == 1 else ")")
+
+
 def zfill(text: Staged, width: Staged, /) -> Staged:
     """`text.zfill(width)`."""
     zeros = "0" * (width - len(text))

@@ -15,6 +15,12 @@ from stator.values.attributes import class_entry, own_dict
 CLASSES = (  # the modules of this package whose methods are converted
     "stator.containers.machine_definitions", "stator.library.statistics_definitions",
 )  # fmt: skip
+# classes of `collections` and `collections.abc` that are plain Python over other containers
+IN_PYTHON = (
+    "ChainMap.", "UserDict.", "UserList.", "Mapping.", "MutableMapping.", "Sequence.",
+    "MutableSequence.", "Set.", "MutableSet.", "MappingView.", "KeysView.", "ItemsView.",
+    "ValuesView.",
+)  # fmt: skip
 ORDERING = ("_gt_from_", "_ge_from_", "_lt_from_", "_le_from_")  # of `functools.total_ordering`
 
 
@@ -101,6 +107,12 @@ def has_python_call(function: object) -> bool:
     return isinstance(call, types.FunctionType)
 
 
+def is_over_containers(function: types.FunctionType) -> bool:
+    """Is it a method of Python's own that only calls those of other containers?"""
+    is_known = function.__globals__.get("__name__") in ("collections", "collections.abc")
+    return is_known and function.__code__.co_qualname.startswith(IN_PYTHON)
+
+
 def is_users(function: object) -> bool:
     """Is it a function that a user wrote in Python, and whose text there is?"""
     return _users(function) is not None
@@ -115,6 +127,8 @@ def _users(function: object) -> types.FunctionType | None:
         return function
     if function.__module__ == "functools" and function.__qualname__.startswith(ORDERING):
         return function  # it asks the method that the user wrote
+    if is_over_containers(function):
+        return function
     if is_library_file(file) or (file.startswith("<") and not linecache.getlines(file)):
         return None
     return function

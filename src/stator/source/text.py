@@ -51,7 +51,7 @@ class Source:
 def read_source(function: types.FunctionType) -> Source:
     """The source of `function`; raises SourceUnavailable where there is none."""
     code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    lines = _lines_of(function)
     if not lines:
         raise _unavailable(code, "has no source text")
     found = definition_at(code, lines)
@@ -65,6 +65,14 @@ def read_source(function: types.FunctionType) -> Source:
         copy_tree(node) if is_shared else node, segment, code.co_filename, code.co_name,
         found.class_name, found.enclosing,
     )  # fmt: skip
+
+
+def _lines_of(function: types.FunctionType) -> list[str]:
+    """The lines of its file; a module that is frozen into Python has one, too."""
+    names, file = function.__globals__, function.__code__.co_filename
+    if file.startswith("<frozen"):
+        file = names.get("__file__") or file
+    return linecache.getlines(file, names)
 
 
 _Index = dict[tuple[str, int], tuple[FoundDefinition, ...]]

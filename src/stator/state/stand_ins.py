@@ -41,10 +41,15 @@ def has_stand_in(value: object) -> bool:
     return type(value) in STOOD_FOR
 
 
-def can_have_stand_in(table: object) -> bool:
-    """Is it a dict of Python's own, whose values a list of the program can hold?"""
-    is_known = type(table) in DICTS or type(table) is collections.defaultdict
-    return is_known and all(map(_is_plain, dict.values(table)))  # type: ignore[arg-type]
+def can_have_stand_in(table: object, before: dict[object, object] | None = None) -> bool:
+    """Is it a dict of Python's own, whose values a list of the program can hold?
+
+    `before` is what was in it when the capture began, if that has been changed.
+    """
+    if type(table) not in DICTS and type(table) is not collections.defaultdict:
+        return False
+    held = dict.values(table) if before is None else before.values()  # type: ignore[arg-type]
+    return all(map(_is_plain, held))
 
 
 def _is_plain(value: object) -> bool:
