@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 
 import torch
@@ -225,3 +226,22 @@ def in_place_through_views_without_gradients(x, w):
     with torch.no_grad():
         padded = functional.pad(x * w, (0, 0, 0, x.shape[0] - 3))
     return ScanOfPaddedRows.apply(x * w), padded.requires_grad
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),), trains=True)
+class CopiedLayer(nn.Module):
+    """A copy of a layer, made and changed by the call, learns nothing for the original."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(2, 2)
+        self.layer.register_buffer("scale", torch.ones(2))
+
+    def forward(self, x):
+        other = copy.deepcopy(self.layer)
+        with torch.no_grad():
+            other.weight.add_(1)
+            other.scale.mul_(3)
+        if x.sum() > 0:
+            return other(x) * other.scale, other.weight is self.layer.weight
+        return self.layer(x) * self.layer.scale, other.weight.requires_grad

@@ -13,6 +13,7 @@ import torch
 
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
+from stator.library.modules import tree_watch
 from stator.library.user_methods import user_method
 from stator.state.library_objects import watch_object
 from stator.state.session import Session
@@ -75,6 +76,10 @@ class DeepCopy:
             return self.session.interpreter.call_method(own, value, self.memo)
         if isinstance(value, torch.Tensor) and type(value) in (torch.Tensor, FakeTensor):
             return self._tensor(value)
+        if type(value) is torch.nn.Parameter:
+            return self._parameter(value)
+        if isinstance(value, torch.nn.Module):
+            return self._module(value)
         if isinstance(value, StagedList) and value.is_open:
             return self.session.interpreter.run(items_copied, value)
         if isinstance(value, Reference):
@@ -104,6 +109,21 @@ class DeepCopy:
         if not get(value, "is_leaf"):
             raise RuntimeError(NOT_LEAF)
         return self._by_python(value)
+
+    def _parameter(self, value: torch.nn.Parameter) -> Staged:
+        call, get = self.session.interpreter.call, self.session.interpreter.get
+        copied = call(get(call(get(value, "detach")), "clone"))
+        return call(torch.nn.Parameter, copied, requires_grad=get(value, "requires_grad"))
+
+    def _module(self, value: torch.nn.Module) -> Staged:
+        """Python's own copies the module around the copies of its tensors, which are the run's."""
+        with tree_watch(self.session, (value,)):
+            for tensor in (*value.parameters(), *value.buffers()):
+                self.of(tensor)
+            made = self._by_python(value)
+        for module in made.modules():
+            self.session.provenance.add_created(module)
+        return made
 
     def _list(self, value: Staged) -> Staged:
         made = self.memo[id(value)] = self.session.interpreter.new_list(())

@@ -106,11 +106,12 @@ class _BackwardWalk:
     def _with(self, node: ast.With, live: Names) -> Names:
         inside = self.guarded(node.body, live, live)
         live = inside if inside <= live else self.guarded(node.body, live | inside, live | inside)
-        self.inside[node] = live
+        self.inside[node] = NOTHING
         for item in reversed(node.items):
             if item.optional_vars is not None:
                 live = live - frozenset(target_names(item.optional_vars))
                 live |= _target_reads(item.optional_vars)
+            self.inside[node] |= live  # what the body starts with, before it binds its targets
             live = self.before(item.context_expr, live)
         return live
 
