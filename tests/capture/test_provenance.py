@@ -2,6 +2,9 @@
 
 import types
 
+import torch
+
+import stator
 from stator.capture.branches import apply_to_all, apply_variant
 from stator.capture.recorder import Recorder
 from stator.values.staged import StagedList
@@ -39,3 +42,21 @@ def test_a_stand_in_is_as_old_as_what_it_stands_for():
     assert recorder.provenance.is_local(stand_in, recorder.scope)
     recorder.provenance.add_stand_in(stand_in)
     assert not recorder.provenance.is_local(stand_in, recorder.scope)
+
+
+def test_what_an_external_tuple_holds_is_external():
+    inner = ([1], ([2],))
+    provenance = Recorder(apply_variant, apply_to_all).provenance
+    provenance.add_external(inner)
+    assert provenance.is_external(inner[0])
+    assert provenance.is_external(inner[1][0])
+
+
+def test_a_list_unpacked_from_a_tuple_of_the_callers_is_returned_itself():
+    pair = ([1], [2])
+
+    def function(x):
+        first, _ = pair
+        return {"first": first}
+
+    assert stator.to_static(function)(torch.ones(1))["first"] is pair[0]

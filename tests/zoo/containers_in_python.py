@@ -180,3 +180,22 @@ def managers_inside_each_other(x):
             raise ValueError("large")
         x = x * first * second
     return x + NOTED.count
+
+
+PAIR = ([1], [2, 3])
+
+
+def reset_pair():
+    """The lists as they were."""
+    PAIR[0][:], PAIR[1][:] = [1], [2, 3]
+
+
+@program(*SIDES, watch=lambda: PAIR, reset=reset_pair, stages=LIVE)
+def lists_out_of_a_tuple_of_the_modules(x):
+    """The lists that a tuple holds are those of the module, however they are taken out."""
+    first, (start, *rest) = PAIR
+    first.append(len(rest))
+    table = {**{"k": first}, "all": [*PAIR]}
+    if x.sum() > 0:
+        PAIR[1].extend(first[:1])
+    return x * start, table["k"] is PAIR[0], table["all"][1] is PAIR[1], len(table["all"][1])

@@ -38,7 +38,7 @@ def _held_for_good(obj: object) -> Iterable[object]:
         return (obj.value,)
     if isinstance(obj, BaseException):
         return obj.args
-    return obj if isinstance(obj, frozenset) else ()
+    return obj if isinstance(obj, frozenset | tuple) else ()
 
 
 class Provenance:

@@ -62,7 +62,8 @@ class _NewTree:
             return part if same else tuple(items)
         if not _is_copied(part):
             return self._object(part)
-        made = self.made[id(part)] = staged_copy(part)
+        made: Any = staged_copy(part)
+        self.made[id(part)] = made
         if isinstance(part, dict):
             for key, item in part.items():
                 dict.__setitem__(made, key, self.of(item))
