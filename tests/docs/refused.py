@@ -709,9 +709,9 @@ def backward_that_gives_a_number(x, y):
 
 
 def library_object_in_a_branch(x, y):
-    layers = collections.ChainMap({})
+    letters = queue.Queue()
     if y > 1:
-        layers.update(seen=1)
+        letters.put("seen")
     return x
 
 

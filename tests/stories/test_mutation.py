@@ -13,7 +13,6 @@ import torch
 from tests.stories.book import UP, Book, X
 
 story = Book(
-    chainmap="ChainMap",
     vars_replaced="is replaced",
     list_subclass="depends on the path",
     aug_assign_tuple="the same object",

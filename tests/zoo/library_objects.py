@@ -95,7 +95,6 @@ def array_in_branch(x):
     (f(1.0, 2.0), i(2)),
     (f(-1.0, -2.0), i(0)),
     (f(3.0, 2.0), i(5)),
-    refused="ST204",
 )
 def chainmap_branch(x, n):
     """A ChainMap is written on one path."""

@@ -24,7 +24,10 @@ from stator.values.staged import (
     StagedOrderedDict,
     StagedSet,
 )
+from stator.values.symbolic import Undefined
+from stator.values.union import Symbolic, Union
 
+PLAIN = (int, float, bool, str, type(None), torch.Tensor)
 TABLES = (dict, StagedDict)
 EMPTY: dict[object, object] = {}
 SEQUENCES = (list, tuple, StagedList, type(EMPTY.values()), type(EMPTY.items()))
@@ -48,14 +51,16 @@ def can_have_stand_in(table: object, before: dict[object, object] | None = None)
     """
     if type(table) not in DICTS and type(table) is not collections.defaultdict:
         return False
-    held = dict.values(table) if before is None else before.values()  # type: ignore[arg-type]
+    held = (*dict.values(table), *(before or {}).values())  # type: ignore[arg-type]
     return all(map(_is_plain, held))
 
 
 def _is_plain(value: object) -> bool:
+    if isinstance(value, Union):
+        return all(map(_is_plain, value.alternatives))
     if type(value) is tuple:
         return all(map(_is_plain, value))
-    return type(value) in (int, float, bool, str, type(None), torch.Tensor)
+    return type(value) in PLAIN or isinstance(value, Symbolic | Undefined)
 
 
 def staged_copy(external: object) -> StagedContainer:
