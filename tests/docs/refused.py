@@ -479,7 +479,7 @@ def storage_replaced(x, y):
 def two_names_for_a_new_object(x, y):
     a = b = None
     if y > 0:
-        a = b = Point(x)
+        a = b = collections.OrderedDict(x=x)
     return a is b
 
 
@@ -490,7 +490,11 @@ def array_written(x, y):
     return x
 
 
-PLACED = {"a": 1}
+class Placed(dict):
+    pass
+
+
+PLACED = Placed(a=1)
 
 
 def key_placed_by_path(x, y):
