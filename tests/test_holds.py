@@ -139,6 +139,7 @@ class TimeIsOver(Exception):
 
 def test_an_exception_that_another_thread_puts_into_captures_comes_out_of_them(tmp_path):
     function = function_of(ifs(20), tmp_path, "put_in")
+    stator.to_static(function)(torch.ones(2))  # an import that ends so leaves its file open
     target, over = threading.get_ident(), threading.Event()
     outcomes: list[type[BaseException]] = []
     for number in range(8):

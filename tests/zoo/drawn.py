@@ -94,7 +94,7 @@ def branch_in_a_handler_leaves_what_nothing_wants(x, y):
     return total
 
 
-@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE, refused="ST204")
+@program(*CALLS, watch=held, reset=reset, stages=SEEN_OUTSIDE)
 def place_of_a_counted_key(x, y):
     """Which key of the Counter comes first depends on the path."""
     key = "one" if y else "two"

@@ -146,7 +146,9 @@ def _finally_is_observable(
     names = bool(recorder.attempts) and not same_state(held, read())
     pairs = [(obj, _restored(session, journal, obj, old)) for obj, old in journal.changed()]
     restored = [(obj, keys) for obj, keys in pairs if keys is not None]
-    others = len(restored) < len(pairs) or bool(recorder.attempts and pairs)
+    # a `finally` around this one that can be seen is recorded, and this one with it
+    is_watched = any(one.is_recorded or not one.is_finally for one in recorder.attempts)
+    others = len(restored) < len(pairs) or bool(is_watched and pairs)
     if not (always_raises or names or others or may_be_seen(Block((), ops))):
         if session.effect_log is not None:
             session.effect_log.forget(noted, restored)

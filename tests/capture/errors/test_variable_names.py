@@ -41,7 +41,7 @@ class Box:
 )
 def test_an_object_goes_by_the_variable_that_holds_it(function, name):
     error = refusal(LoopStateChanged, function, torch.ones(2), torch.tensor(2))
-    assert error.problem.startswith(f"{name} is ")
+    assert error.problem.startswith(f"the type of {name} changes")
     assert error.fix.startswith(f"give {name} one dtype")
 
 
