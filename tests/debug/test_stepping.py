@@ -377,6 +377,7 @@ CHANGES_BEFORE_ITS_FIRST_OP = {  # a line that changes an object in Python, and 
 LONG = (
     "algorithms.", "nested.shallow_copies", "nested.two_names_for_one_item",
     "nested.deques_and_defaults_in_a_list", "nested.changed_by_a_loop_variable",
+    "kept_exceptions.caught_exception_is_one_of_many",  # an old value after a handler
 )  # fmt: skip
 # an old value of a loop variable is shown at a line after an inner loop
 OLD_VARIABLE = {"loops.break_with_else_over_rows", "nested.tensors_with_gradients_in_rows"}

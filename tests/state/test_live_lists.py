@@ -375,5 +375,5 @@ def needs_items(self, x):
     return x * {2: 3, 4: 5}[self.log[-1]] + len(f"{self.log}")
 
 
-def test_where_python_needs_the_items_each_length_is_captured():
-    alike(needs_items, len(INPUTS))
+def test_the_text_of_a_list_that_grows_is_that_of_each_call():
+    alike(needs_items, 2)

@@ -6,7 +6,14 @@ from hypothesis.internal.conjecture import providers
 import stator
 from tests.zoo.whole import PROGRAMS
 
-SOME = [one for one in PROGRAMS if one.refused is None and one.pending is None][::15]
+# programs that change containers of the caller's which `verify` does not put back
+KEEPS_STATE = {"containers_in_python.chain_maps_written_on_a_path"}
+TRIED = [
+    one
+    for one in PROGRAMS
+    if one.refused is None and one.pending is None and one.name not in KEEPS_STATE
+]
+SOME = TRIED[::15]
 
 
 @pytest.fixture(autouse=True)
