@@ -32,6 +32,8 @@ from stator_verify.trees import (
     kind_of,
 )
 
+# containers of the standard library that keep their contents in attributes
+IN_PYTHON = (collections.ChainMap, collections.UserDict, collections.UserList)
 PLAIN = (type(None), bool, int, float, complex, str, bytes)
 CLEAR = ("_parameters", "_buffers", "_modules")  # dicts of a module that users do not see
 OWN = "__stator_"  # what Stator keeps on objects
@@ -366,6 +368,7 @@ def _attribute(key: Any) -> str:
 
 
 HOLDERS: tuple[tuple[Any, Callable[[Any, str], Iterator[Holder]]], ...] = (
+    (IN_PYTHON, _of_object),
     (types.MethodType, _of_method),
     (types.FunctionType, _of_function),
     (dict, _of_dict),
