@@ -391,3 +391,12 @@ def items_of_sequence(sequence: Staged) -> Staged:
             index += 1
     except IndexError:
         return
+
+
+def dict_of_mapping(given: Staged, named: dict[str, Staged]) -> dict[Staged, Staged]:
+    """`dict(given, **named)` of an object with a `keys` method in Python."""
+    made: dict[Staged, Staged] = {}
+    for key in given.keys():  # noqa: SIM118  # as `dict` asks for them
+        made[key] = given[key]
+    made.update(named)
+    return made

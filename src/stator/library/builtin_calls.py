@@ -6,6 +6,7 @@ import builtins
 import collections
 import functools
 from collections.abc import Callable, Iterator
+from types import FunctionType
 from typing import Any
 
 import torch
@@ -14,7 +15,7 @@ from stator.capture.conditions import choose, raise_if
 from stator.capture.conversions import index, to_float, to_int
 from stator.capture.inputs import read_callers_attribute
 from stator.capture.text_ops import text_length
-from stator.containers import definitions, lists, runtime_tables
+from stator.containers import definitions, lists, runtime_tables, standard_definitions
 from stator.containers.deques import new_deque
 from stator.containers.iteration import CapturedRange, Indexed
 from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
@@ -242,6 +243,8 @@ class BuiltinCalls:
             if kwargs:
                 self.session.interpreter.call(made.update, **kwargs)
             return made
+        if len(args) == 1 and isinstance(getattr(type(args[0]), "keys", None), FunctionType):
+            return self._run(standard_definitions.dict_of_mapping, args[0], kwargs)
         return StagedDict(self._as_python(dict, *args, **kwargs))
 
     # ---- questions about types and attributes
