@@ -187,7 +187,7 @@ def update(session: Session, owner: Table, *others: Staged, **named: Staged) -> 
         if isinstance(other, StagedList):
             session.interpreter.run(lazy_definitions.set_pairs, owner, other)
             continue
-        pairs = other if isinstance(other, dict) else dict(other)
+        pairs = other if isinstance(other, dict) else session.interpreter.call(dict, other)
         for key, value in pairs.items():
             _update_key(session, owner, key, value)
 

@@ -86,7 +86,7 @@ def _spread_dict(session: Session, result: StagedDict, table: Staged) -> None:
     if is_table(table) or is_table(result):
         runtime_tables.call_table_method(session, result, "update", (table,), {})
         return
-    whole = table if isinstance(table, dict) else {**table}
+    whole = table if isinstance(table, dict) else session.interpreter.call(dict, table)
     dict_calls.update(session, result, session.staged(whole))
 
 
