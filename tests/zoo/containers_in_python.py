@@ -199,3 +199,13 @@ def lists_out_of_a_tuple_of_the_modules(x):
     if x.sum() > 0:
         PAIR[1].extend(first[:1])
     return x * start, table["k"] is PAIR[0], table["all"][1] is PAIR[1], len(table["all"][1])
+
+
+@program(*SIDES, watch=lambda: (TOP, BASE), reset=reset, stages=LIVE)
+def chain_maps_made_dicts(x):
+    """`dict`, `{**...}`, `f(**...)` and `|=` of a ChainMap whose first dict may lack a key."""
+    if x.sum() > 0:
+        CHAIN["a"] = 7
+    joined = {"a": 0}
+    joined |= CHAIN
+    return dict(CHAIN), {**CHAIN}, dict(**CHAIN), joined, dict(CHAIN.new_child({"own": 1}), z=2)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import collections
 import functools
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any, TypeGuard
 
 from stator.capture.branches import defined
@@ -275,6 +276,11 @@ def combined_dicts(session: Session, left: Staged, sign: str, right: Staged) -> 
     session.provenance.add_created(result)
     update(session, result, right)
     return result
+
+
+def is_mapping_in_python(value: object) -> bool:
+    """Is it an object whose keys and items are given by methods written in Python?"""
+    return isinstance(getattr(type(value), "keys", None), FunctionType)
 
 
 def combines_dicts(left: Staged, sign: str, right: Staged) -> bool:

@@ -6,7 +6,6 @@ import builtins
 import collections
 import functools
 from collections.abc import Callable, Iterator
-from types import FunctionType
 from typing import Any
 
 import torch
@@ -17,6 +16,7 @@ from stator.capture.inputs import read_callers_attribute
 from stator.capture.text_ops import text_length
 from stator.containers import definitions, lists, runtime_tables, standard_definitions
 from stator.containers.deques import new_deque
+from stator.containers.dict_calls import is_mapping_in_python
 from stator.containers.iteration import CapturedRange, Indexed
 from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
 from stator.errors import UnsupportedCall
@@ -243,7 +243,7 @@ class BuiltinCalls:
             if kwargs:
                 self.session.interpreter.call(made.update, **kwargs)
             return made
-        if len(args) == 1 and isinstance(getattr(type(args[0]), "keys", None), FunctionType):
+        if len(args) == 1 and is_mapping_in_python(args[0]):
             return self._run(standard_definitions.dict_of_mapping, args[0], kwargs)
         return StagedDict(self._as_python(dict, *args, **kwargs))
 

@@ -12,7 +12,7 @@ from stator.capture.branches import bound_value, capture_if, without_undefined
 from stator.capture.conditions import Condition
 from stator.capture.conversions import index
 from stator.containers import iterators, lists, runtime_tables
-from stator.containers.dict_calls import augment_dict, combines_dicts
+from stator.containers.dict_calls import augment_dict, combines_dicts, is_mapping_in_python
 from stator.containers.pools import Pools
 from stator.containers.set_operators import COMBINED, augment
 from stator.containers.tensor_index import plain_key
@@ -260,7 +260,7 @@ class Staging:
 
     def keywords(self, names: tuple[str | None, ...], *values: object) -> Staged:
         """The keyword arguments of a call; None is the name of `**value`."""
-        return spread_args.keywords(names, values)
+        return spread_args.keywords(self.session, names, values)
 
     # ---- names
 
@@ -339,6 +339,8 @@ class Staging:
                 left.refuse_write()
             IN_PLACE[sign](left.tensor, plain_key(right))
             return left
+        if sign == "|" and isinstance(left, dict) and is_mapping_in_python(right):
+            right = self.call(dict, right)
         if combines_dicts(left, sign, right):
             return augment_dict(self.session, left, sign, right)
         if isinstance(left, set) and sign in COMBINED:

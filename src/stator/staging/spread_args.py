@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import torch
 
 from stator.containers import lists
+from stator.containers.dict_calls import is_mapping_in_python
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.library.star_args import SPREAD, Rest, SpreadUnion, WrongSpread, merged
 from stator.library.tensor_calls import unbind
@@ -58,12 +59,16 @@ def gathered(session: Session, values: tuple[object, ...]) -> Staged:
     return literals.new_tuple(session, spread)
 
 
-def keywords(names: tuple[str | None, ...], values: tuple[object, ...]) -> dict[str, object]:
+def keywords(
+    session: Session, names: tuple[str | None, ...], values: tuple[object, ...]
+) -> dict[str, object]:
     """The keyword arguments of a call; None is the name of `**value`."""
     result: dict[str, object] = {}
     for number, (name, value) in enumerate(zip(names, values, strict=True)):
         if name is not None:
             part: Staged = {name: value}
+        elif is_mapping_in_python(value):
+            part = session.interpreter.call(dict, value)
         else:
             part = {f"{SPREAD}{number}": value} if isinstance(value, Union) else value
         result = merged(result, part)
