@@ -203,9 +203,12 @@ def lists_out_of_a_tuple_of_the_modules(x):
 
 @program(*SIDES, watch=lambda: (TOP, BASE), reset=reset, stages=LIVE)
 def chain_maps_made_dicts(x):
-    """`dict`, `{**...}`, `f(**...)` and `|=` of a ChainMap whose first dict may lack a key."""
+    """`dict`, `{**...}`, `f(**...)`, `|=` and `update` of a ChainMap whose dict may lack a key."""
     if x.sum() > 0:
         CHAIN["a"] = 7
     joined = {"a": 0}
     joined |= CHAIN
-    return dict(CHAIN), {**CHAIN}, dict(**CHAIN), joined, dict(CHAIN.new_child({"own": 1}), z=2)
+    joined.update(CHAIN.new_child({"b": 4}))
+    ordered, others = collections.OrderedDict(CHAIN), collections.UserDict(CHAIN)
+    made = joined, ordered, dict(others), collections.Counter(CHAIN)
+    return dict(CHAIN), {**CHAIN}, dict(**CHAIN), made, dict(CHAIN.new_child({"own": 1}), z=2)

@@ -280,7 +280,14 @@ def combined_dicts(session: Session, left: Staged, sign: str, right: Staged) -> 
 
 def is_mapping_in_python(value: object) -> bool:
     """Is it an object whose keys and items are given by methods written in Python?"""
-    return isinstance(getattr(type(value), "keys", None), FunctionType)
+    keys = getattr(type(value), "keys", None)
+    return isinstance(keys, FunctionType) and not isinstance(value, dict)
+
+
+def with_dicts(session: Session, args: Args) -> Args:
+    """`args`, with a dict for each of them that is such an object."""
+    call = session.interpreter.call
+    return tuple(call(dict, arg) if is_mapping_in_python(arg) else arg for arg in args)
 
 
 def combines_dicts(left: Staged, sign: str, right: Staged) -> bool:

@@ -15,6 +15,7 @@ from stator.capture.journal import Journal
 from stator.capture.numbers import both
 from stator.containers import definitions, iteration, lazy_definitions, machine_definitions
 from stator.containers import standard_definitions as standard
+from stator.containers.dict_calls import with_dicts
 from stator.containers.generators import StagedGenerator
 from stator.containers.iteration import CapturedRange, Indexed, indexed
 from stator.containers.iterators import (
@@ -108,6 +109,8 @@ def listed_for(session: Session, owner: object, name: str, args: Args) -> Args:
     """The arguments of a method of a container, which goes through them from start to end."""
     if name not in TAKES_ITEMS or isinstance(owner, torch.Tensor):
         return args
+    if isinstance(owner, dict):
+        args = with_dicts(session, args)
     return tuple(_listed(session, opened(session, arg)) for arg in args)
 
 

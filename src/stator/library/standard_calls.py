@@ -16,6 +16,7 @@ from stator.capture.conversions import index
 from stator.containers import definitions, lazy_definitions
 from stator.containers import standard_definitions as written
 from stator.containers.counters import new_counter
+from stator.containers.dict_calls import is_mapping_in_python, with_dicts
 from stator.containers.runtime_tables import fill
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
 from stator.library.iterator_calls import opened, runs_code
@@ -160,6 +161,7 @@ def _zip_longest(session: Session, *values: Staged, fillvalue: Staged = None) ->
 
 def _counter(session: Session, *args: Staged, **counts: Staged) -> Staged:
     """`Counter(items)`: of the program where only a run knows which of them are equal."""
+    args = with_dicts(session, args)
     has_data = session.pooled.group_of(COUNTERS) is not None or any(
         is_captured(arg) and not isinstance(arg, dict | collections.Counter) for arg in args
     )
@@ -174,6 +176,10 @@ def _plain_ordered_dict(session: Session, *args: Staged, **kwargs: Staged) -> St
     """`OrderedDict(pairs)`; where only a run knows them, it is one of the program."""
     if any(is_runtime_sequence(session.recorder, pairs) for pairs in args):
         raise Shared(frozenset({ORDERED_DICTS}), not_by_reference("OrderedDict"))
+    if any(map(is_mapping_in_python, args)):
+        return session.interpreter.call(
+            collections.OrderedDict, *with_dicts(session, args), **kwargs
+        )
     made = session.interpreter.call_library(collections.OrderedDict, args, kwargs)
     session.recorder.provenance.add_created(made)
     return made
@@ -182,6 +188,6 @@ def _plain_ordered_dict(session: Session, *args: Staged, **kwargs: Staged) -> St
 def _ordered_dict(session: Session, *args: Staged, **kwargs: Staged) -> Staged:
     """`OrderedDict(pairs)`, where a capture has found that its keys are data."""
     ordered = StagedOrderedDict(**kwargs)
-    for pairs in args:
+    for pairs in with_dicts(session, args):
         fill(session, ordered, pairs)
     return ordered
