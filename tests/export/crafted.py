@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from stator.export.digests import CHUNK
+from stator.export.digests import Digests, digests_of, encode_digests
 from stator.export.tensor_file import write_tensors
 from stator.program.registry import schema_of
 
@@ -70,6 +70,21 @@ def craft(
     """Write both files of a model that runs `calls` on a vector `x`, and gives one value."""
     weights = stem.with_suffix(".safetensors")
     write_tensors(weights, dict(tensors))
+    digests = digests_of(weights)
+    craft_text(stem, calls, tensors, digests, gives=gives, types=types, functions=functions)
+
+
+def craft_text(
+    stem: Path,
+    calls: Sequence[Call],
+    tensors: Mapping[str, torch.Tensor],
+    digests: Digests,
+    *,
+    gives: str = "y",
+    types: Mapping[str, Json] | None = None,
+    functions: Mapping[str, Json] | None = None,
+) -> None:
+    """Write the text of such a model; its weights, which have these digests, are there."""
     program = {
         "name": "forward",
         "inputs": [{"name": "x", "type": VECTOR}],
@@ -88,7 +103,7 @@ def craft(
     }
     names = {call.name for call in calls if not call.name.startswith("stator::")}
     text = {
-        "weights": _digests(weights.read_bytes()),
+        "weights": encode_digests(digests),
         "producer": {"stator": "0.1.0", "torch": "2.13.0"},
         "op_sets": {"aten": "2.13.0", "stator": 1},
         "ops": {name: schema_of(name).text for name in sorted(names)},
@@ -126,12 +141,6 @@ def _entry(name: str, tensor: torch.Tensor) -> Json:
         "requires_grad": False,
         "persistent": True,
     }
-
-
-def _digests(data: bytes) -> Json:
-    parts = [data[start : start + CHUNK] for start in range(0, len(data), CHUNK)]
-    digests = [hashlib.sha256(part).hexdigest() for part in parts]
-    return {"bytes": len(data), "chunk": CHUNK, "sha256": digests}
 
 
 def _sealed(text: Json) -> bytes:

@@ -23,6 +23,7 @@ from stator.export.files import remove_onnx_files
 from stator.export.saved_model import read_model, write_model
 from stator.export.sources import NO_SOURCES
 from stator.frames import user_facing
+from stator.garbage import fewer_collections
 from stator.logs import LOGGER
 from stator.page.sources import sources_of
 from stator.torch_private.modules import tables
@@ -264,8 +265,9 @@ def load(
         layers = importlib.import_module("stator.api.onnx_layer")
         return layers.OnnxLayer(path, read_model(path, verify_weights=verify_weights))
     check_backend(backend)
-    saved = read_model(path, verify_weights=verify_weights)
-    if not trust_compiled:
-        mention_libraries(path)
-        return TranslatedLayer(saved, backend)
-    return TranslatedLayer(saved, backend, trusted_libraries(path, saved.digest))
+    with fewer_collections():
+        saved = read_model(path, verify_weights=verify_weights)
+        if not trust_compiled:
+            mention_libraries(path)
+            return TranslatedLayer(saved, backend)
+        return TranslatedLayer(saved, backend, trusted_libraries(path, saved.digest))

@@ -115,11 +115,13 @@ def map_tensors(descriptor: int, spans: Mapping[str, Span]) -> dict[str, torch.T
 def _map(mapped: mmap.mmap, span: Span) -> torch.Tensor:
     if span.start == span.stop:
         return torch.empty(span.shape, dtype=getattr(torch, span.dtype))
-    count = span.stop - span.start
-    data = torch.frombuffer(mapped, dtype=torch.uint8, count=count, offset=span.start)
+    dtype = getattr(torch, span.dtype)
     if span.start % ALIGNMENT:  # a file of version 1, or of another writer
-        data = data.clone()
-    return data.view(getattr(torch, span.dtype)).view(span.shape)
+        count = span.stop - span.start
+        data = torch.frombuffer(mapped, dtype=torch.uint8, count=count, offset=span.start)
+        return data.clone().view(dtype).view(span.shape)
+    count = math.prod(span.shape)
+    return torch.frombuffer(mapped, dtype=dtype, count=count, offset=span.start).view(span.shape)
 
 
 def named_tensors(
@@ -134,5 +136,7 @@ def named_tensors(
 
 def restored(tensor: torch.Tensor, dtype: str) -> torch.Tensor:
     """A stored tensor as it was: complex again if `dtype` is."""
+    if not dtype.startswith("complex"):
+        return tensor
     paired = tensor.dim() > 0 and tensor.shape[-1] == 2 and tensor.is_floating_point()
-    return torch.view_as_complex(tensor) if dtype.startswith("complex") and paired else tensor
+    return torch.view_as_complex(tensor) if paired else tensor

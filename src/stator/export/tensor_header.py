@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
+from typing import NamedTuple
 
 from stator.export.checking import Damage, checked, field, one_of
 from stator.export.encoding import INT_LIMIT, Json
@@ -52,8 +53,7 @@ DTYPES: Mapping[str, StoredDtype] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True)
-class Span:
+class Span(NamedTuple):
     """Where the data of a tensor is in the file, and what it is."""
 
     dtype: str  # as torch names it
@@ -91,19 +91,22 @@ def read_header(descriptor: int, size: int) -> dict[str, Span]:
 
 
 def _span(data: Json, at: str, start: int) -> Span:
-    dtype = DTYPES[one_of(field(data, "dtype", str, at), DTYPES, f"{at}.dtype")]
-    shape = _numbers(field(data, "shape", list, at), f"{at}.shape")
-    offsets = _numbers(field(data, "data_offsets", list, at), f"{at}.data_offsets")
-    if len(shape) > MAX_DIMENSIONS or math.prod(max(n, 1) for n in shape) * 16 >= INT_LIMIT:
+    name = field(data, "dtype", str, at)
+    dtype = DTYPES.get(name) or DTYPES[one_of(name, DTYPES, f"{at}.dtype")]
+    shape = _numbers(data, "shape", at)
+    offsets = _numbers(data, "data_offsets", at)
+    if len(shape) > MAX_DIMENSIONS or math.prod(filter(None, shape)) * 16 >= INT_LIMIT:
         raise Damage(f"{at}.shape", "is too large")
     if len(offsets) != 2 or offsets[1] - offsets[0] != math.prod(shape) * dtype.size:
         raise Damage(f"{at}.data_offsets", "must be two, as far apart as the shape takes bytes")
     return Span(dtype.name, shape, start + offsets[0], start + offsets[1])
 
 
-def _numbers(items: list[Json], at: str) -> tuple[int, ...]:
-    if any(type(item) is not int or not 0 <= item < INT_LIMIT for item in items):
-        raise Damage(at, "must hold sizes")
+def _numbers(data: Json, key: str, at: str) -> tuple[int, ...]:
+    items = field(data, key, list, at)
+    for item in items:
+        if type(item) is not int or not 0 <= item < INT_LIMIT:
+            raise Damage(f"{at}.{key}", "must hold sizes")
     return tuple(items)
 
 
