@@ -32,7 +32,7 @@ Json read_text(const std::string& file) {
   if (text.size() > kTextLimit ||
       !std::regex_search(head, found, form, std::regex_constants::match_continuous) ||
       found[1] != "1") {
-    throw format_error(file + " is no list of libraries that this Stator reads", kFix);
+    throw format_error(file + " is not a list of libraries that this version of Stator reads", kFix);
   }
   if (sha256(text.subspan(static_cast<std::size_t>(found.length()))) != found[2])
     throw format_error(file + " is damaged: its text does not have the digest it names", kFix);

@@ -34,7 +34,7 @@ Constant decode_device(const std::string& name, const std::string& at) {
   try {
     return {Constant::Kind::kDevice, Value(at::Device(name))};
   } catch (const c10::Error&) {
-    damaged(at, "names '" + name + "', which is no device of torch");
+    damaged(at, "names '" + name + "', which is not a device of torch");
   }
 }
 

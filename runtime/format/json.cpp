@@ -87,7 +87,7 @@ class Builder final : public Json::json_sax_t {
 [[noreturn]] void wrong_kind(const Json& data, const char* wanted, const std::string& at) {
   const char* found = data.is_object()           ? "an object"
                       : data.is_array()          ? "a list"
-                      : data.is_string()         ? "a text"
+                      : data.is_string()         ? "a string"
                       : data.is_boolean()        ? "true or false"
                       : data.is_number_integer() ? "an integer"
                       : data.is_number_float()   ? "a fraction"
@@ -124,7 +124,7 @@ const Json& list_at(const Json& data, const std::string& at) {
 }
 
 const std::string& text_at(const Json& data, const std::string& at) {
-  if (!data.is_string()) wrong_kind(data, "a text", at);
+  if (!data.is_string()) wrong_kind(data, "a string", at);
   return data.get_ref<const std::string&>();
 }
 

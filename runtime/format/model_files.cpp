@@ -261,7 +261,7 @@ void check_schema(const std::string& name, const std::string& saved) {
   const std::size_t dot = name.find('.');
   const auto op = c10::Dispatcher::singleton().findSchema(
       {name.substr(0, dot), dot == std::string::npos ? "" : name.substr(dot + 1)});
-  if (!op) damaged("ops." + name, "is no op of this torch");
+  if (!op) damaged("ops." + name, "is not in this version of torch");
   const std::string own = c10::toString(op->schema());
   if (own == saved) return;
   if (saved.size() > kSchemaLimit || std::ranges::count(saved, '[') > 64 ||

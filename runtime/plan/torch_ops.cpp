@@ -117,7 +117,7 @@ c10::OperatorHandle find_op(const Op& op) {
   const std::size_t dot = op.name.find('.');
   const std::string overload = dot == std::string::npos ? "" : op.name.substr(dot + 1);
   const auto found = c10::Dispatcher::singleton().findSchema({op.name.substr(0, dot), overload});
-  if (!found) refuse(op, "is no op of this torch");
+  if (!found) refuse(op, "is not in this version of torch");
   return *found;
 }
 

@@ -176,7 +176,7 @@ std::string format_character(std::int64_t number, const Spec& spec) {
   if (number < 0 || number > 0x10FFFF)
     throw Error("OverflowError", "%c arg not in range(0x110000)");
   if (number >= 0xD800 && number < 0xE000)
-    throw Error("ValueError", "half of a surrogate pair is no text in UTF-8");
+    throw Error("ValueError", "half of a surrogate pair cannot be encoded as UTF-8");
   const auto code = static_cast<std::uint32_t>(number);
   const auto byte = [](std::uint32_t bits) { return static_cast<char>(bits); };
   std::string text;

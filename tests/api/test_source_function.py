@@ -85,7 +85,7 @@ def test_a_call_with_two_sizes_for_one_name_is_refused_by_the_name(is_captured):
     [
         (2.0, True, "n is 2.0, its spec says int"),
         (True, True, "n is True, its spec says int"),
-        (2**63, True, "n is 9223372036854775808, which is no int of 64 bits"),
+        (2**63, True, "n is 9223372036854775808, which does not fit in 64 bits"),
         (2, 1, "flag is 1, its spec says bool"),
     ],
 )

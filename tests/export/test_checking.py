@@ -21,10 +21,10 @@ from stator.export.checking import (
         (lambda: checked(1, float, "here"), "here must be a fraction, not an integer"),
         (lambda: field({}, "key", str, "here"), "here has no 'key'"),
         (lambda: field([], "key", str, "here"), "here must be an object, not a list"),
-        (lambda: field({"key": None}, "key", str, "here"), "here.key must be a text, not null"),
+        (lambda: field({"key": None}, "key", str, "here"), "here.key must be a string, not null"),
         (lambda: one_of("c", "ab", "here"), "here must be one of a, b, not 'c'"),
         (lambda: one_key({}, "here"), "here must be an object with one key"),
-        (lambda: texts(["a", 1], "here"), "here[1] must be a text, not an integer"),
+        (lambda: texts(["a", 1], "here"), "here[1] must be a string, not an integer"),
         (lambda: check_depth(101, "here"), "here is nested more than 100 deep"),
     ],
 )

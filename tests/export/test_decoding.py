@@ -41,8 +41,8 @@ for _ in range(200):
     [
         (None, "p must be an object, not null"),
         ({}, "p has no 'files'"),
-        (changed("name", to=1), "p.name must be a text, not an integer"),
-        (changed("files", to=[1]), "p.files[0] must be a text, not an integer"),
+        (changed("name", to=1), "p.name must be a string, not an integer"),
+        (changed("files", to=[1]), "p.files[0] must be a string, not an integer"),
         (changed("files", to=["../model.py"]), "p.files must hold names of files, not paths"),
         (changed("inputs", to={}), "p.inputs must be a list, not an object"),
         (changed("inputs", 0, "type", to={}), "p.inputs[0].type must be an object with one key"),
@@ -76,19 +76,19 @@ for _ in range(200):
         ),
         (
             {**LINEAR, "inputs": [{**LINEAR["inputs"][0], "requires_grad": True, "layout": ["a"]}]},
-            "p.inputs[0].layout must be an integer, not a text",
+            "p.inputs[0].layout must be an integer, not a string",
         ),
         (
             changed("inputs", 0, "type", "tensor", "device", to="moon"),
-            "p.inputs[0].type names 'moon', which is no device of torch",
+            "p.inputs[0].type names 'moon', which is not a device of torch",
         ),
         (
             changed("inputs", 0, "type", "tensor", "shape", to=[-1]),
-            "p.inputs[0].type.shape[0] is no size",
+            "p.inputs[0].type.shape[0] is not a valid size",
         ),
         (
             changed("inputs", 0, "type", "tensor", "shape", to=[True]),
-            "p.inputs[0].type.shape[0] is no size",
+            "p.inputs[0].type.shape[0] is not a valid size",
         ),
         *(
             (
@@ -96,8 +96,8 @@ for _ in range(200):
                 f"p.inputs[0].type.shape[1]{problem}",
             )
             for size, problem in [
-                ("2*n", " names a size '2*n', which is no name"),
-                ("", " names a size '', which is no name"),
+                ("2*n", " names a size '2*n', which is not a valid name"),
+                ("", " names a size '', which is not a valid name"),
                 (
                     {"float": 2.0},
                     " must be one of add, mul, floordiv, mod, pow, min, max, truediv, "
@@ -105,11 +105,11 @@ for _ in range(200):
                 ),
                 ({"add": ["n"]}, " gives add 1 arguments"),
                 ({"floordiv": ["n", 2, 2]}, " gives floordiv 3 arguments"),
-                ({"add": ["n", None]}, " is no size"),
-                ({"add": ["n", {"float": "inf"}]}, ".float must be a fraction, not a text"),
-                ({"add": "n"}, " must be a list, not a text"),
+                ({"add": ["n", None]}, " is not a valid size"),
+                ({"add": ["n", {"float": "inf"}]}, ".float must be a fraction, not a string"),
+                ({"add": "n"}, " must be a list, not a string"),
                 ({"add": ["n", 1], "mul": ["n", 1]}, " must be an object with one key"),
-                ({"max": ["n", 2**64]}, " is no size"),
+                ({"max": ["n", 2**64]}, " is not a valid size"),
             ]
         ),
         (
@@ -123,7 +123,7 @@ for _ in range(200):
         ),
         (
             changed(*OP, "name", to="os::system"),
-            "p.body.ops[0] calls os::system, which is no op of this torch",
+            "p.body.ops[0] calls os::system, which this version of torch does not have",
         ),
         (
             changed(*OP, "name", to="aten::save"),
@@ -139,7 +139,7 @@ for _ in range(200):
         ),
         (
             changed(*OP, "args", 0, to={"value": ["y"]}),
-            "p.body.ops[0].args must be a text, not a list",
+            "p.body.ops[0].args must be a string, not a list",
         ),
         (
             changed(*OP, "args", 0, to={"dtype": "Tensor"}),

@@ -74,7 +74,7 @@ def test_version_1_has_one_digest_of_the_whole_file(file):
         ({"bytes": 5, "chunk": 2, "sha256": ["", ""]},
          "weights.sha256 must have a digest for each 2 of 5 bytes"),
         ({"bytes": 5, "chunk": 5, "sha256": [1]},
-         "weights.sha256[0] must be a text, not an integer"),
+         "weights.sha256[0] must be a string, not an integer"),
     ],
 )  # fmt: skip
 def test_wrong_digests_are_refused_by_their_texts(data, problem):

@@ -47,7 +47,7 @@ def test_the_methods_of_version_1_follow_from_its_programs(training, metadata, p
         ({"f": {"programs": {"x": "forward"}, "refused": {}}},
          "methods.f must be one of train, eval, not 'x'"),
         ({"f": {"programs": {"train": 1}, "refused": {}}},
-         "methods.f.train must be a text, not an integer"),
+         "methods.f.train must be a string, not an integer"),
         ({"f": {"programs": {"train": "no"}, "refused": {}}},
          "methods.f.train names the program 'no', which is not there"),
     ],

@@ -117,7 +117,7 @@ def with_sources(path, sources):
         ({"a.py": [{"first": 0, "lines": []}]}, "sources.a.py[0].first must be 1 or more"),
         (
             {"a.py": [{"first": 1, "lines": [1]}]},
-            "sources.a.py[0].lines[0] must be a text, not an integer",
+            "sources.a.py[0].lines[0] must be a string, not an integer",
         ),
         (
             {"a.py": [{"first": 1, "lines": ["x" * SOURCE_LIMIT]}]},

@@ -84,7 +84,7 @@ RIGHT = ("F32", [2], [0, 8])
     ("header", "problem"),
     [
         ([], "the header must be an object, not a list"),
-        ("x", "the header must be an object, not a text"),
+        ("x", "the header must be an object, not a string"),
         ({"a": 1}, "the header.a must be an object, not an integer"),
         (header_of(a=("F99", [2], [0, 8])),
          "the header.a.dtype must be one of BOOL, U8, I8, I16, U16, F16, BF16, I32, U32, F32, F64, "

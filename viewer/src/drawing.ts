@@ -63,7 +63,7 @@ export async function pngFile(drawing: SVGSVGElement): Promise<{ file: Blob; rat
   const canvas = document.createElement("canvas");
   [canvas.width, canvas.height] = [Math.ceil(width * ratio), Math.ceil(height * ratio)];
   const pen = canvas.getContext("2d");
-  if (!pen) throw new Error("this browser paints no canvas");
+  if (!pen) throw new Error("this browser cannot draw on a canvas");
   pen.scale(ratio, ratio);
   paint(pen, drawing);
   return new Promise((done, fail) => canvas.toBlob((file) => (file ? done({ file, ratio }) : fail(new Error("the picture is too large")))));

@@ -50,7 +50,7 @@ class Reader {
     if (this.next() !== "") throw this.wrong();
   }
 
-  /** The next character that is no space; "" at the end. */
+  /** The next character that is not a space; "" at the end. */
   private next(): string {
     SPACE.lastIndex = this.at;
     SPACE.exec(this.text);
@@ -112,6 +112,6 @@ class Reader {
   }
 
   private wrong(): Damage {
-    return new Damage(`it is no JSON at character ${this.at}`);
+    return new Damage(`it is not valid JSON: character ${this.at}`);
   }
 }

@@ -19,7 +19,7 @@ export function oneKey(data: Json | undefined, at: string): [string, Json] {
 }
 
 export function textOf(data: Json | undefined, at: string): string {
-  if (typeof data !== "string") throw new Damage(`${at} must be a text`);
+  if (typeof data !== "string") throw new Damage(`${at} must be a string`);
   return data;
 }
 
@@ -56,7 +56,7 @@ export function typeOf(data: Json | undefined, at: string, depth = 0): [string, 
     const alternatives = listOf(union.get("alternatives"), at).map((one) => integerOf(one, at)).join("|");
     return [`${typeOf(union.get("type"), at, depth + 1)[0]}?(${textOf(union.get("union"), at)}=${alternatives})`, null];
   }
-  if (kind !== "list" && kind !== "optional") throw new Damage(`${at} is of no known type`);
+  if (kind !== "list" && kind !== "optional") throw new Damage(`${at} has an unknown type`);
   const [element] = typeOf(part, at, depth + 1);
   return [kind === "list" ? `list<${element}>` : `${element}?`, null];
 }
@@ -84,7 +84,7 @@ function sizeText(size: Json, at: string, depth = 0): [string, number] {
   if (number !== null) return [number, number.startsWith("-") ? SUM : ATOM];
   const [op, part] = oneKey(size, at);
   const args = listOf(part, at);
-  if (!args.length) throw new Damage(`${at} is no size`);
+  if (!args.length) throw new Damage(`${at} is not a valid size`);
   const inside = (arg: Json, least: number) => {
     const [text, binds] = sizeText(arg, at, depth + 1);
     return binds >= least ? text : `(${text})`;
@@ -93,7 +93,7 @@ function sizeText(size: Json, at: string, depth = 0): [string, number] {
   if (op === "mul") return [product(args, inside), PRODUCT];
   if (op in SIGNS) return [args.map((arg) => inside(arg, ATOM)).join(SIGNS[op]), op === "pow" ? POWER : PRODUCT];
   if (FUNCTIONS.includes(op)) return [`${op}(${args.map((arg) => sizeText(arg, at, depth + 1)[0]).join(", ")})`, ATOM];
-  throw new Damage(`${at} is no size`);
+  throw new Damage(`${at} is not a valid size`);
 }
 
 /** The number that a size is, or the fraction; null for other sizes. */
@@ -149,13 +149,13 @@ export function constantText(data: Json, at: string): string {
   if (LITERALS.includes(kind)) return textOf(part, at);
   if (kind === "float") return floatText(part, at);
   if (kind === "complex" && Array.isArray(part) && part.length === 2) return complexText(part.map((one) => floatText(one, at)));
-  throw new Damage(`${at} is no constant`);
+  throw new Damage(`${at} is not a valid constant`);
 }
 
 function floatText(data: Json, at: string): string {
   if (data instanceof NumberText) return data.text;
   if (data === "inf" || data === "-inf" || data === "nan") return data;
-  throw new Damage(`${at} is no number`);
+  throw new Damage(`${at} is not a valid number`);
 }
 
 function complexText(parts: string[]): string {

@@ -275,6 +275,6 @@ def _fit_scalar(spec: ScalarSpec, value: Any, path: str) -> Any:
         raise SpecMismatch(f"{path} is {describe(value)}, its spec says {spec}",
                            fix=f"pass a Python {spec}, or change the spec")  # fmt: skip
     if spec.kind == "int" and value not in INT64:
-        raise SpecMismatch(f"{path} is {value}, which is no int of 64 bits",
+        raise SpecMismatch(f"{path} is {value}, which does not fit in 64 bits",
                            fix="pass a smaller number, or leave it out of the spec")  # fmt: skip
     return value if spec.kind == "bool" else replace(spec, optional=False)

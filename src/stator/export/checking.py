@@ -20,7 +20,7 @@ class Damage(Exception):
 
 NAMES: Mapping[type, str] = MappingProxyType(
     {
-        dict: "an object", list: "a list", str: "a text", int: "an integer",
+        dict: "an object", list: "a list", str: "a string", int: "an integer",
         bool: "true or false", float: "a fraction", type(None): "null",
     }
 )  # fmt: skip

@@ -306,7 +306,7 @@ def decode_size(data: Json, at: str) -> Dim:
         return _size_expression(data, at, 0)
     size = _size_argument(data, at, 0)
     if isinstance(size, float) or (isinstance(size, int) and size < 0):
-        raise Damage(at, "is no size")
+        raise Damage(at, "is not a valid size")
     return size
 
 
@@ -323,7 +323,7 @@ def _size_expression(data: Json, at: str, depth: int) -> SizeExpr:
 def _size_argument(data: Json, at: str, depth: int) -> SizeArg:
     if isinstance(data, str):
         if not data.isidentifier():
-            raise Damage(at, f"names a size {data!r}, which is no name")
+            raise Damage(at, f"names a size {data!r}, which is not a valid name")
         return Symbol(data)
     if type(data) is int and -INT_LIMIT <= data < INT_LIMIT:
         return data
@@ -331,7 +331,7 @@ def _size_argument(data: Json, at: str, depth: int) -> SizeArg:
         return field(data, "float", float, at)
     if isinstance(data, dict):
         return _size_expression(data, at, depth)
-    raise Damage(at, "is no size")
+    raise Damage(at, "is not a valid size")
 
 
 def decode_size_text(data: Json, at: str) -> Dim:

@@ -43,7 +43,7 @@ class TorchNames:
         try:
             row = row_of(name)
         except LookupError:
-            raise Damage(at, f"calls {name[:100]}, which is no op of this torch") from None
+            raise Damage(at, f"calls {name[:100]}, which this version of torch does not have") from None
         if not row.in_file:
             raise Damage(at, f"names {name}, which is for the process that captured it alone")
         return name
@@ -81,7 +81,7 @@ def _check_device(text: str, at: str) -> None:
     try:
         torch.device(text)
     except RuntimeError:
-        raise Damage(at, f"names {text!r}, which is no device of torch") from None
+        raise Damage(at, f"names {text!r}, which is not a device of torch") from None
 
 
 TORCH_DIALECT = Dialect(TorchNames(), decode_size)  # of the latest version of the format

@@ -59,7 +59,7 @@ def _power(base: float, exponent: float) -> float:
     if exponent < 0 or not isinstance(exponent, int):
         raise ValueError("sizes have powers that are natural numbers only")
     if abs(base) > 1 and exponent > 64:
-        raise OverflowError("the power is no size")
+        raise OverflowError("the power is not a valid size")
     result: float = base**exponent
     return result
 

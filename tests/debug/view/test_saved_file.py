@@ -218,7 +218,7 @@ HOSTILE = {
         b'{"format":"stator","version":3,"digest":"' + b"0" * 64 + b'",}',
         "is damaged: its text does not have the digest that it names",
     ),
-    "cut": (with_digest(b'"programs":{'), "is damaged: it is no JSON"),
+    "cut": (with_digest(b'"programs":{'), "is damaged: it is not valid JSON"),
     "twice": (with_digest(b'"a":1,"a":2}'), 'is damaged: an object has the key "a" twice'),
     "deep": (with_digest(b'"a":' + b"[" * 10**5 + b"]" * 10**5 + b"}"), "nested too deeply"),
     "nothing": (with_digest(b'"a":1}'), "is damaged: programs must be an object"),
