@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy
 import torch
 
 from stator.english import with_article
@@ -19,6 +20,7 @@ from stator_verify.trees import Container, Item, TreeSnapshot
 # of gradients, where the user gives none: sums may be added up in another order
 GRADIENT_LIMITS = {torch.float64: (1e-7, 1e-9), torch.float32: (1e-4, 1e-5)}
 COARSE = (2e-2, 1e-2)  # for every dtype that is shorter
+ROUNDINGS = 4  # of numpy's own functions, which a program computes with torch's
 SHOWN = 6  # elements of a tensor that a text shows
 
 
@@ -154,12 +156,27 @@ def _equal(want: Any, got: Any, tolerance: Tolerance) -> bool:
         return repr(want) == repr(got) or _close(want, got, *limits)
     if want is got:
         return True
+    if isinstance(want, numpy.ndarray):
+        return _equal_arrays(want, got, tolerance)
     if isinstance(want, torch.nn.Module) or "__eq__" not in _defined(type(want)):
         return True  # objects without a meaning of `==`: their class is all there is to compare
     try:
         return bool(want == got)
     except (TypeError, ValueError, RuntimeError):
         return False
+
+
+def _equal_arrays(
+    want: numpy.ndarray[Any, Any], got: numpy.ndarray[Any, Any], tolerance: Tolerance
+) -> bool:
+    if want.dtype != got.dtype or want.shape != got.shape:
+        return False
+    if want.dtype.kind not in "fc":
+        return numpy.array_equal(want, got)
+    # float64 may hold what was computed in float32
+    eps = max(float(numpy.finfo(dtype).eps) for dtype in (want.dtype, numpy.float32))
+    rtol = max(tolerance.rtol or 0.0, ROUNDINGS * eps)
+    return numpy.allclose(got, want, rtol, tolerance.atol or 0.0, equal_nan=True)
 
 
 def _defined(cls: type) -> set[str]:

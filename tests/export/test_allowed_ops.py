@@ -43,7 +43,10 @@ def test_an_op_that_trusts_its_caller_is_refused(name):
 
 @pytest.mark.parametrize("name", ["os::system", "x", "", "::", "stator::no"])
 def test_an_op_that_is_not_registered_is_refused(name):
-    assert fault(known_op, name, "here") == f"here calls {name}, which this version of torch does not have"
+    assert (
+        fault(known_op, name, "here")
+        == f"here calls {name}, which this version of torch does not have"
+    )
 
 
 def test_a_model_is_not_written_that_could_not_be_read():

@@ -1,5 +1,6 @@
 """Differences: to the bit, or within limits; values, kinds, errors; each in words."""
 
+import numpy
 import pytest
 import torch
 
@@ -54,6 +55,15 @@ def test_a_result_that_differs(want, got, text):
 
 def test_nan_is_nan():
     assert found(lambda: (NAN, torch.tensor(NAN)), lambda: (NAN, torch.tensor(NAN))) is None
+
+
+def test_arrays_are_compared_by_their_elements():
+    array = numpy.array([1.0, NAN, 3.0])
+    assert found(lambda: array, lambda: array * (1 + 1e-7)) is None  # numpy rounds otherwise
+    for other in (array + 1e-5, array[:2], array.astype("float32"), numpy.array([1, 2, 3])):
+        kind, text = found(lambda: array, lambda other=other: other)
+        assert (kind, text.split(" is ")[0]) == ("result", "the result")
+    assert found(lambda: numpy.arange(3), lambda: numpy.array([0, 1, 3])) is not None
 
 
 def test_numbers_may_be_apart_as_far_as_is_allowed():

@@ -43,7 +43,9 @@ class TorchNames:
         try:
             row = row_of(name)
         except LookupError:
-            raise Damage(at, f"calls {name[:100]}, which this version of torch does not have") from None
+            raise Damage(
+                at, f"calls {name[:100]}, which this version of torch does not have"
+            ) from None
         if not row.in_file:
             raise Damage(at, f"names {name}, which is for the process that captured it alone")
         return name

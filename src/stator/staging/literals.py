@@ -86,7 +86,8 @@ def _spread_dict(session: Session, result: StagedDict, table: Staged) -> None:
     if is_table(table) or is_table(result):
         runtime_tables.call_table_method(session, result, "update", (table,), {})
         return
-    whole = table if isinstance(table, dict) else session.interpreter.call(dict, table)
+    (table,) = dict_calls.with_dicts(session, (table,))
+    whole = table if isinstance(table, dict) else {**table}
     dict_calls.update(session, result, session.staged(whole))
 
 
