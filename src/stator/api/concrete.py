@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from stator.api.attribute_writes import AttributeWrite, write_attributes, writes_of
-from stator.api.signature import Sizes, inputs_in, sizes_in
-from stator.capture.inputs import Argument
+from stator.api.signature import ARGUMENTS, GivenList, Sizes, inputs_in, sizes_in
+from stator.capture.inputs import Argument, ListSpec
 from stator.debug.stepping.targets import Watcher
 from stator.debug.stepping.variables import Scenes
 from stator.errors import SizeCheckFailed, UnsupportedCall
@@ -82,12 +82,19 @@ class ConcreteProgram:
         """The inputs of a run on the leaves of a call."""
         if self.taken is not None:
             leaves = tuple(leaves[k] for k in self.taken)
+        if self.takes_lists:
+            leaves = tuple([*one.items] if isinstance(one, GivenList) else one for one in leaves)
         live = self.captured.live
         return (*leaves, *read_state(live)) if live else leaves
 
     def __call__(self, leaves: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
         """Run the program on the leaves of a call, and make the changes that the call makes."""
         return self._run(self.inputs_of(leaves), call)
+
+    @FirstUse
+    def takes_lists(self) -> bool:
+        """Are there lists of any length among the arguments?"""
+        return any(isinstance(leaf, ListSpec) for leaf in ARGUMENTS.leaves(self.specs))
 
     def on_tensors(self, tensors: tuple[Any, ...], call: tuple[Any, ...]) -> Any:
         """The same, for a call of which the program takes the tensors alone."""

@@ -151,7 +151,8 @@ def _specs(static: StaticFunction, spec: Any) -> tuple[tuple[Any, ...], dict[str
 
 def _calls(static: StaticFunction) -> dict[str, tuple[tuple[Any, ...], dict[str, Any]]]:
     """The captured calls, each under its text; of those with one text, the last."""
-    return {_call_text(*program.specs): program.specs for program in static.concrete_programs}
+    programs = [one for one in static.concrete_programs if not one.takes_lists]
+    return {_call_text(*program.specs): program.specs for program in programs}
 
 
 def _call_text(args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:

@@ -14,12 +14,20 @@ import numpy
 import torch
 
 from stator.api.input_spec import InputSpec
-from stator.capture.inputs import FIELDS, SPEC_TYPES, ScalarKind, ScalarSpec, TensorSpec
+from stator.capture.inputs import (
+    FIELDS,
+    SPEC_TYPES,
+    ListSpec,
+    ScalarKind,
+    ScalarSpec,
+    TensorSpec,
+)
 from stator.english import with_article
 from stator.errors import InputError, SpecMismatch
 from stator.execute.arguments import INT64, describe
 from stator.torch_private.checks import count_function_modes
 from stator.values.containers import GIVEN_DICT, LIST, TUPLE, Containers
+from stator.values.kinds import NumberKind, TensorKind
 
 AUTOCAST_DEVICES = ("cpu", "cuda", "xpu", "mps")
 MODES = (
@@ -33,6 +41,32 @@ NamedSizes = dict[str, tuple[int, str]]  # by name: the size, and where it was f
 SCALARS: dict[type, ScalarKind] = {int: "int", float: "float", str: "str"}  # which may vary
 ARGUMENTS = Containers(TUPLE, LIST, GIVEN_DICT)
 SPECS = Containers(FIELDS, TUPLE, LIST, GIVEN_DICT)  # of `save`, also in the fields of a dataclass
+
+
+@dataclass(frozen=True)
+class GivenList:
+    """A list of a call, as one leaf: a program takes it whatever its length."""
+
+    items: tuple[Any, ...]
+    kind: TensorKind | NumberKind  # of each item; a size that differs among them is None
+
+    @property
+    def sizes(self) -> tuple[Any, ...]:
+        """What may vary of the items."""
+        return self.kind.sizes if isinstance(self.kind, TensorKind) else ()
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What may not."""
+        kind = self.kind
+        if isinstance(kind, NumberKind):
+            return ("list of any length", kind.name)
+        return ("list of any length", kind.dtype, kind.device, len(kind.sizes), kind.requires_grad)
+
+    def spec(self, sizes: tuple[Any, ...]) -> ListSpec:
+        """What a capture takes it for, with items of these sizes."""
+        kind = self.kind
+        return ListSpec(replace(kind, sizes=sizes) if isinstance(kind, TensorKind) else kind)
 
 
 @dataclass(frozen=True)
@@ -53,6 +87,8 @@ def signature_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Signature:
 
 
 def _sizes_of(leaf: Any) -> tuple[Size, ...]:
+    if isinstance(leaf, GivenList):
+        return leaf.sizes
     if isinstance(leaf, torch.Tensor):
         return tuple(leaf.shape)
     return (repr(leaf) if isinstance(leaf, float) else leaf,)  # 0.0 is not -0.0
@@ -112,6 +148,9 @@ def _new_key(value: Any, leaves: list[Any], seen: dict[int, int]) -> Any:
     if may_vary(value):
         leaves.append(value)
         return (type(value),)
+    if isinstance(value, GivenList):
+        leaves.append(value)
+        return value.key
     if isinstance(value, list | tuple):
         return (type(value), *[_key(item, leaves, seen) for item in value])
     if isinstance(value, dict):
@@ -154,6 +193,8 @@ def specs_of(value: Any, sizes: list[tuple[Any, ...]], seen: dict[int, Any] | No
             is_parameter=isinstance(value, torch.nn.Parameter), attributes=tuple(vars(value)),
             identity=id(value),
         )  # fmt: skip
+    if isinstance(value, GivenList):
+        return value.spec(sizes.pop(0))
     entry = ARGUMENTS.of(value)
     if entry is None:
         return value
@@ -179,11 +220,16 @@ def sizes_in(specs: object) -> Sizes:
     """What specs say of the leaves of the calls that they are for."""
     return tuple(
         leaf.shape if isinstance(leaf, TensorSpec)
+        else _item_sizes(leaf) if isinstance(leaf, ListSpec)
         else (None,) if isinstance(leaf, ScalarSpec)
         else _sizes_of(leaf)
         for leaf in ARGUMENTS.leaves(specs)
         if isinstance(leaf, SPEC_TYPES) or may_vary(leaf)
     )  # fmt: skip
+
+
+def _item_sizes(spec: ListSpec) -> tuple[Any, ...]:
+    return spec.item.sizes if isinstance(spec.item, TensorKind) else ()
 
 
 def inputs_in(specs: object) -> tuple[int, ...]:

@@ -36,6 +36,7 @@ from stator.values.exceptions import adopt
 Call = tuple[tuple[Any, ...], dict[str, Any]]
 Position = tuple[int, int]  # a leaf of a call, and one of its sizes
 MOST_TRIALS = 6  # captures with one more size open each
+OTHER_LENGTHS = "it was called with lists of other lengths"
 TEXTS_KEPT = 2  # strings are often modes: there are programs for so many before one for all
 
 
@@ -71,6 +72,24 @@ class Specializer:
         call = (args, kwargs)
         sizes, reason = self._sizes_and_reason(signature, call)
         return self._program(call, signature, sizes, reason)
+
+    def program_for_lists(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: Signature
+    ) -> ConcreteProgram | None:
+        """A program for lists of any length in this call; None if it could refuse some sizes."""
+        earlier = self._cache.alike(signature.key)
+        sizes = self._open_sizes(signature, earlier) if earlier else signature.sizes
+        for wanted in dict.fromkeys((sizes, signature.sizes)):
+            with self._trial(), fewer_collections(), more_frames():
+                captured, specs = self._captured(
+                    (args, kwargs), signature, wanted, keep_effects=False
+                )
+                if not makes_demands(captured.program):
+                    return concrete_program(
+                        captured, specs, OTHER_LENGTHS, signature.key,
+                        strategy=self._strategy, backend=self._backend,
+                    )  # fmt: skip
+        return None
 
     def size_fallback(
         self,

@@ -16,28 +16,21 @@ from typing import Any, Concatenate, Generic, Protocol, overload
 import torch
 from typing_extensions import ParamSpec, TypeVar  # with defaults, which Python 3.13 has
 
-from stator.api.concrete import (
-    ConcreteProgram,
-    observed_program,
-)
+from stator.api.concrete import ConcreteProgram
 from stator.api.entries import MISS, EntryTable
+from stator.api.open_lists import OpenLists
 from stator.api.program_cache import PROGRAMS_KEPT, ProgramCache
 from stator.api.signature import Signature, signature_of
 from stator.api.source_function import SourceFunction, Specs
 from stator.api.specializer import Specializer
 from stator.api.static_pickling import reduced
+from stator.api.stepped_programs import SteppedPrograms
 from stator.debug.code import Code
 from stator.debug.eager import Switch
 from stator.debug.explain import capture_report, fact_at
 from stator.debug.report import Report
 from stator.debug.stepping.targets import Watcher
-from stator.debug.stepping.variables import VariableListener
-from stator.errors import (
-    CaptureError,
-    ConversionError,
-    SizeCheckFailed,
-    SpecMismatch,
-)
+from stator.errors import CaptureError, ConversionError, SizeCheckFailed, SpecMismatch
 from stator.execute.backend import region_states
 from stator.frames import hide_library_frames, is_library_file, user_facing
 from stator.location import Location
@@ -82,29 +75,6 @@ class Observation(Protocol):
         """What runs in place of `concrete`."""
 
 
-class SteppedPrograms:
-    """The programs of one function while someone steps through them."""
-
-    def __init__(self, source: SourceFunction, watcher: Watcher) -> None:
-        self._source, self._watcher = source, watcher
-        self._programs: dict[int, ConcreteProgram] = {}
-
-    def program(self, concrete: ConcreteProgram) -> ConcreteProgram:
-        """`concrete`, captured again with what the user's names hold, and watched."""
-        if id(concrete) not in self._programs:
-            args, kwargs = concrete.specs
-            source = self._source
-            watch = VariableListener()
-            captured = trace(
-                source.current(), args, kwargs, name=source.name, owner=source.owner,
-                live=concrete.captured.live, listening=watch.listening,
-            )  # fmt: skip
-            self._programs[id(concrete)] = observed_program(
-                concrete, captured, watch.scenes, self._watcher
-            )
-        return self._programs[id(concrete)]
-
-
 class StaticFunction(Generic[Parameters, Result]):
     """A static function, as `to_static` returns it: call it like the original function."""
 
@@ -139,6 +109,7 @@ class StaticFunction(Generic[Parameters, Result]):
         self._specializer = Specializer(
             self._source, input_spec, self._cache, strategy=build_strategy, backend=backend
         )
+        self._open_lists = OpenLists(self._cache) if input_spec is None else None
         self._entries = EntryTable()
         self._captures = 0
         self._eager: dict[tuple[Any, ...], Fallback] = {}  # calls that could not be captured
@@ -291,14 +262,19 @@ class StaticFunction(Generic[Parameters, Result]):
         after_violation: bool = False,
     ) -> Any:
         concrete = self._cache.find(signature, after_violation=after_violation)
+        if concrete is None and self._open_lists is not None and not after_violation:
+            opened = self._open_lists.match(args, kwargs, self._capture_for_lists)
+            if opened is not None:
+                return self._observed_form(opened[0])(opened[1], (args, kwargs))
         concrete = concrete or self._capture_or_refuse(args, kwargs, signature)
         if concrete is None:
             return self._source.current()(*args, **kwargs)
-        if self._observation is not None:
-            concrete = self._observation.program(concrete)
-        else:
+        if self._observation is None:
             self._entries.add(concrete, signature.leaves, args, kwargs)
-        return concrete(signature.leaves, (args, kwargs))
+        return self._observed_form(concrete)(signature.leaves, (args, kwargs))
+
+    def _observed_form(self, concrete: ConcreteProgram) -> ConcreteProgram:
+        return concrete if self._observation is None else self._observation.program(concrete)
 
     @contextlib.contextmanager
     def observed(self, watcher: Watcher) -> Iterator[None]:
@@ -337,6 +313,18 @@ class StaticFunction(Generic[Parameters, Result]):
                     args, kwargs, signature, violated, exact=exact
                 )
             self._keep(made)
+            return made
+
+    def _capture_for_lists(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], signature: Signature
+    ) -> ConcreteProgram | None:
+        """A program for lists of any length, if there can be one."""
+        with self._lock:
+            made = self._cache.find(signature)
+            if made is None:
+                made = self._specializer.program_for_lists(args, kwargs, signature)
+                if made is not None:
+                    self._keep(made)
             return made
 
     def _keep(self, made: ConcreteProgram) -> None:
@@ -421,6 +409,7 @@ class StaticFunction(Generic[Parameters, Result]):
         """The same function, which finds its programs in `cache` and adds new ones to it."""
         other = StaticFunction(self._function, self._input_spec, **self._options)
         other._cache, other._specializer = cache, self._specializer.with_cache(cache)
+        other._open_lists = None  # a program for each call, as `concrete_program` gives
         return other
 
     @user_facing

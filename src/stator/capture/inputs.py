@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 import torch
 
-from stator.capture.flatten import ValueBuilder, new_leaves
+from stator.capture.flatten import ValueBuilder, list_of, new_leaves
 from stator.capture.recorder import Recorder
 from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.program import structure as shape
 from stator.program.ir import InputFacts, Value
 from stator.program.structure import Structure
-from stator.program.types import NumberType, TextType, Type
+from stator.program.types import ListType, NumberType, TextType, Type
 from stator.torch_private.fake import FakeTensor
 from stator.values.containers import (
     DATACLASS,
@@ -29,8 +29,15 @@ from stator.values.containers import (
     ContainerType,
     Path,
 )
-from stator.values.kinds import Exact, NumberKind, TextKind, UnionKind
-from stator.values.staged import StagedList
+from stator.values.kinds import (
+    Exact,
+    NumberKind,
+    TensorKind,
+    TextKind,
+    UnionKind,
+    column_types,
+)
+from stator.values.staged import Columns, StagedList
 from stator.values.structures import node_of
 from stator.values.symbolic import CapturedText
 
@@ -133,7 +140,24 @@ class ScalarSpec:
         return f"InputSpec.{self.kind}({', '.join([*name, *optional])})"
 
 
-SPEC_TYPES = (TensorSpec, ScalarSpec)
+@dataclass(frozen=True)
+class ListSpec:
+    """A list among the arguments that may have any length, of items of one kind."""
+
+    item: TensorKind | NumberKind
+    name: str | None = None
+
+    @property
+    def type(self) -> ListType:
+        """What the program calls it."""
+        (element,) = column_types(self.item)
+        return ListType(element)
+
+    def __str__(self) -> str:
+        return str(self.type)
+
+
+SPEC_TYPES = (TensorSpec, ScalarSpec, ListSpec)
 FIELDS = dataclasses.replace(
     DATACLASS, covers=lambda cls: DATACLASS.covers(cls) and cls not in SPEC_TYPES
 )
@@ -211,6 +235,8 @@ class InputReader:
             return self._tensor(value, path)
         if isinstance(value, ScalarSpec):
             return self._scalar(value, path)
+        if isinstance(value, ListSpec):
+            return self._list(value, path)
         entry = GIVEN.of(value)
         if entry is not None and (entry is not FIELDS or _holds_specs(value)):
             return self._container(entry, value, path)
@@ -298,6 +324,16 @@ class InputReader:
             return structure, CapturedText(value)
         return structure, self.recorder.number(spec.kind, value)
 
+    def _list(self, spec: ListSpec, path: Path) -> tuple[Structure, Any]:
+        """A list of the program, which the function knows as the caller's."""
+        value = self.recorder.new_value(spec.type)
+        value.name = self._name(spec, path)
+        self.values.append(value)
+        symbolic = list_of(Columns(spec.item, (value,)))
+        symbolic.is_given = True
+        self._owned(symbolic, path)
+        return shape.Leaf(len(self.values) - 1), symbolic
+
     def _optional(self, spec: ScalarSpec, path: tuple[Any, ...]) -> tuple[Structure, Any]:
         """None or a value: a tag says which, and the value is absent where it is None."""
         given = TextKind() if spec.kind == "str" else NumberKind(spec.kind)
@@ -310,7 +346,7 @@ class InputReader:
         symbolic = ValueBuilder(self.recorder, iter(leaves)).build(kind)
         return shape.Choice(place, (shape.ConstantValue(None), shape.Leaf(place + 1))), symbolic
 
-    def _name(self, spec: TensorSpec | ScalarSpec, path: tuple[Any, ...]) -> str:
+    def _name(self, spec: TensorSpec | ScalarSpec | ListSpec, path: tuple[Any, ...]) -> str:
         taken = {value.name for value in self.values}
         is_keyword = str(path[1]).isidentifier()  # a number is the place of a positional one
         name = spec.name or "_".join([*(() if is_keyword else ("arg",)), *map(str, path[1:])])

@@ -50,8 +50,9 @@ def refuse_identity(value: Staged) -> None:
 
     Refused, a live list is captured for each length instead.
     """
-    is_live = isinstance(value, StagedList) and value.is_live and value.columns is not None
-    if is_live and isinstance(value.columns.item, TensorKind):
+    if not isinstance(value, StagedList) or value.columns is None:
+        return
+    if (value.is_live or value.is_given) and isinstance(value.columns.item, TensorKind):
         raise UnsupportedCall(
             "a list of tensors that every run reads again is compared or searched",
             at=current_place(), fix="compare the tensors themselves",

@@ -49,6 +49,7 @@ class StagedContainer:
     sites: frozenset[Any] = frozenset()  # where it was created (see `values.pooled`)
     is_stand_in = False  # represents a container of the caller's, and is known as that object
     is_live = False  # such a one that every run reads again
+    is_given = False  # represents a list that every call gives, of any length
 
     def __init__(self, items: object = ()) -> None:
         super().__init__(items)  # type: ignore[call-arg]  # of the plain container
