@@ -64,6 +64,12 @@ PyObject* dict_of(PyObject* object) {
   return place == nullptr ? nullptr : *place;
 }
 
+/// Where an object has that dict, for as long as it is of its class; null if it has none.
+/// NOTE: Python may have to make the dict first; after that, the place holds it.
+PyObject* const* dict_place(PyObject* object) {
+  return dict_of(object) == nullptr ? nullptr : _PyObject_GetDictPtr(object);
+}
+
 /// What a weak reference refers to; empty if that is gone.
 Reference referent(PyObject* weak) {
 #if PY_VERSION_HEX >= 0x030D0000
@@ -143,7 +149,7 @@ void Snapshot::add_owner(PyObject* given) {
   if (!is_loose) keep(object.get());
   keep(reinterpret_cast<PyObject*>(Py_TYPE(object.get())));
   owners_.push_back({object.get(), Py_TYPE(object.get()), dict_of(object.get()),
-                     is_loose ? new_reference(given) : Reference()});
+                     dict_place(object.get()), is_loose ? new_reference(given) : Reference()});
 }
 
 void Snapshot::add_dict(PyObject* dict) {
@@ -209,7 +215,8 @@ bool Snapshot::is_valid() const {
 bool Snapshot::owners_hold() const {
   return std::ranges::all_of(owners_, [](const Owner& one) {
     if (one.weak && !referent(one.weak.get())) return false;
-    return Py_TYPE(one.object) == one.type && dict_of(one.object) == one.dict;
+    if (Py_TYPE(one.object) != one.type) return false;
+    return (one.place == nullptr ? dict_of(one.object) : *one.place) == one.dict;
   });
 }
 

@@ -52,7 +52,8 @@ class Snapshot {
     PyObject* object;
     PyTypeObject* type;
     PyObject* dict;  // of its attributes, which `__dict__ = ...` replaces; null if it has none
-    Reference weak;  // to a loose object; empty for one that is kept
+    PyObject* const* place;  // where it has that dict; null if it has none
+    Reference weak;          // to a loose object; empty for one that is kept
   };
   struct FunctionParts {
     PyFunctionObject* function;

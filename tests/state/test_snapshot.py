@@ -377,6 +377,9 @@ def test_a_dict_of_attributes_that_is_replaced_is_seen():
     assert [static(x).item() for _ in range(3)] == [3.0] * 3
     settings.__dict__ = {"factor": "two"}
     assert [static(x).item() for _ in range(3)] == [2.0] * 3
+    del settings.__dict__
+    settings.factor = "three"
+    assert [static(x).item() for _ in range(3)] == [3.0] * 3
 
 
 @needs_extension
