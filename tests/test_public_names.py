@@ -1,6 +1,8 @@
 """The public names: what is promised, and nothing more."""
 
 import importlib.metadata
+import subprocess
+import sys
 
 import pytest
 
@@ -52,3 +54,11 @@ def test_a_star_import_gives_the_public_names_alone():
 
 def test_the_version_is_that_of_the_package():
     assert stator.__version__ == importlib.metadata.version("stator")
+
+
+def test_the_first_use_of_a_name_draws_no_random_number_of_the_user():
+    code = "import random, stator; random.seed(0); stator.to_static; print(random.random())"
+    drawn = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
+    assert drawn == "0.8444218515250481\n"

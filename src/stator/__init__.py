@@ -14,6 +14,7 @@ missing). The first use of any name brings all of them, so the package is then w
 """
 
 import importlib
+import random
 from typing import TYPE_CHECKING, Any
 
 from stator.requirements import check_installed_torch
@@ -79,7 +80,9 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     check_installed_torch()
+    drawn = random.getstate()  # rich draws a number when it is imported
     public = importlib.import_module("stator.public")
+    random.setstate(drawn)
     globals().update({each: getattr(public, each) for each in __all__})
     return globals()[name]
 

@@ -163,3 +163,55 @@ def lists_of_a_run_in_named_tuples(x):
     made = Hypothesis._make([2.0, [1], True])
     best = sorted([one, other, made], key=lambda found: (-len(found.tokens), found.score))[0]
     return one, other.tokens, len(best.tokens), [found.done for found in (one, other, made)]
+
+
+@dataclasses.dataclass(frozen=True, order=True)
+class Cell:
+    """A place on a grid; as a key it is found by its fields."""
+
+    row: int
+    column: int
+
+    def moved(self, rows):
+        return Cell(self.row + rows, self.column)
+
+
+@program((i([1, 3]),), (i([4, 2]),), (i([2, 2]),), (i([0, 5]),))
+def frozen_dataclasses_in_a_set(x):
+    """Those that a search has seen, and its queue."""
+    seen, order = set(), []
+    waiting = [Cell(int(x[0]), 0)]
+    while waiting:
+        cell = waiting.pop(0)
+        if cell in seen or cell.row > x[1] or cell.row < 0:
+            continue
+        seen.add(cell)
+        order.append(cell.row)
+        waiting.append(cell.moved(1))
+        waiting.append(cell.moved(-1))
+    return order, len(seen)
+
+
+@program((i([1, 3, 4]),), (i([4, 2, 0]),), (i([2, 2, 2]),))
+def frozen_dataclasses_as_keys(x):
+    """Numbers of the run in the keys; the dict is searched and returned."""
+    best = {}
+    for v in x:
+        cell = Cell(int(v) % 3, 1)
+        best[cell] = min(best.get(cell, 99), int(v))
+    top = max(best, key=lambda cell: best[cell])
+    return best[top], top.row, [cell.row for cell in best], best, Cell(int(x[0]), 1) in {Cell(1, 1)}
+
+
+@program((i([1, -3, 4]),), (i([4, 2, 0]),), may_raise=True)
+def frozen_dataclasses_in_a_list(x):
+    """Their fields cannot be set there either."""
+    cells = []
+    for v in x:
+        if v > 0:
+            cells.append(Cell(int(v), 2))
+    try:
+        cells[0].row = 3
+    except dataclasses.FrozenInstanceError as error:
+        return str(error), cells
+    return None

@@ -22,6 +22,7 @@ from stator.state.session import VIEWS as ITEM_VIEWS
 from stator.state.session import Session
 from stator.state.stand_ins import can_have_stand_in
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.hashing import hashed_fields, is_hashed_by_run
 from stator.values.sites import COUNTERS, ORDERED_DICTS, Shared, Site, outside_site
 from stator.values.staged import (
     StagedCounter,
@@ -95,7 +96,9 @@ def is_captured_key(key: object) -> bool:
     """A key whose hash only a run knows."""
     if isinstance(key, tuple):
         return any(map(is_captured_key, key))
-    return isinstance(key, Number | CapturedText) or (isinstance(key, StagedList) and key.is_tuple)
+    if isinstance(key, Number | CapturedText) or (isinstance(key, StagedList) and key.is_tuple):
+        return True
+    return is_hashed_by_run(key) or any(map(is_captured_key, hashed_fields(key)))
 
 
 def _by_captured_key(

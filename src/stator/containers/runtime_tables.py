@@ -21,6 +21,7 @@ from stator.errors import UnsupportedCall
 from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
+from stator.values.hashing import hashed_fields, is_hashed_by_run
 from stator.values.staged import (
     Columns,
     StagedCounter,
@@ -151,7 +152,9 @@ def is_captured_item(item: object) -> bool:
         return any(map(is_captured_item, item))
     if isinstance(item, StagedList) and item.is_tuple:
         return True
-    return isinstance(item, Number | CapturedText | Union)
+    if isinstance(item, Number | CapturedText | Union):
+        return True
+    return is_hashed_by_run(item) or any(map(is_captured_item, hashed_fields(item)))
 
 
 def has_captured_keys(pairs: object) -> bool:

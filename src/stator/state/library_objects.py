@@ -58,6 +58,10 @@ TELLS_OF_THE_PROCESS = frozenset({
     os.getenv, os.getcwd, os.getpid, os.cpu_count, users_limit, torch.get_num_threads,
     torch.get_num_interop_threads, torch.get_float32_matmul_precision,
 })  # fmt: skip
+LOGGER_SETTINGS = frozenset({
+    "setLevel", "addHandler", "removeHandler", "addFilter", "removeFilter",
+})  # fmt: skip
+LOGGER_QUESTIONS = frozenset({"isEnabledFor", "getEffectiveLevel", "hasHandlers"})
 LIBRARIES = ("torch", "numpy", "stator", "pybind11_builtins")
 HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that Python code has made
 
@@ -67,7 +71,9 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
 
     A program calls no method again: on an object of the caller's, only the capture would.
     """
-    if name in OF_EVERY_OBJECT or isinstance(owner, (*UNCHANGING, *FOLLOWED, logging.Logger)):
+    if name in OF_EVERY_OBJECT or isinstance(owner, (*UNCHANGING, *FOLLOWED)):
+        return
+    if isinstance(owner, logging.Logger) and name not in LOGGER_SETTINGS:
         return
     if isinstance(owner, Mapping) and name in READS_OF_A_MAPPING:
         return
@@ -136,11 +142,18 @@ def watch_the_world(
     is_known = isinstance(function, types.FunctionType | types.BuiltinFunctionType) and (
         function in TELLS_OF_THE_PROCESS
     )
+    is_known |= _asks_logger(function)
     is_weak = isinstance(function, weakref.ReferenceType)
     if is_weak and result is not None and not session.provenance.is_external(result):
         raise weak_reference("weak reference")
     if is_known or is_weak:
         session.reads.watch_call(function, args, result)  # type: ignore[arg-type]
+
+
+def _asks_logger(function: object) -> bool:
+    """Does it tell which records a logger lets through?"""
+    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
+    return isinstance(owner, logging.Logger) and name in LOGGER_QUESTIONS
 
 
 def add_existing(session: Session, result: object, others: int) -> bool:

@@ -242,9 +242,11 @@ class ReadLog:
     def watch_call(self, function: Callable[..., object], args: Args, value: object) -> None:
         """`function(*args)`, which tells the state of the process, gave `value`."""
         owner = getattr(function, "__self__", None)
-        named = getattr(owner, "name", None)  # of a context variable
-        what = f"context variable {named}" if named else getattr(function, "__name__", "it") + "()"
-        key = (id(owner) if named else id(function), "call", *map(repr, args))
+        name = getattr(function, "__name__", "it")
+        what = f"{name}()"
+        if isinstance(owner, contextvars.ContextVar):
+            what = f"context variable {owner.name}"
+        key = (id(function if owner is None else owner), "call", name, *map(repr, args))
         self._watch(key, lambda: function(*args), value, what)
         self.provenance.add_external(value)
 

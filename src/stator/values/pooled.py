@@ -8,6 +8,7 @@ is seen by every name that the container has. `values/sites.py` tells which cont
 from __future__ import annotations
 
 import abc
+import dataclasses
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -133,6 +134,8 @@ class PooledObject(Reference):
         return super().__getattribute__(name)
 
     def __setattr__(self, name: str, value: object) -> None:
+        if is_frozen(self.__class__):
+            raise dataclasses.FrozenInstanceError(f"cannot assign to field {name!r}")
         _rows_of(self).set_attribute(entry_of(self), name, value)
 
     def __delattr__(self, name: str) -> None:
@@ -174,8 +177,26 @@ def can_be_pooled(cls: type) -> bool:
         and type(cls) in (type, abc.ABCMeta)
         and "__init_subclass__" not in {name for base in cls.__mro__[:-1] for name in vars(base)}
         and all(base.__flags__ & HEAP_TYPE for base in cls.__mro__[:-1])
-        and not any(name in vars(base) for base in cls.__mro__[:-1] for name in OF_ATTRIBUTES)
+        and not any(_follows_attributes(base) for base in cls.__mro__[:-1])
     )
+
+
+def is_frozen(cls: type) -> bool:
+    """Does `@dataclass(frozen=True)` refuse to set its attributes?"""
+    written = getattr(cls.__setattr__, "__code__", None)
+    options = getattr(cls, "__dataclass_params__", None)
+    return (
+        written is not None
+        and options is not None
+        and options.frozen
+        and (written.co_filename.startswith("<"))
+    )
+
+
+def _follows_attributes(cls: type) -> bool:
+    """Has it a method of the user's that is called for its attributes?"""
+    generated = {"__setattr__", "__delattr__"} if is_frozen(cls) else set()
+    return any(name in vars(cls) and name not in generated for name in OF_ATTRIBUTES)
 
 
 @dataclass(frozen=True)
