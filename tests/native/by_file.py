@@ -209,10 +209,14 @@ def same(want: Any, got: Any) -> bool:
     if isinstance(want, list | tuple) and isinstance(got, list | tuple):
         return len(want) == len(got) and all(map(same, want, got))
     if isinstance(want, torch.Tensor) and isinstance(got, torch.Tensor):
-        return (want.dtype, want.shape) == (got.dtype, got.shape) and _bytes(want) == _bytes(got)
+        kinds = [(one.dtype, one.shape, one.layout) for one in (want, got)]
+        return kinds[0] == kinds[1] and _bytes(want) == _bytes(got)
     return type(want) is type(got) and repr(want) == repr(got)
 
 
 def _bytes(tensor: torch.Tensor) -> bytes:
-    dense = tensor.detach().resolve_conj().resolve_neg().contiguous()
-    return dense.reshape(-1).view(torch.uint8).numpy().tobytes() if dense.numel() else b""
+    given = tensor.detach()
+    dense = given if given.layout == torch.strided else given.to_dense()
+    dense = dense.resolve_conj().resolve_neg().contiguous()
+    row = dense.as_strided((dense.numel(),), (1,))  # one item may have any stride
+    return row.view(torch.uint8).numpy().tobytes() if dense.numel() else b""

@@ -11,6 +11,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 from stator.extension import extension
 from tests.native import op_sweep
+from tests.native.by_file import same
 from tests.native.op_sweep import DTYPES, in_child, report, sweep, verdicts
 
 pytestmark = [
@@ -30,6 +31,16 @@ def test_a_difference_is_found(monkeypatch):
     assert verdicts(info, torch.float32) == ("equal", "")
     monkeypatch.setattr(op_sweep, "same", lambda want, got: False)
     assert verdicts(info, torch.float32)[0] == "differs"
+
+
+def test_results_of_any_layout_and_stride_are_compared():
+    one = torch.ones(1, dtype=torch.int64).as_strided((1, 1), (0, 0))
+    assert same(one, torch.ones(1, 1, dtype=torch.int64))
+    assert not same(one, torch.zeros(1, 1, dtype=torch.int64))
+    rows = torch.tensor([[0.0, 2.0], [0.0, 0.0]])
+    assert same(rows.to_sparse(), rows.to_sparse())
+    assert not same(rows.to_sparse(), (2 * rows).to_sparse())
+    assert not same(rows.to_sparse(), rows)
 
 
 def test_a_child_that_dies_is_a_crash():
