@@ -475,9 +475,12 @@ def _add_notes(error: Exception, step: Step, frame: Activation) -> None:
 
 
 def _named(values: Values) -> dict[str, str]:
-    """The inputs of the program that are still there, as the user calls them, and their types."""
+    """The inputs of the program that are still there, as the user calls them, and their types.
+
+    An input that may be None has a tag beside it.
+    """
     return {
         value.name: describe(given)
         for value, given in values.items()
-        if not value.name.isdigit() and not value.name.endswith(".tag")  # an input may be None
+        if given is not None and not value.name.isdigit() and not value.name.endswith(".tag")
     }
