@@ -137,6 +137,8 @@ class TimeIsOver(Exception):
     pass
 
 
+# Python drops one that arrives in a callback of a weak reference, and says so
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_an_exception_that_another_thread_puts_into_captures_comes_out_of_them(tmp_path):
     function = function_of(ifs(20), tmp_path, "put_in")
     stator.to_static(function)(torch.ones(2))  # an import that ends so leaves its file open
