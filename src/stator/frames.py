@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dis
 import functools
 import importlib.util
 import os
@@ -19,6 +20,7 @@ from stator.location import Location
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
+_RETURNS = ("RETURN_VALUE", "RETURN_CONST")  # the latter in Python 3.12 and 3.13
 STAGING = "stator__"  # the name under which rewritten code finds what it calls
 OWN_FOLDER = os.path.dirname(os.path.abspath(__file__))
 VERIFY_FOLDER = os.path.join(os.path.dirname(OWN_FOLDER), "stator_verify")
@@ -95,6 +97,16 @@ def recorded_place() -> Location | None:
             return place_in(frame)
         frame = frame.f_back
     return None
+
+
+def place_of_result(function: object) -> Location | None:
+    """Where a function of the user's returns; its start, if it does in several places."""
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, types.CodeType) or is_library_file(code.co_filename):
+        return None
+    returns = [one.offset for one in dis.get_instructions(code) if one.opname in _RETURNS]
+    found = {_places(code).at(offset) for offset in returns}
+    return found.pop() if len(found) == 1 else _places(code).at(-1)
 
 
 def is_converted(frame: types.FrameType) -> bool:

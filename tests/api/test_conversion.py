@@ -218,16 +218,35 @@ def test_what_cannot_be_called_is_refused_by_its_text():
     )
 
 
-@pytest.mark.xfail(strict=True, raises=TypeError, reason="`vars()` of an instance with __slots__")
-def test_a_method_of_a_class_with_slots_is_static_or_refused_by_stator():
-    class Small:
-        __slots__ = ()
+class Small:
+    __slots__ = ("factor",)
 
-        @stator.to_static
-        def more(self, x):
-            return x + 1
+    def __init__(self):
+        self.factor = 2
 
-    assert Small().more(torch.ones(1)).item() == 2
+    @stator.to_static
+    def more(self, x):
+        return x * self.factor
+
+
+def test_a_method_of_an_object_without_a_dict_is_refused():
+    with pytest.raises(ConversionError) as caught:
+        Small().more(torch.ones(1))
+    assert caught.value.problem == (
+        "`more` of a Small, which has no `__dict__`, cannot be made static"
+    )
+    assert caught.value.fix == (
+        'add "__dict__" to its `__slots__`, or make a function static that takes the object'
+    )
+
+
+def test_both_ways_out_for_a_method_of_an_object_without_a_dict_work():
+    class Open(Small):
+        __slots__ = ("__dict__",)
+
+    assert Open().more(torch.ones(1)).item() == 2
+    static = stator.to_static(lambda small, x: Small.more.dygraph_function(small, x) + 1)
+    assert static(Small(), torch.ones(1)).item() == 3
 
 
 def draw(x):

@@ -63,14 +63,24 @@ def test_what_a_program_cannot_give_is_refused_by_its_text():
     assert error.fix == "return the tensors and numbers in it"
 
 
-@pytest.mark.xfail(strict=True, reason="the place is that of the caller, not of the function")
 def test_the_refusal_points_into_the_function():
     def f(x):
         return {"a": 1}.items()
 
     error = refusal(CaptureError, f, ONE)
     assert error.at is not None
-    assert error.at.function == "f"
+    assert (error.at.function, error.at.line) == ("f", f.__code__.co_firstlineno + 1)
+
+
+def test_the_refusal_of_one_of_several_results_points_at_the_function():
+    def f(x, n):
+        if n > 1:
+            return x
+        return {"a": 1}.items()
+
+    error = refusal(CaptureError, f, ONE, 1)
+    assert error.at is not None
+    assert (error.at.function, error.at.line) == ("f", f.__code__.co_firstlineno)
 
 
 def test_one_list_twice_is_one_list():

@@ -84,6 +84,7 @@ WITHOUT_EXAMPLE = frozenset({
     "… is …, which has no Python source",
     "build_strategy is …",
     "… cannot be made static",
+    "`…` of …, which has no `__dict__`, cannot be made static",
     "… cannot be explained",
     "… cannot be stepped through",
     "… cannot be verified",

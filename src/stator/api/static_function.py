@@ -43,7 +43,7 @@ from stator.staging.operators import Staging
 from stator.staging.trace import CaptureResult, trace
 from stator.state.builtin_names import refuse_replaced
 from stator.state.guards import Guards
-from stator.state.holding import WeakMethod, own_method
+from stator.state.holding import WeakMethod, names_for_method, own_method
 from stator.state.session import Session
 from stator.static.strategy import BuildStrategy
 
@@ -156,7 +156,7 @@ class StaticFunction(Generic[Parameters, Result]):
         if instance is None:
             return self
         key = f"__stator_{self._bound_name or self.__name__}__"
-        bound = vars(instance).get(key)
+        bound = names_for_method(instance, self.__name__).get(key)
         if bound is None or not bound._is_method_of(instance, self._function):
             bound = StaticFunction(
                 types.MethodType(self._function, instance), self._input_spec,

@@ -27,7 +27,7 @@ from stator.capture.recorder import Recorder
 from stator.capture.scope import may_be_seen
 from stator.debugger import stepping_around
 from stator.errors import CaptureError, StatorError, UnsupportedCall
-from stator.frames import place_of
+from stator.frames import current_place, place_of, place_of_result
 from stator.garbage import fewer_collections
 from stator.library.calls_inside_torch import calls_inside_torch
 from stator.locks import ONE_AT_A_TIME
@@ -213,14 +213,14 @@ def _trace(
     recorder.listeners.append(notes)
     with _recording(session):
         try:
-            with listening(recorder) if listening is not None else nullcontext():
-                value = _called(session, function, inputs)
-            results = new_results(session)
-            structure = results.structure_of(value)
-            left = None if state is None else state.finish(results)
-            effects = effects_of(session, inputs, results, read_again)
-            written = written_slots(session)
-            given = given_back(session, inputs, results)
+            value = _called(session, function, inputs, listening)
+            with _at_end_of(function):
+                results = new_results(session)
+                structure = results.structure_of(value)
+                left = None if state is None else state.finish(results)
+                effects = effects_of(session, inputs, results, read_again)
+                written = written_slots(session)
+                given = given_back(session, inputs, results)
         except StatorError as error:
             attach_line_variables(error, recorder)
             raise
@@ -258,10 +258,24 @@ def _trace(
     )  # fmt: skip
 
 
-def _called(session: Session, function: object, inputs: Inputs) -> Staged:
+@contextmanager
+def _at_end_of(function: object) -> Iterator[None]:
+    """An error inside, when no line of `function` runs any more, is where it returns."""
+    try:
+        yield
+    except StatorError as error:
+        if error.at == current_place():
+            error.at = place_of_result(function) or error.at
+        raise
+
+
+def _called(
+    session: Session, function: object, inputs: Inputs, listening: Listening | None
+) -> Staged:
     """The result of the call; an error if it leaves a mode that a run would put back."""
     grad = torch.is_grad_enabled()
-    value = session.interpreter.call(function, *inputs.args, **inputs.kwargs)
+    with listening(session.recorder) if listening is not None else nullcontext():
+        value = session.interpreter.call(function, *inputs.args, **inputs.kwargs)
     if torch.is_grad_enabled() != grad:
         ops = session.recorder.scope.block.ops
         places = (op.place for op in reversed(ops) if op.place is not None)

@@ -18,7 +18,8 @@ import weakref
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from stator.errors import UnsupportedCall
+from stator.english import with_article
+from stator.errors import ConversionError, UnsupportedCall
 
 Class = TypeVar("Class", bound=type)
 Getter = Callable[[], Any]
@@ -64,6 +65,19 @@ class _OwnObjects:
 _OWN = _OwnObjects()
 add_own = _OWN.add
 is_own = _OWN.has
+
+
+def names_for_method(instance: object, method: str) -> dict[str, Any]:
+    """The attributes of `instance`, which keep its static `method`."""
+    try:
+        return vars(instance)
+    except TypeError:
+        raise ConversionError(
+            f"`{method}` of {with_article(type(instance).__name__)}, which has no `__dict__`, "
+            "cannot be made static",
+            fix='add "__dict__" to its `__slots__`, or make a function static that takes '
+            "the object",
+        ) from None
 
 
 class Gone:
