@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -27,7 +28,7 @@ from stator.recursion_limit import more_frames
 from stator.staging.trace import CaptureResult, FailedCapture, attempt
 from stator.state.live_lists import makes_demands
 from stator.state.live_modules import ModuleSlot
-from stator.state.live_state import AnySlot, has_open_list, slot_for
+from stator.state.live_state import AnySlot, has_open_list, slot_for, with_open_items
 from stator.state.live_tensors import PlaceChange, ReplacedSlot, changes
 from stator.state.slots import Slot
 from stator.static.strategy import BuildStrategy
@@ -250,16 +251,24 @@ class Specializer:
         )
         if not live:
             return run()
-        captured: CaptureResult | FailedCapture | None = None
+        wider = with_open_items(live)
+        for wanted in (live,) if all(map(operator.is_, wider, live)) else (live, wider):
+            captured = self._usable(run, wanted)
+            if captured is not None:
+                return captured
+        return self._with_fewer(run, live, earlier, specs)
+
+    def _usable(self, run: Any, live: tuple[AnySlot, ...]) -> CaptureResult | None:
+        """A capture with the inputs `live`; None if it fails, or could refuse some lengths."""
         try:
             captured = run(live=live)
         except Exception as error:  # noqa: BLE001  Python needs the very value somewhere; if it was
             without_frames(error)  # something else, the next attempt raises it again
-        if isinstance(captured, CaptureResult) and not (
-            any(map(has_open_list, live)) and makes_demands(captured.program)
-        ):
-            return captured
-        return self._with_fewer(run, live, earlier, specs)
+            return None
+        if isinstance(captured, FailedCapture):
+            return None
+        refuses = any(map(has_open_list, live)) and makes_demands(captured.program)
+        return None if refuses else captured
 
     def _with_fewer(
         self,

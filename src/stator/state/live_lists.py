@@ -49,6 +49,12 @@ class ListSlot:
         """Is `other` this list?"""
         return self.owner is other.owner
 
+    def with_open_items(self) -> ListSlot:
+        """The same list, whose tensors may have any sizes."""
+        if not isinstance(self.item, TensorKind) or set(self.item.sizes) <= {None}:
+            return self
+        return replace(self, item=replace(self.item, sizes=(None,) * len(self.item.sizes)))
+
     def in_words(self) -> str:
         """How an error or a reason calls it."""
         return "what a list holds"

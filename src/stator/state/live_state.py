@@ -37,6 +37,11 @@ def has_open_list(slot: AnySlot) -> bool:
     return slot.has_open_list if isinstance(slot, TreeSlot) else isinstance(slot, ListSlot)
 
 
+def with_open_items(slots: tuple[AnySlot, ...]) -> tuple[AnySlot, ...]:
+    """`slots`, the tensors in lists of any size: the call may add one of another size."""
+    return tuple(slot.with_open_items() if isinstance(slot, ListSlot) else slot for slot in slots)
+
+
 def slot_for(slot: AnySlot, known: Sequence[AnySlot]) -> AnySlot | None:
     """`slot` with the sizes that have stayed the same; None if what it holds cannot be an input."""
     if isinstance(slot, ListSlot):
