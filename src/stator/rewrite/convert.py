@@ -34,7 +34,7 @@ from stator.rewrite.prepare import as_function
 from stator.rewrite.template import preamble, quote
 from stator.rewrite.text import rewrite_text
 from stator.rewrite.yields import rewrite_yields
-from stator.source.facts import is_straight, straight_facts, study, unsure_names
+from stator.source.facts import Facts, is_straight, straight_facts, study, unsure_names
 from stator.source.fence import check
 from stator.source.nodes import COMPREHENSIONS, Search, nodes_in
 from stator.source.private import mangle
@@ -157,20 +157,23 @@ class _Cache:
 
 
 _CACHE = _Cache()
+NOTHING = Outside((), (), ())
 
 
 def _work(function: types.FunctionType, is_machine: bool) -> Work:
     code, source = function.__code__, _source(function)
     declares = "global" in source.text or "nonlocal" in source.text
-    outside = outside_of(source.tree) if declares else Outside((), (), ())
+    outside = outside_of(source.tree) if declares else NOTHING
     free = {*code.co_freevars}
     found = survey(source.tree)
     names = {*found.free, *outside.globals_read}
-    nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
+    if outside.nonlocals_written:
+        nonlocals = tuple(name for name in outside.nonlocals_written if name in free)
+        outside = replace(outside, nonlocals_written=nonlocals)
     generator = bool(code.co_flags & CO_GENERATOR)
     tree = rewrite(source, found, is_generator=generator, is_machine=is_machine)
     return Work(
-        compile_tree(tree, code), tree, replace(outside, nonlocals_written=nonlocals),
+        compile_tree(tree, code), tree, outside,
         tuple(sorted(names & free)), tuple(sorted(names - free)), generator,
     )  # fmt: skip
 
@@ -220,7 +223,8 @@ def rewrite(
         found = survey(tree)
     parameters = [*tree.args.posonlyargs, *tree.args.args]
     first = parameters[0].arg if parameters else None
-    job = Job(source, found.scope, first, unsure_names(source.enclosing))
+    unsure = unsure_names(source.enclosing)
+    job = Job(source, found.scope, first, unsure, known=_straight(tree, found))
     if is_generator:
         tree, job = _as_generator(tree, job, is_machine=is_machine)
         found = survey(tree)
@@ -236,8 +240,8 @@ def _as_generator(
 ) -> tuple[ast.FunctionDef, Job]:
     if is_machine or needs_machine(tree):
         tree = rewrite_machine(tree, job)
-        return tree, replace(job, original=scope_of(tree))
-    return rewrite_yields(tree, job), job
+        return tree, replace(job, original=scope_of(tree), known=None)
+    return rewrite_yields(tree, job), replace(job, known=None)
 
 
 def _with_shared(tree: ast.FunctionDef, names: list[str]) -> ast.FunctionDef:
@@ -279,24 +283,29 @@ def _run_passes(
     kinds: frozenset[type[ast.AST]],
     shown: PassListener | None = None,
 ) -> ast.FunctionDef:
-    straight = is_straight(tree.body, kinds)
+    is_studied = job.known is not None
     for step in PASSES:
-        if not (straight and step.is_about_order) and (
+        if not (is_studied and step.is_about_order) and (
             not step.needs or not kinds.isdisjoint(step.needs)
         ):
             tree = step.run(tree, job)
         if shown is not None:
             shown(step.name, tree)
-        if step.then_study:
-            known = straight_facts(job.original) if straight else study(tree, job.original)
-            job = replace(job, known=known)
+        if step.then_study and not is_studied:
+            job = replace(job, known=study(tree, job.original))
     return tree
+
+
+def _straight(tree: ast.FunctionDef, found: Survey) -> Facts | None:
+    """The facts of a function that runs straight; None of another one, which is to be studied."""
+    return straight_facts(found.scope) if is_straight(tree.body, found.kinds) else None
 
 
 def _rewrite_inner(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
     """A generated function goes through all passes, with the numbering of the one around it."""
     found = survey(tree)
-    return _run_passes(tree, replace(job, original=found.scope, known=None), found.kinds)
+    job = replace(job, original=found.scope, known=_straight(tree, found))
+    return _run_passes(tree, job, found.kinds)
 
 
 def _comprehensions(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:

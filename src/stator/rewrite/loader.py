@@ -30,9 +30,7 @@ for _feature in __future__.all_feature_names:
 
 def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
     """The code of `tree`, a rewritten form of the function whose code is `like`."""
-    free = sorted({*like.co_freevars, STAGING})
-    given = [copy_place(ast.arg(name), EMPTY) for name in free]
-    outer = _definition("name", ast.arguments([], given, None, [], [], None, []), EMPTY)
+    outer = _definition("name", _closed_over(like.co_freevars), EMPTY)
     outer.body = [_without_header(tree)]
     module = ast.Module([outer], [])
     flags = like.co_flags & FUTURE
@@ -46,6 +44,13 @@ def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
             whole = to_code(locate(module))
     code = _inner_code(_inner_code(whole))
     return _named(code, like.co_name, like.co_qualname, _frozensets(like))
+
+
+@functools.lru_cache(maxsize=256)
+def _closed_over(names: tuple[str, ...]) -> ast.arguments:
+    """The parameters of a function around one that closes over `names`, and over staging."""
+    given = [copy_place(ast.arg(name), EMPTY) for name in sorted({*names, STAGING})]
+    return ast.arguments([], given, None, [], [], None, [])
 
 
 def load(code: types.CodeType, like: types.FunctionType, staging: object) -> types.FunctionType:
@@ -83,7 +88,7 @@ def _definition(name: str, args: ast.arguments, at: ast.AST) -> ast.FunctionDef:
 
 
 def _bare(item: ast.arg) -> ast.arg:
-    return copy_place(ast.arg(item.arg), item)
+    return item if item.annotation is None else copy_place(ast.arg(item.arg), item)
 
 
 def _inner_code(code: types.CodeType) -> types.CodeType:

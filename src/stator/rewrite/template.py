@@ -11,6 +11,7 @@ from stator.frames import STAGING
 from stator.source.nodes import NodeT, children, copy_place, inner_fields
 
 Filling = str | ast.expr | list[ast.stmt]
+LOAD = ast.Load()
 
 
 def quote(template: str, *, at: ast.AST, **holes: Filling) -> list[ast.stmt]:
@@ -52,10 +53,9 @@ def header_place(at: Any) -> dict[str, int]:
 
 def staged(name: str, *arguments: ast.expr, at: ast.AST) -> ast.Call:
     """`stator__.name(*arguments)`, in the place of `at`."""
-    function = ast.Attribute(ast.Name(STAGING, ast.Load()), name, ast.Load())
-    call = ast.Call(function, list(arguments), [])
-    for node in (function.value, function, call):
-        copy_place(node, at)
+    staging = copy_place(ast.Name(STAGING, LOAD), at)
+    function = copy_place(ast.Attribute(staging, name, LOAD), at)
+    call = copy_place(ast.Call(function, [*arguments], []), at)
     for argument in arguments:
         if argument.__dict__.get("end_lineno") is None:
             copy_place(argument, at)

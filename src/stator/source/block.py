@@ -40,7 +40,7 @@ def definition_at(code: types.CodeType, lines: list[str]) -> FoundDefinition | N
     if start is None or names[-1] != code.co_name:
         return None
     outer = names[: names.index(LOCALS)] if LOCALS in names else names
-    if outer is names and {*code.co_freevars} - {"__class__"}:
+    if outer is names and code.co_freevars not in ((), ("__class__",)):
         return None  # a function that is declared `global` where it is defined
     at = first if outer is names else _outermost(outer[-1], first, len(start[1]), lines)
     tree = None if at is None else _parsed(at, lines, is_inside=len(outer) > 1)
@@ -50,8 +50,8 @@ def definition_at(code: types.CodeType, lines: list[str]) -> FoundDefinition | N
     around = [name for name, after in itertools.pairwise(names) if after == LOCALS]
     for found in definitions_in(tree, class_name):
         if (
-            first in first_lines(found.node)
-            and getattr(found.node, "name", None) == code.co_name
+            getattr(found.node, "name", None) == code.co_name
+            and first in first_lines(found.node)
             and [getattr(one, "name", None) for one in found.enclosing] == around
         ):
             return found
@@ -103,8 +103,9 @@ def _ends(first: int, indent: int, lines: list[str]) -> Iterator[int]:
 
 def first_lines(node: Definition) -> tuple[int, ...]:
     """The line of the `def`, and that of its first decorator (where CPython counts from)."""
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return tuple(sorted({node.lineno, *(item.lineno for item in decorators[:1])}))
+    if isinstance(node, ast.Lambda) or not node.decorator_list:
+        return (node.lineno,)
+    return tuple(sorted({node.lineno, node.decorator_list[0].lineno}))
 
 
 def definitions_in(

@@ -214,11 +214,13 @@ def _take_place(node: Any, around: Any) -> None:
 def copy_place(node: NodeT, at: ast.AST) -> NodeT:
     """`node`, new and without a place, in the place of `at`: `ast.copy_location`, but fast."""
     place, new = at.__dict__, node.__dict__
-    if place.keys() >= PLACE:
+    try:
+        new["end_col_offset"] = place["end_col_offset"]  # then all of its place is there
         new["lineno"], new["col_offset"] = place["lineno"], place["col_offset"]
-        new["end_lineno"], new["end_col_offset"] = place["end_lineno"], place["end_col_offset"]
-        return node
-    return ast.copy_location(node, at)
+        new["end_lineno"] = place["end_lineno"]
+    except KeyError:
+        return ast.copy_location(node, at)
+    return node
 
 
 def copy_tree(node: NodeT) -> NodeT:
