@@ -9,8 +9,6 @@ from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.operands import argument, dtype_of_result
 from stator.export.onnx.scope import D
 from stator.program.ir import Op
-from stator.program.registry import resolve
-from stator.torch_private.onnx_library import function_of
 
 FIRST_OPSET = 20  # that has Gelu
 
@@ -18,15 +16,11 @@ FIRST_OPSET = 20  # that has Gelu
 def gelu(to: Lowering, op: Op) -> ir.Value | None:
     """`gelu`: one node, where the opset has it and ONNX Runtime has a kernel for it."""
     if to.opset < FIRST_OPSET or dtype_of_result(to, op) is not D.FLOAT:
-        function = function_of(resolve(op.name))
-        assert function is not None
-        call(to, op, function)
+        call(to, op)
         return None
     approximate = argument(op, "approximate", "none")
     assert isinstance(approximate, str)
-    return to.scope.emit(
-        "Gelu", to.value(op.args[0]), dtype=D.FLOAT, attributes={"approximate": approximate}
-    )
+    return to.scope.emit("Gelu", to.value(op.args[0]), approximate=approximate)
 
 
 def silu(to: Lowering, op: Op) -> ir.Value:
@@ -38,9 +32,9 @@ def silu(to: Lowering, op: Op) -> ir.Value:
     dtype, found = dtype_of_result(to, op), to.value(op.args[0])
     wide = D.FLOAT if dtype in (D.FLOAT16, D.BFLOAT16) else dtype
     found = to.scope.cast(found, wide)
-    power = to.scope.emit("Exp", to.scope.emit("Neg", found, dtype=wide), dtype=wide)
-    whole = to.scope.emit("Add", power, to.scope.constant(1, wide), dtype=wide)
-    return to.scope.cast(to.scope.emit("Div", found, whole, dtype=wide), dtype)
+    power = to.scope.emit("Exp", to.scope.emit("Neg", found))
+    whole = to.scope.emit("Add", power, to.scope.constant(1, wide))
+    return to.scope.cast(to.scope.emit("Div", found, whole), dtype)
 
 
 def log_sigmoid(to: Lowering, op: Op) -> ir.Value:
@@ -48,11 +42,11 @@ def log_sigmoid(to: Lowering, op: Op) -> ir.Value:
     dtype, found = dtype_of_result(to, op), to.value(op.args[0])
     wide = D.FLOAT if dtype in (D.FLOAT16, D.BFLOAT16) else dtype
     found, scope = to.scope.cast(found, wide), to.scope
-    least = scope.emit("Min", found, scope.constant(0, wide), dtype=wide)
-    size = scope.emit("Neg", scope.emit("Abs", found, dtype=wide), dtype=wide)
-    power = scope.emit("Exp", size, dtype=wide)
-    whole = scope.emit("Add", power, scope.constant(1, wide), dtype=wide)
-    result = scope.emit("Sub", least, scope.emit("Log", whole, dtype=wide), dtype=wide)
+    least = scope.emit("Min", found, scope.constant(0, wide))
+    size = scope.emit("Neg", scope.emit("Abs", found))
+    power = scope.emit("Exp", size)
+    whole = scope.emit("Add", power, scope.constant(1, wide))
+    result = scope.emit("Sub", least, scope.emit("Log", whole))
     return scope.cast(result, dtype)
 
 
@@ -60,27 +54,26 @@ def hypotenuse(to: Lowering, op: Op) -> ir.Value:
     """`hypot`: m * sqrt((a / m)^2 + (b / m)^2), where m is the greater one: no square overflows."""
     scope, dtype = to.scope, dtype_of_result(to, op)
     sides = [scope.cast(to.value(arg), dtype) for arg in op.args[:2]]
-    sides = [scope.emit("Abs", side, dtype=dtype) for side in sides]
-    most = scope.emit("Max", *sides, dtype=dtype)
+    sides = [scope.emit("Abs", side) for side in sides]
+    most = scope.emit("Max", *sides)
     zero, infinite = scope.constant(0, dtype), scope.constant(float("inf"), dtype)
-    fine = scope.emit("And", scope.emit("Greater", most, zero, dtype=D.BOOL),
-                      scope.emit("Less", most, infinite, dtype=D.BOOL), dtype=D.BOOL)  # fmt: skip
-    unit = scope.emit("Where", fine, most, scope.constant(1, dtype), dtype=dtype)
-    parts = [scope.emit("Div", side, unit, dtype=dtype) for side in sides]
-    squares = [scope.emit("Mul", part, part, dtype=dtype) for part in parts]
-    root = scope.emit("Sqrt", scope.emit("Add", *squares, dtype=dtype), dtype=dtype)
-    whole = scope.emit("Mul", unit, root, dtype=dtype)
-    is_infinite = [scope.emit("Equal", side, infinite, dtype=D.BOOL) for side in sides]
-    either = scope.emit("Or", *is_infinite, dtype=D.BOOL)  # also where the other one is NaN
-    return scope.emit("Where", either, infinite, whole, dtype=dtype)
+    fine = scope.emit("And", scope.emit("Greater", most, zero), scope.emit("Less", most, infinite))
+    unit = scope.emit("Where", fine, most, scope.constant(1, dtype))
+    parts = [scope.emit("Div", side, unit) for side in sides]
+    squares = [scope.emit("Mul", part, part) for part in parts]
+    root = scope.emit("Sqrt", scope.emit("Add", *squares))
+    whole = scope.emit("Mul", unit, root)
+    is_infinite = [scope.emit("Equal", side, infinite) for side in sides]
+    either = scope.emit("Or", *is_infinite)  # also where the other one is NaN
+    return scope.emit("Where", either, infinite, whole)
 
 
 def copy_of_sign(to: Lowering, op: Op) -> ir.Value:
     """`copysign`: the size of one, with the sign of the other, -0 included."""
     scope, dtype = to.scope, dtype_of_result(to, op)
     found, other = (scope.cast(to.value(arg), dtype) for arg in op.args[:2])
-    size, zero = scope.emit("Abs", found, dtype=dtype), scope.constant(0, dtype)
-    inverse = scope.emit("Div", scope.constant(1, dtype), other, dtype=dtype)  # -inf of -0
-    is_negative = [scope.emit("Less", one, zero, dtype=D.BOOL) for one in (other, inverse)]
-    negative = scope.emit("Or", *is_negative, dtype=D.BOOL)
-    return scope.emit("Where", negative, scope.emit("Neg", size, dtype=dtype), size, dtype=dtype)
+    size, zero = scope.emit("Abs", found), scope.constant(0, dtype)
+    inverse = scope.emit("Div", scope.constant(1, dtype), other)  # -inf of -0
+    is_negative = [scope.emit("Less", one, zero) for one in (other, inverse)]
+    negative = scope.emit("Or", *is_negative)
+    return scope.emit("Where", negative, scope.emit("Neg", size), size)

@@ -11,6 +11,7 @@ from stator.export.onnx.indexing import check_indices
 from stator.export.onnx.layers import size_at
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.operands import argument, dtype_of_result
+from stator.export.onnx.reductions import nowhere
 from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Op, Value
 
@@ -26,78 +27,71 @@ def embedding_bag(to: Lowering, op: Op) -> None:
     if argument(op, "include_last_offset", False):
         starts = _without_the_last(to, starts, indices)
     _check_starts(to, starts, indices)
-    rows = scope.emit("Gather", to.value(op.args[0]), indices, dtype=dtype)
+    rows = scope.emit("Gather", to.value(op.args[0]), indices)
     weights = argument(op, "per_sample_weights")
     if isinstance(weights, Value):
-        rows = to.scope.keep_dtype("Mul", rows, _column(to, to.value(weights)))
+        rows = to.scope.emit("Mul", rows, _column(to, to.value(weights)))
     skipped = _skipped(to, op, indices)
     if skipped is not None:
         nothing = scope.constant(-math.inf if mode == MAX else 0, dtype)
-        rows = scope.emit("Where", _column(to, skipped), nothing, rows, dtype=dtype)
+        rows = scope.emit("Where", _column(to, skipped), nothing, rows)
     bags = _bags(to, indices, starts)
     counts = _counts(to, bags, starts, skipped)
     found = _joined(to, op, rows, bags, starts)
     if mode == MEAN:
-        least = scope.emit("Max", counts, scope.int64(1), dtype=D.INT64)
-        found = to.scope.keep_dtype("Div", found, _column(to, scope.cast(least, dtype)))
+        least = scope.emit("Max", counts, scope.int64(1))
+        found = to.scope.emit("Div", found, _column(to, scope.cast(least, dtype)))
     if mode == MAX:
-        is_empty = scope.emit("Equal", counts, scope.int64(0), dtype=D.BOOL)
-        found = scope.emit("Where", _column(to, is_empty), scope.constant(0, dtype), found,
-                           dtype=dtype)  # fmt: skip
+        is_empty = scope.emit("Equal", counts, scope.int64(0))
+        found = scope.emit("Where", _column(to, is_empty), scope.constant(0, dtype), found)
     to.bind(op.results[0], found)
 
 
 def _without_the_last(to: Lowering, offsets: ir.Value, indices: ir.Value) -> ir.Value:
     """The last offset is the end of the last bag: all indices belong to some bag."""
     scope = to.scope
-    last = scope.emit("Gather", offsets, scope.int64(-1), dtype=D.INT64, shape=[])
-    count = scope.emit("Size", indices, dtype=D.INT64, shape=[])
-    to.require(scope.boolean("Equal", last, count),
-               "the last offset of embedding_bag is not the number of indices")  # fmt: skip
-    return scope.emit("Slice", offsets, scope.int64([0]), scope.int64([-1]), dtype=D.INT64)
+    last = scope.scalar("Gather", offsets, scope.int64(-1))
+    count = scope.scalar("Size", indices)
+    text = "the last offset of embedding_bag is not the number of indices"
+    to.require(scope.scalar("Equal", last, count), text)
+    return scope.emit("Slice", offsets, scope.int64([0]), scope.int64([-1]))
 
 
 def _check_starts(to: Lowering, starts: ir.Value, indices: ir.Value) -> None:
     """The first bag starts at 0, and none after the end."""
     scope = to.scope
-    first = scope.emit("Slice", starts, scope.int64([0]), scope.int64([1]), dtype=D.INT64)
-    count = scope.emit("Size", indices, dtype=D.INT64, shape=[])
-    is_late = scope.emit("Greater", first, scope.int64([0]), dtype=D.BOOL)
-    is_beyond = scope.emit("Greater", starts, count, dtype=D.BOOL)
-    flags = scope.emit("Concat", is_beyond, is_late, dtype=D.BOOL, attributes={"axis": 0})
-    wrong = scope.emit("ReduceSum", scope.cast(flags, D.INT64), dtype=D.INT64, shape=[],
-                       attributes={"keepdims": 0})  # fmt: skip
-    to.check(scope.boolean("Equal", wrong, scope.int64(0)), "RuntimeError",
-             "offsets have to start at 0 and to be within the input")  # fmt: skip
-    later = scope.emit("Slice", starts, scope.int64([1]), scope.int64([sys.maxsize]), dtype=D.INT64)
-    before = scope.emit("Slice", starts, scope.int64([0]), scope.int64([-1]), dtype=D.INT64)
-    falls = scope.emit("Less", later, before, dtype=D.BOOL)
-    count = scope.emit("ReduceSum", scope.cast(falls, D.INT64), dtype=D.INT64, shape=[],
-                       attributes={"keepdims": 0})  # fmt: skip
-    to.require(scope.boolean("Equal", count, scope.int64(0)),
-               "an offset of embedding_bag is smaller than the one before")  # fmt: skip
+    first = scope.emit("Slice", starts, scope.int64([0]), scope.int64([1]))
+    count = scope.scalar("Size", indices)
+    is_late = scope.emit("Greater", first, scope.int64([0]))
+    is_beyond = scope.emit("Greater", starts, count)
+    flags = scope.emit("Concat", is_beyond, is_late, axis=0)
+    text = "offsets have to start at 0 and to be within the input"
+    to.check(nowhere(to, flags), "RuntimeError", text)
+    later = scope.emit("Slice", starts, scope.int64([1]), scope.int64([sys.maxsize]))
+    before = scope.emit("Slice", starts, scope.int64([0]), scope.int64([-1]))
+    rises = nowhere(to, scope.emit("Less", later, before))
+    to.require(rises, "an offset of embedding_bag is smaller than the one before")
 
 
 def _column(to: Lowering, vector: ir.Value) -> ir.Value:
-    return to.scope.emit("Unsqueeze", vector, to.scope.int64([1]), dtype=vector.dtype)
+    return to.scope.emit("Unsqueeze", vector, to.scope.int64([1]))
 
 
 def _skipped(to: Lowering, op: Op, indices: ir.Value) -> ir.Value | None:
     padding = argument(op, "padding_idx")
     if not isinstance(padding, int) or padding < 0:
         return None
-    return to.scope.emit("Equal", indices, to.scope.int64(padding), dtype=D.BOOL)
+    return to.scope.emit("Equal", indices, to.scope.int64(padding))
 
 
 def _bags(to: Lowering, indices: ir.Value, starts: ir.Value) -> ir.Value:
     """The bag of each index: the last that starts at it or before."""
     scope = to.scope
-    count = scope.emit("Size", indices, dtype=D.INT64, shape=[])
-    places = scope.emit("Range", scope.int64(0), count, scope.int64(1), dtype=D.INT64)
-    begun = scope.emit("LessOrEqual", starts, _column(to, places), dtype=D.BOOL)
-    number = scope.emit("ReduceSum", scope.cast(begun, D.INT64), scope.int64([1]), dtype=D.INT64,
-                        attributes={"keepdims": 0})  # fmt: skip
-    return to.scope.keep_dtype("Sub", number, scope.int64(1))
+    count = scope.scalar("Size", indices)
+    places = scope.emit("Range", scope.int64(0), count, scope.int64(1))
+    begun = scope.emit("LessOrEqual", starts, _column(to, places))
+    number = scope.emit("ReduceSum", scope.cast(begun, D.INT64), scope.int64([1]), keepdims=0)
+    return to.scope.emit("Sub", number, scope.int64(1))
 
 
 def _counts(
@@ -105,14 +99,13 @@ def _counts(
 ) -> ir.Value:  # fmt: skip
     """How many rows each bag has."""
     scope = to.scope
-    zeros = scope.emit("ConstantOfShape", scope.emit("Shape", starts, dtype=D.INT64), dtype=D.INT64,
-                       attributes={"value": ir.tensor([0], dtype=D.INT64)})  # fmt: skip
-    ones = scope.emit("ConstantOfShape", scope.emit("Shape", bags, dtype=D.INT64), dtype=D.INT64,
-                      attributes={"value": ir.tensor([1], dtype=D.INT64)})  # fmt: skip
+    zeros, ones = (
+        scope.filled(scope.emit("Shape", like), number, D.INT64)
+        for like, number in ((starts, 0), (bags, 1))
+    )
     if skipped is not None:
-        ones = to.scope.keep_dtype("Sub", ones, scope.cast(skipped, D.INT64))
-    return scope.emit("ScatterElements", zeros, bags, ones, dtype=D.INT64,
-                      attributes={"axis": 0, "reduction": "add"})  # fmt: skip
+        ones = to.scope.emit("Sub", ones, scope.cast(skipped, D.INT64))
+    return scope.emit("ScatterElements", zeros, bags, ones, axis=0, reduction="add")
 
 
 def _joined(
@@ -120,11 +113,10 @@ def _joined(
 ) -> ir.Value:  # fmt: skip
     """The rows of each bag as one."""
     scope, dtype, is_max = to.scope, dtype_in(rows), argument(op, "mode", SUM) == MAX
-    sizes = [scope.emit("Shape", starts, dtype=D.INT64), size_at(to, op.args[0], 1)]
-    shape = scope.emit("Concat", *sizes, dtype=D.INT64, attributes={"axis": 0})
+    sizes = [scope.emit("Shape", starts), size_at(to, op.args[0], 1)]
+    shape = scope.emit("Concat", *sizes, axis=0)
     fill = scope.constant(-math.inf if is_max else 0, dtype)
-    start = scope.emit("Expand", fill, shape, dtype=dtype)
-    places = scope.emit("Expand", _column(to, bags), scope.emit("Shape", rows, dtype=D.INT64),
-                        dtype=D.INT64)  # fmt: skip
-    return scope.emit("ScatterElements", start, places, rows, dtype=dtype,
-                      attributes={"axis": 0, "reduction": "max" if is_max else "add"})  # fmt: skip
+    start = scope.emit("Expand", fill, shape)
+    places = scope.emit("Expand", _column(to, bags), scope.emit("Shape", rows))
+    reduction = "max" if is_max else "add"
+    return scope.emit("ScatterElements", start, places, rows, axis=0, reduction=reduction)

@@ -20,13 +20,11 @@ Rule = Callable[[Lowering, Op], Any]
 
 def linear(to: Lowering, one: ir.Value, weight: Arg, bias: Arg) -> ir.Value:
     """`one @ weight.T + bias`."""
-    turned = to.scope.emit(
-        "Transpose", to.value(weight), dtype=one.dtype, attributes={"perm": [1, 0]}
-    )
-    product = to.scope.emit("MatMul", one, turned, dtype=one.dtype)
+    turned = to.scope.emit("Transpose", to.value(weight), perm=[1, 0])
+    product = to.scope.emit("MatMul", one, turned)
     if bias is None:
         return product
-    return to.scope.emit("Add", product, to.value(bias), dtype=one.dtype)
+    return to.scope.emit("Add", product, to.value(bias))
 
 
 def _cell_parts(
@@ -50,14 +48,14 @@ def lstm_cell(to: Lowering, op: Op) -> None:
     """One step of an LSTM."""
     _, given, kept = _cell_parts(to, op, 4)
     inner, forget, cell, outer = (
-        to.scope.keep_dtype(name, to.scope.keep_dtype("Add", a, b))
+        to.scope.emit(name, to.scope.emit("Add", a, b))
         for name, a, b in zip(("Sigmoid", "Sigmoid", "Tanh", "Sigmoid"), given, kept, strict=True)
     )
     before = argument(op, "hx")
     assert isinstance(before, tuple)
-    memory = to.scope.keep_dtype("Add", to.scope.keep_dtype("Mul", forget, to.value(before[1])),
-                   to.scope.keep_dtype("Mul", inner, cell))  # fmt: skip
-    to.bind(op.results[0], to.scope.keep_dtype("Mul", outer, to.scope.keep_dtype("Tanh", memory)))
+    kept_part = to.scope.emit("Mul", forget, to.value(before[1]))
+    memory = to.scope.emit("Add", kept_part, to.scope.emit("Mul", inner, cell))
+    to.bind(op.results[0], to.scope.emit("Mul", outer, to.scope.emit("Tanh", memory)))
     to.bind(op.results[1], memory)
 
 
@@ -65,15 +63,13 @@ def gru_cell(to: Lowering, op: Op) -> ir.Value:
     """One step of a GRU."""
     state, given, kept = _cell_parts(to, op, 3)
     reset, update = (
-        to.scope.keep_dtype("Sigmoid", to.scope.keep_dtype("Add", a, b))
+        to.scope.emit("Sigmoid", to.scope.emit("Add", a, b))
         for a, b in zip(given[:2], kept[:2], strict=True)
     )
-    new = to.scope.keep_dtype(
-        "Tanh", to.scope.keep_dtype("Add", given[2], to.scope.keep_dtype("Mul", reset, kept[2]))
+    new = to.scope.emit(
+        "Tanh", to.scope.emit("Add", given[2], to.scope.emit("Mul", reset, kept[2]))
     )
-    return to.scope.keep_dtype(
-        "Add", new, to.scope.keep_dtype("Mul", update, to.scope.keep_dtype("Sub", state, new))
-    )
+    return to.scope.emit("Add", new, to.scope.emit("Mul", update, to.scope.emit("Sub", state, new)))
 
 
 def rnn_cell(function: str) -> Rule:
@@ -81,7 +77,7 @@ def rnn_cell(function: str) -> Rule:
 
     def lower(to: Lowering, op: Op) -> ir.Value:
         _, (given,), (kept,) = _cell_parts_of_one(to, op)
-        return to.scope.keep_dtype(function, to.scope.keep_dtype("Add", given, kept))
+        return to.scope.emit(function, to.scope.emit("Add", given, kept))
 
     return lower
 

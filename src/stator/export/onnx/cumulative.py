@@ -28,7 +28,7 @@ def product_so_far(to: Lowering, op: Op) -> ir.Value:
     axis = dimension(to, op)
     ones = _row(to, found, axis, 1, dtype)
     scope, (before, item) = _body(to, [dtype, dtype])
-    now = scope.emit("Mul", before, item, dtype=dtype)
+    now = scope.emit("Mul", before, item)
     body = to.graph("product", [now, _copy(scope, now)])
     (result,) = _scanned(to, body, [ones], found, axis, rank(op.args[0]), [dtype])
     return result
@@ -49,10 +49,10 @@ def extreme_so_far(to: Lowering, op: Op) -> None:
     start = _row(to, found, axis, _furthest(dtype, low=is_max), dtype)
     place = _row(to, found, axis, 0, D.INT64)
     scope, (before, where, count, item) = _body(to, [dtype, D.INT64, D.INT64, dtype])
-    is_new = scope.emit("GreaterOrEqual" if is_max else "LessOrEqual", item, before, dtype=D.BOOL)
-    now = scope.emit("Where", is_new, item, before, dtype=dtype)
-    places = scope.emit("Where", is_new, count, where, dtype=D.INT64)
-    following = scope.emit("Add", count, scope.int64(1), dtype=D.INT64, shape=[])
+    is_new = scope.emit("GreaterOrEqual" if is_max else "LessOrEqual", item, before)
+    now = scope.emit("Where", is_new, item, before)
+    places = scope.emit("Where", is_new, count, where)
+    following = scope.scalar("Add", count, scope.int64(1))
     body = to.graph("extreme", [now, places, following, _copy(scope, now), _copy(scope, places)])
     results = _scanned(to, body, [start, place], found, axis, rank(op.args[0]), [dtype, D.INT64])
     for value, result in zip(op.results, results, strict=True):
@@ -69,11 +69,9 @@ def _furthest(dtype: ir.DataType, *, low: bool) -> float:
 
 def _row(to: Lowering, found: ir.Value, axis: int, number: float, dtype: ir.DataType) -> ir.Value:
     """A tensor like `found` with one row along `axis`, of `number`."""
-    sizes = to.scope.emit("Shape", found, dtype=D.INT64)
-    shape = to.scope.emit("ScatterElements", sizes, to.scope.int64([axis]), to.scope.int64([1]),
-                          dtype=D.INT64)  # fmt: skip
-    filler = ir.Tensor(np.array([number], dtype=dtype.numpy()), dtype=dtype)
-    return to.scope.emit("ConstantOfShape", shape, dtype=dtype, attributes={"value": filler})
+    sizes = to.scope.emit("Shape", found)
+    shape = to.scope.emit("ScatterElements", sizes, to.scope.int64([axis]), to.scope.int64([1]))
+    return to.scope.filled(shape, number, dtype)
 
 
 def _body(to: Lowering, kinds: Sequence[ir.DataType]) -> tuple[GraphScope, list[ir.Value]]:
@@ -102,15 +100,15 @@ def _scanned(
     order[0], order[axis] = axis, 0
 
     def moved(value: ir.Value) -> ir.Value:  # `Scan` itself divides by the size of a row
-        return scope.emit("Transpose", value, dtype=value.dtype, attributes={"perm": order})
+        return scope.emit("Transpose", value, perm=order)
 
-    longer = scope.emit("Concat", found, rows[0], dtype=found.dtype, attributes={"axis": axis})
-    states = [scope.emit("Squeeze", row, axes, dtype=row.dtype) for row in rows]
+    longer = scope.emit("Concat", found, rows[0], axis=axis)
+    states = [scope.emit("Squeeze", row, axes) for row in rows]
     states += [scope.int64(0)] * (len(body.inputs) - 1 - len(rows))
     last = [new_value("", ir.TensorType(dtype_in(state)), None) for state in states]
     results = [new_value("", ir.TensorType(kind), None) for kind in kinds]
     attributes = {"body": body, "num_scan_inputs": 1}
     scope.node("Scan", [*states, moved(longer)], [*last, *results], attributes)
     bounds = [scope.int64([0]), scope.int64([-1]), scope.int64([0])]
-    shorter = [scope.emit("Slice", one, *bounds, dtype=one.dtype) for one in results]
+    shorter = [scope.emit("Slice", one, *bounds) for one in results]
     return [moved(one) for one in shorter]

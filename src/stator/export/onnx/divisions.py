@@ -20,6 +20,7 @@ from stator.export.onnx.operands import (
     scalar_of,
     spread,
 )
+from stator.export.onnx.reductions import nowhere
 from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Op, Value
 from stator.program.registry import resolve
@@ -34,38 +35,34 @@ def divided(to: Lowering, op: Op) -> None:
     wanted = promoted_dtype(op, pointwise=True)
     names = list(arguments_of(op))
     divisor = arguments_of(op)[names[1]]
-    function = function_of(resolve(op.name))
     if wanted is None or wanted.is_floating_point or not isinstance(divisor, Value):
         if wanted is not None and not wanted.is_floating_point and divisor == 0:
             to.refuse(f"{op.name} divides by zero")
-        if op.name == "aten::floor_divide" or function is None:
+        if op.name == "aten::floor_divide" or function_of(resolve(op.name)) is None:
             to.bind(op.results[0], _floor_divide(to, op, wanted))
         else:
-            call(to, op, function)
+            call(to, op)
         return
     found = operand(to, divisor, wanted)
     scope, zero = to.scope, to.scope.constant(0, found.dtype)
-    is_zero = scope.emit("Equal", found, zero, dtype=D.BOOL, shape=found.shape)
-    flags = scope.cast(is_zero, D.INT64)
-    some = scope.emit("ReduceSum", flags, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
-    to.check(scope.boolean("Equal", some, scope.int64(0)), "RuntimeError", "ZeroDivisionError")
-    safe = scope.emit("Where", is_zero, scope.constant(1, found.dtype), found, dtype=found.dtype,
-                      shape=found.shape)  # fmt: skip
+    is_zero = scope.emit("Equal", found, zero, shape=found.shape)
+    to.check(nowhere(to, is_zero), "RuntimeError", "ZeroDivisionError")
+    safe = scope.emit("Where", is_zero, scope.constant(1, found.dtype), found, shape=found.shape)
     to.bind(op.results[0], _whole_division(to, op, operand(to, op.args[0], wanted), safe))
 
 
 def _whole_division(to: Lowering, op: Op, one: ir.Value, other: ir.Value) -> ir.Value:
-    scope, dtype = to.scope, one.dtype
+    scope = to.scope
     base = op.name.partition(".")[0]
     mode = argument(op, "rounding_mode")
     if base == "aten::fmod":
-        return scope.emit("Mod", one, other, dtype=dtype, attributes={"fmod": 1})
+        return scope.emit("Mod", one, other, fmod=1)
     if base == "aten::div" and mode == "trunc":
-        return scope.emit("Div", one, other, dtype=dtype)
-    rest = scope.emit("Mod", one, other, dtype=dtype, attributes={"fmod": 0})
+        return scope.emit("Div", one, other)
+    rest = scope.emit("Mod", one, other, fmod=0)
     if base == "aten::remainder":
         return rest
-    return scope.emit("Div", scope.emit("Sub", one, rest, dtype=dtype), other, dtype=dtype)
+    return scope.emit("Div", scope.emit("Sub", one, rest), other)
 
 
 def _floor_divide(to: Lowering, op: Op, wanted: Any) -> ir.Value:
@@ -80,21 +77,16 @@ def _floor_of_floats(to: Lowering, a: ir.Value, b: ir.Value) -> ir.Value:
     scope, dtype = to.scope, dtype_in(a)
     zero, one, half = (scope.constant(n, dtype) for n in (0, 1, 0.5))
 
-    def node(name: str, *args: ir.Value, **attributes: int) -> ir.Value:
-        return scope.emit(name, *args, dtype=dtype, attributes=attributes)
-
-    def test(name: str, *args: ir.Value) -> ir.Value:
-        return scope.emit(name, *args, dtype=D.BOOL)
-
+    node = scope.emit
     rest = node("Mod", a, b, fmod=1)
     quotient = node("Div", node("Sub", a, rest), b)
-    signs_differ = test("Xor", test("Less", rest, zero), test("Less", b, zero))
-    lower = test("And", test("Not", test("Equal", rest, zero)), signs_differ)
+    signs_differ = node("Xor", node("Less", rest, zero), node("Less", b, zero))
+    lower = node("And", node("Not", node("Equal", rest, zero)), signs_differ)
     chosen = node("Where", lower, node("Sub", quotient, one), quotient)
     floor = node("Floor", chosen)
-    above = test("Greater", node("Sub", chosen, floor), half)
+    above = node("Greater", node("Sub", chosen, floor), half)
     rounded = node("Where", above, node("Add", floor, one), floor)
-    return node("Where", test("Equal", b, zero), node("Div", a, b), rounded)
+    return node("Where", node("Equal", b, zero), node("Div", a, b), rounded)
 
 
 def divide(to: Lowering, op: Op) -> None:
@@ -102,7 +94,7 @@ def divide(to: Lowering, op: Op) -> None:
     if argument(op, "rounding_mode") is None:
         wanted = promoted_dtype(op, pointwise=True)
         one, other = (operand(to, arg, wanted) for arg in op.args[:2])
-        to.bind(op.results[0], to.scope.emit("Div", one, other, dtype=one.dtype))
+        to.bind(op.results[0], to.scope.emit("Div", one, other))
     else:
         divided(to, op)
 
@@ -119,10 +111,10 @@ def powered(to: Lowering, op: Op) -> ir.Value:
             return spread(to, op, to.scope.constant(1, dtype), None)
         product = found
         for _ in range(int(exponent) - 1):  # type: ignore[arg-type] # an int
-            product = to.scope.emit("Mul", product, found, dtype=dtype)
+            product = to.scope.emit("Mul", product, found)
         return product
     pair = [scalar_of(to, arg, dtype) for arg in (base, exponent)]
-    return to.scope.emit("Pow", *pair, dtype=dtype)
+    return to.scope.emit("Pow", *pair)
 
 
 def compared(name: str, *, negated: bool = False) -> Rule:
@@ -133,7 +125,7 @@ def compared(name: str, *, negated: bool = False) -> Rule:
         pair = [operand(to, arg, wanted) for arg in op.args[:2]]
         if pair[0].dtype is D.BOOL and name != "Equal":
             pair = [to.scope.cast(one, D.INT64) for one in pair]
-        found = to.scope.emit(name, *pair, dtype=D.BOOL)
-        return to.scope.emit("Not", found, dtype=D.BOOL) if negated else found
+        found = to.scope.emit(name, *pair)
+        return to.scope.emit("Not", found) if negated else found
 
     return lower

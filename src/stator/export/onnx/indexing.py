@@ -27,11 +27,10 @@ from stator.export.onnx.reductions import without_nan
 from stator.export.onnx.scope import D, dtype_in
 from stator.export.onnx.stacked_lists import joined_along, stacked_along
 from stator.program.ir import Arg, Op, Value
-from stator.program.registry import resolve
 from stator.program.sizes import is_static
 from stator.program.types import ListType, TensorType
 from stator.program.typing_rules import present
-from stator.torch_private.onnx_library import function_of, new_value
+from stator.torch_private.onnx_library import new_value
 
 
 def select_scatter(to: Lowering, op: Op) -> ir.Value:
@@ -39,11 +38,10 @@ def select_scatter(to: Lowering, op: Op) -> ir.Value:
     dim, index = dimension(to, op), argument(op, "index")
     scope, dtype = to.scope, dtype_of_result(to, op)
     source = scope.cast(to.value(op.args[1]), dtype)
-    source = scope.emit("Unsqueeze", source, scope.int64([dim]), dtype=dtype)
-    sizes = scope.emit("Shape", source, dtype=D.INT64)
-    place = scope.emit("Expand", number(to, index, "int"), sizes, dtype=D.INT64)
-    found = scope.emit("ScatterElements", to.value(op.args[0]), place, source, dtype=dtype,
-                       attributes={"axis": dim})  # fmt: skip
+    source = scope.emit("Unsqueeze", source, scope.int64([dim]))
+    sizes = scope.emit("Shape", source)
+    place = scope.emit("Expand", number(to, index, "int"), sizes)
+    found = scope.emit("ScatterElements", to.value(op.args[0]), place, source, axis=dim)
     return raises(found, "IndexError", "select(): index out of range")
 
 
@@ -53,23 +51,20 @@ def slice_scatter(to: Lowering, op: Op) -> ir.Value:
     ends = (("start", 0), ("end", 2**63 - 1))
     bounds = [
         scope.emit("Reshape", number(to, 0 if arg is None and name == "start" else arg, "int"),
-                   scope.int64([1]), dtype=D.INT64, shape=[1])
+                   scope.int64([1]), shape=[1])
         for name, default in ends
         for arg in (argument(op, name, default),)
     ]  # fmt: skip
     step = argument(op, "step", 1)
-    count = scope.emit(
-        "Gather", shape_of(to, op.args[0]), scope.int64(dim), dtype=D.INT64, shape=[]
-    )
-    places = scope.emit("Range", scope.int64(0), count, scope.int64(1), dtype=D.INT64)
+    count = scope.scalar("Gather", shape_of(to, op.args[0]), scope.int64(dim))
+    places = scope.emit("Range", scope.int64(0), count, scope.int64(1))
     places = scope.emit("Slice", places, *bounds, scope.int64([0]),
-                        scope.int64([int(step)]), dtype=D.INT64)  # type: ignore[arg-type]  # fmt: skip
+                        scope.int64([int(step)]))  # type: ignore[arg-type]  # fmt: skip
     source = scope.cast(to.value(op.args[1]), dtype)
     after = [1] * (rank(op.args[0]) - dim - 1)
-    column = scope.emit("Reshape", places, scope.int64([-1, *after]), dtype=D.INT64)
-    places = scope.emit("Expand", column, scope.emit("Shape", source, dtype=D.INT64), dtype=D.INT64)
-    return scope.emit("ScatterElements", to.value(op.args[0]), places, source, dtype=dtype,
-                      attributes={"axis": dim})  # fmt: skip
+    column = scope.emit("Reshape", places, scope.int64([-1, *after]))
+    places = scope.emit("Expand", column, scope.emit("Shape", source))
+    return scope.emit("ScatterElements", to.value(op.args[0]), places, source, axis=dim)
 
 
 def check_indices(to: Lowering, indices: Arg) -> None:
@@ -80,10 +75,9 @@ def check_indices(to: Lowering, indices: Arg) -> None:
     to.scope.checked.add(found)
     least = found if found.dtype is D.INT32 else to.scope.cast(found, D.INT64)
     if kind.shape:  # of no indices, it is the greatest integer
-        least = to.scope.emit("ReduceMin", least, dtype=least.dtype, shape=[],
-                              attributes={"keepdims": 0})  # fmt: skip
+        least = to.scope.scalar("ReduceMin", least, keepdims=0)
     zero = to.scope.constant(0, dtype_in(least))
-    fine = to.scope.boolean("GreaterOrEqual", least, zero)
+    fine = to.scope.scalar("GreaterOrEqual", least, zero)
     to.check(fine, "IndexError", "index out of range in self")
 
 
@@ -109,11 +103,8 @@ def indexed(to: Lowering, op: Op) -> None:
     """A lookup by indices that must not be negative: ONNX would count from the end."""
     name = "indices" if op.name == "aten::embedding" else "index"
     check_indices(to, argument(op, name))
-    function = function_of(resolve(op.name))
-    if function is None:
-        to.refuse(f"{op.name} has no counterpart in torch's function library for ONNX")
     start = len(to.scope.nodes)
-    call(to, op, function)
+    call(to, op)
     for node in to.scope.nodes[start:]:
         if node.op_type.startswith("Gather"):
             node.metadata_props["stator.error"] = "IndexError: index out of range in self"
@@ -128,9 +119,7 @@ def indexed_by_tensors(to: Lowering, op: Op) -> None:
         for dim, index in enumerate(indices):
             if isinstance(index, Value) and not isinstance(shape[dim], int):
                 _check_some(to, op.args[0], dim, index)
-    function = function_of(resolve(op.name))
-    assert function is not None
-    call(to, op, function)
+    call(to, op)
 
 
 def _check_some(to: Lowering, tensor: Arg, dim: int, index: Value) -> None:
@@ -138,10 +127,10 @@ def _check_some(to: Lowering, tensor: Arg, dim: int, index: Value) -> None:
     if tensor_type(index).dtype == "bool":
         return
     scope = to.scope
-    size = scope.emit("Gather", shape_of(to, tensor), scope.int64(dim), dtype=D.INT64, shape=[])
-    some = scope.boolean("Greater", size, scope.int64(0))
-    count = scope.emit("Size", to.value(index), dtype=D.INT64, shape=[])
-    fine = scope.boolean("Or", some, scope.boolean("Equal", count, scope.int64(0)))
+    size = scope.scalar("Gather", shape_of(to, tensor), scope.int64(dim))
+    some = scope.scalar("Greater", size, scope.int64(0))
+    count = scope.scalar("Size", to.value(index))
+    fine = scope.scalar("Or", some, scope.scalar("Equal", count, scope.int64(0)))
     to.check(fine, "IndexError", "index is out of bounds for dimension with size 0")
 
 
@@ -150,17 +139,14 @@ def scatter_reduced(to: Lowering, op: Op) -> None:
     if argument(op, "reduce") == "mean":
         to.refuse('scatter_reduce(reduce="mean") has no counterpart in ONNX',
                   'divide what reduce="sum" gives by the counts')  # fmt: skip
-    function = function_of(resolve(op.name))
-    assert function is not None
-    call(to, op, function)
+    call(to, op)
 
 
 def picked(to: Lowering, op: Op) -> ir.Value:
     """`select`: one slice, by an index that may count from the end."""
     dim = dimension(to, op)
     index = number(to, argument(op, "index"), "int")
-    found = to.scope.emit("Gather", to.value(op.args[0]), index, dtype=dtype_of_result(to, op),
-                          attributes={"axis": dim})  # fmt: skip
+    found = to.scope.emit("Gather", to.value(op.args[0]), index, axis=dim)
     return raises(found, "IndexError", "select(): index out of range")
 
 
@@ -175,7 +161,7 @@ def argsort(to: Lowering, op: Op) -> ir.Value:
     if found.dtype is D.BOOL:
         found = to.scope.cast(found, D.INT64)
     sizes = shape_of(to, op.args[0])
-    count = to.scope.emit("Gather", sizes, to.scope.int64([axis]), dtype=D.INT64, shape=[1])
+    count = to.scope.emit("Gather", sizes, to.scope.int64([axis]), shape=[1])
     values, places = (
         new_value("", ir.TensorType(dtype_in(found)), None),
         new_value("", ir.TensorType(D.INT64), None),
@@ -189,11 +175,11 @@ def argsort(to: Lowering, op: Op) -> ir.Value:
 def unique(to: Lowering, op: Op) -> None:
     """The sorted distinct elements, and what was asked for beside them."""
     found = to.value(op.args[0])
-    flat = to.scope.emit("Reshape", found, to.scope.int64([-1]), dtype=found.dtype)
+    flat = to.scope.emit("Reshape", found, to.scope.int64([-1]))
     kinds = [dtype_in(found), D.INT64, D.INT64, D.INT64]
     outputs = [new_value("", ir.TensorType(kind), ir.Shape([None])) for kind in kinds]
     to.scope.node("Unique", [flat], outputs, {"sorted": 1})
-    inverse = to.scope.emit("Reshape", outputs[2], shape_of(to, op.args[0]), dtype=D.INT64)
+    inverse = to.scope.emit("Reshape", outputs[2], shape_of(to, op.args[0]))
     for value, given in zip(op.results, (outputs[0], inverse, outputs[3]), strict=False):
         to.bind(value, given)
 
@@ -204,13 +190,13 @@ def index_add(to: Lowering, op: Op) -> ir.Value:
     source = scope.cast(to.value(argument(op, "source")), dtype)
     alpha = argument(op, "alpha", 1)
     if alpha != 1:
-        source = scope.emit("Mul", source, scalar_of(to, alpha, dtype), dtype=dtype)
+        source = scope.emit("Mul", source, scalar_of(to, alpha, dtype))
     index = scope.cast(to.value(argument(op, "index")), D.INT64)
     after = [1] * (rank(op.args[0]) - dim - 1)
-    column = scope.emit("Reshape", index, scope.int64([-1, *after]), dtype=D.INT64)
-    places = scope.emit("Expand", column, scope.emit("Shape", source, dtype=D.INT64), dtype=D.INT64)
-    return scope.emit("ScatterElements", to.value(op.args[0]), places, source, dtype=dtype,
-                      attributes={"axis": dim, "reduction": "add"})  # fmt: skip
+    column = scope.emit("Reshape", index, scope.int64([-1, *after]))
+    places = scope.emit("Expand", column, scope.emit("Shape", source))
+    return scope.emit("ScatterElements", to.value(op.args[0]), places, source,
+                      axis=dim, reduction="add")  # fmt: skip
 
 
 def split_up(to: Lowering, op: Op) -> None:
@@ -220,9 +206,7 @@ def split_up(to: Lowering, op: Op) -> None:
         _cut(to, op)
         return
     if not isinstance(present(result.type), ListType):
-        function = function_of(resolve(op.name))
-        assert function is not None
-        call(to, op, function)
+        call(to, op)
         return
     dim, found, scope = dimension(to, op), to.value(op.args[0]), to.scope
     if op.name == "aten::unbind.int" and to.is_stacked(result.type):
@@ -230,8 +214,8 @@ def split_up(to: Lowering, op: Op) -> None:
         return
     kind = ir.SequenceType(ir.TensorType(dtype_in(found)))
     sizes = shape_of(to, op.args[0])
-    count = scope.emit("Gather", sizes, scope.int64(dim), dtype=D.INT64, shape=[])
-    is_empty = scope.boolean("Equal", count, scope.int64(0))
+    count = scope.scalar("Gather", sizes, scope.int64(dim))
+    is_empty = scope.scalar("Equal", count, scope.int64(0))
     is_split, is_chunk = op.name == "aten::split.Tensor", op.name == "aten::chunk"
     parts_of = argument(op, "chunks") if is_chunk else 1
     if not isinstance(parts_of, int):
@@ -241,16 +225,15 @@ def split_up(to: Lowering, op: Op) -> None:
     if is_split or is_chunk:  # one part without elements, or as many as asked for
         part = to.scope.emit("SequenceConstruct", *[found] * parts_of, kind=kind)
     else:
-        attributes = {"dtype": int(dtype_in(found))}
-        part = to.scope.emit("SequenceEmpty", kind=kind, attributes=attributes)
+        part = to.scope.emit("SequenceEmpty", kind=kind, dtype=int(dtype_in(found)))
     empty = to.graph("empty", [part])
     to.inner()
     length = [number(to, argument(op, "split_size"), "int")] if is_split else []
     if is_chunk:  # the quotient, rounded up
-        more = to.scope.emit("Add", count, to.scope.int64(parts_of - 1), dtype=D.INT64, shape=[])
-        length = [to.scope.emit("Div", more, to.scope.int64(parts_of), dtype=D.INT64, shape=[])]
-    attributes = {"axis": dim} if length else {"axis": dim, "keepdims": 0}
-    parts = to.scope.emit("SplitToSequence", found, *length, kind=kind, attributes=attributes)
+        more = to.scope.scalar("Add", count, to.scope.int64(parts_of - 1))
+        length = [to.scope.scalar("Div", more, to.scope.int64(parts_of))]
+    attributes: dict[str, Any] = {"axis": dim} if length else {"axis": dim, "keepdims": 0}
+    parts = to.scope.emit("SplitToSequence", found, *length, kind=kind, **attributes)
     other = to.graph("parts", [parts])
     made = new_value("", kind, None)
     scope.node("If", [is_empty], [made], {"then_branch": empty, "else_branch": other})
@@ -260,11 +243,7 @@ def split_up(to: Lowering, op: Op) -> None:
 def _rows_along(to: Lowering, found: ir.Value, dim: int, count: int) -> ir.Value:
     """A tensor whose first dimension was `dim`."""
     order = [dim, *(k for k in range(count) if k != dim)]
-    return (
-        to.scope.emit("Transpose", found, dtype=dtype_in(found), attributes={"perm": order})
-        if dim
-        else own_copy(to, found)
-    )
+    return to.scope.emit("Transpose", found, perm=order) if dim else own_copy(to, found)
 
 
 def _has_known_parts(op: Op) -> bool:
@@ -303,8 +282,8 @@ def joined(to: Lowering, op: Op) -> Any:
         whole = stacked_along if is_stack else joined_along
         return to.scope.cast(whole(to, tensors, axis), dtype)
     if isinstance(tensors, Value):
-        found = to.scope.emit("ConcatFromSequence", to.value(tensors), dtype=dtype,
-                              attributes={"axis": axis, "new_axis": int(is_stack)})  # fmt: skip
+        found = to.scope.emit("ConcatFromSequence", to.value(tensors),
+                              axis=axis, new_axis=int(is_stack))  # fmt: skip
         return raises(found, "RuntimeError", "expected a non-empty list of tensors that fit")
     assert isinstance(tensors, tuple)
     parts = []
@@ -313,9 +292,9 @@ def joined(to: Lowering, op: Op) -> Any:
             continue  # torch leaves out empty vectors
         part = to.scope.cast(to.value(one), dtype)
         if is_stack:
-            part = to.scope.emit("Unsqueeze", part, to.scope.int64([axis]), dtype=dtype)
+            part = to.scope.emit("Unsqueeze", part, to.scope.int64([axis]))
         parts.append(part)
-    return to.scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": axis})
+    return to.scope.emit("Concat", *parts, axis=axis)
 
 
 def differences(to: Lowering, op: Op) -> ir.Value:
@@ -331,10 +310,10 @@ def differences(to: Lowering, op: Op) -> ir.Value:
             for name in ("prepend", "append")]  # fmt: skip
     parts = [part for part in (ends[0], found, ends[1]) if part is not None]
     if len(parts) > 1:
-        found = scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": axis})
+        found = scope.emit("Concat", *parts, axis=axis)
     at, last = scope.int64([axis]), scope.int64([2**62])
     for _ in range(times):
-        after = scope.emit("Slice", found, scope.int64([1]), last, at, dtype=dtype)
-        before = scope.emit("Slice", found, scope.int64([0]), scope.int64([-1]), at, dtype=dtype)
-        found = scope.emit("Sub", after, before, dtype=dtype)
+        after = scope.emit("Slice", found, scope.int64([1]), last, at)
+        before = scope.emit("Slice", found, scope.int64([0]), scope.int64([-1]), at)
+        found = scope.emit("Sub", after, before)
     return found

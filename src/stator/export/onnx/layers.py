@@ -19,8 +19,6 @@ from stator.export.onnx.operands import (
 from stator.export.onnx.reductions import count_along, may_be_empty, reduced
 from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Arg, Op, Value
-from stator.program.registry import resolve
-from stator.torch_private.onnx_library import function_of
 
 
 def size_at(to: Lowering, arg: Arg, dim: int) -> ir.Value:
@@ -29,14 +27,13 @@ def size_at(to: Lowering, arg: Arg, dim: int) -> ir.Value:
     size = tensor_type(arg).shape[start]
     if isinstance(size, int):
         return to.scope.int64([size])
-    return to.scope.emit("Shape", to.value(arg), dtype=D.INT64, shape=[1],
-                         attributes={"start": start, "end": start + 1})  # fmt: skip
+    return to.scope.emit("Shape", to.value(arg), shape=[1], start=start, end=start + 1)
 
 
 def swapped(to: Lowering, value: ir.Value, count: int) -> ir.Value:
     """A tensor of `count` dimensions with the last two swapped."""
     order = [*range(count - 2), count - 1, count - 2]
-    return to.scope.emit("Transpose", value, dtype=value.dtype, attributes={"perm": order})
+    return to.scope.emit("Transpose", value, perm=order)
 
 
 # ---- attention
@@ -48,24 +45,24 @@ def attention(to: Lowering, op: Op) -> ir.Value:
     if argument(op, "dropout_p", 0.0) != 0.0:
         to.refuse(f"{op.name} draws random numbers for its dropout", "call `.eval()` first")
     keys, values = (_for_each_head(to, op, one) for one in (key, value))
-    scores = to.scope.keep_dtype("MatMul", _scaled(to, op), swapped(to, keys, rank(key)))
+    scores = to.scope.emit("MatMul", _scaled(to, op), swapped(to, keys, rank(key)))
     bias = _bias(to, op)
     if bias is None:
-        weights = to.scope.emit("Softmax", scores, dtype=scores.dtype, attributes={"axis": -1})
-        return to.scope.keep_dtype("MatMul", weights, values)
+        weights = to.scope.emit("Softmax", scores, axis=-1)
+        return to.scope.emit("MatMul", weights, values)
     if not isinstance(argument(op, "attn_mask"), Value):  # each row looks at the first key at least
-        return to.scope.keep_dtype("MatMul", _weights(to, scores, bias), values)
+        return to.scope.emit("MatMul", _weights(to, scores, bias), values)
     is_blind = _blind_rows(to, op, bias)
     zero = to.scope.constant(0, dtype_in(bias))
-    bias = to.scope.emit("Where", is_blind, zero, bias, dtype=bias.dtype)
-    sees = to.scope.cast(to.scope.emit("Not", is_blind, dtype=D.BOOL), dtype_in(bias))
-    weights = to.scope.keep_dtype("Mul", _weights(to, scores, bias), sees)
-    return to.scope.keep_dtype("MatMul", weights, values)
+    bias = to.scope.emit("Where", is_blind, zero, bias)
+    sees = to.scope.cast(to.scope.emit("Not", is_blind), dtype_in(bias))
+    weights = to.scope.emit("Mul", _weights(to, scores, bias), sees)
+    return to.scope.emit("MatMul", weights, values)
 
 
 def _weights(to: Lowering, scores: ir.Value, bias: ir.Value) -> ir.Value:
-    masked = to.scope.keep_dtype("Add", scores, bias)
-    return to.scope.emit("Softmax", masked, dtype=masked.dtype, attributes={"axis": -1})
+    masked = to.scope.emit("Add", scores, bias)
+    return to.scope.emit("Softmax", masked, axis=-1)
 
 
 def _blind_rows(to: Lowering, op: Op, bias: ir.Value) -> ir.Value:
@@ -73,9 +70,7 @@ def _blind_rows(to: Lowering, op: Op, bias: ir.Value) -> ir.Value:
     mask = argument(op, "attn_mask")
     axes = [-1] if rank(mask) else []
     greatest = reduced(to, "ReduceMax", bias, axes, keep=True)
-    return to.scope.emit(
-        "Equal", greatest, to.scope.constant(-math.inf, dtype_in(bias)), dtype=D.BOOL
-    )
+    return to.scope.emit("Equal", greatest, to.scope.constant(-math.inf, dtype_in(bias)))
 
 
 def _scaled(to: Lowering, op: Op) -> ir.Value:
@@ -87,9 +82,9 @@ def _scaled(to: Lowering, op: Op) -> ir.Value:
     elif isinstance(size, int) and size:
         factor = to.scope.constant(1 / math.sqrt(size), dtype)
     else:
-        root = to.scope.keep_dtype("Sqrt", to.scope.cast(size_at(to, query, -1), dtype))
-        factor = to.scope.keep_dtype("Div", to.scope.constant([1], dtype), root)
-    return to.scope.keep_dtype("Mul", found, factor)
+        root = to.scope.emit("Sqrt", to.scope.cast(size_at(to, query, -1), dtype))
+        factor = to.scope.emit("Div", to.scope.constant([1], dtype), root)
+    return to.scope.emit("Mul", found, factor)
 
 
 def _for_each_head(to: Lowering, op: Op, arg: Arg) -> ir.Value:
@@ -103,15 +98,13 @@ def _for_each_head(to: Lowering, op: Op, arg: Arg) -> ir.Value:
     times, count = int(heads[0]) // int(heads[1]), rank(arg)  # type: ignore[arg-type]
     if times == 1:
         return found
-    wide = to.scope.emit("Unsqueeze", found, to.scope.int64([count - 2]), dtype=found.dtype)
+    wide = to.scope.emit("Unsqueeze", found, to.scope.int64([count - 2]))
     before = [1] * (count - 2)
-    wide = to.scope.emit(
-        "Expand", wide, to.scope.int64([*before, times, 1, 1]), dtype=found.dtype
-    )  # fmt: skip
+    wide = to.scope.emit("Expand", wide, to.scope.int64([*before, times, 1, 1]))
     sizes = [size_at(to, arg, dim) for dim in range(count)]
     sizes[-3] = to.scope.int64([int(heads[0])])  # type: ignore[arg-type]
-    shape = to.scope.emit("Concat", *sizes, dtype=D.INT64, attributes={"axis": 0})
-    return to.scope.emit("Reshape", wide, shape, dtype=found.dtype, attributes={"allowzero": 1})
+    shape = to.scope.emit("Concat", *sizes, axis=0)
+    return to.scope.emit("Reshape", wide, shape, allowzero=1)
 
 
 def _bias(to: Lowering, op: Op) -> ir.Value | None:
@@ -123,15 +116,14 @@ def _bias(to: Lowering, op: Op) -> ir.Value | None:
         visible = to.value(mask)
     elif argument(op, "is_causal", False):
         sizes = [size_at(to, op.args[0], -2), size_at(to, op.args[1], -2)]
-        shape = to.scope.emit("Concat", *sizes, dtype=D.INT64, attributes={"axis": 0})
-        filler = ir.tensor([1], dtype=dtype)
-        ones = to.scope.emit("ConstantOfShape", shape, dtype=dtype, attributes={"value": filler})
-        lower = to.scope.emit("Trilu", ones, dtype=dtype, attributes={"upper": 0})
+        shape = to.scope.emit("Concat", *sizes, axis=0)
+        ones = to.scope.filled(shape, 1, dtype)
+        lower = to.scope.emit("Trilu", ones, upper=0)
         visible = to.scope.cast(lower, D.BOOL)
     else:
         return None
     zero, lowest = (to.scope.constant(number, dtype) for number in (0, -math.inf))
-    return to.scope.emit("Where", visible, zero, lowest, dtype=dtype)
+    return to.scope.emit("Where", visible, zero, lowest)
 
 
 # ---- normalization and rolls
@@ -143,27 +135,22 @@ def group_norm(to: Lowering, op: Op) -> ir.Value:
     found, groups = to.value(op.args[0]), argument(op, "num_groups")
     assert isinstance(groups, int)
     whole = shape_of(to, op.args[0])
-    rest = scope.emit("Slice", whole, scope.int64([1]), scope.int64([count]), dtype=D.INT64)
-    elements = scope.emit("ReduceProd", rest, dtype=D.INT64, attributes={"keepdims": 1})
-    of_one = scope.emit("Div", elements, scope.int64([groups]), dtype=D.INT64)
-    shape = scope.emit("Concat", size_at(to, op.args[0], 0), scope.int64([groups]), of_one,
-                       dtype=D.INT64, attributes={"axis": 0})  # fmt: skip
-    grouped = scope.emit("Reshape", found, shape, dtype=dtype, attributes={"allowzero": 1})
-    distance = to.scope.keep_dtype(
-        "Sub", grouped, reduced(to, "ReduceMean", grouped, [2], keep=True)
-    )
-    squares = to.scope.keep_dtype("Mul", distance, distance)
+    rest = scope.emit("Slice", whole, scope.int64([1]), scope.int64([count]))
+    elements = scope.emit("ReduceProd", rest, keepdims=1)
+    of_one = scope.emit("Div", elements, scope.int64([groups]))
+    shape = scope.emit("Concat", size_at(to, op.args[0], 0), scope.int64([groups]), of_one, axis=0)
+    grouped = scope.emit("Reshape", found, shape, allowzero=1)
+    distance = to.scope.emit("Sub", grouped, reduced(to, "ReduceMean", grouped, [2], keep=True))
+    squares = to.scope.emit("Mul", distance, distance)
     epsilon = scope.constant(argument(op, "eps", 1e-5), dtype)
-    spread = to.scope.keep_dtype("Add", reduced(to, "ReduceMean", squares, [2], keep=True), epsilon)
-    result = to.scope.keep_dtype("Div", distance, to.scope.keep_dtype("Sqrt", spread))
-    result = scope.emit("Reshape", result, whole, dtype=dtype, attributes={"allowzero": 1})
+    spread = to.scope.emit("Add", reduced(to, "ReduceMean", squares, [2], keep=True), epsilon)
+    result = to.scope.emit("Div", distance, to.scope.emit("Sqrt", spread))
+    result = scope.emit("Reshape", result, whole, allowzero=1)
     for name, node in (("weight", "Mul"), ("bias", "Add")):
         arg = argument(op, name)
         if isinstance(arg, Value):
             column = scope.int64([-1, *[1] * (count - 2)])
-            result = to.scope.keep_dtype(
-                node, result, scope.emit("Reshape", to.value(arg), column, dtype=dtype)
-            )
+            result = to.scope.emit(node, result, scope.emit("Reshape", to.value(arg), column))
     return result
 
 
@@ -172,21 +159,17 @@ def layer_norm(to: Lowering, op: Op) -> ir.Value | None:
     scope, dtype, shape = to.scope, dtype_of_result(to, op), argument(op, "normalized_shape")
     assert isinstance(shape, tuple)
     if dtype is not D.DOUBLE:
-        function = function_of(resolve(op.name))
-        assert function is not None
-        call(to, op, function)
+        call(to, op)
         return None
     found, axes = to.value(op.args[0]), [*range(-len(shape), 0)]
-    distance = to.scope.keep_dtype("Sub", found, reduced(to, "ReduceMean", found, axes, keep=True))
-    mean = reduced(
-        to, "ReduceMean", to.scope.keep_dtype("Mul", distance, distance), axes, keep=True
-    )
-    spread = to.scope.keep_dtype("Add", mean, scope.constant(argument(op, "eps", 1e-5), dtype))
-    result = to.scope.keep_dtype("Div", distance, to.scope.keep_dtype("Sqrt", spread))
+    distance = to.scope.emit("Sub", found, reduced(to, "ReduceMean", found, axes, keep=True))
+    mean = reduced(to, "ReduceMean", to.scope.emit("Mul", distance, distance), axes, keep=True)
+    spread = to.scope.emit("Add", mean, scope.constant(argument(op, "eps", 1e-5), dtype))
+    result = to.scope.emit("Div", distance, to.scope.emit("Sqrt", spread))
     for name, node in (("weight", "Mul"), ("bias", "Add")):
         arg = argument(op, name)
         if isinstance(arg, Value):
-            result = to.scope.keep_dtype(node, result, to.value(arg))
+            result = to.scope.emit(node, result, to.value(arg))
     return result
 
 
@@ -199,12 +182,12 @@ def rms_norm(to: Lowering, op: Op) -> ir.Value:
     if epsilon is None:
         epsilon = {D.DOUBLE: 2.0**-52}.get(wide, 2.0**-23)
     axes = [*range(-len(shape), 0)]
-    mean = reduced(to, "ReduceMean", to.scope.keep_dtype("Mul", found, found), axes, keep=True)
-    spread = to.scope.keep_dtype("Add", mean, scope.constant(epsilon, wide))
-    result = to.scope.keep_dtype("Div", found, to.scope.keep_dtype("Sqrt", spread))
+    mean = reduced(to, "ReduceMean", to.scope.emit("Mul", found, found), axes, keep=True)
+    spread = to.scope.emit("Add", mean, scope.constant(epsilon, wide))
+    result = to.scope.emit("Div", found, to.scope.emit("Sqrt", spread))
     weight = argument(op, "weight")
     if isinstance(weight, Value):
-        result = to.scope.keep_dtype("Mul", result, scope.cast(to.value(weight), wide))
+        result = to.scope.emit("Mul", result, scope.cast(to.value(weight), wide))
     return scope.cast(result, dtype)
 
 
@@ -216,10 +199,10 @@ def roll(to: Lowering, op: Op) -> ir.Value:
     if not rank(op.args[0]):
         return found
     if not dims:
-        flat = scope.emit("Reshape", found, scope.int64([-1]), dtype=found.dtype)
+        flat = scope.emit("Reshape", found, scope.int64([-1]))
         flat = _rolled(to, flat, shifts[0], 0)
         whole = shape_of(to, op.args[0])
-        return scope.emit("Reshape", flat, whole, dtype=found.dtype, attributes={"allowzero": 1})
+        return scope.emit("Reshape", flat, whole, allowzero=1)
     for shift, dim in zip(shifts, dims if isinstance(dims, tuple) else (dims,), strict=True):
         assert isinstance(dim, int)
         found = _rolled(to, found, shift, dim % rank(op.args[0]))
@@ -228,25 +211,23 @@ def roll(to: Lowering, op: Op) -> ir.Value:
 
 def _rolled(to: Lowering, found: ir.Value, shift: Arg, dim: int) -> ir.Value:
     scope = to.scope
-    size = scope.emit("Shape", found, dtype=D.INT64, attributes={"start": dim, "end": dim + 1})
-    least = scope.emit("Max", size, scope.int64([1]), dtype=D.INT64)
-    back = scope.emit("Neg", number(to, shift, "int"), dtype=D.INT64)
-    start = scope.emit("Mod", back, least, dtype=D.INT64)
+    size = scope.emit("Shape", found, start=dim, end=dim + 1)
+    least = scope.emit("Max", size, scope.int64([1]))
+    back = scope.emit("Neg", number(to, shift, "int"))
+    start = scope.emit("Mod", back, least)
     axis = scope.int64([dim])
-    parts = [scope.emit("Slice", found, one, other, axis, dtype=found.dtype)
+    parts = [scope.emit("Slice", found, one, other, axis)
              for one, other in ((start, size), (scope.int64([0]), start))]  # fmt: skip
-    return scope.emit("Concat", *parts, dtype=found.dtype, attributes={"axis": dim})
+    return scope.emit("Concat", *parts, axis=dim)
 
 
 def resized(to: Lowering, op: Op) -> None:
     """Interpolation, as the library writes it; torch has none of an image without elements."""
     axes = [*range(2, rank(op.args[0]))]
     if may_be_empty(op.args[0], axes):
-        some = to.scope.boolean("Greater", count_along(to, op.args[0], axes), to.scope.int64(0))
+        some = to.scope.scalar("Greater", count_along(to, op.args[0], axes), to.scope.int64(0))
         to.check(some, "RuntimeError", "Input and output sizes should be greater than 0")
-    function = function_of(resolve(op.name))
-    assert function is not None
-    call(to, op, function)
+    call(to, op)
 
 
 def product_and_sum(to: Lowering, op: Op) -> ir.Value:
@@ -254,12 +235,12 @@ def product_and_sum(to: Lowering, op: Op) -> ir.Value:
     base, one, other = op.args[:3]
     dtype = dtype_of_result(to, op)
     alpha, beta = argument(op, "alpha", 1), argument(op, "beta", 1)
-    result = to.scope.keep_dtype("MatMul", to.value(one), to.value(other))
+    result = to.scope.emit("MatMul", to.value(one), to.value(other))
     if alpha != 1:
-        result = to.scope.keep_dtype("Mul", result, scalar_of(to, alpha, dtype))
+        result = to.scope.emit("Mul", result, scalar_of(to, alpha, dtype))
     if isinstance(beta, int | float) and beta == 0:
         return result  # not even a NaN of the input counts
     start = to.value(base)
     if beta != 1:
-        start = to.scope.keep_dtype("Mul", start, scalar_of(to, beta, dtype))
-    return to.scope.keep_dtype("Add", result, start)
+        start = to.scope.emit("Mul", start, scalar_of(to, beta, dtype))
+    return to.scope.emit("Add", result, start)

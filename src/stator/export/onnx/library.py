@@ -103,15 +103,15 @@ def lower_torch(to: Lowering, op: Op) -> None:
                   "compute them outside, and pass them in")  # fmt: skip
     if schema.is_mutable:
         to.refuse(f"{op.name} writes to its arguments")
+    call(to, op)
+
+
+def call(to: Lowering, op: Op) -> None:
+    """Record the library's function for `op`, and bind its results."""
     function = function_of(resolve(op.name))
     if function is None:
         to.refuse(f"{op.name} has no counterpart in torch's function library for ONNX")
     assert function is not None
-    call(to, op, function)
-
-
-def call(to: Lowering, op: Op, function: Any) -> None:
-    """Record a function of the library, and bind its results."""
     wanted, floats = promoted_dtype(op), _dtype_of_floats(op)
     given: dict[str, Any] = {}
     types = {one.name: one.type for one in schema_of(op.name).arguments}

@@ -6,7 +6,7 @@ import onnx_ir as ir
 
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
-from stator.export.onnx.scope import D, GraphScope
+from stator.export.onnx.scope import GraphScope
 from stator.program.ir import Arg, Op, Value
 from stator.program.types import ListType
 from stator.program.typing_rules import present
@@ -56,13 +56,12 @@ def slice_bounds(to: Lowering, op: Op, count: ir.Value) -> list[ir.Value]:
         for arg, end in zip((start, stop), ends, strict=True)
     ]
     if step < 0 and start is not None:  # Slice would begin at the first item, and Python nowhere
-        place = scope.emit("Add", bounds[0], count, dtype=D.INT64, shape=[])
-        is_before = scope.boolean("Less", place, scope.int64(0))
-        bounds[1] = scope.emit("Where", is_before, scope.int64(2**62), bounds[1],
-                               dtype=D.INT64, shape=[])  # fmt: skip
+        place = scope.scalar("Add", bounds[0], count)
+        is_before = scope.scalar("Less", place, scope.int64(0))
+        bounds[1] = scope.scalar("Where", is_before, scope.int64(2**62), bounds[1])
     return [*(vector(scope, bound) for bound in bounds), scope.int64([0]), scope.int64([step])]
 
 
 def vector(scope: GraphScope, value: ir.Value) -> ir.Value:
     """A scalar as a tensor of one element."""
-    return scope.emit("Reshape", value, scope.int64([1]), dtype=D.INT64, shape=[1])
+    return scope.emit("Reshape", value, scope.int64([1]), shape=[1])

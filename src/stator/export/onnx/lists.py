@@ -46,7 +46,7 @@ def make(to: Lowering, op: Op) -> ir.Value:
 
 def length_of(to: Lowering, sequence: ir.Value) -> ir.Value:
     """How many items there are."""
-    return to.scope.emit("SequenceLength", sequence, dtype=D.INT64, shape=[])
+    return to.scope.scalar("SequenceLength", sequence)
 
 
 def length(to: Lowering, op: Op) -> ir.Value:
@@ -74,9 +74,9 @@ def insert(to: Lowering, op: Op) -> ir.Value:
     """The list with an item put before an index, which may lie outside of it."""
     scope, sequence = to.scope, given_list(to, op)
     count, index = length_of(to, sequence), number(to, op.args[1], "int")
-    least = scope.emit("Neg", count, dtype=D.INT64, shape=[])
-    within = scope.emit("Min", index, count, dtype=D.INT64, shape=[])
-    within = scope.emit("Max", within, least, dtype=D.INT64, shape=[])
+    least = scope.scalar("Neg", count)
+    within = scope.scalar("Min", index, count)
+    within = scope.scalar("Max", within, least)
     return scope.emit(
         "SequenceInsert", sequence, item_of(to, op, op.args[2]), within, kind=sequence.type
     )
@@ -86,9 +86,9 @@ def replace(to: Lowering, op: Op) -> ir.Value:
     """The list with one item replaced."""
     scope, sequence = to.scope, given_list(to, op)
     index, count = number(to, op.args[1], "int"), length_of(to, sequence)
-    is_negative = scope.boolean("Less", index, scope.int64(0))
-    moved = scope.emit("Add", index, count, dtype=D.INT64, shape=[])
-    place = scope.emit("Where", is_negative, moved, index, dtype=D.INT64, shape=[])
+    is_negative = scope.scalar("Less", index, scope.int64(0))
+    moved = scope.scalar("Add", index, count)
+    place = scope.scalar("Where", is_negative, moved, index)
     rest = scope.emit("SequenceErase", sequence, place, kind=sequence.type)
     raises(rest, "IndexError", NO_SUCH_ITEM)
     return scope.emit(
@@ -109,16 +109,14 @@ def slice_of(to: Lowering, op: Op) -> ir.Value:
     """`list[start:stop:step]`: the positions as a tensor, then a loop over them."""
     scope, sequence = to.scope, given_list(to, op)
     count = length_of(to, sequence)
-    positions = scope.emit("Range", scope.int64(0), count, scope.int64(1), dtype=D.INT64,
-                           shape=ir.Shape([None]))  # fmt: skip
-    positions = scope.emit("Slice", positions, *slice_bounds(to, op, count), dtype=D.INT64,
-                           shape=ir.Shape([None]))  # fmt: skip
+    positions = scope.emit("Range", scope.int64(0), count, scope.int64(1), shape=ir.Shape([None]))
+    positions = scope.emit("Slice", positions, *slice_bounds(to, op, count), shape=ir.Shape([None]))
     return taken(to, sequence, list_type(op.results[0]), positions)
 
 
 def taken(to: Lowering, sequence: ir.Value, kind: ListType, positions: ir.Value) -> ir.Value:
     """The items at these positions."""
-    count = to.scope.emit("Size", positions, dtype=D.INT64, shape=[])
+    count = to.scope.scalar("Size", positions)
     start, wanted = to.absent(kind), to.type_of(kind)
     scope = to.inner()
     at, going, items = (
@@ -127,11 +125,11 @@ def taken(to: Lowering, sequence: ir.Value, kind: ListType, positions: ir.Value)
         new_value("", wanted, None),
     )
     scope.inputs = [at, going, items]
-    index = scope.emit("Gather", positions, at, dtype=D.INT64, shape=[])
+    index = scope.scalar("Gather", positions, at)
     item = scope.emit("SequenceAt", sequence, index, kind=to.type_of(kind.element),
                       shape=to.shape_of(kind.element))  # fmt: skip
     longer = scope.emit("SequenceInsert", items, item, kind=wanted)
-    again = scope.emit("Identity", going, dtype=D.BOOL, shape=[])
+    again = scope.scalar("Identity", going)
     body = to.graph("items", [again, longer])
     result = new_value("", wanted, None)
     to.scope.node("Loop", [count, None, start], [result], {"body": body})
@@ -147,7 +145,7 @@ def order(to: Lowering, op: Op) -> ir.Value:
     keys = to.value(columns[0])
     if keys.dtype is D.BOOL:
         keys = to.scope.cast(keys, D.INT64)
-    size = to.scope.emit("Size", keys, dtype=D.INT64, shape=[])
+    size = to.scope.scalar("Size", keys)
     values = new_value("", ir.TensorType(dtype_in(keys)), ir.Shape([None]))
     places = new_value("", ir.TensorType(D.INT64), ir.Shape([None]))
     attributes = {"axis": 0, "largest": int(bool(reverse)), "sorted": 1}

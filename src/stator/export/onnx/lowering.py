@@ -129,31 +129,23 @@ class Lowering:
         dtype = element_type(kind, self.place)
         if isinstance(kind, TensorType):
             sizes = [size if isinstance(size, int) else 0 for size in kind.shape]
-            filler = ir.tensor([0], dtype=dtype)
-            return self.scope.emit(
-                "ConstantOfShape", self.scope.int64(sizes), dtype=dtype, shape=sizes,
-                attributes={"value": filler},
-            )  # fmt: skip
+            return self.scope.filled(self.scope.int64(sizes), 0, dtype, shape=sizes)
         return self.scope.constant("" if dtype is D.STRING else 0, dtype)
 
     def empty(self, kind: ListType) -> ir.Value:
         """A list without items."""
         wanted, item = self.type_of(kind), present(kind.element)
         if isinstance(wanted, ir.SequenceType):
-            attributes = {"dtype": int(dtype_of_items(wanted))}
-            return self.scope.emit("SequenceEmpty", kind=wanted, attributes=attributes)
+            dtype = int(dtype_of_items(wanted))
+            return self.scope.emit("SequenceEmpty", kind=wanted, dtype=dtype)
         sizes = [*item.shape] if isinstance(item, TensorType) else []
         if is_static(sizes):
             shape = self.scope.int64([0, *(size for size in sizes if isinstance(size, int))])
         else:
             parts = [self.scope.int64([0]), *map(self._size, sizes)]
-            shape = self.scope.emit("Concat", *parts, dtype=D.INT64, shape=[len(parts)],
-                                    attributes={"axis": 0})  # fmt: skip
+            shape = self.scope.emit("Concat", *parts, shape=[len(parts)], axis=0)
         assert isinstance(wanted, ir.TensorType)
-        return self.scope.emit(
-            "ConstantOfShape", shape, dtype=wanted.dtype, shape=self.shape_of(kind),
-            attributes={"value": ir.tensor([0], dtype=wanted.dtype)},
-        )  # fmt: skip
+        return self.scope.filled(shape, 0, wanted.dtype, shape=self.shape_of(kind))
 
     def _size(self, size: Dim) -> ir.Value:
         """A size, as a tensor of one element."""
@@ -161,8 +153,7 @@ class Lowering:
             return self.scope.int64([size])
         assert isinstance(size, Symbol)
         value, dim = self.sizes[size]
-        return self.scope.emit("Shape", self.value(value), dtype=D.INT64, shape=[1],
-                               attributes={"start": dim, "end": dim + 1})  # fmt: skip
+        return self.scope.emit("Shape", self.value(value), shape=[1], start=dim, end=dim + 1)
 
     def refuse(self, problem: str, fix: str = "") -> Any:
         """ExportError at the op that is being lowered."""
@@ -305,7 +296,7 @@ def lower_while(to: Lowering, op: Op) -> None:
         to.fit(to.value(arg, kind), kind) for arg, kind in zip(op.args[1:], kinds, strict=True)
     ]
     if to.scope.status is not None:
-        condition = to.scope.boolean("And", condition, is_fine(to.scope))
+        condition = to.scope.scalar("And", condition, is_fine(to.scope))
     note_small(to, op)
     graph = _loop_body(to, op, reports=False)
     results = to.results(op.results)
@@ -345,7 +336,7 @@ def _loop_body(to: Lowering, op: Op, *, reports: bool) -> ir.Graph | None:
         del to.dropped[dropped:]
         return None
     if reports:
-        condition = scope.boolean("And", condition, is_fine(scope))
+        condition = scope.scalar("And", condition, is_fine(scope))
     outputs = [to.own(condition, (), NumberType("bool"))]
     for arg, value in zip(body.outputs[1:], body.inputs, strict=True):
         outputs.append(to.own(to.value(arg, value.type), outputs, value.type))

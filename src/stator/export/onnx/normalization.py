@@ -20,43 +20,39 @@ def batch_norm(to: Lowering, op: Op) -> ir.Value:
     mean, spread = (to.value(argument(op, name)) for name in ("running_mean", "running_var"))
     if dtype is D.DOUBLE:  # `epsilon` of the node is a float32
         return _normalized(to, op, _column(to, op, mean), _column(to, op, spread))
-    ones = to.scope.emit("Shape", mean, dtype=D.INT64)
+    ones = to.scope.emit("Shape", mean)
     scale, bias = (
         to.value(arg) if isinstance(arg, Value)
-        else to.scope.emit("ConstantOfShape", ones, dtype=dtype,
-                           attributes={"value": ir.tensor([fill], dtype=dtype)})
+        else to.scope.filled(ones, fill, dtype)
         for arg, fill in ((argument(op, "weight"), 1), (argument(op, "bias"), 0))
     )  # fmt: skip
     epsilon = argument(op, "eps", 1e-5)
     assert isinstance(epsilon, float)
-    return to.scope.emit(
-        "BatchNormalization", found, scale, bias, mean, spread,
-        dtype=dtype, attributes={"epsilon": epsilon},
-    )  # fmt: skip
+    return to.scope.emit("BatchNormalization", found, scale, bias, mean, spread, epsilon=epsilon)
 
 
 def trained_batch_norm(to: Lowering, op: Op) -> None:
     """Batch norm by the statistics of the batch, and the stored ones that come of it."""
     found, mean, spread = _by_the_batch(to, op)
     dtype, scope = dtype_in(found), to.scope
-    count = scope.emit("Size", to.value(op.args[0]), dtype=D.INT64, shape=[])
-    channels = scope.emit("Size", mean, dtype=D.INT64, shape=[])
-    each = scope.emit("Div", count, channels, dtype=D.INT64)
-    but_one = scope.emit("Sub", each, scope.int64(1), dtype=D.INT64)
-    factor = to.scope.keep_dtype("Div", scope.cast(each, dtype), scope.cast(but_one, dtype))
-    unbiased = to.scope.keep_dtype("Mul", spread, factor)
+    count = scope.scalar("Size", to.value(op.args[0]))
+    channels = scope.scalar("Size", mean)
+    each = scope.emit("Div", count, channels)
+    but_one = scope.emit("Sub", each, scope.int64(1))
+    factor = to.scope.emit("Div", scope.cast(each, dtype), scope.cast(but_one, dtype))
+    unbiased = to.scope.emit("Mul", spread, factor)
     momentum = scalar_of(to, argument(op, "momentum"), dtype)
-    rest = to.scope.keep_dtype("Sub", scope.constant(1, dtype), momentum)
-    is_empty = scope.boolean("Equal", count, scope.int64(0))  # then the stored ones stay
+    rest = to.scope.emit("Sub", scope.constant(1, dtype), momentum)
+    is_empty = scope.scalar("Equal", count, scope.int64(0))  # then the stored ones stay
     to.bind(op.results[0], found)
     names = ("running_mean", "running_var")
     for result, name, new in zip(op.results[3:], names, (mean, unbiased), strict=True):
         stored = to.value(argument(op, name))
-        flat = scope.emit("Reshape", new, scope.int64([-1]), dtype=dtype)
-        kept = to.scope.keep_dtype("Mul", stored, scope.cast(rest, dtype_in(stored)))
-        part = to.scope.keep_dtype("Mul", flat, momentum)
-        changed = to.scope.keep_dtype("Add", kept, scope.cast(part, dtype_in(stored)))
-        to.bind(result, scope.emit("Where", is_empty, stored, changed, dtype=stored.dtype))
+        flat = scope.emit("Reshape", new, scope.int64([-1]))
+        kept = to.scope.emit("Mul", stored, scope.cast(rest, dtype_in(stored)))
+        part = to.scope.emit("Mul", flat, momentum)
+        changed = to.scope.emit("Add", kept, scope.cast(part, dtype_in(stored)))
+        to.bind(result, scope.emit("Where", is_empty, stored, changed))
 
 
 def _by_the_batch(to: Lowering, op: Op) -> tuple[ir.Value, ir.Value, ir.Value]:
@@ -64,26 +60,24 @@ def _by_the_batch(to: Lowering, op: Op) -> tuple[ir.Value, ir.Value, ir.Value]:
     found = to.value(op.args[0])
     axes = [axis for axis in range(rank(op.args[0])) if axis != 1]
     mean = reduced(to, "ReduceMean", found, axes, keep=True)
-    distance = to.scope.keep_dtype("Sub", found, mean)
-    spread = reduced(
-        to, "ReduceMean", to.scope.keep_dtype("Mul", distance, distance), axes, keep=True
-    )
+    distance = to.scope.emit("Sub", found, mean)
+    spread = reduced(to, "ReduceMean", to.scope.emit("Mul", distance, distance), axes, keep=True)
     return _normalized(to, op, mean, spread), mean, spread
 
 
 def _normalized(to: Lowering, op: Op, mean: ir.Value, spread: ir.Value) -> ir.Value:
     found = to.value(op.args[0])
     epsilon = to.scope.constant(argument(op, "eps", 1e-5), dtype_in(found))
-    root = to.scope.keep_dtype("Sqrt", to.scope.keep_dtype("Add", spread, epsilon))
-    result = to.scope.keep_dtype("Div", to.scope.keep_dtype("Sub", found, mean), root)
+    root = to.scope.emit("Sqrt", to.scope.emit("Add", spread, epsilon))
+    result = to.scope.emit("Div", to.scope.emit("Sub", found, mean), root)
     for name, node in (("weight", "Mul"), ("bias", "Add")):
         given: Arg = argument(op, name)
         if isinstance(given, Value):
-            result = to.scope.keep_dtype(node, result, _column(to, op, to.value(given)))
+            result = to.scope.emit(node, result, _column(to, op, to.value(given)))
     return result
 
 
 def _column(to: Lowering, op: Op, vector: ir.Value) -> ir.Value:
     """A value of each channel, as it meets the tensor."""
     shape = to.scope.int64([-1, *[1] * (rank(op.args[0]) - 2)])
-    return to.scope.emit("Reshape", vector, shape, dtype=vector.dtype)
+    return to.scope.emit("Reshape", vector, shape)

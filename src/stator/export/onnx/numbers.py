@@ -39,8 +39,8 @@ def number(to: Lowering, arg: Arg, kind: str) -> ir.Value:
         return to.scope.constant(convert(arg), NUMBERS[kind])
     found = to.value(arg)
     if kind == "float" and kind_of_number(arg) == "int" and not is_small(to, arg):
-        size = to.scope.emit("Abs", found, dtype=D.INT64, shape=[])
-        fits = to.scope.boolean("LessOrEqual", size, to.scope.int64(EXACT))
+        size = to.scope.scalar("Abs", found)
+        fits = to.scope.scalar("LessOrEqual", size, to.scope.int64(EXACT))
         to.check(fits, "OverflowError", "an integer above 2**53 meets a float")
     return to.scope.cast(found, NUMBERS[kind])
 
@@ -58,11 +58,6 @@ def common_kind(op: Op) -> str:
     return "float" if "float" in kinds else "int" if "int" in kinds else "bool"
 
 
-def scalar(to: Lowering, name: str, kind: str, *args: ir.Value, **attributes: object) -> ir.Value:
-    """A node on scalars that gives a number of kind `kind`."""
-    return to.scope.emit(name, *args, dtype=NUMBERS[kind], shape=[], attributes=attributes)
-
-
 def arithmetic(name: str) -> Rule:
     """`+`, `-` or `*`; an integer must fit into 64 bits."""
 
@@ -75,15 +70,15 @@ def arithmetic(name: str) -> Rule:
                     to.small.add(op.results[0])
             else:
                 estimate = [to.scope.cast(value, D.DOUBLE) for value in (one, other)]
-                _fits(to, scalar(to, name, "float", *estimate))
-        return scalar(to, name, kind, one, other)
+                _fits(to, to.scope.scalar(name, *estimate))
+        return to.scope.scalar(name, one, other)
 
     return lower
 
 
 def _fits(to: Lowering, estimate: ir.Value) -> None:
-    size = scalar(to, "Abs", "float", estimate)
-    small = to.scope.boolean("Less", size, to.scope.constant(LIMIT, D.DOUBLE))
+    size = to.scope.scalar("Abs", estimate)
+    small = to.scope.scalar("Less", size, to.scope.constant(LIMIT, D.DOUBLE))
     to.check(small, "IntegerOverflow", "an integer does not fit into 64 bits")
 
 
@@ -93,15 +88,15 @@ def divisor(to: Lowering, arg: Arg, kind: str, text: str) -> ir.Value:
     if not isinstance(arg, Value) and arg != 0:
         return found
     zero = to.scope.constant(0, NUMBERS[kind])
-    is_zero = to.scope.boolean("Equal", found, zero)
-    to.check(to.scope.boolean("Not", is_zero), "ZeroDivisionError", text)
-    return scalar(to, "Where", kind, is_zero, to.scope.constant(1, NUMBERS[kind]), found)
+    is_zero = to.scope.scalar("Equal", found, zero)
+    to.check(to.scope.scalar("Not", is_zero), "ZeroDivisionError", text)
+    return to.scope.scalar("Where", is_zero, to.scope.constant(1, NUMBERS[kind]), found)
 
 
 def truediv(to: Lowering, op: Op) -> ir.Value:
     """`a / b`, a float."""
     text = "float division by zero" if common_kind(op) == "float" else "division by zero"
-    return scalar(to, "Div", "float", number(to, op.args[0], "float"),
+    return to.scope.scalar("Div", number(to, op.args[0], "float"),
                   divisor(to, op.args[1], "float", text))  # fmt: skip
 
 
@@ -116,8 +111,8 @@ def floordiv(to: Lowering, op: Op) -> ir.Value:
     )
     if is_small(to, op.args[0]):
         to.small.add(op.results[0])
-    rest = scalar(to, "Mod", kind, one, other, fmod=0)
-    return scalar(to, "Div", kind, scalar(to, "Sub", kind, one, rest), other)
+    rest = to.scope.scalar("Mod", one, other, fmod=0)
+    return to.scope.scalar("Div", to.scope.scalar("Sub", one, rest), other)
 
 
 def mod(to: Lowering, op: Op) -> ir.Value:
@@ -128,7 +123,7 @@ def mod(to: Lowering, op: Op) -> ir.Value:
     if is_small(to, op.args[0]) or is_small(to, op.args[1]):
         to.small.add(op.results[0])
     other = divisor(to, op.args[1], kind, "integer modulo by zero")
-    return scalar(to, "Mod", kind, number(to, op.args[0], kind), other, fmod=0)
+    return to.scope.scalar("Mod", number(to, op.args[0], kind), other, fmod=0)
 
 
 def _float_division(to: Lowering, op: Op) -> tuple[ir.Value, ir.Value]:
@@ -137,23 +132,23 @@ def _float_division(to: Lowering, op: Op) -> tuple[ir.Value, ir.Value]:
     zero, one = scope.constant(0.0, D.DOUBLE), scope.constant(1.0, D.DOUBLE)
     name = "float floor division by zero" if op.name == "stator::floordiv" else "float modulo"
     a, b = number(to, op.args[0], "float"), divisor(to, op.args[1], "float", name)
-    rest = scalar(to, "Mod", "float", a, b, fmod=1)
-    quotient = scalar(to, "Div", "float", scalar(to, "Sub", "float", a, rest), b)
-    is_whole = scope.boolean("Equal", rest, zero)
-    signs_differ = scope.boolean(
-        "Xor", scope.boolean("Less", rest, zero), scope.boolean("Less", b, zero)
+    rest = scope.scalar("Mod", a, b, fmod=1)
+    quotient = scope.scalar("Div", scope.scalar("Sub", a, rest), b)
+    is_whole = scope.scalar("Equal", rest, zero)
+    signs_differ = scope.scalar(
+        "Xor", scope.scalar("Less", rest, zero), scope.scalar("Less", b, zero)
     )
-    adjust = scope.boolean("And", scope.boolean("Not", is_whole), signs_differ)
-    signed_zero = scalar(to, "Where", "float", scope.boolean("Less", b, zero),
+    adjust = scope.scalar("And", scope.scalar("Not", is_whole), signs_differ)
+    signed_zero = scope.scalar("Where", scope.scalar("Less", b, zero),
                          scope.constant(-0.0, D.DOUBLE), zero)  # fmt: skip
-    moved = scalar(to, "Where", "float", adjust, scalar(to, "Add", "float", rest, b), rest)
-    modulo = scalar(to, "Where", "float", is_whole, signed_zero, moved)
-    lower = scalar(to, "Sub", "float", quotient, one)
-    chosen = scalar(to, "Where", "float", adjust, lower, quotient)
-    floor = scalar(to, "Floor", "float", chosen)
-    distance = scalar(to, "Sub", "float", chosen, floor)
-    above = scope.boolean("Greater", distance, scope.constant(0.5, D.DOUBLE))
-    rounded = scalar(to, "Where", "float", above, scalar(to, "Add", "float", floor, one), floor)
+    moved = scope.scalar("Where", adjust, scope.scalar("Add", rest, b), rest)
+    modulo = scope.scalar("Where", is_whole, signed_zero, moved)
+    lower = scope.scalar("Sub", quotient, one)
+    chosen = scope.scalar("Where", adjust, lower, quotient)
+    floor = scope.scalar("Floor", chosen)
+    distance = scope.scalar("Sub", chosen, floor)
+    above = scope.scalar("Greater", distance, scope.constant(0.5, D.DOUBLE))
+    rounded = scope.scalar("Where", above, scope.scalar("Add", floor, one), floor)
     return rounded, modulo
 
 
@@ -166,22 +161,22 @@ def power(to: Lowering, op: Op) -> ir.Value:
         found, product = number(to, base, "int"), to.scope.int64(1)
         estimate, factor = to.scope.constant(1.0, D.DOUBLE), to.scope.cast(found, D.DOUBLE)
         for _ in range(int(exponent)):  # type: ignore[arg-type] # an int
-            product = scalar(to, "Mul", "int", product, found)
-            estimate = scalar(to, "Mul", "float", estimate, factor)
+            product = to.scope.scalar("Mul", product, found)
+            estimate = to.scope.scalar("Mul", estimate, factor)
         _fits(to, estimate)
         return product
     if result_kind(op) != "float":
         to.refuse("ONNX has no complex numbers")
     a, b = number(to, base, "float"), number(to, exponent, "float")
-    result = scalar(to, "Pow", "float", a, b)
-    defined = to.scope.boolean("Not", to.scope.boolean("IsNaN", result))
+    result = to.scope.scalar("Pow", a, b)
+    defined = to.scope.scalar("Not", to.scope.scalar("IsNaN", result))
     to.check(defined, "ValueError", "a power that is no float")
     to.check(_finite(to, result), "OverflowError", "(34, 'Numerical result out of range')")
     return result
 
 
 def _finite(to: Lowering, value: ir.Value) -> ir.Value:
-    return to.scope.boolean("Not", to.scope.boolean("IsInf", value))
+    return to.scope.scalar("Not", to.scope.scalar("IsInf", value))
 
 
 def compare(name: str, *, negated: bool = False) -> Rule:
@@ -196,8 +191,8 @@ def compare(name: str, *, negated: bool = False) -> Rule:
         else:
             kind = common_kind(op)
             pair = [number(to, arg, "int" if kind == "bool" else kind) for arg in op.args]
-        found = to.scope.boolean(name, *pair)
-        return to.scope.boolean("Not", found) if negated else found
+        found = to.scope.scalar(name, *pair)
+        return to.scope.scalar("Not", found) if negated else found
 
     return lower
 
@@ -211,7 +206,7 @@ def extreme(name: str) -> Rule:
         best = number(to, op.args[0], compared)
         for arg in op.args[1:]:
             item = number(to, arg, compared)
-            best = scalar(to, "Where", compared, to.scope.boolean(name, item, best), item, best)
+            best = to.scope.scalar("Where", to.scope.scalar(name, item, best), item, best)
         if all(is_small(to, arg) for arg in op.args):
             to.small.add(op.results[0])
         return to.scope.cast(best, NUMBERS[kind])
@@ -225,8 +220,8 @@ def truth(to: Lowering, arg: Arg) -> ir.Value:
     found = number(to, arg, kind)
     if kind == "bool":
         return found
-    return to.scope.boolean(
-        "Not", to.scope.boolean("Equal", found, to.scope.constant(0, NUMBERS[kind]))
+    return to.scope.scalar(
+        "Not", to.scope.scalar("Equal", found, to.scope.constant(0, NUMBERS[kind]))
     )
 
 
@@ -239,10 +234,10 @@ def connect(name: str) -> Rule:
         for arg in reversed(op.args[:-1]):
             item = number(to, arg, kind)
             if kind == "bool":
-                result = to.scope.boolean(name, item, result)
+                result = to.scope.scalar(name, item, result)
                 continue
             pair = (result, item) if name == "And" else (item, result)
-            result = scalar(to, "Where", kind, truth(to, arg), *pair)
+            result = to.scope.scalar("Where", truth(to, arg), *pair)
         return result
 
     return lower
@@ -254,7 +249,7 @@ def bitwise(logical: str, name: str) -> Rule:
     def lower(to: Lowering, op: Op) -> ir.Value:
         kind = result_kind(op)
         pair = [number(to, arg, kind) for arg in op.args]
-        return scalar(to, logical if kind == "bool" else name, kind, *pair)
+        return to.scope.scalar(logical if kind == "bool" else name, *pair)
 
     return lower
 
@@ -262,34 +257,34 @@ def bitwise(logical: str, name: str) -> Rule:
 def shift(to: Lowering, op: Op) -> ir.Value:
     """`a << b` or `a >> b`, by a power of two from a table."""
     one, count = number(to, op.args[0], "int"), number(to, op.args[1], "int")
-    low = to.scope.boolean("GreaterOrEqual", count, to.scope.int64(0))
+    low = to.scope.scalar("GreaterOrEqual", count, to.scope.int64(0))
     to.check(low, "ValueError", "negative shift count")
-    high = to.scope.boolean("Less", count, to.scope.int64(63))
+    high = to.scope.scalar("Less", count, to.scope.int64(63))
     to.check(high, "IntegerOverflow", "a shift by more than 62 bits")
-    within = to.scope.boolean("And", low, high)
-    index = scalar(to, "Where", "int", within, count, to.scope.int64(0))
+    within = to.scope.scalar("And", low, high)
+    index = to.scope.scalar("Where", within, count, to.scope.int64(0))
     table = to.scope.int64([2**bits for bits in range(63)])
-    factor = scalar(to, "Gather", "int", table, index)
+    factor = to.scope.scalar("Gather", table, index)
     if op.name == "stator::lshift":
         estimate = [to.scope.cast(value, D.DOUBLE) for value in (one, factor)]
-        _fits(to, scalar(to, "Mul", "float", *estimate))
-        return scalar(to, "Mul", "int", one, factor)
-    rest = scalar(to, "Mod", "int", one, factor, fmod=0)
-    return scalar(to, "Div", "int", scalar(to, "Sub", "int", one, rest), factor)
+        _fits(to, to.scope.scalar("Mul", *estimate))
+        return to.scope.scalar("Mul", one, factor)
+    rest = to.scope.scalar("Mod", one, factor, fmod=0)
+    return to.scope.scalar("Div", to.scope.scalar("Sub", one, rest), factor)
 
 
 def negate(to: Lowering, op: Op) -> ir.Value:
     """`-a`."""
     if is_small(to, op.args[0]):
         to.small.add(op.results[0])
-    return scalar(to, "Neg", result_kind(op), number(to, op.args[0], result_kind(op)))
+    return to.scope.scalar("Neg", number(to, op.args[0], result_kind(op)))
 
 
 def absolute(to: Lowering, op: Op) -> ir.Value:
     """`abs(a)`."""
     if is_small(to, op.args[0]):
         to.small.add(op.results[0])
-    return scalar(to, "Abs", result_kind(op), number(to, op.args[0], result_kind(op)))
+    return to.scope.scalar("Abs", number(to, op.args[0], result_kind(op)))
 
 
 def rounded(name: str) -> Rule:
@@ -303,14 +298,14 @@ def rounded(name: str) -> Rule:
                 to.small.add(op.results[0])
             return number(to, op.args[0], "int")
         found = number(to, op.args[0], "float")
-        to.check(to.scope.boolean("Not", to.scope.boolean("IsNaN", found)), "ValueError",
+        to.check(to.scope.scalar("Not", to.scope.scalar("IsNaN", found)), "ValueError",
                  "cannot convert float NaN to integer")  # fmt: skip
         to.check(_finite(to, found), "OverflowError", "cannot convert float infinity to integer")
-        whole = scalar(to, name, "float", found) if name else found
+        whole = to.scope.scalar(name, found) if name else found
         _fits(to, whole)
-        fine = to.scope.boolean("Less", scalar(to, "Abs", "float", whole),
+        fine = to.scope.scalar("Less", to.scope.scalar("Abs", whole),
                                 to.scope.constant(LIMIT, D.DOUBLE))  # fmt: skip
-        safe = scalar(to, "Where", "float", fine, whole, to.scope.constant(0.0, D.DOUBLE))
+        safe = to.scope.scalar("Where", fine, whole, to.scope.constant(0.0, D.DOUBLE))
         return to.scope.cast(safe, D.INT64)
 
     return lower
@@ -330,8 +325,8 @@ def select(to: Lowering, op: Op) -> ir.Value:
         to.small.add(op.results[0])
     result = number(to, items[-1], kind)
     for place in reversed(range(len(items) - 1)):
-        here = to.scope.boolean("Equal", index, to.scope.int64(place))
-        result = scalar(to, "Where", kind, here, number(to, items[place], kind), result)
+        here = to.scope.scalar("Equal", index, to.scope.int64(place))
+        result = to.scope.scalar("Where", here, number(to, items[place], kind), result)
     return result
 
 
@@ -343,17 +338,17 @@ def function(name: str, domain: str = "") -> Rule:
         zero, one = to.scope.constant(0.0, D.DOUBLE), to.scope.constant(1.0, D.DOUBLE)
         if domain in ("positive", "not negative"):
             bad = "LessOrEqual" if domain == "positive" else "Less"
-            fails = to.scope.boolean(bad, found, zero)
-            to.check(to.scope.boolean("Not", fails), "ValueError", "math domain error")
+            fails = to.scope.scalar(bad, found, zero)
+            to.check(to.scope.scalar("Not", fails), "ValueError", "math domain error")
         if domain == "unit":
-            size = scalar(to, "Abs", "float", found)
-            fails = to.scope.boolean("Greater", size, one)
-            to.check(to.scope.boolean("Not", fails), "ValueError", "math domain error")
+            size = to.scope.scalar("Abs", found)
+            fails = to.scope.scalar("Greater", size, one)
+            to.check(to.scope.scalar("Not", fails), "ValueError", "math domain error")
         if domain == "finite":
             to.check(_finite(to, found), "ValueError", "math domain error")
-        result = scalar(to, name, "float", found)
+        result = to.scope.scalar(name, found)
         if domain == "overflow":
-            fine = to.scope.boolean("Or", _finite(to, result), to.scope.boolean("IsInf", found))
+            fine = to.scope.scalar("Or", _finite(to, result), to.scope.scalar("IsInf", found))
             to.check(fine, "OverflowError", "math range error")
         return result
 
@@ -362,14 +357,14 @@ def function(name: str, domain: str = "") -> Rule:
 
 def classified(name: str) -> Rule:
     """`isnan` and `isinf`."""
-    return lambda to, op: to.scope.boolean(name, number(to, op.args[0], "float"))
+    return lambda to, op: to.scope.scalar(name, number(to, op.args[0], "float"))
 
 
 def is_finite(to: Lowering, op: Op) -> ir.Value:
     """`isfinite`."""
     found = number(to, op.args[0], "float")
-    either = to.scope.boolean("Or", *(to.scope.boolean(n, found) for n in ("IsNaN", "IsInf")))
-    return to.scope.boolean("Not", either)
+    either = to.scope.scalar("Or", *(to.scope.scalar(n, found) for n in ("IsNaN", "IsInf")))
+    return to.scope.scalar("Not", either)
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(
@@ -390,8 +385,8 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "stator::bitxor": bitwise("Xor", "BitwiseXor"),
         "stator::lshift": shift,
         "stator::rshift": shift,
-        "stator::invert": lambda to, op: scalar(
-            to, "BitwiseNot", "int", number(to, op.args[0], "int")
+        "stator::invert": lambda to, op: to.scope.scalar(
+            "BitwiseNot", number(to, op.args[0], "int")
         ),
         "stator::eq": compare("Equal"),
         "stator::ne": compare("Equal", negated=True),
@@ -401,7 +396,7 @@ RULES: Mapping[str, Rule] = MappingProxyType(
         "stator::ge": compare("GreaterOrEqual"),
         "stator::and": connect("And"),
         "stator::or": connect("Or"),
-        "stator::not": lambda to, op: to.scope.boolean("Not", truth(to, op.args[0])),
+        "stator::not": lambda to, op: to.scope.scalar("Not", truth(to, op.args[0])),
         "stator::bool": lambda to, op: truth(to, op.args[0]),
         "stator::int": rounded(""),
         "stator::trunc": rounded(""),

@@ -12,7 +12,6 @@ from stator.export.onnx.library import (
 )
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
-from stator.export.onnx.scope import D
 from stator.export.onnx.types import element_type
 from stator.program.ir import Arg, Op, Value
 from stator.program.sizes import is_static
@@ -52,7 +51,7 @@ def spread(to: Lowering, op: Op, value: ir.Value, arg: Arg) -> ir.Value:
     if isinstance(arg, Value) and present(arg.type) == kind and is_static(kind.shape):
         return value
     shape = shape_of(to, op.args[0])
-    return to.scope.emit("Expand", value, shape, dtype=value.dtype)
+    return to.scope.emit("Expand", value, shape)
 
 
 def shape_of(to: Lowering, arg: Arg) -> ir.Value:
@@ -60,7 +59,7 @@ def shape_of(to: Lowering, arg: Arg) -> ir.Value:
     kind = tensor_type(arg)
     if is_static(kind.shape):
         return to.scope.int64([size for size in kind.shape if isinstance(size, int)])
-    return to.scope.emit("Shape", to.value(arg), dtype=D.INT64, shape=[len(kind.shape)])
+    return to.scope.emit("Shape", to.value(arg), shape=[len(kind.shape)])
 
 
 def dimension(to: Lowering, op: Op) -> int:
@@ -82,8 +81,5 @@ def sizes_of(to: Lowering, sizes: Sequence[Arg]) -> ir.Value:
     if all(isinstance(size, int) for size in sizes):
         return to.scope.int64([int(size) for size in sizes])  # type: ignore[arg-type]
     one = to.scope.int64([1])
-    parts = [
-        to.scope.emit("Reshape", number(to, size, "int"), one, dtype=D.INT64, shape=[1])
-        for size in sizes
-    ]
-    return to.scope.emit("Concat", *parts, dtype=D.INT64, attributes={"axis": 0})
+    parts = [to.scope.emit("Reshape", number(to, size, "int"), one, shape=[1]) for size in sizes]
+    return to.scope.emit("Concat", *parts, axis=0)

@@ -10,10 +10,8 @@ from dataclasses import replace
 from stator.export.onnx.library import arguments_of, bind_one, call
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.operands import argument, tensor_type
-from stator.export.onnx.scope import D, dtype_in
+from stator.export.onnx.scope import dtype_in
 from stator.program.ir import Arg, Op, Value
-from stator.program.registry import resolve
-from stator.torch_private.onnx_library import function_of
 
 POOL = re.compile(r"pool(\d)d")
 TOO_SMALL = "the input is too small for the window"
@@ -25,20 +23,13 @@ def pooled(to: Lowering, op: Op) -> None:
         _divided_pool(to, op)
         return
     _check_sizes(to, op.args[0], [1, *_least_sizes(to, op)])
-    _call(to, op)
+    call(to, op)
 
 
 def windowed(to: Lowering, op: Op) -> None:
     """`unfold` as the library writes it: there is a window at least."""
-    _call(to, op)
+    call(to, op)
     _check_sizes(to, op.results[0], [1])
-
-
-def _call(to: Lowering, op: Op) -> None:
-    function = function_of(resolve(op.name))
-    if function is None:
-        to.refuse(f"{op.name} has no counterpart in torch's function library for ONNX")
-    call(to, op, function)
 
 
 def _check_sizes(to: Lowering, value: Arg, least: Sequence[int]) -> None:
@@ -49,11 +40,10 @@ def _check_sizes(to: Lowering, value: Arg, least: Sequence[int]) -> None:
     if all(isinstance(size, int) and size >= number for size, number in pairs):
         return
     scope, start = to.scope, len(shape) - len(least)
-    sizes = scope.emit("Shape", to.value(value), dtype=D.INT64, shape=[len(least)],
-                       attributes={"start": start})  # fmt: skip
-    more = scope.emit("Sub", sizes, scope.int64(least), dtype=D.INT64, shape=[len(least)])
-    spare = scope.emit("ReduceMin", more, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
-    to.check(scope.boolean("GreaterOrEqual", spare, scope.int64(0)), "RuntimeError", TOO_SMALL)
+    sizes = scope.emit("Shape", to.value(value), shape=[len(least)], start=start)
+    more = scope.emit("Sub", sizes, scope.int64(least), shape=[len(least)])
+    spare = scope.scalar("ReduceMin", more, keepdims=0)
+    to.check(scope.scalar("GreaterOrEqual", spare, scope.int64(0)), "RuntimeError", TOO_SMALL)
 
 
 def _least_sizes(to: Lowering, op: Op) -> list[int]:
@@ -91,4 +81,4 @@ def _divided_pool(to: Lowering, op: Op) -> None:
                        results=(between,)))  # fmt: skip
     found = to.value(between)
     factor = to.scope.constant(math.prod(kernel) / divisor, dtype_in(found))
-    bind_one(to, op.results[0], to.scope.emit("Mul", found, factor, dtype=found.dtype))
+    bind_one(to, op.results[0], to.scope.emit("Mul", found, factor))

@@ -41,13 +41,13 @@ def _sigmoid(scope: GraphScope, node: ir.Node, given: ir.Value, dtype: ir.DataTy
     one = scope.constant(1, wide)
     if wide is not dtype:
         given = scope.cast(given, wide)
-    negative = scope.emit("Neg", given, dtype=wide)
-    power = scope.emit("Exp", negative, dtype=wide)
-    whole = scope.emit("Add", power, one, dtype=wide)
+    negative = scope.emit("Neg", given)
+    power = scope.emit("Exp", negative)
+    whole = scope.emit("Add", power, one)
     if wide is dtype:
         _become(node, "Div", one, whole)
         return
-    _become(node, "Cast", scope.emit("Div", one, whole, dtype=wide))
+    _become(node, "Cast", scope.emit("Div", one, whole))
     node.attributes["to"] = ir.AttrInt64("to", int(dtype))
 
 
@@ -55,7 +55,7 @@ def _tanh(scope: GraphScope, node: ir.Node, given: ir.Value, dtype: ir.DataType)
     """Between -1 and 1; the kernels of other types than float32 keep to that."""
     if dtype is not D.FLOAT:
         return
-    found = scope.emit("Tanh", given, dtype=dtype)
+    found = scope.emit("Tanh", given)
     _become(node, "Clip", found, scope.constant(-1, dtype), scope.constant(1, dtype))
 
 

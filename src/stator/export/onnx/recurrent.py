@@ -51,9 +51,8 @@ class _Network:
         if dtype_of_result(to, op) not in (D.FLOAT, D.FLOAT16):
             to.refuse(f"{op.name}: ONNX Runtime computes it for float32 only",
                       "use float32, or write the loop over a cell")  # fmt: skip
-        steps = to.scope.emit("Squeeze", self.sizes()[0], to.scope.int64([0]), dtype=D.INT64,
-                              shape=[])  # fmt: skip
-        to.check(to.scope.boolean("Greater", steps, to.scope.int64(0)), "RuntimeError",
+        steps = to.scope.scalar("Squeeze", self.sizes()[0], to.scope.int64([0]))
+        to.check(to.scope.scalar("Greater", steps, to.scope.int64(0)), "RuntimeError",
                  "Expected sequence length to be larger than 0 in RNN")  # fmt: skip
         found, *last = self.guarded(to.value(op.args[0]), layers)
         to.bind(op.results[0], found)
@@ -69,11 +68,9 @@ class _Network:
         is_empty = self.is_empty()
         to.inner()
         sizes = [size_at(to, self.op.args[0], dim) for dim in (0, 1)]
-        shape = to.scope.emit("Concat", *sizes, to.scope.int64([self.width()]), dtype=D.INT64,
-                              attributes={"axis": 0})  # fmt: skip
-        nothing = to.scope.emit("ConstantOfShape", shape, dtype=dtype,
-                                attributes={"value": ir.tensor([0], dtype=dtype)})  # fmt: skip
-        copies = [to.scope.emit("Identity", one, dtype=dtype) for one in self.states]
+        shape = to.scope.emit("Concat", *sizes, to.scope.int64([self.width()]), axis=0)
+        nothing = to.scope.filled(shape, 0, dtype)
+        copies = [to.scope.emit("Identity", one) for one in self.states]
         empty = to.graph("empty", [nothing, *copies])
         to.inner()
         some = to.graph("some", self.network(given, layers))
@@ -91,33 +88,30 @@ class _Network:
         ]
         count, *others = unknown
         for other in others:
-            count = scope.emit("Mul", count, other, dtype=D.INT64, shape=[1])
-        return scope.emit("Equal", count, scope.int64([0]), dtype=D.BOOL, shape=[1])
+            count = scope.emit("Mul", count, other, shape=[1])
+        return scope.emit("Equal", count, scope.int64([0]), shape=[1])
 
     def network(self, given: ir.Value, layers: int) -> list[ir.Value]:
         """The features of each step of the last layer, and the last states of all."""
-        scope, dtype, swap = self.to.scope, dtype_in(given), {"perm": [1, 0, 2]}
+        scope, swap = self.to.scope, [1, 0, 2]
         is_swapped = bool(argument(self.op, "batch_first"))
         if is_swapped:
-            given = scope.emit("Transpose", given, dtype=dtype, attributes=swap)
+            given = scope.emit("Transpose", given, perm=swap)
         ends: list[list[ir.Value]] = []
         for layer in range(layers):
             given, last = self.layer(given, layer)
             ends.append(last)
         if is_swapped:
-            given = scope.emit("Transpose", given, dtype=dtype, attributes=swap)
-        states = [
-            scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": 0})
-            for parts in zip(*ends, strict=True)
-        ]
+            given = scope.emit("Transpose", given, perm=swap)
+        states = [scope.emit("Concat", *parts, axis=0) for parts in zip(*ends, strict=True)]
         return [given, *states]
 
     def layer(self, given: ir.Value, index: int) -> tuple[ir.Value, list[ir.Value]]:
         """What a layer gives at each step, as [steps, batch, features], and its last states."""
-        scope, dtype, ways = self.to.scope, dtype_in(given), self.directions
+        scope, ways = self.to.scope, self.directions
         weights = self.weights(index)
         bounds = (scope.int64([index * ways]), scope.int64([(index + 1) * ways]), scope.int64([0]))
-        starts = [scope.emit("Slice", one, *bounds, dtype=dtype) for one in self.states]
+        starts = [scope.emit("Slice", one, *bounds) for one in self.states]
         size = self.hidden_size()
         attributes: dict[str, object] = {
             "hidden_size": size, "direction": "bidirectional" if ways == 2 else "forward",
@@ -141,12 +135,11 @@ class _Network:
         outputs = [new_value("", ir.TensorType(dtype), None) for _ in range(1 + len(starts))]
         scope.node(self.node, [given, *weights, None, *starts], outputs, attributes)
         if self.directions == 1:
-            steps = scope.emit("Squeeze", outputs[0], scope.int64([1]), dtype=dtype)
+            steps = scope.emit("Squeeze", outputs[0], scope.int64([1]))
             return [steps, *outputs[1:]]
-        steps = scope.emit("Transpose", outputs[0], dtype=dtype, attributes={"perm": [0, 2, 1, 3]})
-        shape = scope.emit("Concat", *self.sizes(), scope.int64([self.width()]), dtype=D.INT64,
-                           attributes={"axis": 0})  # fmt: skip
-        steps = scope.emit("Reshape", steps, shape, dtype=dtype, attributes={"allowzero": 1})
+        steps = scope.emit("Transpose", outputs[0], perm=[0, 2, 1, 3])
+        shape = scope.emit("Concat", *self.sizes(), scope.int64([self.width()]), axis=0)
+        steps = scope.emit("Reshape", steps, shape, allowzero=1)
         return [steps, *outputs[1:]]
 
     def dims(self) -> tuple[int, int]:
@@ -178,18 +171,16 @@ class _Network:
         for way in range(self.directions):
             start = (index * self.directions + way) * self.of_one
             rows.append([self.reordered(arg) for arg in self.params[start : start + self.of_one]])
-        scope, dtype = self.to.scope, dtype_of_result(self.to, self.op)
+        scope = self.to.scope
         found: list[ir.Value | None] = []
         for column in zip(*(row[:2] for row in rows), strict=True):
-            parts = [scope.emit("Unsqueeze", one, scope.int64([0]), dtype=dtype) for one in column]
-            found.append(scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": 0}))
+            parts = [scope.emit("Unsqueeze", one, scope.int64([0])) for one in column]
+            found.append(scope.emit("Concat", *parts, axis=0))
         if self.of_one == 2:
             return [*found, None]
-        biases = [
-            scope.emit("Concat", *row[2:], dtype=dtype, attributes={"axis": 0}) for row in rows
-        ]
-        parts = [scope.emit("Unsqueeze", one, scope.int64([0]), dtype=dtype) for one in biases]
-        return [*found, scope.emit("Concat", *parts, dtype=dtype, attributes={"axis": 0})]
+        biases = [scope.emit("Concat", *row[2:], axis=0) for row in rows]
+        parts = [scope.emit("Unsqueeze", one, scope.int64([0])) for one in biases]
+        return [*found, scope.emit("Concat", *parts, axis=0)]
 
     def reordered(self, arg: Arg) -> ir.Value:
         """Weights or biases with the gates in the order of ONNX."""
@@ -199,8 +190,7 @@ class _Network:
             return found
         axis = scope.int64([0])
         parts = [
-            scope.emit("Slice", found, scope.int64([k * size]), scope.int64([(k + 1) * size]), axis,
-                       dtype=found.dtype)
+            scope.emit("Slice", found, scope.int64([k * size]), scope.int64([(k + 1) * size]), axis)
             for k in order
         ]  # fmt: skip
-        return scope.emit("Concat", *parts, dtype=found.dtype, attributes={"axis": 0})
+        return scope.emit("Concat", *parts, axis=0)

@@ -24,8 +24,6 @@ from stator.export.onnx.operands import (
 )
 from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Arg, Op, Value
-from stator.program.registry import resolve
-from stator.torch_private.onnx_library import function_of
 
 FLOATS = (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16)
 ORDERED_AS = {  # ONNX Runtime has no kernels that order these
@@ -39,10 +37,14 @@ def without_nan(to: Lowering, op: Op) -> None:
     found = to.value(op.args[0])
     if found.dtype not in FLOATS:
         return
-    flags = to.scope.cast(to.scope.emit("IsNaN", found, dtype=D.BOOL), D.INT64)
-    count = to.scope.emit("ReduceSum", flags, dtype=D.INT64, shape=[], attributes={"keepdims": 0})
-    fine = to.scope.boolean("Equal", count, to.scope.int64(0))
+    fine = nowhere(to, to.scope.emit("IsNaN", found))
     to.check(fine, "RuntimeError", f"{op.name} of NaN, which ONNX Runtime orders in another way")
+
+
+def nowhere(to: Lowering, flags: ir.Value) -> ir.Value:
+    """Whether none of `flags` is true."""
+    count = to.scope.scalar("ReduceSum", to.scope.cast(flags, D.INT64), keepdims=0)
+    return to.scope.scalar("Equal", count, to.scope.int64(0))
 
 
 def ordered(to: Lowering, op: Op) -> None:
@@ -50,9 +52,7 @@ def ordered(to: Lowering, op: Op) -> None:
     without_nan(to, op)
     if not rank(op.args[0]):
         to.refuse(f"{op.name} of a tensor without dimensions")
-    function = function_of(resolve(op.name))
-    assert function is not None
-    call(to, op, function)
+    call(to, op)
 
 
 def axes_of(to: Lowering, op: Op) -> list[int]:
@@ -72,9 +72,7 @@ def reduced(
     """One reduction; a tensor without dimensions has nothing to reduce."""
     if not axes:
         return found
-    return to.scope.emit(
-        node, found, to.scope.int64(axes), dtype=found.dtype, attributes={"keepdims": int(keep)}
-    )
+    return to.scope.emit(node, found, to.scope.int64(axes), keepdims=int(keep))
 
 
 def may_be_empty(arg: Arg, axes: Sequence[int]) -> bool:
@@ -85,10 +83,8 @@ def may_be_empty(arg: Arg, axes: Sequence[int]) -> bool:
 
 def count_along(to: Lowering, arg: Arg, axes: Sequence[int]) -> ir.Value:
     """How many elements become one."""
-    sizes = to.scope.emit("Gather", shape_of(to, arg), to.scope.int64(axes), dtype=D.INT64)
-    return to.scope.emit(
-        "ReduceProd", sizes, dtype=D.INT64, shape=[], attributes={"keepdims": 0}
-    )  # fmt: skip
+    sizes = to.scope.emit("Gather", shape_of(to, arg), to.scope.int64(axes))
+    return to.scope.scalar("ReduceProd", sizes, keepdims=0)
 
 
 # ---- extremes
@@ -99,7 +95,7 @@ def with_elements(to: Lowering, op: Op, axes: Sequence[int]) -> None:
     if not may_be_empty(op.args[0], axes):
         return
     name = op.name.partition(".")[0].removeprefix("aten::")
-    some = to.scope.boolean("Greater", count_along(to, op.args[0], axes), to.scope.int64(0))
+    some = to.scope.scalar("Greater", count_along(to, op.args[0], axes), to.scope.int64(0))
     is_whole = argument(op, "dim") in (None, ()) and not name.startswith("arg")
     text = f"{name}(): Expected reduction dim to have non-zero size."
     to.check(some, "RuntimeError" if is_whole else "IndexError", text)
@@ -127,18 +123,16 @@ def place_of_extreme(to: Lowering, op: Op) -> ir.Value:
     with_elements(to, op, axes_of(to, op))
     keep = bool(argument(op, "keepdim", False))
     if dim is None:
-        found = to.scope.emit("Reshape", found, to.scope.int64([-1]), dtype=found.dtype)
+        found = to.scope.emit("Reshape", found, to.scope.int64([-1]))
     elif not count:
         return own_copy(to, to.scope.int64(0))
     axis = axes_of(to, op)[0] if dim is not None else 0
     node = "ArgMax" if op.name.endswith("max") else "ArgMin"
     keeps = int(keep and dim is not None)
-    index = to.scope.emit(
-        node, found, dtype=D.INT64, attributes={"axis": axis, "keepdims": keeps}
-    )  # fmt: skip
+    index = to.scope.emit(node, found, axis=axis, keepdims=keeps)
     index = raises(index, "IndexError", "Expected reduction dim to have non-zero size.")
     if keep and dim is None:
-        return to.scope.emit("Reshape", index, to.scope.int64([1] * count), dtype=D.INT64)
+        return to.scope.emit("Reshape", index, to.scope.int64([1] * count))
     return index
 
 
@@ -165,7 +159,7 @@ def summed(to: Lowering, op: Op) -> ir.Value:
         return own_copy(to, reduced(to, "ReduceMean", found, axes, keep=keep))
     total = reduced(to, "ReduceSum", found, axes, keep=keep)
     count = to.scope.cast(count_along(to, op.args[0], axes), dtype)
-    return to.scope.emit("Div", total, count, dtype=dtype)
+    return to.scope.emit("Div", total, count)
 
 
 def cumulated(to: Lowering, op: Op) -> ir.Value:
@@ -175,7 +169,7 @@ def cumulated(to: Lowering, op: Op) -> ir.Value:
     if not rank(op.args[0]):
         return own_copy(to, found)
     axis = to.scope.int64(dimension(to, op))
-    return to.scope.emit("CumSum", found, axis, dtype=dtype)
+    return to.scope.emit("CumSum", found, axis)
 
 
 def any_or_all(to: Lowering, op: Op) -> ir.Value:
@@ -183,11 +177,11 @@ def any_or_all(to: Lowering, op: Op) -> ir.Value:
     found, axes = to.scope.cast(to.value(op.args[0]), D.BOOL), axes_of(to, op)
     is_all = op.name.startswith("aten::all")
     if is_all:
-        found = to.scope.emit("Not", found, dtype=D.BOOL)
+        found = to.scope.emit("Not", found)
     keep = bool(argument(op, "keepdim", False))
     count = reduced(to, "ReduceSum", to.scope.cast(found, D.INT64), axes, keep=keep)
     node = "Equal" if is_all else "Greater"
-    result = to.scope.emit(node, count, to.scope.int64(0), dtype=D.BOOL)
+    result = to.scope.emit(node, count, to.scope.int64(0))
     return to.scope.cast(result, dtype_of_result(to, op))
 
 
@@ -197,15 +191,15 @@ def log_of_sum(to: Lowering, op: Op) -> ir.Value:
     found, axes = scope.cast(to.value(op.args[0]), dtype), axes_of(to, op)
     keep = bool(argument(op, "keepdim", False))
     greatest = reduced(to, "ReduceMax", found, axes, keep=True)
-    is_infinite = scope.emit("IsInf", greatest, dtype=D.BOOL)
+    is_infinite = scope.emit("IsInf", greatest)
     zero = scope.constant(0, dtype)
-    greatest = scope.emit("Where", is_infinite, zero, greatest, dtype=dtype)
-    powers = scope.emit("Exp", scope.emit("Sub", found, greatest, dtype=dtype), dtype=dtype)
-    logarithm = scope.emit("Log", reduced(to, "ReduceSum", powers, axes, keep=True), dtype=dtype)
-    result = scope.emit("Add", logarithm, greatest, dtype=dtype)
+    greatest = scope.emit("Where", is_infinite, zero, greatest)
+    powers = scope.emit("Exp", scope.emit("Sub", found, greatest))
+    logarithm = scope.emit("Log", reduced(to, "ReduceSum", powers, axes, keep=True))
+    result = scope.emit("Add", logarithm, greatest)
     if keep or not axes:
         return result
-    return scope.emit("Squeeze", result, scope.int64(axes), dtype=dtype)
+    return scope.emit("Squeeze", result, scope.int64(axes))
 
 
 # ---- variances
@@ -216,7 +210,7 @@ def variance(to: Lowering, op: Op) -> ir.Value:
     result = _variance(to, op)
     if not op.name.startswith("aten::std"):
         return result
-    return to.scope.emit("Sqrt", result, dtype=result.dtype)
+    return to.scope.emit("Sqrt", result)
 
 
 def variance_and_mean(to: Lowering, op: Op) -> None:
@@ -226,7 +220,7 @@ def variance_and_mean(to: Lowering, op: Op) -> None:
     keep = bool(argument(op, "keepdim", False))
     total = reduced(to, "ReduceSum", found, axes, keep=keep)
     count = to.scope.cast(count_along(to, op.args[0], axes), dtype_in(found))
-    to.bind(op.results[1], to.scope.emit("Div", total, count, dtype=found.dtype))
+    to.bind(op.results[1], to.scope.emit("Div", total, count))
 
 
 def _variance(to: Lowering, op: Op) -> ir.Value:
@@ -234,14 +228,13 @@ def _variance(to: Lowering, op: Op) -> ir.Value:
     found, axes = to.value(op.args[0]), axes_of(to, op)
     keep = bool(argument(op, "keepdim", False))
     mean = reduced(to, "ReduceMean", found, axes, keep=True)
-    distance = scope.emit("Sub", found, mean, dtype=dtype)
-    squares = scope.emit("Mul", distance, distance, dtype=dtype)
+    distance = scope.emit("Sub", found, mean)
+    squares = scope.emit("Mul", distance, distance)
     total = reduced(to, "ReduceSum", squares, axes, keep=keep)
     count = scope.cast(count_along(to, op.args[0], axes), dtype)
-    divisor = scope.emit("Sub", count, scope.constant(_correction(to, op), dtype),
-                         dtype=dtype, shape=[])  # fmt: skip
-    divisor = scope.emit("Max", divisor, scope.constant(0, dtype), dtype=dtype, shape=[])
-    return scope.emit("Div", total, divisor, dtype=dtype)
+    divisor = scope.scalar("Sub", count, scope.constant(_correction(to, op), dtype))
+    divisor = scope.scalar("Max", divisor, scope.constant(0, dtype))
+    return scope.emit("Div", total, divisor)
 
 
 def _correction(to: Lowering, op: Op) -> float:
@@ -260,26 +253,26 @@ def distances(to: Lowering, op: Op) -> ir.Value:
     if not isinstance(power, int | float):
         to.refuse(f"{op.name} needs a constant p")
     assert isinstance(power, int | float)
-    rows = scope.emit("Unsqueeze", to.value(op.args[0]), scope.int64([-2]), dtype=dtype)
-    columns = scope.emit("Unsqueeze", to.value(op.args[1]), scope.int64([-3]), dtype=dtype)
-    between = scope.emit("Sub", rows, columns, dtype=dtype)
+    rows = scope.emit("Unsqueeze", to.value(op.args[0]), scope.int64([-2]))
+    columns = scope.emit("Unsqueeze", to.value(op.args[1]), scope.int64([-3]))
+    between = scope.emit("Sub", rows, columns)
     last = [max(rank(op.args[0]), rank(op.args[1]))]  # -1 is not right for no elements
     if power == 2:
-        squares = scope.emit("Mul", between, between, dtype=dtype)
-        return scope.emit("Sqrt", reduced(to, "ReduceSum", squares, last, keep=False), dtype=dtype)
-    between = scope.emit("Abs", between, dtype=dtype)
+        squares = scope.emit("Mul", between, between)
+        return scope.emit("Sqrt", reduced(to, "ReduceSum", squares, last, keep=False))
+    between = scope.emit("Abs", between)
     if power == math.inf:
         if may_be_empty(op.args[0], [rank(op.args[0]) - 1]):
             to.refuse(f"{op.name} with p=inf needs a constant number of columns, 1 at least")
         return reduced(to, "ReduceMax", between, last, keep=False)
     if power == 0:
-        some = scope.emit("Equal", between, scope.constant(0, dtype), dtype=D.BOOL)
-        between = scope.cast(scope.emit("Not", some, dtype=D.BOOL), dtype)
+        some = scope.emit("Equal", between, scope.constant(0, dtype))
+        between = scope.cast(scope.emit("Not", some), dtype)
     if power in (0, 1):
         return reduced(to, "ReduceSum", between, last, keep=False)
-    powers = scope.emit("Pow", between, scope.constant(power, dtype), dtype=dtype)
+    powers = scope.emit("Pow", between, scope.constant(power, dtype))
     total = reduced(to, "ReduceSum", powers, last, keep=False)
-    return scope.emit("Pow", total, scope.constant(1 / power, dtype), dtype=dtype)
+    return scope.emit("Pow", total, scope.constant(1 / power, dtype))
 
 
 def cosine_similarity(to: Lowering, op: Op) -> ir.Value:
@@ -292,15 +285,15 @@ def cosine_similarity(to: Lowering, op: Op) -> ir.Value:
     least = scope.constant(epsilon, dtype)
 
     def total(first: ir.Value, second: ir.Value) -> ir.Value:
-        product = scope.emit("Mul", first, second, dtype=dtype)
+        product = scope.emit("Mul", first, second)
         return reduced(to, "ReduceSum", product, [dim % count] if count else [], keep=False)
 
     def norm(value: ir.Value) -> ir.Value:
-        whole = scope.emit("Expand", value, shape, dtype=dtype)
-        root = scope.emit("Sqrt", total(whole, whole), dtype=dtype)
-        return scope.emit("Max", root, least, dtype=dtype)
+        whole = scope.emit("Expand", value, shape)
+        root = scope.emit("Sqrt", total(whole, whole))
+        return scope.emit("Max", root, least)
 
-    product = scope.emit("Mul", one, other, dtype=dtype)
-    shape = scope.emit("Shape", product, dtype=D.INT64)
-    norms = scope.emit("Mul", norm(one), norm(other), dtype=dtype)
-    return scope.emit("Div", total(one, other), norms, dtype=dtype)
+    product = scope.emit("Mul", one, other)
+    shape = scope.emit("Shape", product)
+    norms = scope.emit("Mul", norm(one), norm(other))
+    return scope.emit("Div", total(one, other), norms)

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 import onnx_ir as ir
 
 from stator.export.onnx.lowering import Lowering, lower_while, note_small
-from stator.export.onnx.scope import D
 from stator.program.ir import Arg, Block, Op, Value, used_by, values_in, with_inner_ops
 from stator.program.sizes import AnySize
 from stator.program.types import NumberType, TensorType
@@ -142,7 +141,7 @@ def _lower_scan(to: Lowering, op: Op, loop: RowLoop) -> bool:
     results = [new_value("", to.type_of(kind), to.shape_of(kind)) for kind in kinds]
     if isinstance(count, int):
         to.scope.node("Scan", [*given, *tensors], results, attributes)
-        total = to.scope.emit("Identity", to.scope.int64(count), dtype=D.INT64, shape=[])
+        total = to.scope.scalar("Identity", to.scope.int64(count))
     else:
         to.inner()
         inner = [new_value("", one.type, one.shape) for one in results]
@@ -152,10 +151,9 @@ def _lower_scan(to: Lowering, op: Op, loop: RowLoop) -> bool:
         copies = [to.scope.emit("Identity", one, kind=one.type, shape=one.shape) for one in given]
         none = to.graph("none", copies)
         to.scope.node("If", [condition], results, {"then_branch": some, "else_branch": none})
-        size = to.scope.emit("Shape", tensors[0], dtype=D.INT64, shape=[1],
-                             attributes={"start": 0, "end": 1})  # fmt: skip
-        total = to.scope.emit("Squeeze", size, to.scope.int64([0]), dtype=D.INT64, shape=[])
-        total = to.scope.emit("Where", condition, total, to.scope.int64(0), dtype=D.INT64, shape=[])
+        size = to.scope.emit("Shape", tensors[0], shape=[1], start=0, end=1)
+        total = to.scope.scalar("Squeeze", size, to.scope.int64([0]))
+        total = to.scope.scalar("Where", condition, total, to.scope.int64(0))
     to.small.add(op.results[loop.counter])
     to.bind(op.results[loop.counter], total)
     for k, result in zip(places, results, strict=True):

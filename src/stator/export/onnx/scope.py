@@ -13,6 +13,11 @@ from stator.program.ir import Value
 from stator.torch_private.onnx_library import new_recorder, new_value
 
 D = ir.DataType
+TESTS = frozenset(
+    {"And", "Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Not",
+     "Or", "Xor"}
+)  # fmt: skip
+COUNTS = frozenset({"ArgMax", "ArgMin", "NonZero", "SequenceLength", "Shape", "Size"})
 
 
 def dtype_in(value: ir.Value) -> ir.DataType:
@@ -20,6 +25,24 @@ def dtype_in(value: ir.Value) -> ir.DataType:
     found = value.dtype
     assert found is not None
     return found
+
+
+def _type_of_output(
+    op: str, inputs: Sequence[ir.Value | None], attributes: Mapping[str, Any]
+) -> ir.TypeProtocol | None:
+    """The type of the first output of a node; None where that of its inputs is not known."""
+    if op in TESTS:
+        return ir.TensorType(D.BOOL)
+    if op in COUNTS:
+        return ir.TensorType(D.INT64)
+    if op == "Cast":
+        return ir.TensorType(D(attributes["to"]))
+    if op == "ConstantOfShape":
+        return ir.TensorType(attributes["value"].dtype)
+    model = inputs[1] if op in ("CastLike", "Where") else inputs[0]
+    if model is None or model.dtype is None:
+        return None
+    return model.type if op == "Identity" else ir.TensorType(model.dtype)
 
 
 class GraphScope:
@@ -58,7 +81,7 @@ class GraphScope:
             checks, self.pending = self.pending, []
             new = self.int64(0)
             for holds, number in reversed(checks):  # one node for each, and the first one counts
-                new = self.emit("Where", holds, new, self.int64(number), dtype=D.INT64, shape=[])
+                new = self.scalar("Where", holds, new, self.int64(number))
             self.report(new)
         return self._status
 
@@ -72,8 +95,8 @@ class GraphScope:
         if before is None:
             self._status = new
             return
-        fine = self.boolean("Equal", before, self.int64(0))
-        self._status = self.emit("Where", fine, new, before, dtype=D.INT64, shape=[])
+        fine = self.scalar("Equal", before, self.int64(0))
+        self._status = self.scalar("Where", fine, new, before)
 
     def was_checked(self, indices: ir.Value) -> bool:
         """Whether these indices were checked in this graph or in one around it."""
@@ -93,21 +116,30 @@ class GraphScope:
         self,
         op: str,
         *inputs: ir.Value | None,
-        dtype: ir.DataType | None = None,
         shape: ir.Shape | Sequence[int] | None = None,
         kind: ir.TypeProtocol | None = None,
-        attributes: Mapping[str, Any] | None = None,
+        **attributes: Any,
     ) -> ir.Value:
-        """The output of one more node."""
-        kind = ir.TensorType(dtype) if dtype is not None else kind
+        """The output of one more node; unless its `kind` is given, its type follows from the op."""
         shape = ir.Shape(shape) if shape is not None and not isinstance(shape, ir.Shape) else shape
-        result = new_value("", kind, shape)
-        self.node(op, inputs, [result], attributes or {})
+        result = new_value("", kind or _type_of_output(op, inputs, attributes), shape)
+        self.node(op, inputs, [result], attributes)
         return result
 
-    def keep_dtype(self, op: str, *inputs: ir.Value) -> ir.Value:
-        """The output of one more node, which has the dtype of the first input."""
-        return self.emit(op, *inputs, dtype=inputs[0].dtype)
+    def scalar(self, op: str, *inputs: ir.Value | None, **attributes: Any) -> ir.Value:
+        """The same, if the output has no dimensions."""
+        return self.emit(op, *inputs, shape=[], **attributes)
+
+    def filled(
+        self,
+        sizes: ir.Value,
+        number: float,
+        dtype: ir.DataType,
+        shape: ir.Shape | Sequence[int] | None = None,
+    ) -> ir.Value:
+        """A tensor of these sizes that has `number` everywhere."""
+        filler = ir.tensor([number], dtype=dtype)
+        return self.emit("ConstantOfShape", sizes, shape=shape, value=filler)
 
     def node(
         self,
@@ -150,10 +182,4 @@ class GraphScope:
         """`value` as another element type; itself if it has it."""
         if value.dtype is dtype:
             return value
-        return self.emit(
-            "Cast", value, dtype=dtype, shape=value.shape, attributes={"to": int(dtype)}
-        )
-
-    def boolean(self, op: str, *inputs: ir.Value) -> ir.Value:
-        """A scalar comparison or logical op."""
-        return self.emit(op, *inputs, dtype=D.BOOL, shape=[])
+        return self.emit("Cast", value, shape=value.shape, to=int(dtype))

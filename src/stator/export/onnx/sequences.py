@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from stator.export.onnx.scope import D, GraphScope, dtype_in
+from stator.export.onnx.scope import GraphScope, dtype_in
 from stator.torch_private.onnx_library import new_value
 
 
@@ -12,29 +12,27 @@ def rows_of(scope: GraphScope, tensor: ir.Value) -> ir.Value:
     """The rows of a tensor, as a sequence; ONNX Runtime does not split one that has none."""
     dtype = dtype_in(tensor)
     kind = ir.SequenceType(ir.TensorType(dtype))
-    is_empty = scope.boolean("Equal", count_of(scope, tensor), scope.int64(0))
+    is_empty = scope.scalar("Equal", count_of(scope, tensor), scope.int64(0))
     empty, items = GraphScope(scope), GraphScope(scope)
-    nothing = empty.emit("SequenceEmpty", kind=kind, attributes={"dtype": int(dtype)})
-    attributes = {"axis": 0, "keepdims": 0}
-    rows = items.emit("SplitToSequence", tensor, kind=kind, attributes=attributes)
+    nothing = empty.emit("SequenceEmpty", kind=kind, dtype=int(dtype))
+    rows = items.emit("SplitToSequence", tensor, kind=kind, axis=0, keepdims=0)
     return _either(scope, is_empty, (empty, nothing), (items, rows))
 
 
 def stack_of(scope: GraphScope, sequence: ir.Value, nothing: ir.Value) -> ir.Value:
     """The items of a sequence as one tensor with one more dimension; of an empty one, `nothing`."""
-    count = scope.emit("SequenceLength", sequence, dtype=D.INT64, shape=[])
-    is_empty = scope.boolean("Equal", count, scope.int64(0))
+    count = scope.scalar("SequenceLength", sequence)
+    is_empty = scope.scalar("Equal", count, scope.int64(0))
     empty, items = GraphScope(scope), GraphScope(scope)
     copy = empty.emit("Identity", nothing, kind=nothing.type, shape=nothing.shape)
-    whole = items.emit("ConcatFromSequence", sequence, dtype=dtype_in(nothing), shape=nothing.shape,
-                       attributes={"axis": 0, "new_axis": 1})  # fmt: skip
+    whole = items.emit("ConcatFromSequence", sequence, shape=nothing.shape, axis=0, new_axis=1)
     return _either(scope, is_empty, (empty, copy), (items, whole))
 
 
 def count_of(scope: GraphScope, tensor: ir.Value) -> ir.Value:
     """How many rows a tensor has."""
-    sizes = scope.emit("Shape", tensor, dtype=D.INT64, shape=[1], attributes={"start": 0, "end": 1})
-    return scope.emit("Squeeze", sizes, scope.int64([0]), dtype=D.INT64, shape=[])
+    sizes = scope.emit("Shape", tensor, shape=[1], start=0, end=1)
+    return scope.scalar("Squeeze", sizes, scope.int64([0]))
 
 
 def _either(

@@ -19,7 +19,7 @@ from stator.export.onnx.list_operands import (
 )
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
-from stator.export.onnx.scope import D, dtype_in
+from stator.export.onnx.scope import D
 from stator.export.onnx.sequences import count_of
 from stator.export.onnx.types import element_type
 from stator.program.ir import Arg, Op, Value
@@ -42,13 +42,12 @@ def _row(to: Lowering, op: Op, arg: Arg) -> ir.Value:
     """An item as a tensor of one row."""
     item = item_of(to, op, arg)
     shape = None if item.shape is None else ir.Shape([1, *item.shape])
-    return to.scope.emit("Unsqueeze", item, to.scope.int64([0]), dtype=item.dtype, shape=shape)
+    return to.scope.emit("Unsqueeze", item, to.scope.int64([0]), shape=shape)
 
 
 def _joined(to: Lowering, op: Op, parts: list[ir.Value]) -> ir.Value:
     kind = op.results[0].type
-    return to.scope.emit("Concat", *parts, kind=to.type_of(kind), shape=to.shape_of(kind),
-                         attributes={"axis": 0})  # fmt: skip
+    return to.scope.emit("Concat", *parts, kind=to.type_of(kind), shape=to.shape_of(kind), axis=0)
 
 
 def length(to: Lowering, op: Op) -> ir.Value:
@@ -62,7 +61,7 @@ def get(to: Lowering, op: Op) -> ir.Value:
     element = list_type(op.args[0]).element
     found = to.scope.emit(
         "Gather", to.value(op.args[0]), number(to, op.args[1], "int"), kind=to.type_of(element),
-        shape=to.shape_of(element), attributes={"axis": 0},
+        shape=to.shape_of(element), axis=0,
     )  # fmt: skip
     return raises(found, "IndexError", OUT_OF_RANGE)
 
@@ -102,20 +101,20 @@ def replace(to: Lowering, op: Op) -> ir.Value:
 def _place(to: Lowering, index: Arg) -> ir.Value:
     """An index of one row, for ScatterND."""
     one = to.scope.int64([1, 1])
-    return to.scope.emit("Reshape", number(to, index, "int"), one, dtype=D.INT64, shape=[1, 1])
+    return to.scope.emit("Reshape", number(to, index, "int"), one, shape=[1, 1])
 
 
 def delete(to: Lowering, op: Op) -> ir.Value:
     """The list without one item."""
     scope, rows, kind = to.scope, given_list(to, op), op.results[0].type
     count = vector(scope, count_of(scope, rows))
-    every = scope.emit("ConstantOfShape", count, dtype=D.BOOL, shape=ir.Shape([None]),
-                       attributes={"value": ir.tensor([True])})  # fmt: skip
-    kept = scope.emit("ScatterND", every, _place(to, op.args[1]), scope.constant([False], D.BOOL),
-                      dtype=D.BOOL, shape=ir.Shape([None]))  # fmt: skip
+    every = scope.filled(count, True, D.BOOL, shape=ir.Shape([None]))
+    place, no = _place(to, op.args[1]), scope.constant([False], D.BOOL)
+    kept = scope.emit("ScatterND", every, place, no, shape=ir.Shape([None]))
     raises(kept, "IndexError", NO_SUCH_ITEM)
-    return scope.emit("Compress", rows, kept, kind=to.type_of(kind), shape=to.shape_of(kind),
-                      attributes={"axis": 0})  # fmt: skip
+    return scope.emit(
+        "Compress", rows, kept, kind=to.type_of(kind), shape=to.shape_of(kind), axis=0
+    )
 
 
 def slice_of(to: Lowering, op: Op) -> ir.Value:
@@ -134,20 +133,20 @@ def joined_along(to: Lowering, arg: Value, axis: int) -> ir.Value:
     """`torch.cat` of a list that is a tensor."""
     rows = _some_rows(to, arg, "ValueError", "torch.cat(): expected a non-empty list of Tensors")
     scope, rows = to.scope, _moved(to, rows, axis)
-    sizes = scope.emit("Shape", rows, dtype=D.INT64)
+    sizes = scope.emit("Shape", rows)
     before, both, after = (
-        scope.emit("Slice", sizes, scope.int64([start]), scope.int64([stop]), dtype=D.INT64)
+        scope.emit("Slice", sizes, scope.int64([start]), scope.int64([stop]))
         for start, stop in ((0, axis), (axis, axis + 2), (axis + 2, LAST))
     )
-    length = scope.emit("ReduceProd", both, dtype=D.INT64, shape=[1], attributes={"keepdims": 1})
-    shape = scope.emit("Concat", before, length, after, dtype=D.INT64, attributes={"axis": 0})
-    return scope.emit("Reshape", rows, shape, dtype=dtype_in(rows), attributes={"allowzero": 1})
+    length = scope.emit("ReduceProd", both, shape=[1], keepdims=1)
+    shape = scope.emit("Concat", before, length, after, axis=0)
+    return scope.emit("Reshape", rows, shape, allowzero=1)
 
 
 def _some_rows(to: Lowering, arg: Value, error: str, text: str) -> ir.Value:
     """A list, which torch asks to have items."""
     rows = to.value(arg)
-    some = to.scope.boolean("Greater", count_of(to.scope, rows), to.scope.int64(0))
+    some = to.scope.scalar("Greater", count_of(to.scope, rows), to.scope.int64(0))
     to.check(some, error, text)
     return rows
 
@@ -158,7 +157,7 @@ def _moved(to: Lowering, rows: ir.Value, axis: int) -> ir.Value:
         return rows
     assert rows.shape is not None
     order = [*range(1, axis + 1), 0, *range(axis + 1, len(rows.shape))]
-    return to.scope.emit("Transpose", rows, dtype=dtype_in(rows), attributes={"perm": order})
+    return to.scope.emit("Transpose", rows, perm=order)
 
 
 STACKED: Mapping[str, Callable[[Lowering, Op], ir.Value]] = MappingProxyType(

@@ -53,4 +53,4 @@ def check(scope: GraphScope, holds: ir.Value, number: int) -> None:
 def is_fine(scope: GraphScope) -> ir.Value:
     """Whether there was no error so far."""
     assert scope.status is not None
-    return scope.boolean("Equal", scope.status, scope.int64(0))
+    return scope.scalar("Equal", scope.status, scope.int64(0))

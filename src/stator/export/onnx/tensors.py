@@ -59,6 +59,7 @@ from stator.export.onnx.operands import (
 from stator.export.onnx.pools import pooled, windowed
 from stator.export.onnx.recurrent import recurrent
 from stator.export.onnx.reductions import (
+    FLOATS,
     any_or_all,
     cosine_similarity,
     cumulated,
@@ -83,10 +84,8 @@ from stator.export.onnx.searches import (
     sort_stable,
 )
 from stator.program.ir import Op
-from stator.program.registry import resolve
 from stator.program.sizes import is_static
 from stator.program.types import TensorType
-from stator.torch_private.onnx_library import function_of
 
 Rule = Callable[[Lowering, Op], Any]
 
@@ -105,7 +104,7 @@ def item(to: Lowering, op: Op) -> ir.Value:
     """The only element of a tensor, as a number."""
     found, dtype = to.value(op.args[0]), dtype_of_result(to, op)
     if rank(op.args[0]):
-        found = to.scope.emit("Reshape", found, to.scope.int64([]), dtype=found.dtype, shape=[])
+        found = to.scope.scalar("Reshape", found, to.scope.int64([]))
         raises(found, "RuntimeError", "a tensor with several elements cannot be a number")
     return to.scope.cast(found, dtype)
 
@@ -118,15 +117,14 @@ def size(to: Lowering, op: Op) -> ir.Value:
     assert isinstance(dim, int)
     to.small.add(op.results[0])
     start = dim % rank(op.args[0])
-    found = to.scope.emit("Shape", to.value(op.args[0]), dtype=D.INT64, shape=[1],
-                          attributes={"start": start, "end": start + 1})  # fmt: skip
-    return to.scope.emit("Squeeze", found, to.scope.int64([0]), dtype=D.INT64, shape=[])
+    found = to.scope.emit("Shape", to.value(op.args[0]), shape=[1], start=start, end=start + 1)
+    return to.scope.scalar("Squeeze", found, to.scope.int64([0]))
 
 
 def element_count(to: Lowering, op: Op) -> ir.Value:
     """`numel()`."""
     to.small.add(op.results[0])
-    return to.scope.emit("Size", to.value(op.args[0]), dtype=D.INT64, shape=[])
+    return to.scope.scalar("Size", to.value(op.args[0]))
 
 
 def copied(to: Lowering, op: Op) -> ir.Value:
@@ -166,8 +164,7 @@ def filled_with(value: int) -> Rule:
         else:
             sizes = argument(op, "size")
             shape = sizes_of(to, sizes if isinstance(sizes, tuple) else (sizes,))
-        filler = ir.tensor([value], dtype=dtype)
-        return to.scope.emit("ConstantOfShape", shape, dtype=dtype, attributes={"value": filler})
+        return to.scope.filled(shape, value, dtype)
 
     return lower
 
@@ -183,18 +180,17 @@ def reshaped(to: Lowering, op: Op) -> ir.Value:
         dim = dimension(to, op)
         parts = argument(op, "sizes")
         assert isinstance(parts, tuple)
-        whole = to.scope.emit("Shape", found, dtype=D.INT64)
-        ends = [to.scope.emit("Slice", whole, to.scope.int64([a]), to.scope.int64([b]),
-                              dtype=D.INT64) for a, b in ((0, dim), (dim + 1, 2**31))]  # fmt: skip
-        shape = to.scope.emit("Concat", ends[0], sizes_of(to, parts), ends[1], dtype=D.INT64,
-                              attributes={"axis": 0})  # fmt: skip
+        whole = to.scope.emit("Shape", found)
+        ends = [
+            to.scope.emit("Slice", whole, to.scope.int64([start]), to.scope.int64([stop]))
+            for start, stop in ((0, dim), (dim + 1, 2**31))
+        ]
+        shape = to.scope.emit("Concat", ends[0], sizes_of(to, parts), ends[1], axis=0)
     else:
         sizes = argument(op, "size", argument(op, "shape"))
         assert isinstance(sizes, tuple)
         shape = sizes_of(to, sizes)
-    return to.scope.emit(
-        "Reshape", found, shape, dtype=found.dtype, attributes={"allowzero": _zero(op)}
-    )
+    return to.scope.emit("Reshape", found, shape, allowzero=_zero(op))
 
 
 def _zero(op: Op) -> int:
@@ -214,7 +210,7 @@ def adaptive_pool(to: Lowering, op: Op) -> ir.Value:
         to.refuse(f"{op.name} to sizes other than 1 has no counterpart in ONNX")
     axes = to.scope.int64([*range(-count, 0)])
     found = to.value(op.args[0])
-    return to.scope.emit("ReduceMean", found, axes, dtype=found.dtype, attributes={"keepdims": 1})
+    return to.scope.emit("ReduceMean", found, axes, keepdims=1)
 
 
 def clamped(to: Lowering, op: Op) -> ir.Value:
@@ -224,7 +220,7 @@ def clamped(to: Lowering, op: Op) -> ir.Value:
     for name, node in (("min", "Max"), ("max", "Min")):
         bound = argument(op, name)
         if bound is not None:
-            found = to.scope.emit(node, found, scalar_of(to, bound, dtype), dtype=dtype)
+            found = to.scope.emit(node, found, scalar_of(to, bound, dtype))
     return found
 
 
@@ -234,8 +230,8 @@ def subtracted_from(to: Lowering, op: Op) -> ir.Value:
     found = to.scope.cast(to.value(op.args[0]), dtype)
     alpha = argument(op, "alpha", 1)
     if alpha != 1:
-        found = to.scope.emit("Mul", found, scalar_of(to, alpha, dtype), dtype=dtype)
-    return to.scope.emit("Sub", scalar_of(to, argument(op, "other"), dtype), found, dtype=dtype)
+        found = to.scope.emit("Mul", found, scalar_of(to, alpha, dtype))
+    return to.scope.emit("Sub", scalar_of(to, argument(op, "other"), dtype), found)
 
 
 def sign(to: Lowering, op: Op) -> ir.Value:
@@ -244,19 +240,19 @@ def sign(to: Lowering, op: Op) -> ir.Value:
     found = to.value(op.args[0])
     if dtype is D.BOOL:
         return found
-    result = to.scope.emit("Sign", found, dtype=dtype)
-    if dtype not in (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16):
+    result = to.scope.emit("Sign", found)
+    if dtype not in FLOATS:
         return result
-    is_nan = to.scope.emit("IsNaN", found, dtype=D.BOOL)
-    return to.scope.emit("Where", is_nan, to.scope.constant(0, dtype), result, dtype=dtype)
+    is_nan = to.scope.emit("IsNaN", found)
+    return to.scope.emit("Where", is_nan, to.scope.constant(0, dtype), result)
 
 
 def is_nan(to: Lowering, op: Op) -> ir.Value:
     """Where a tensor of floats is NaN."""
     found = to.value(op.args[0])
-    if found.dtype not in (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16):
+    if found.dtype not in FLOATS:
         found = to.scope.cast(found, D.FLOAT)
-    return to.scope.emit("IsNaN", found, dtype=D.BOOL)
+    return to.scope.emit("IsNaN", found)
 
 
 def squeezed(to: Lowering, op: Op) -> ir.Value:
@@ -267,7 +263,7 @@ def squeezed(to: Lowering, op: Op) -> ir.Value:
     if len(result.shape) == rank(op.args[0]):
         return found
     axis = to.scope.int64([dimension(to, op)])
-    return to.scope.emit("Squeeze", found, axis, dtype=found.dtype)
+    return to.scope.emit("Squeeze", found, axis)
 
 
 def logarithm(base: int) -> Rule:
@@ -275,8 +271,8 @@ def logarithm(base: int) -> Rule:
 
     def lower(to: Lowering, op: Op) -> ir.Value:
         dtype = dtype_of_result(to, op)
-        found = to.scope.emit("Log", to.scope.cast(to.value(op.args[0]), dtype), dtype=dtype)
-        return to.scope.emit("Div", found, to.scope.constant(math.log(base), dtype), dtype=dtype)
+        found = to.scope.emit("Log", to.scope.cast(to.value(op.args[0]), dtype))
+        return to.scope.emit("Div", found, to.scope.constant(math.log(base), dtype))
 
     return lower
 
@@ -284,22 +280,20 @@ def logarithm(base: int) -> Rule:
 def counted(to: Lowering, op: Op) -> ir.Value | None:
     """`arange`: start + step * k; in doubles, as torch computes it for floats too."""
     dtype, scope = dtype_of_result(to, op), to.scope
-    if dtype not in (D.FLOAT, D.DOUBLE, D.FLOAT16, D.BFLOAT16):
-        function = function_of(resolve(op.name))
-        assert function is not None
-        call(to, op, function)
+    if dtype not in FLOATS:
+        call(to, op)
         return None
     start, end, step = (
         scope.cast(number(to, arg, kind_of_number(arg)), D.DOUBLE)
         for name, default in (("start", 0), ("end", 0), ("step", 1))
         for arg in (argument(op, name, default),)
     )  # fmt: skip
-    length = scope.emit("Sub", end, start, dtype=D.DOUBLE, shape=[])
-    steps = scope.emit("Div", length, step, dtype=D.DOUBLE, shape=[])
-    count = scope.cast(scope.emit("Ceil", steps, dtype=D.DOUBLE, shape=[]), D.INT64)
-    places = scope.emit("Range", scope.int64(0), count, scope.int64(1), dtype=D.INT64)
-    far = scope.emit("Mul", scope.cast(places, D.DOUBLE), step, dtype=D.DOUBLE)
-    return scope.cast(scope.emit("Add", far, start, dtype=D.DOUBLE), dtype)
+    length = scope.scalar("Sub", end, start)
+    steps = scope.scalar("Div", length, step)
+    count = scope.cast(scope.scalar("Ceil", steps), D.INT64)
+    places = scope.emit("Range", scope.int64(0), count, scope.int64(1))
+    far = scope.emit("Mul", scope.cast(places, D.DOUBLE), step)
+    return scope.cast(scope.emit("Add", far, start), dtype)
 
 
 RULES: Mapping[str, Rule] = MappingProxyType(
