@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import json
 import math
@@ -24,8 +25,11 @@ from stator.cli.failures import (
     of_files,
     of_stator,
 )
+from stator.cli.origin import Origin
 from stator.errors import StatorError
 from stator.logs import HIGHEST, frames_are_shown
+
+ORIGIN = tuple(field.name for field in dataclasses.fields(Origin))
 
 
 class Application(click.Group):
@@ -86,12 +90,18 @@ def _failure(error: Exception) -> CommandFailure:
 
 
 def work(module: str, name: str) -> Callable[..., None]:
-    """What a command does: `module.name`, imported when the command is used."""
+    """What a command does: `module.name`, imported when the command is used.
+
+    It is given the options that make an `Origin` as one.
+    """
 
     def run(**given: Any) -> None:
         screen = importlib.import_module("stator.cli.screen")
         with screen.working("starting"):
             found = importlib.import_module(f"stator.cli.{module}")
+        own = {option: given.pop(option) for option in ORIGIN if option in given}
+        if own:
+            given["origin"] = Origin(**own)
         outcome = getattr(found, name)(**given)
         context = click.get_current_context()
         if context.meta["json"]:

@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from stator.cli.failures import FOUND, OK
+from stator.cli.origin import Origin
 from stator.cli.screen import CommandOutcome, working
-from stator.cli.targets import Origin, is_object
+from stator.cli.targets import is_object
 from stator.english import counted
 from stator.export.contents import read_contents
 from stator.export.model_difference import (
@@ -27,15 +28,11 @@ SIGNS = {"added": ("+", "green"), "removed": ("-", "red"), "changed": ("~", "yel
 def diff(
     first: str,
     second: str,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    init: Sequence[str],
-    mode: str | None,
+    origin: Origin,
 ) -> CommandOutcome:
     """All differences."""
     with working("comparing"):
-        changes = _changes(first, second, Origin(inputs, sizes, seed, init, mode))
+        changes = _changes(first, second, origin)
     return CommandOutcome(
         {"before": first, "after": second, **changes.to_dict()},
         lambda screen: _show(screen, changes),

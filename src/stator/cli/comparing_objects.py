@@ -9,9 +9,10 @@ import torch
 
 from stator.api.saving import save as save_model
 from stator.cli.failures import user_code
-from stator.cli.inputs import arguments_for
-from stator.cli.objects import fresh_imports, load_subject
-from stator.cli.targets import Origin, is_object
+from stator.cli.inputs import load_call
+from stator.cli.objects import fresh_imports
+from stator.cli.origin import Origin
+from stator.cli.targets import is_object
 from stator.export.model_difference import ModelChanges, model_changes
 from stator.export.saved_model import SavedModel, read_model
 from stator.export.weight_difference import weight_distance
@@ -32,8 +33,7 @@ def _model(target: str, path: Path, origin: Origin) -> SavedModel:
         return read_model(target)
     torch.manual_seed(origin.seed)  # so that both begin with the same random weights
     with fresh_imports():
-        subject = load_subject(target, origin.init, origin.mode)
-        given = arguments_for(subject, origin.inputs, origin.seed, origin.sizes)
+        subject, given = load_call(target, origin)
         with user_code(f"{target} could not be captured"):
             save_model(subject.object, path, input_spec=given.specs)
     return read_model(path)

@@ -26,7 +26,8 @@ from stator.cli.input_text import (
     parse_input,
     parse_size,
 )
-from stator.cli.objects import CommandSubject
+from stator.cli.objects import CommandSubject, load_subject
+from stator.cli.origin import Origin
 
 UNNAMED_SIZE = 4  # of what is drawn where a size may be anything
 INTEGERS = (0, 9)  # what is drawn for integers without a range
@@ -254,6 +255,12 @@ def _keeps(given: torch.Tensor, made: torch.Tensor) -> bool:
     if made.is_floating_point() or made.is_complex() or not given.numel():
         return True
     return not given.is_complex() and bool((made.double() == given.double()).all())
+
+
+def load_call(target: str, origin: Origin) -> tuple[CommandSubject, Arguments]:
+    """The object that `target` names, and the arguments that the options give it."""
+    subject = load_subject(target, origin.init, origin.mode)
+    return subject, arguments_for(subject, origin.inputs, origin.seed, origin.sizes)
 
 
 def arguments_for(

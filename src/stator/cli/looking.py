@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
 from pathlib import Path
 
 from stator.api.static_function import StaticFunction
 from stator.cli.failures import FOUND, OK, CommandFailure, user_code
-from stator.cli.inputs import Arguments, arguments_for
-from stator.cli.objects import CommandSubject, load_subject
+from stator.cli.inputs import load_call
+from stator.cli.objects import load_subject
+from stator.cli.origin import Origin
 from stator.cli.screen import CommandOutcome, show_code, show_plain, working
-from stator.cli.targets import Origin
 from stator.debug.explain import capture_report
 from stator.debug.report import Report
 from stator.errors import CaptureError, ConversionError
@@ -22,16 +21,11 @@ from stator.program.program import Program
 
 def explain(
     obj: str,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    init: Sequence[str],
-    mode: str | None,
+    origin: Origin,
     html: str | None,
 ) -> CommandOutcome:
     """The report on a capture for these inputs."""
-    subject = load_subject(obj, init, mode)
-    given = arguments_for(subject, inputs, seed, sizes)
+    subject, given = load_call(obj, origin)
     static = StaticFunction(subject.function, [one.spec for one in given.positional])
     with working(f"capturing {subject.name}"), user_code(f"{subject.name} could not be captured"):
         if given.args or given.kwargs:
@@ -58,9 +52,9 @@ def _without_arguments(static: StaticFunction) -> Report:
     return Report(static.__qualname__, (only,), ())
 
 
-def code(obj: str, init: Sequence[str], mode: str | None) -> CommandOutcome:
+def code(obj: str, origin: Origin) -> CommandOutcome:
     """The rewritten Python of an object."""
-    subject = load_subject(obj, init, mode)
+    subject = load_subject(obj, origin.init, origin.mode)
     if not isinstance(getattr(subject.function, "__func__", subject.function), types.FunctionType):
         raise CommandFailure(
             f"{obj} is not a Python function: there is no code to show",
@@ -70,15 +64,9 @@ def code(obj: str, init: Sequence[str], mode: str | None) -> CommandOutcome:
     return CommandOutcome({"object": obj, "code": text}, lambda screen: show_code(screen, text))
 
 
-def capture(subject: CommandSubject, given: Arguments, *, raw: bool = False) -> Program:
-    """The program of `subject` for these arguments."""
+def object_program(target: str, origin: Origin, *, raw: bool) -> Program:
+    """The program of the object that `target` names."""
+    subject, given = load_call(target, origin)
     with working(f"capturing {subject.name}"), user_code(f"{subject.name} could not be captured"):
         captured = subject.static.capture(given.specs)
         return captured.program if raw else optimize(captured.program)
-
-
-def object_program(target: str, origin: Origin, *, raw: bool) -> Program:
-    """The program of the object that `target` names."""
-    subject = load_subject(target, origin.init, origin.mode)
-    given = arguments_for(subject, origin.inputs, origin.seed, origin.sizes)
-    return capture(subject, given, raw=raw)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
 
 from stator.cli.failures import CommandFailure
+from stator.cli.origin import Origin
 from stator.cli.screen import CommandOutcome, show_program
-from stator.cli.targets import Origin, is_object, saved_program
+from stator.cli.targets import is_object, saved_program
 from stator.export.contents import read_contents
 from stator.program.printer import print_program
 from stator.program.program import Program
@@ -15,11 +15,7 @@ from stator.program.program import Program
 
 def program(
     target: str,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    init: Sequence[str],
-    mode: str | None,
+    origin: Origin,
     method: str,
     raw: bool,
     places: bool,
@@ -27,16 +23,14 @@ def program(
     """The text of a program: captured, or that of a saved model."""
     if is_object(target):
         looking = importlib.import_module("stator.cli.looking")
-        found: Program = looking.object_program(
-            target, Origin(inputs, sizes, seed, init, mode), raw=raw
-        )
+        found: Program = looking.object_program(target, origin, raw=raw)
     else:
-        if inputs or init or raw:
+        if origin.inputs or origin.init or raw:
             raise CommandFailure(
                 "a saved model has its program: it takes no --input, --init or --raw",
                 fix="name an object as file.py:Name, or leave them out",
             )
-        found = saved_program(read_contents(target), method, mode)
+        found = saved_program(read_contents(target), method, origin.mode)
     text = print_program(found, places=places)
     data = {
         "target": target,

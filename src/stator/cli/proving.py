@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from stator.cli.failures import FOUND, OK, user_code
-from stator.cli.inputs import arguments_for
-from stator.cli.objects import load_subject
+from stator.cli.inputs import load_call
+from stator.cli.origin import Origin
 from stator.cli.screen import CommandOutcome, show_plain, working
 from stator.public import Example
 from stator.public import verify as verify_function
@@ -16,11 +16,7 @@ BACKENDS = ("program", "saved")
 
 def verify(
     obj: str,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    init: Sequence[str],
-    mode: str | None,
+    origin: Origin,
     backends: Sequence[str],
     gradients: bool,
     rtol: float | None,
@@ -28,8 +24,7 @@ def verify(
     budget: int,
 ) -> CommandOutcome:
     """The report of `stator.verify`."""
-    subject = load_subject(obj, init, mode)
-    given = arguments_for(subject, inputs, seed, sizes)
+    subject, given = load_call(obj, origin)
     with working(f"verifying {subject.name}"), user_code(f"{subject.name} could not be verified"):
         report = verify_function(
             subject.object,
@@ -38,7 +33,7 @@ def verify(
             gradients=gradients,
             rtol=rtol,
             atol=atol,
-            seed=seed,
+            seed=origin.seed,
             budget=budget,
         )
     return CommandOutcome(

@@ -19,6 +19,7 @@ from stator.api.loaded_calls import inputs_by_parameter
 from stator.api.translated import LibrariesOnDevice, TranslatedLayer, run_method
 from stator.cli.failures import CommandFailure, user_code
 from stator.cli.inputs import CommandInput, describe, read_inputs, tensor_of
+from stator.cli.origin import Origin
 from stator.cli.screen import CommandOutcome, columns, show_table, working
 from stator.cli.targets import saved_program
 from stator.execute.structure import unflatten
@@ -48,11 +49,8 @@ NOT_IN_NUMPY = (torch.bfloat16, torch.float8_e4m3fn, torch.float8_e5m2)
 
 def run(
     model: str,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
+    origin: Origin,
     method: str,
-    mode: str,
     device: str,
     trust_compiled: bool,
     output: str | None,
@@ -63,10 +61,8 @@ def run(
                       fix="give the file such an ending")  # fmt: skip
     saved = read_model(model)
     libraries = trusted_libraries(model, saved.digest) if trust_compiled else None
-    layer, args, kwargs = prepared_call(
-        saved, method, mode, device, read_inputs(inputs, seed, sizes), libraries
-    )
-    torch.manual_seed(seed)
+    layer, args, kwargs = prepared_call(saved, method, origin, device, libraries)
+    torch.manual_seed(origin.seed)
     with working(f"running {model}"), user_code(f"{method} of {model} raised"), torch.no_grad():
         result = run_method(layer, method, *args, **kwargs)
     results = named_parts(result)
@@ -85,12 +81,12 @@ def run(
 def prepared_call(
     saved: SavedModel,
     method: str,
-    mode: str | None,
+    origin: Origin,
     device: str,
-    given: Sequence[CommandInput],
     libraries: LibrariesOnDevice | None = None,
 ) -> tuple[TranslatedLayer, tuple[Any, ...], dict[str, Any]]:
     """The loaded model in its mode and on its device, and the arguments of a call of `method`."""
+    mode, given = origin.mode, read_inputs(origin.inputs, origin.seed, origin.sizes)
     program = saved_program(saved, method, mode)
     aliases = inputs_by_parameter(program, saved.methods[method].signature)
     leaves = _leaves(program, aliases, given)

@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
 
 from stator.api.saving import save as save_model
 from stator.cli.failures import CommandFailure, user_code
-from stator.cli.inputs import arguments_for
-from stator.cli.objects import load_subject
+from stator.cli.inputs import load_call
+from stator.cli.origin import Origin
 from stator.cli.screen import CommandOutcome, show_plain, size_text, working
 from stator.export.files import Paths
 
 
 def save(
     obj: str,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    init: Sequence[str],
-    mode: str | None,
+    origin: Origin,
     output: str,
     embed_source: bool,
 ) -> CommandOutcome:
     """Write the object's program and its tensors."""
-    subject = load_subject(obj, init, mode or "eval")
-    given = arguments_for(subject, inputs, seed, sizes)
+    subject, given = load_call(obj, replace(origin, mode=origin.mode or "eval"))
     path = _path(output, subject.name)
     with working(f"saving {subject.name}"), user_code(f"{subject.name} could not be captured"):
         save_model(subject.object, path, input_spec=given.specs, embed_source=embed_source)

@@ -2,24 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from stator.cli.failures import CommandFailure
 from stator.export.contents import ModelContents
 from stator.export.files import Paths
 from stator.program.program import Program
-
-
-@dataclass(frozen=True)
-class Origin:
-    """How an object that a command names is made and captured: the options of the command."""
-
-    inputs: Sequence[str]
-    sizes: Sequence[str]
-    seed: int
-    init: Sequence[str]
-    mode: str | None
 
 
 def is_object(target: str) -> bool:

@@ -17,8 +17,9 @@ from rich.text import Text
 from stator.api.static_function import StaticFunction
 from stator.api.translated import run_method
 from stator.cli.failures import FOUND, OK, CommandFailure, user_code
-from stator.cli.inputs import arguments_for, read_inputs
-from stator.cli.objects import CommandSubject, load_subject
+from stator.cli.inputs import Arguments, load_call
+from stator.cli.objects import CommandSubject
+from stator.cli.origin import Origin
 from stator.cli.running import named_parts, prepared_call
 from stator.cli.screen import CommandOutcome, columns, show_table, time_text, working
 from stator.cli.targets import is_object
@@ -49,11 +50,7 @@ class Timing:
 
 def bench(
     target: str,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    init: Sequence[str],
-    mode: str,
+    origin: Origin,
     method: str,
     compiled: bool,
     backward: bool,
@@ -62,16 +59,15 @@ def bench(
 ) -> CommandOutcome:
     """Medians over alternating rounds, after every contender was shown to give the same."""
     if is_object(target):
-        subject = load_subject(target, init, mode)
-        contenders = _of_object(subject, inputs, sizes, seed, compiled, backward)
-    elif compiled or init:
+        contenders = _of_object(*load_call(target, origin), compiled, backward)
+    elif compiled or origin.init:
         raise CommandFailure("a saved model is timed alone: it takes no --compile or --init",
                       fix="name an object as file.py:Name, or leave them out")  # fmt: skip
     else:
-        contenders = _of_model(target, method, mode, inputs, sizes, seed, backward)
+        contenders = _of_model(target, method, origin, backward)
     with torch.set_grad_enabled(backward):
         with working("first calls", len(contenders)) as step:
-            first, results = _first_calls(contenders, seed, step)
+            first, results = _first_calls(contenders, origin.seed, step)
         differ = [
             name for name in results if not _is_close(results[name], results[_first(results)])
         ]
@@ -85,14 +81,8 @@ def bench(
 
 
 def _of_object(
-    subject: CommandSubject,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    compiled: bool,
-    backward: bool,
+    subject: CommandSubject, given: Arguments, compiled: bool, backward: bool
 ) -> list[Contender]:
-    given = arguments_for(subject, inputs, seed, sizes)
     specs = [one.spec for one in given.positional]
 
     def contender(name: str, make: Callable[[Any], Any]) -> Contender:
@@ -108,17 +98,8 @@ def _of_object(
     return [*found, contender("torch.compile", torch.compile)] if compiled else found
 
 
-def _of_model(
-    target: str,
-    method: str,
-    mode: str,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    backward: bool,
-) -> list[Contender]:
-    given = read_inputs(inputs, seed, sizes)
-    layer, args, kwargs = prepared_call(read_model(target), method, mode, "cpu", given)
+def _of_model(target: str, method: str, origin: Origin, backward: bool) -> list[Contender]:
+    layer, args, kwargs = prepared_call(read_model(target), method, origin, "cpu")
     return [Contender("saved", _call(run_method, (layer, method, *args), kwargs, backward))]
 
 

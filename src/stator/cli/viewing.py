@@ -4,27 +4,23 @@ from __future__ import annotations
 
 import importlib
 import webbrowser
-from collections.abc import Sequence
 
 from stator.cli.failures import CommandFailure
+from stator.cli.origin import Origin
 from stator.cli.screen import CommandOutcome, show_plain, working
-from stator.cli.targets import Origin, is_object
+from stator.cli.targets import is_object
 from stator.page.document import write_page
 from stator.page.subject import EMPTY, PageSubject, saved_subject
 
 
 def view(
     target: str | None,
-    inputs: Sequence[str],
-    sizes: Sequence[str],
-    seed: int,
-    init: Sequence[str],
-    mode: str | None,
+    origin: Origin,
     output: str | None,
     opened: bool,
 ) -> CommandOutcome:
     """Write the page, print where it is, and show it if asked to."""
-    subject = _subject(target, Origin(inputs, sizes, seed, init, mode))
+    subject = _subject(target, origin)
     with working("drawing"):
         page = write_page(subject, output)
     if opened and not webbrowser.open(page.resolve().as_uri()):

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from stator.api.static_function import StaticFunction
 from stator.cli.failures import REFUSED, CommandFailure, user_code
-from stator.cli.inputs import arguments_for
-from stator.cli.objects import load_subject
+from stator.cli.inputs import load_call
+from stator.cli.origin import Origin
 from stator.cli.screen import working
-from stator.cli.targets import Origin
 from stator.debug.view.subject import subject_of
 from stator.page.subject import PageSubject
 
 
 def captured_subject(target: str, origin: Origin) -> PageSubject:
     """What there is to show of the object that `target` names, captured for these inputs."""
-    subject = load_subject(target, origin.init, origin.mode)
-    given = arguments_for(subject, origin.inputs, origin.seed, origin.sizes)
+    subject, given = load_call(target, origin)
     static = StaticFunction(subject.function, [one.spec for one in given.positional])
     with working(f"capturing {subject.name}"), user_code(f"{subject.name} could not be captured"):
         report = static.explain(*given.args, **given.kwargs)
