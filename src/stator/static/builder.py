@@ -14,28 +14,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-import sympy
 import torch
 from torch.nn.modules.module import (
     register_module_forward_pre_hook,
     register_module_parameter_registration_hook,
 )
 
-from stator.capture.branches import apply_to_all, apply_variant
 from stator.capture.inputs import TensorSpec
-from stator.capture.recorder import Recorder
 from stator.capture.sizes import Sizes
-from stator.capture.torch_ops import op_name
 from stator.english import with_article
-from stator.errors import DataDependent, InputError, StatorError, UnsupportedCall
+from stator.errors import DataDependent, InputError, UnsupportedCall
 from stator.frames import current_place
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.naming import SymbolNames
 from stator.program.types import TensorType, Type
-from stator.static.watching import Refusals, refuse_foreign_code
+from stator.static.recorder import StaticRecorder
 from stator.torch_private.fake import FakeTensor
-from stator.torch_private.ops import OpOverload
 
 NAME = re.compile(r"[A-Za-z_]\w*")
 TRAINING_CHECKS = ("_verify_batch_size", "_verify_spatial_size")  # of torch.nn.functional
@@ -55,19 +50,13 @@ class BuildSizes(Sizes):
         self.learn()
 
 
-class Builder(Recorder):
+class Builder(StaticRecorder):
     """Records a program that is written by hand."""
 
     def __init__(self) -> None:
-        super().__init__(apply_variant, apply_to_all)
-        self.sizes = BuildSizes()
-        self.sizes.recorder = self
-        self.fake.shape_env = self.sizes
-        self.refusals = Refusals()
+        super().__init__(BuildSizes())
         self.inputs: list[Value] = []
-        self.literals: set[str] = set()  # stored tensors that the code itself wrote down
-        self.path_checks: list[Op] = []  # what Python asked about sizes
-        self.training_checks: list[Op] = []  # and what torch asked for a batch norm in training
+        self.training_checks: list[Op] = []  # what torch asked for a batch norm in training
         self.written = 0  # counts what is written
         self._symbols = SymbolNames()
         self._names: set[str] = set()
@@ -152,42 +141,15 @@ class Builder(Recorder):
 
     # ---- what torch and Python ask
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        try:
-            return self._dispatched(func, types, args, kwargs or {})
-        except StatorError as error:
-            raise self.refusals.keep(error) from error.__cause__
-
-    def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        refuse_foreign_code()
-        name = op_name(func) if isinstance(func, OpOverload) else ""
-        if name == "aten::is_nonzero":
-            raise self._needs_value("the truth value of a tensor")
-        result = super().__torch_dispatch__(func, types, args, kwargs)
-        if name == "aten::lift_fresh":
-            value = self.find(args[0])
-            self.literals.update(item.name for item in self.stored if item.value is value)
-        return result
-
-    def demand(self, fact: sympy.Basic) -> None:
-        """The program goes on only where `fact` holds; Python's own questions are remembered."""
-        ops = self.scope.block.ops
-        before = len(ops)
-        super().demand(fact)
-        found = [op for op in ops[before:] if op.name == "stator::demand"]
+    def note_checks(self, checks: Sequence[Op]) -> None:
+        """Those of a batch norm in training are noted apart: the program for tests has none."""
         if _is_training_check():
-            self.training_checks += found
-        elif self.dispatching is None:
-            self.path_checks += found
+            self.training_checks += checks
+        else:
+            super().note_checks(checks)
 
-    def refuse_question(self, question: sympy.Basic) -> Exception:
-        """The error for Python code that asks for a value."""
-        del question
-        return self.refusals.keep(self._needs_value("a number"))
-
-    def _needs_value(self, what: str) -> DataDependent:
+    def needs_value(self, what: str) -> DataDependent:
+        """The error for Python code that needs what only a run knows."""
         return DataDependent(
             f"Python code needs {what}, which is known only at run time",
             at=current_place(), fix=CONTROL,

@@ -19,14 +19,11 @@ from typing import Any
 import sympy
 import torch
 
-from stator.capture.branches import apply_to_all, apply_variant
-from stator.capture.recorder import Recorder
 from stator.capture.torch_ops import op_name
 from stator.errors import CaptureError, DataDependent, StatorError, UnsupportedCall
 from stator.frames import current_place
-from stator.program.ir import Op
 from stator.static.example_sizes import ExampleSizes
-from stator.static.watching import Refusals, refuse_foreign_code
+from stator.static.recorder import StaticRecorder
 from stator.torch_private.dispatch import no_python_dispatcher
 from stator.torch_private.fake import FakeTensor
 from stator.torch_private.ops import OpOverload
@@ -38,21 +35,16 @@ TO_STATIC = "convert the layer with `stator.to_static`, which captures both path
 SLICES = frozenset({"aten::slice.Tensor", "aten::narrow", "aten::split.Tensor", "aten::chunk"})
 
 
-class ExampleRun(Recorder):
+class ExampleRun(StaticRecorder):
     """Records a run and does it: every symbolic tensor represents a real one."""
 
     sizes: ExampleSizes
+    number_in_words = "a number that comes from data"
 
     def __init__(self) -> None:
-        super().__init__(apply_variant, apply_to_all)
-        self.sizes = ExampleSizes()
-        self.sizes.recorder = self
-        self.fake.shape_env = self.sizes
-        self.refusals = Refusals()
+        super().__init__(ExampleSizes())
         self.reals: Any = WeakTensorKeyDictionary()
         self.numbers: dict[sympy.Symbol, Any] = {}  # what the numbers that came from data are
-        self.literals: set[str] = set()  # stored tensors that the code itself wrote down
-        self.path_checks: list[Op] = []  # what Python asked about sizes
 
     def stands_for(self, symbolic: torch.Tensor, real: torch.Tensor) -> None:
         """`symbolic` is what the code sees of `real`."""
@@ -79,23 +71,10 @@ class ExampleRun(Recorder):
 
     # ---- what torch calls
 
-    def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
-    ) -> Any:
-        try:
-            return self._dispatched(func, types, args, kwargs or {})
-        except StatorError as error:
-            raise self.refusals.keep(error) from error.__cause__
-
-    def _dispatched(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
-        refuse_foreign_code()
-        is_op = isinstance(func, OpOverload)
-        if is_op and op_name(func) == "aten::is_nonzero":
-            raise self._needs_value("the truth value of a tensor")
-        real = self._run_real(func, args, kwargs) if is_op else None
-        result = super().__torch_dispatch__(func, types, args, kwargs)
-        if is_op and op_name(func) == "aten::lift_fresh":
-            self.literals.add(self._stored_name(args[0]))
+    def record(self, func: Any, types: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        """Run an op on the real tensors, and record it."""
+        real = self._run_real(func, args, kwargs) if isinstance(func, OpOverload) else None
+        result = super().record(func, types, args, kwargs)
         self._pair(func, args, result, real)
         return result
 
@@ -105,10 +84,6 @@ class ExampleRun(Recorder):
             func = torch.ops.aten.clone.default
         with self.real(), no_python_dispatcher():
             return func(*args, **kwargs)
-
-    def _stored_name(self, tensor: torch.Tensor) -> str:
-        value = self.find(tensor)
-        return next(stored.name for stored in self.stored if stored.value is value)
 
     def _pair(self, func: Any, args: Any, result: Any, real: Any) -> None:
         """Each result represents the real one; a slice of sizes has a size, not data."""
@@ -146,22 +121,8 @@ class ExampleRun(Recorder):
                 at=current_place(), fix="use `stator.to_static`",
             ) from error  # fmt: skip
 
-    # ---- what Python asks
-
-    def demand(self, fact: sympy.Basic) -> None:
-        """The program goes on only where `fact` holds; Python's own questions are remembered."""
-        ops = self.scope.block.ops
-        before = len(ops)
-        super().demand(fact)
-        if self.dispatching is None:
-            self.path_checks += [op for op in ops[before:] if op.name == "stator::demand"]
-
-    def refuse_question(self, question: sympy.Basic) -> Exception:
-        """The error for Python code that asks for a value."""
-        del question
-        return self.refusals.keep(self._needs_value("a number that comes from data"))
-
-    def _needs_value(self, what: str) -> DataDependent:
+    def needs_value(self, what: str) -> DataDependent:
+        """The error for Python code that needs what only a run knows."""
         return DataDependent(
             f"the path through the layer depends on data: Python code needs {what}",
             at=current_place(), fix=TO_STATIC,
