@@ -19,9 +19,9 @@ import torch
 from stator.api.example import Example
 from stator.execute.backend import RunOptions
 from stator.execute.interpreter import INTERPRETER
-from stator.execute.observing import Seen
+from stator.execute.observing import ExchangedObserver
 from stator.location import file_name
-from stator.program.ir import Block, Op, Value
+from stator.program.ir import Op, Value
 from stator.program.program import Program
 from stator.program.sizes import Dim, Symbol, evaluate
 from stator.program.types import TensorType
@@ -71,28 +71,6 @@ def find_paths(
     return _PathSearch(program, stored, changing).find(given)
 
 
-class _ExchangedObserver:
-    """Hands what a run does to an observer that is another one for each run."""
-
-    def __init__(self) -> None:
-        self.watch = PathWatch(0)
-
-    def begin(self, op: Op, values: Seen) -> None:
-        self.watch.begin(op, values)
-
-    def enter(self, block: Block, values: Seen) -> None:
-        self.watch.enter(block, values)
-
-    def leave(self, block: Block, values: Seen) -> None:
-        self.watch.leave(block, values)
-
-    def end(self, op: Op, values: Seen, results: Sequence[Any]) -> None:
-        self.watch.end(op, values, results)
-
-    def fail(self, op: Op, error: BaseException) -> None:
-        self.watch.fail(op, error)
-
-
 class _PathSearch:
     """One search."""
 
@@ -108,7 +86,7 @@ class _PathSearch:
         self.tried: set[tuple[object, ...]] = set()
         self.runs = self.ops = 0
         self.began = time.monotonic()
-        self.observer = _ExchangedObserver()
+        self.observer = ExchangedObserver()
         self.prepared = INTERPRETER.prepare(program, RunOptions(observer=self.observer))
 
     def find(self, given: Sequence[Sequence[Any]]) -> FoundPaths:
@@ -182,7 +160,7 @@ class _PathSearch:
         return PathWatch(OPS_OF_RUN, differentiates, site_of=self.sites.get)
 
     def _run(self, example: Example, watch: PathWatch) -> None:
-        self.observer.watch = watch
+        self.observer.observer = watch
         copies = {name: self.stored[name].detach().clone() for name in self.changing}
         with quiet(SEED), contextlib.redirect_stdout(io.StringIO()):
             self.prepared.bind({**self.stored, **copies})(example.args)

@@ -21,9 +21,10 @@ import torch
 
 from stator.api.example import Example
 from stator.api.verification import FirstDifference
+from stator.execute.observing import Observer
 from stator.frames import current_place
 from stator.location import Location
-from stator.program.ir import Block, Op, Value, ops_in
+from stator.program.ir import Op, Value, ops_in
 from stator.program.program import Program
 from stator.torch_private.dispatch import TorchDispatchMode
 from stator_verify.comparison import Tolerance, both_texts, unequal
@@ -50,7 +51,7 @@ class OpRun:
         return self.name, self.place.short if self.place else ""
 
 
-class EagerRecorder(TorchDispatchMode):
+class EagerRecorder(TorchDispatchMode, Observer):
     """Writes down every ATen op; as an observer it knows the op of the program as well."""
 
     def __init__(self, *, observes: bool) -> None:
@@ -81,12 +82,6 @@ class EagerRecorder(TorchDispatchMode):
         if self.begun > 10 * LIMIT:
             raise Exhausted
         self.open.append(op)
-
-    def enter(self, block: Block, values: Mapping[Value, Any]) -> None:
-        """Nothing to note."""
-
-    def leave(self, block: Block, values: Mapping[Value, Any]) -> None:
-        """Nothing to note."""
 
     def end(self, _op: Op, _values: Mapping[Value, Any], _results: Sequence[Any]) -> None:
         """Back to the op around it."""

@@ -24,15 +24,14 @@ from stator.api.saving import load, write_capture
 from stator.api.signature import Signature, signature_of
 from stator.api.source_function import call_problem, parameter_names
 from stator.api.static_function import StaticFunction
-from stator.api.translated import TranslatedLayer, watch_runs
+from stator.api.translated import TranslatedLayer, prepared_by
 from stator.api.verification import Verification
 from stator.debug.eager import eager
 from stator.english import with_article
 from stator.errors import CaptureError, ConversionError, SpecMismatch, StatorError, UnknownOption
 from stator.execute.backend import Run, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
-from stator.execute.observing import Observer, Seen
-from stator.program.ir import Block, Op
+from stator.execute.observing import ExchangedObserver, Observer
 from stator.program.program import Program
 from stator_verify.comparison import Tolerance
 from stator_verify.examples import examples_of, leaves_of
@@ -111,11 +110,10 @@ class VerifiedPrograms(ProgramCache):
         return found if found is not None and found.captured.guards.hold() else None
 
 
-class ObservedRuns:
-    """Runs of programs, told to an observer that can be exchanged between them."""
+class ObservedRuns(ExchangedObserver):
+    """Runs of programs that `observer` receives."""
 
     def __init__(self) -> None:
-        self.observer: Observer | None = None
         self.served: Program | None = None  # of the last run
         self._runs: dict[int, Run] = {}
 
@@ -132,31 +130,6 @@ class ObservedRuns:
             options = RunOptions(observer=self, host=host_callbacks(captured))
             self._runs[key] = INTERPRETER.prepare(concrete.program, options).bind(captured.tensors)
         return self._runs[key]
-
-    def begin(self, op: Op, values: Seen) -> None:
-        """Told to the observer."""
-        if self.observer is not None:
-            self.observer.begin(op, values)
-
-    def enter(self, block: Block, values: Seen) -> None:
-        """Told to the observer."""
-        if self.observer is not None:
-            self.observer.enter(block, values)
-
-    def leave(self, block: Block, values: Seen) -> None:
-        """Told to the observer."""
-        if self.observer is not None:
-            self.observer.leave(block, values)
-
-    def end(self, op: Op, values: Seen, results: Sequence[Any]) -> None:
-        """Told to the observer."""
-        if self.observer is not None:
-            self.observer.end(op, values, results)
-
-    def fail(self, op: Op, error: BaseException) -> None:
-        """Told to the observer."""
-        if self.observer is not None:
-            self.observer.fail(op, error)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -326,10 +299,18 @@ def _saved_backend(one: VerificationTarget, folder: Path) -> Backend:
         if one.owner is not None:
             layer.train(one.owner.training)
         layer.reset_state()
-        watch = functools.partial(watch_runs, layer)
+        watch = functools.partial(_observed_layer, layer)
         return Runnable("saved", layer, live=False, module=layer, observed=watch)
 
     return target
+
+
+def _observed_layer(
+    layer: TranslatedLayer, observer: Observer
+) -> contextlib.AbstractContextManager[None]:
+    """Inside, `observer` receives every op that `layer` runs."""
+    options = RunOptions(observer=observer)
+    return prepared_by(layer, lambda program: INTERPRETER.prepare(program, options))
 
 
 def _saved(one: VerificationTarget, concrete: ConcreteProgram, path: Path) -> TranslatedLayer:

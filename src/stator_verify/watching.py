@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 
+from stator.execute.observing import Observer
 from stator.program.ir import Block, Op, Value
 from stator_verify.margins import Margin, Margins
 from stator_verify.outcome import Exhausted
@@ -64,7 +65,7 @@ class _Loop:
 
 
 @dataclass
-class PathWatch:
+class PathWatch(Observer):
     """Observes one run; `limit` is the number of ops after which it is stopped.
 
     `site_of` says which ops choose: by default those that choose where the user's code does.
@@ -111,9 +112,6 @@ class PathWatch:
             loop.iterations += 1
         elif op.name == "stator::if":
             self._taken[op] = block
-
-    def leave(self, block: Block, values: Mapping[Value, Any]) -> None:
-        """Nothing to note."""
 
     def end(self, op: Op, values: Mapping[Value, Any], results: Sequence[Any]) -> None:
         """Work out how far the result is from another one."""

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import io
 import itertools
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,7 +23,7 @@ from stator.ahead.libraries import DifferingResults, RegionLibrary, compiled_lib
 from stator.english import in_one_line
 from stator.execute.backend import DEFAULT_OPTIONS, RunOptions, values_of
 from stator.execute.interpreter import INTERPRETER
-from stator.execute.observing import RunStop, Seen
+from stator.execute.observing import RunLimit, RunStop
 from stator.export.encoding import Json, encode_program
 from stator.inductor.compiling import is_portable
 from stator.inductor.layouts import RegionLayout
@@ -66,30 +65,6 @@ class RegionReport:
         state = f"{self.libraries} librar{'y' if self.libraries == 1 else 'ies'}"
         more = f": {self.failure}" if self.failure else ""
         return f"{self.place or 'a region'}: {self.ops} ops, {state}{more}"
-
-
-class _Clock:
-    """Ends a run that takes too long."""
-
-    def __init__(self) -> None:
-        self.end_time = time.monotonic() + SECONDS
-
-    def begin(self, op: Op, values: Seen) -> None:
-        del op, values
-        if time.monotonic() > self.end_time:
-            raise RunStop(TimeoutError("the run takes too long"))
-
-    def enter(self, block: Block, values: Seen) -> None:
-        """Nothing to do."""
-
-    def leave(self, block: Block, values: Seen) -> None:
-        """Nothing to do."""
-
-    def end(self, op: Op, values: Seen, results: Sequence[Any]) -> None:
-        """Nothing to do."""
-
-    def fail(self, op: Op, error: BaseException) -> None:
-        """Nothing to do."""
 
 
 def compile_programs(
@@ -143,7 +118,7 @@ def _ops(op: Op, name: str) -> Callable[[Sequence[Any]], Sequence[Any]]:
 
 def _run(program: Program, stored: Mapping[str, torch.Tensor], inputs: Inputs) -> None:
     """One run, which leaves no trace; what it raises is of no interest here."""
-    options = RunOptions(observer=_Clock(), gradients=False)
+    options = RunOptions(observer=RunLimit(seconds=SECONDS), gradients=False)
     written = Aliases(program)
     kept = {item.name for item in program.stored if not written.is_written(item.value)}
     own = {name: one if name in kept else one.clone() for name, one in stored.items()}

@@ -19,10 +19,10 @@ from stator.api.result_parts import result_parts
 from stator.errors import ExportError
 from stator.execute.backend import RaisedError, RunOptions
 from stator.execute.interpreter import INTERPRETER
-from stator.execute.observing import RunStop, Seen
+from stator.execute.observing import RunLimit, RunStop
 from stator.export.onnx.model import OnnxModel
 from stator.export.onnx.session import OnnxSession, RunFailure
-from stator.program.ir import Block, Op, ops_in
+from stator.program.ir import ops_in
 from stator.program.program import Program
 from stator.program.structure import positions_in
 from stator.program.types import TensorType
@@ -47,31 +47,6 @@ SINGLE, DOUBLE = OnnxTolerance(1e-3, 1e-4, 1e-5), OnnxTolerance(1e-10, 1e-10, 1e
 Leaves = Sequence[Any]
 Outcome = tuple[Any, ...] | RaisedError
 Tensors = Mapping[str, torch.Tensor]
-
-
-class _Budget:
-    """Ends a run that takes too many ops."""
-
-    def __init__(self) -> None:
-        self.left = MOST_OPS
-
-    def begin(self, op: Op, values: Seen) -> None:
-        del op, values
-        self.left -= 1
-        if self.left < 0:
-            raise RunStop(TimeoutError("the run takes too long"))
-
-    def enter(self, block: Block, values: Seen) -> None:
-        """Nothing to do."""
-
-    def leave(self, block: Block, values: Seen) -> None:
-        """Nothing to do."""
-
-    def end(self, op: Op, values: Seen, results: Sequence[Any]) -> None:
-        """Nothing to do."""
-
-    def fail(self, op: Op, error: BaseException) -> None:
-        """Nothing to do."""
 
 
 def checked_runs(
@@ -203,7 +178,7 @@ class _SideBySide:
 
     def _reference(self, inputs: Leaves, stored: Tensors) -> Outcome:
         """What the program gives; what it prints is of no interest here."""
-        options = RunOptions(observer=_Budget(), gradients=False)
+        options = RunOptions(observer=RunLimit(ops=MOST_OPS), gradients=False)
         with torch.no_grad(), contextlib.redirect_stdout(io.StringIO()):
             return INTERPRETER.prepare(self.program, options).bind(stored)(_copied(inputs))
 

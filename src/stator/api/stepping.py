@@ -8,8 +8,9 @@ from typing import Any
 
 import torch
 
+from stator.api.concrete import observed_run
 from stator.api.static_function import StaticFunction
-from stator.api.translated import TranslatedLayer, observed_layer
+from stator.api.translated import TranslatedLayer, prepared_by
 from stator.debug.stepping.targets import Target, Targets, Watcher
 from stator.english import with_article
 from stator.errors import ConversionError
@@ -25,7 +26,7 @@ class _Layer:
         return self._layer(*args, **kwargs)
 
     def observed(self, watcher: Watcher) -> contextlib.AbstractContextManager[None]:
-        return observed_layer(self._layer, watcher)
+        return prepared_by(self._layer, lambda program: observed_run(program, None, watcher))
 
 
 class _Module:

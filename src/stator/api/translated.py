@@ -15,15 +15,12 @@ from typing import Any, Protocol, Self
 
 import torch
 
-from stator.api.concrete import observed_run, stoppable
+from stator.api.concrete import stoppable
 from stator.api.loaded_calls import arguments_in_words, call_leaves, describe_method
 from stator.api.loaded_state import LoadedState, refuse_shared_inputs
 from stator.api.moving import moved
-from stator.debug.stepping.targets import Watcher
 from stator.errors import SizeCheckFailed, SpecMismatch
-from stator.execute.backend import Executable, Outcome, RaisedError, RunOptions, values_of
-from stator.execute.interpreter import INTERPRETER
-from stator.execute.observing import Observer
+from stator.execute.backend import Executable, Outcome, RaisedError, values_of
 from stator.execute.selection import prepare
 from stator.execute.structure import unflatten
 from stator.export.methods import Method, mode_name
@@ -49,6 +46,7 @@ class TensorSlot:
     device: torch.device
 
 
+Prepare = Callable[[Program], Executable]
 HELP = """A saved model: call it, or one of its methods, as the original was called.
 
 It is an nn.Module: train it, move it, save it again. `help(model.forward)` shows a signature,
@@ -94,7 +92,7 @@ class TranslatedLayer(torch.nn.Module):
     _stator_libraries: LibrariesOnDevice | None  # that the caller trusts
     _stator_state: LoadedState
     _stator_writers: dict[str, bool]  # by program: does it write to its inputs in place?
-    _stator_watcher: Watcher | None = None  # who steps through its programs
+    _stator_prepare: Prepare | None = None  # what makes its programs ready to run, if not a backend
 
     forward = ForwardMethod()
 
@@ -257,7 +255,7 @@ def _run(layer: TranslatedLayer, name: str, leaves: tuple[Any, ...]) -> Any:
     program = layer._stator_programs[name]
     stored = stored_tensors(layer, name)
     run = _runner(layer, name, _device(layer, name, stored, leaves)).bind(stored)
-    if layer._stator_watcher is not None:
+    if layer._stator_prepare is not None:
         run = stoppable(run)
     if not program.state:
         return unflatten(program.output_structure, values_of(run(leaves)))
@@ -313,11 +311,10 @@ def _runner(layer: TranslatedLayer, name: str, device: str) -> Executable:
         program = layer._stator_programs[name]
         if device:
             program = moved(program, device)
-        watcher = layer._stator_watcher
         layer._stator_runners[name, device] = (
             _compiled(layer, name, program, device) or prepare(layer._stator_backend, program)
-            if watcher is None
-            else observed_run(program, None, watcher)
+            if layer._stator_prepare is None
+            else layer._stator_prepare(program)
         )
     return layer._stator_runners[name, device]
 
@@ -336,14 +333,14 @@ def _compiled(
 
 
 @contextlib.contextmanager
-def observed_layer(layer: TranslatedLayer, watcher: Watcher) -> Iterator[None]:
-    """Inside, `watcher` sees the programs of `layer` run."""
-    before = (layer._stator_watcher, layer._stator_runners)
-    layer._stator_watcher, layer._stator_runners = watcher, {}
+def prepared_by(layer: TranslatedLayer, prepare: Prepare) -> Iterator[None]:
+    """Inside, the programs of `layer` run as `prepare` makes them ready: observed, for example."""
+    before = (layer._stator_prepare, layer._stator_runners)
+    layer._stator_prepare, layer._stator_runners = prepare, {}
     try:
         yield
     finally:
-        layer._stator_watcher, layer._stator_runners = before
+        layer._stator_prepare, layer._stator_runners = before
 
 
 def _device(
@@ -388,20 +385,6 @@ def _tensor(layer: TranslatedLayer, slot: TensorSlot) -> torch.Tensor:
             fix="move the model that was saved to this dtype, and save it again",
         )
     return tensor
-
-
-@contextlib.contextmanager
-def watch_runs(layer: TranslatedLayer, observer: Observer) -> Iterator[None]:
-    """Inside, `observer` receives every op that `layer` runs."""
-    before = layer._stator_runners
-    layer._stator_runners = {
-        (name, ""): INTERPRETER.prepare(program, RunOptions(observer=observer))
-        for name, program in layer._stator_programs.items()
-    }
-    try:
-        yield
-    finally:
-        layer._stator_runners = before
 
 
 def check_tensors(layer: TranslatedLayer) -> None:

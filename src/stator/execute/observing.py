@@ -15,8 +15,10 @@ catches. A function of the program is entered between the `begin` and the `end` 
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from stator.program.ir import Block, Op, Value
 
@@ -33,8 +35,8 @@ class RunStop(BaseException):
         self.error = error
 
 
-class Observer(Protocol):
-    """Give one to `prepare`; it raises `RunStop` to end a run."""
+class Observer:
+    """Given to `prepare`; raises `RunStop` to end a run. Subclasses override what they need."""
 
     def begin(self, op: Op, values: Seen) -> None:
         """`op` is about to run on these values."""
@@ -50,3 +52,48 @@ class Observer(Protocol):
 
     def fail(self, op: Op, error: BaseException) -> None:
         """`op` has raised."""
+
+
+class RunLimit(Observer):
+    """Ends a run that has too many ops, or takes too many seconds from now on."""
+
+    def __init__(self, *, ops: float = math.inf, seconds: float = math.inf) -> None:
+        self._ops, self._end_time = ops, time.monotonic() + seconds
+
+    def begin(self, op: Op, values: Seen) -> None:
+        """One more op."""
+        del op, values
+        self._ops -= 1
+        if self._ops < 0 or time.monotonic() > self._end_time:
+            raise RunStop(TimeoutError("the run takes too long"))
+
+
+class ExchangedObserver(Observer):
+    """Hands everything on to `observer`, which may be another one for each run."""
+
+    observer: Observer | None = None
+
+    def begin(self, op: Op, values: Seen) -> None:
+        """To the observer."""
+        if self.observer is not None:
+            self.observer.begin(op, values)
+
+    def enter(self, block: Block, values: Seen) -> None:
+        """To the observer."""
+        if self.observer is not None:
+            self.observer.enter(block, values)
+
+    def leave(self, block: Block, values: Seen) -> None:
+        """To the observer."""
+        if self.observer is not None:
+            self.observer.leave(block, values)
+
+    def end(self, op: Op, values: Seen, results: Sequence[Any]) -> None:
+        """To the observer."""
+        if self.observer is not None:
+            self.observer.end(op, values, results)
+
+    def fail(self, op: Op, error: BaseException) -> None:
+        """To the observer."""
+        if self.observer is not None:
+            self.observer.fail(op, error)

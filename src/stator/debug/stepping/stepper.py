@@ -185,7 +185,7 @@ class Stepper:
                 raise RunStop(error) from None
 
 
-class _ProgramObserver:
+class _ProgramObserver(Observer):
     """The observer of the runs of one program."""
 
     def __init__(self, stepper: Stepper, trail: Trail) -> None:
