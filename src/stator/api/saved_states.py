@@ -20,7 +20,7 @@ from stator.english import with_article
 from stator.errors import CaptureError
 from stator.export.states import SavedState
 from stator.optimize.alias import Aliases
-from stator.program.ir import Op, StateUse, Value, drop_ops, values_in
+from stator.program.ir import Op, StateUse, Value, drop_ops, operands_of, values_in
 from stator.program.program import Program
 from stator.program.structure import Choice, Leaf, Mapping, Structure
 from stator.program.types import TensorType
@@ -300,12 +300,7 @@ def without_unused(program: Program) -> Program:
     """`program` without the state that it neither reads nor changes."""
     ops = [*program.ops()]
     notes = [op for op in ops if op.name == "stator::note"]
-    used = {
-        value
-        for op in ops
-        if op.name != "stator::note"
-        for value in (*values_in(op.args), *values_in(op.attributes))
-    }
+    used = {value for op in ops if op.name != "stator::note" for value in operands_of(op)}
     used |= {v for op in ops for b in op.blocks for v in values_in(b.outputs)}
     used |= set(values_in(program.call_outputs))
     kept: list[StateUse] = []

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from stator.capture.recorder import Recorder
-from stator.program.ir import Arg, Op, Value, used_by, values_in, with_inner_ops
+from stator.program.ir import Arg, Op, Value, operands_of, used_by, with_inner_ops
 from stator.program.opset.queries import is_pure, written_by
 from stator.program.registry import constant_of, resolve
 
@@ -43,7 +43,7 @@ def _makers(value: Value, ops: Sequence[Op]) -> list[Op] | None:
             return None
         makers.append(op)
         wanted -= set(op.results)
-        wanted |= {*values_in(op.args), *values_in(op.attributes)}
+        wanted |= {*operands_of(op)}
     return None if wanted else makers[::-1]
 
 

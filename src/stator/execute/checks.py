@@ -8,7 +8,7 @@ an error of the user's before it: that error is the one to see.
 
 from __future__ import annotations
 
-from stator.program.ir import Block, Op, Value, values_in
+from stator.program.ir import Block, Op, Value, operands_of, values_in
 from stator.program.opset.queries import kind_of, may_raise
 from stator.program.opset.row import Kind
 from stator.program.program import Program
@@ -25,7 +25,7 @@ def split_checks(program: Program) -> tuple[Block, Block]:
     for op in body.ops:
         if op.blocks or (kind_of(op) in STATED and may_raise(op)):
             break
-        needs = values_in(op.args) + values_in(op.attributes)
+        needs = operands_of(op)
         if not all(value in known or value in makers for value in needs):
             continue
         if op.name == "stator::demand":

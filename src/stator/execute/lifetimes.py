@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from stator.program.ir import Block, Op, Value, ops_in, values_in
+from stator.program.ir import Block, Op, Value, operands_of, ops_in, values_in
 
 NO_VALUES: frozenset[Value] = frozenset()
 Needs = Mapping[Op, frozenset[Value]]
@@ -17,7 +17,7 @@ def needs_in(block: Block) -> Needs:
     """
     known: dict[Op, frozenset[Value]] = {}
     for op in reversed(list(ops_in(block))):
-        named = {*values_in(op.args), *values_in(op.attributes)}
+        named = {*operands_of(op)}
         for inner in op.blocks:
             named.update(_needs_of_block(inner, known))
         known[op] = frozenset(named)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from stator.program.ir import Arg, Block, Op, Value, values_in, with_inner_ops
+from stator.program.ir import Arg, Block, Op, Value, operands_of, values_in, with_inner_ops
 from stator.program.opset.queries import aliased_by, kind_of, written_by
 from stator.program.program import Program
 from stator.program.types import ListType, TensorType
@@ -129,7 +129,7 @@ def last_uses(block: Block) -> dict[Value, int]:
     last: dict[Value, int] = {}
     for index, op in enumerate(block.ops):
         for inner in with_inner_ops([op]):
-            last.update(dict.fromkeys(values_in(inner.args) + values_in(inner.attributes), index))
+            last.update(dict.fromkeys(operands_of(inner), index))
             for nested in inner.blocks:
                 last.update(dict.fromkeys(values_in(nested.outputs), index))
     last.update(dict.fromkeys(values_in(block.outputs), len(block.ops)))

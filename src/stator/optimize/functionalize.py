@@ -25,7 +25,7 @@ from stator.optimize.alias import Aliases
 from stator.optimize.memory_map import MemoryContents, MemoryMap, Root, TensorPlace
 from stator.optimize.substitution import substituted
 from stator.optimize.views import ViewStep, is_certain_view, may_alias
-from stator.program.ir import Arg, Block, Op, Value, ops_in, values_in, with_inner_ops
+from stator.program.ir import Arg, Block, Op, Value, operands_of, ops_in, values_in, with_inner_ops
 from stator.program.opset.queries import kind_of, written_by
 from stator.program.opset.torch_raising import argument
 from stator.program.program import Program
@@ -193,7 +193,7 @@ class _Functionalizer:
 
     def locate(self, op: Op, index: int, old: Value, now: Value, new: Op) -> None:
         """Where the result `old` of an op is."""
-        sources = [value for value in values_in((op.args, tuple(op.attributes.values())))
+        sources = [value for value in operands_of(op)
                    if value in self.memory.places]  # fmt: skip
         source = next(iter(sources), None)
         kind = source.type if source is not None and op.args[:1] == (source,) else None

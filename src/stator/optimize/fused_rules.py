@@ -14,7 +14,7 @@ from stator.optimize.alias import Aliases
 from stator.optimize.counted_loops import varying_numbers
 from stator.optimize.device_numbers import number_facts
 from stator.optimize.region_rules import CompiledRules, family_of
-from stator.program.ir import Block, Op, Value, values_in
+from stator.program.ir import Block, Op, Value, operands_of
 from stator.program.program import Program
 from stator.program.types import NumberType
 
@@ -45,7 +45,7 @@ class FusedRules(CompiledRules):
         return families.count("fused") >= LEAST_FUSED or "matrix" in families
 
     def _takes_number(self, op: Op) -> bool:
-        given = (*values_in(op.args), *values_in(op.attributes))
+        given = operands_of(op)
         return any(map(self._is_on_device, given))
 
     def _is_on_device(self, value: Value) -> bool:

@@ -30,7 +30,17 @@ from stator.optimize.device_numbers import READS, NumberFacts, number_facts
 from stator.optimize.limited_loops import keeps_sizes, limited_loops
 from stator.optimize.region_rules import DENSE, INTEGERS, SIZES, family_of, is_off, touched
 from stator.optimize.stored_writes import StoredWrites
-from stator.program.ir import Arg, Block, Op, Value, ops_in, used_by, values_in, with_inner_ops
+from stator.program.ir import (
+    Arg,
+    Block,
+    Op,
+    Value,
+    operands_of,
+    ops_in,
+    used_by,
+    values_in,
+    with_inner_ops,
+)
 from stator.program.opset.in_files import stem_of
 from stator.program.opset.queries import (
     is_effect,
@@ -212,7 +222,7 @@ class GraphRules:
         return "gives sizes that depend on values" if schema.tags & UNSIZED else ""
 
     def _why_not_types(self, op: Op) -> str:
-        involved = (*values_in(op.args), *values_in(op.attributes), *op.results)
+        involved = (*operands_of(op), *op.results)
         tensors = [value.type for value in involved if isinstance(value.type, TensorType)]
         numbers = [value for value in involved if isinstance(value.type, NumberType)]
         lists = [value for value in involved if is_list(value)]
@@ -256,7 +266,7 @@ class GraphRules:
         return "" if op.name == SELECT or _is_exact(op, last) else RUN_NUMBER
 
     def _device_numbers(self, op: Op) -> set[Value]:
-        given = (*values_in(op.args), *values_in(op.attributes))
+        given = operands_of(op)
         numbers = (value for value in given if isinstance(value.type, NumberType))
         return {value for value in numbers if self._fact(value).on_device}
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from stator.optimize.alias import Aliases
 from stator.optimize.substitution import substituted_all, substituted_op
-from stator.program.ir import Arg, Block, Op, Value, values_in
+from stator.program.ir import Arg, Block, Op, Value, operands_of
 from stator.program.opset.queries import is_pure, kind_of
 from stator.program.program import Program
 from stator.program.types import TensorType
@@ -71,7 +71,7 @@ def _exact(arg: Arg) -> object:
 
 def _may_merge(first: Op, op: Op, merging: _Merging) -> bool:
     aliases = merging.aliases
-    touched = values_in(op.args) + values_in(op.attributes) + op.results + first.results
+    touched = operands_of(op) + op.results + first.results
     if any(aliases.is_written(value) for value in touched):
         return False
     if all(any(map(aliases.is_given, one.results)) for one in (first, op)):

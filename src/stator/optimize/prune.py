@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
-from stator.program.ir import Block, Op, Value, ops_in, values_in
+from stator.program.ir import Block, Op, Value, operands_of, ops_in, values_in
 from stator.program.opset.queries import is_removable, kind_of
 from stator.program.opset.row import Kind
 from stator.program.program import Program
@@ -72,7 +72,7 @@ def _mark_block(block: Block, needed: set[Value]) -> None:
 
 
 def _mark_op(op: Op, needed: set[Value]) -> None:
-    needed.update(values_in(op.args), values_in(op.attributes))
+    needed.update(operands_of(op))
 
 
 def _mark_if(op: Op, needed: set[Value]) -> None:

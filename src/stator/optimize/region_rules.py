@@ -30,7 +30,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal
 
 from stator.optimize.alias import Aliases
-from stator.program.ir import Block, Op, Value, values_in
+from stator.program.ir import Block, Op, Value, operands_of, values_in
 from stator.program.opset.in_files import stem_of
 from stator.program.opset.queries import kind_of, may_raise, row_of, written_by
 from stator.program.program import Program
@@ -120,7 +120,7 @@ def why_not(op: Op, is_touched: Callable[[Value], bool]) -> str:
     row, is_settled = row_of(op.name), is_off(op)
     if row.random and not is_settled:
         return "draws random numbers"
-    involved = (*values_in(op.args), *values_in(op.attributes), *op.results)
+    involved = (*operands_of(op), *op.results)
     if (row.mutates and not is_settled) or any(map(is_touched, involved)):
         return "has to do with a tensor that the program writes to"
     if may_raise(op) or row.conditions:

@@ -32,7 +32,7 @@ from typing import Protocol
 from stator.optimize.alias import Aliases
 from stator.optimize.region_rules import FLOATS, CompiledRules
 from stator.optimize.substitution import substituted_all, substituted_op
-from stator.program.ir import Arg, Block, Op, Value, used_by, values_in
+from stator.program.ir import Arg, Block, Op, Value, operands_of, used_by, values_in
 from stator.program.opset.queries import is_stators, kind_of
 from stator.program.opset.row import Kind
 from stator.program.program import Program
@@ -153,7 +153,7 @@ class _Outlining:
         """Whether `op` computes with a result of the run whose gradient can be seen."""
         if not self.rules.is_observing or self.rules.is_cheap(op):
             return False
-        given = (*values_in(op.args), *values_in(op.attributes))
+        given = operands_of(op)
         return any(run.made(v) and _is_float(v) and self.is_observed(v) for v in given)
 
     def _closed(self, run: _Run) -> list[Op]:

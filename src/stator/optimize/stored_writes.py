@@ -17,7 +17,16 @@ from collections.abc import Callable, Mapping, Sequence
 
 from stator.optimize.alias import Aliases
 from stator.optimize.region_rules import is_off
-from stator.program.ir import Block, Op, Value, ops_in, used_by, values_in, with_inner_ops
+from stator.program.ir import (
+    Block,
+    Op,
+    Value,
+    operands_of,
+    ops_in,
+    used_by,
+    values_in,
+    with_inner_ops,
+)
 from stator.program.opset.in_files import stem_of
 from stator.program.opset.queries import kind_of, written_by
 from stator.program.program import Program
@@ -106,7 +115,7 @@ def written_stored(program: Program) -> frozenset[str]:
 
 def _read_by(op: Op) -> tuple[Value, ...]:
     """What a gradient may depend on; an op that updates statistics only writes to them."""
-    given = (*values_in(op.args), *values_in(op.attributes))
+    given = operands_of(op)
     written = written_by(op) if kind_of(op) == "torch" and not is_off(op) else ()
     are_integers = all(isinstance(v.type, TensorType) and v.type.dtype in INTEGERS for v in written)
     if not written or not (are_integers or stem_of(op.name) == "batch_norm"):

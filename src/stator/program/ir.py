@@ -107,6 +107,11 @@ def values_in(args: object) -> tuple[Value, ...]:
     return tuple(found)
 
 
+def operands_of(op: Op) -> tuple[Value, ...]:
+    """The values that `op` is given; those that its blocks name are not among them."""
+    return values_in((op.args, op.attributes))
+
+
 def _gather(args: object, found: list[Value]) -> None:
     if isinstance(args, Value):
         found.append(args)
@@ -145,14 +150,12 @@ def drop_ops(block: Block, name: str) -> None:
 
 def used_by(op: Op) -> Iterator[Value]:
     """Every value that `op` names, in its arguments or anywhere inside its blocks."""
-    yield from values_in(op.args)
-    yield from values_in(op.attributes)
+    yield from operands_of(op)
     waiting = [(iter(block.ops), block) for block in reversed(op.blocks)]
     while waiting:
         ops, block = waiting[-1]
         for inner in ops:
-            yield from values_in(inner.args)
-            yield from values_in(inner.attributes)
+            yield from operands_of(inner)
             if inner.blocks:
                 waiting += [(iter(one.ops), one) for one in reversed(inner.blocks)]
                 break

@@ -14,6 +14,7 @@ from stator.program.ir import (
     StateUse,
     StoredTensor,
     Value,
+    operands_of,
     values_in,
     with_inner_ops,
 )
@@ -69,7 +70,7 @@ class Program:
         used = {value for block in self.blocks for value in values_in(block.outputs)}
         for op in self.ops():
             if uses(op):
-                used.update(values_in(op.args), values_in(op.attributes))
+                used.update(operands_of(op))
             used.update(value for inner in op.blocks for value in values_in(inner.outputs))
         return used
 

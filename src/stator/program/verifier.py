@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from stator.program.boundary import broken, check_boundary, check_pairs
-from stator.program.ir import Block, Op, Value, values_in
+from stator.program.ir import Block, Op, Value, operands_of, values_in
 from stator.program.opset.queries import kind_of, row_of
 from stator.program.opset.row import Kind, OpRow
 from stator.program.opset.signature import problem_with
@@ -67,7 +67,7 @@ def _check_block(
 
 
 def _check_op(op: Op, visible: set[Value], program: Program) -> None:
-    for value in values_in(op.args) + values_in(op.attributes):
+    for value in operands_of(op):
         if value not in visible:
             broken(f"{op.name} uses %{value.name} before it is defined", op)
     try:

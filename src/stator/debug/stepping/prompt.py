@@ -15,7 +15,7 @@ from stator.debug.stepping.breakpoints import Breakpoint, Condition, evaluated
 from stator.debug.stepping.frame import Frame
 from stator.errors import StatorError
 from stator.execute.arguments import describe
-from stator.program.ir import values_in
+from stator.program.ir import operands_of
 from stator.program.printer import print_op
 
 AROUND = 5  # lines that `l` shows before and after
@@ -228,7 +228,7 @@ class Prompt(cmd.Cmd):
             self.say("the program has ended")
             return
         self.say(print_op(op))
-        names = [f"%{value.name}" for value in values_in((op.args, op.attributes))]
+        names = [f"%{value.name}" for value in operands_of(op)]
         given = {name: self.at.values[name] for name in names if name in self.at.values}
         if given:
             self.say(_table(given))

@@ -20,7 +20,7 @@ from stator.errors import ExportError
 from stator.export.fx.equal_sizes import equal_sizes
 from stator.export.fx.numbers import ATEN, DTYPES, lower_number
 from stator.location import Location
-from stator.program.ir import Arg, Block, Op, Value, values_in
+from stator.program.ir import Arg, Block, Op, Value, operands_of, values_in
 from stator.program.opset.queries import kind_of
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
@@ -224,7 +224,7 @@ class GraphBuilder:
 def _collect(block: Block, known: set[Value], found: dict[Value, None]) -> None:
     known = known | set(block.inputs)
     for op in block.ops:
-        for value in values_in(op.args) + values_in(op.attributes):
+        for value in operands_of(op):
             if value not in known:
                 found[value] = None
         for inner in op.blocks:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from stator.program.ir import Arg, Op, Value, values_in
+from stator.program.ir import Arg, Op, Value, operands_of, values_in
 from stator.program.opset.row import Kind, OpRow, Raises
 from stator.program.opset.stator_ops import STATOR_ROWS
 from stator.program.opset.torch_ops import torch_row
@@ -110,7 +110,7 @@ def aliased_by(op: Op) -> tuple[Value, ...]:
     """The arguments whose memory a result of `op` may share."""
     aliases = row_of(op.name).aliases
     if aliases == "all":
-        return values_in(op.args) + values_in(op.attributes)
+        return operands_of(op)
     return _named(op, aliases)
 
 

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from itertools import zip_longest
 
-from stator.program.ir import Arg, Op, values_in
+from stator.program.ir import Arg, Op, operands_of, values_in
 from stator.program.opset.raising import is_number, number_kind, type_of
 from stator.program.opset.row import Raises
 from stator.program.registry import schema_of
@@ -24,7 +24,7 @@ INT_LIMITS = {"uint8": (0, 255), "int8": (-128, 127), "int16": (-(2**15), 2**15 
 
 def tensors_of(op: Op) -> Iterator[TensorType]:
     """The types of the tensors among the arguments."""
-    for value in values_in(op.args) + values_in(op.attributes):
+    for value in operands_of(op):
         found = type_of(value)
         if isinstance(found, TensorType):
             yield found
@@ -39,12 +39,12 @@ def _is_static(op: Op) -> bool:
     """Whether all tensors have known sizes and all numbers are constants."""
     return all(
         isinstance(value.type, TensorType) and is_static(value.type.shape)
-        for value in values_in(op.args) + values_in(op.attributes)
+        for value in operands_of(op)
     )
 
 
 def _has_dynamic_number(op: Op) -> bool:
-    values = values_in(op.args) + values_in(op.attributes)
+    values = operands_of(op)
     return any(not isinstance(type_of(value), TensorType) for value in values)
 
 
@@ -85,7 +85,7 @@ def one_element(op: Op) -> Raises:
 
 def joining(op: Op) -> Raises:
     """`cat` and `stack`: a list may be empty, or have items that do not fit."""
-    values = values_in(op.args) + values_in(op.attributes)
+    values = operands_of(op)
     return VALUES if any(isinstance(type_of(v), ListType) for v in values) else sized(op)
 
 
@@ -98,7 +98,7 @@ def pointwise(op: Op) -> Raises:
 
 def wrapping(op: Op) -> Raises:
     """The same for an op that takes any number: it makes a tensor of it first."""
-    values = values_in(op.args) + values_in(op.attributes)
+    values = operands_of(op)
     if any(isinstance(type_of(value), ListType | TextType) for value in values):
         return SIZES
     shapes = [reversed(found.shape) for found in tensors_of(op)]
@@ -175,7 +175,7 @@ def filling(op: Op) -> Raises:
     scalars = [*_scalars(op)]
     if not all(_fits(arg, op) for arg in scalars):
         return VALUES
-    others = [v for v in values_in(op.args) + values_in(op.attributes) if v not in scalars]
+    others = [v for v in operands_of(op) if v not in scalars]
     if not all(isinstance(type_of(value), TensorType) for value in others):
         return VALUES
     return sized(op)
