@@ -6,6 +6,7 @@ lets only that into a graph which a device computes as Python does.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -33,6 +34,7 @@ class DeviceNumber:
 
 
 Number = DeviceNumber | bool | int | float
+Operation = Callable[..., torch.Tensor]
 
 
 def kind_of_number(number: Number) -> NumberKind:
@@ -101,36 +103,12 @@ def _tensors(*operands: Any) -> tuple[torch.Tensor, ...]:
     )
 
 
-def _least(*operands: Any) -> torch.Tensor:
-    """Python's `min`: the first, unless a later one is less."""
-    first, *others = _tensors(*operands)
-    for other in others:
-        first = torch.where(other < first, other, first)
-    return first
+def _joined(join: Callable[[torch.Tensor, torch.Tensor], torch.Tensor]) -> Operation:
+    """All operands, from the first on, by a function of two."""
+    return lambda *operands: functools.reduce(join, _tensors(*operands))
 
 
-def _greatest(*operands: Any) -> torch.Tensor:
-    first, *others = _tensors(*operands)
-    for other in others:
-        first = torch.where(other > first, other, first)
-    return first
-
-
-def _all(*operands: Any) -> torch.Tensor:
-    first, *others = _tensors(*operands)
-    for other in others:
-        first = torch.logical_and(first, other)
-    return first
-
-
-def _any(*operands: Any) -> torch.Tensor:
-    first, *others = _tensors(*operands)
-    for other in others:
-        first = torch.logical_or(first, other)
-    return first
-
-
-def _compared(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tensor]:
+def _compared(function: Operation) -> Operation:
     def compare(first: Any, second: Any) -> torch.Tensor:
         if isinstance(first, torch.Tensor):
             return function(first, second)
@@ -139,7 +117,7 @@ def _compared(function: Callable[..., torch.Tensor]) -> Callable[..., torch.Tens
     return compare
 
 
-OPERATIONS: Mapping[str, Callable[..., torch.Tensor]] = MappingProxyType(
+OPERATIONS: Mapping[str, Operation] = MappingProxyType(
     {
         "add": torch.add,
         "sub": lambda a, b: torch.sub(*_tensors(a, b)) if not _is_tensor(a) else torch.sub(a, b),
@@ -149,10 +127,10 @@ OPERATIONS: Mapping[str, Callable[..., torch.Tensor]] = MappingProxyType(
         "mod": torch.remainder,
         "neg": torch.neg,
         "abs": torch.abs,
-        "min": _least,
-        "max": _greatest,
-        "and": _all,
-        "or": _any,
+        "min": _joined(lambda a, b: torch.where(b < a, b, a)),  # the first of equals, as in Python
+        "max": _joined(lambda a, b: torch.where(b > a, b, a)),
+        "and": _joined(torch.logical_and),
+        "or": _joined(torch.logical_or),
         "not": torch.logical_not,
         "eq": _compared(torch.eq),
         "ne": _compared(torch.ne),
