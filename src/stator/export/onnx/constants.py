@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import onnx_ir as ir
 
+from stator.export.onnx.nodes import each_node, new_node, replace
 from stator.export.onnx.scope import D
 
 MOST = 64  # elements
@@ -24,16 +25,14 @@ Arrays = list[Any]
 
 def fold_constants(graph: ir.Graph) -> None:
     """Fold such nodes in `graph`, and in those inside it."""
-    for inner in (graph, *graph.subgraphs()):
-        for node in tuple(inner):
-            found = _folded(node)
-            if found is not None:
-                _replace(inner, node, found)
-    for inner in (graph, *graph.subgraphs()):
-        for node in tuple(inner):
-            output = node.outputs[0]
-            if node.op_type == "Constant" and not output.uses() and not output.is_graph_output():
-                inner.remove(node, safe=True)
+    for inner, node in each_node(graph):
+        found = _folded(node)
+        if found is not None:
+            _replace(inner, node, found)
+    for inner, node in each_node(graph):
+        output = node.outputs[0]
+        if node.op_type == "Constant" and not output.uses() and not output.is_graph_output():
+            inner.remove(node, safe=True)
 
 
 def count_from_first(graph: ir.Graph) -> None:
@@ -41,20 +40,15 @@ def count_from_first(graph: ir.Graph) -> None:
 
     ONNX Runtime is wrong about others where a tensor has no elements.
     """
-    for inner in (graph, *graph.subgraphs()):
-        for node in tuple(inner):
-            if not node.op_type.startswith("Reduce") or len(node.inputs) < 2:
-                continue
-            given, axes = node.inputs[0], array_of(node.inputs[1])
-            if given is None or given.shape is None or axes is None or not (axes < 0).any():
-                continue
-            places = np.where(axes < 0, axes + len(given.shape), axes)
-            tensor = ir.AttrTensor("value", ir.Tensor(places))
-            made = ir.Node("", "Constant", [], [tensor], num_outputs=1)
-            made.outputs[0].type = ir.TensorType(D.INT64)
-            made.outputs[0].shape = ir.Shape(places.shape)
-            inner.insert_before(node, made)
-            node.replace_input_with(1, made.outputs[0])
+    for inner, node in each_node(graph):
+        if not node.op_type.startswith("Reduce") or len(node.inputs) < 2:
+            continue
+        given, axes = node.inputs[0], array_of(node.inputs[1])
+        if given is None or given.shape is None or axes is None or not (axes < 0).any():
+            continue
+        made = _constant(node, np.where(axes < 0, axes + len(given.shape), axes))
+        inner.insert_before(node, made)
+        node.replace_input_with(1, made.outputs[0])
 
 
 def _folded(node: ir.Node) -> Any:
@@ -84,16 +78,15 @@ def array_of(value: ir.Value | None) -> Any:
 
 
 def _replace(graph: ir.Graph, node: ir.Node, found: Any) -> None:
-    tensor = ir.AttrTensor("value", ir.Tensor(np.ascontiguousarray(found).reshape(found.shape)))
-    made = ir.Node("", "Constant", [], [tensor], num_outputs=1)
-    made.metadata_props.update(node.metadata_props)
-    made.doc_string = node.doc_string
-    (output,), (new,) = node.outputs, made.outputs
-    new.type, new.shape = ir.TensorType(ir.DataType.from_numpy(found.dtype)), ir.Shape(found.shape)
-    new.meta.update(dict(output.meta))
-    graph.insert_before(node, made)
-    output.replace_all_uses_with(new)
-    graph.remove(node, safe=True)
+    made = _constant(node, found)
+    made.outputs[0].meta.update(dict(node.outputs[0].meta))
+    replace(graph, node, made)
+
+
+def _constant(like: ir.Node, array: Any) -> ir.Node:
+    tensor = ir.Tensor(np.ascontiguousarray(array).reshape(array.shape))
+    kind = ir.TensorType(ir.DataType.from_numpy(array.dtype))
+    return new_node(like, "Constant", kind=kind, shape=ir.Shape(array.shape), value=tensor)
 
 
 def _cast(node: ir.Node, arrays: Arrays) -> Any:

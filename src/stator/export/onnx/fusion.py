@@ -18,12 +18,14 @@ which it has one kernel.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 import onnx_ir as ir
 
 from stator.export.onnx.activations import FIRST_OPSET
+from stator.export.onnx.nodes import each_node, first_input, maker_of, new_node, replace
 from stator.export.onnx.scope import D
 
 UNARY = frozenset(
@@ -35,25 +37,15 @@ SHAPE_NODES = frozenset({"Constant", "Shape", "Squeeze", "Unsqueeze", "Reshape",
 
 def fuse(graph: ir.Graph, opset: int) -> None:
     """Replace the formulas in `graph`, and in those inside it."""
-    for inner in (graph, *graph.subgraphs()):
-        for node in tuple(inner):
-            if node.op_type == "If":
-                _fuse_expand(inner, node)
-            elif node.op_type == "Mul":
-                _fuse_division(inner, node)
-            elif node.op_type == "Reshape":
-                _fuse_size(inner, node)
-                _fuse_reshapes(inner, node)
-            elif node.op_type == "CastLike":
-                _fold_cast(inner, node)
-            elif node.op_type == "Identity":
-                _drop_copy(inner, node)
-    for inner in (graph, *graph.subgraphs()):
-        if opset >= FIRST_OPSET:
-            _fuse_gelu(inner)
-        for node in tuple(inner):
-            if node.op_type == "Reshape":
-                _keep_rows(inner, node)
+    for inner, node in each_node(graph):
+        for rule in RULES.get(node.op_type, ()):
+            rule(inner, node)
+    if opset >= FIRST_OPSET:
+        for inner, node in each_node(graph):
+            _fuse_gelu(inner, node)
+    for inner, node in each_node(graph):
+        if node.op_type == "Reshape":
+            _keep_rows(inner, node)
 
 
 def _drop_copy(graph: ir.Graph, node: ir.Node) -> None:
@@ -88,20 +80,13 @@ def _fuse_expand(graph: ir.Graph, node: ir.Node) -> None:
         return
     moved = [one for one in sides[1 - index] if one is not expand]
     sides[1 - index].remove((*moved, expand))
-    one = ir.Node("", "Constant", [], [ir.AttrTensor("value", ir.tensor([1]))], num_outputs=1)
+    (output,), whole_numbers = node.outputs, ir.TensorType(D.INT64)
+    one = new_node(expand, "Constant", kind=whole_numbers, value=ir.tensor([1]))
     choices = [sizes, one.outputs[0]] if index else [one.outputs[0], sizes]
-    choice = ir.Node("", "Where", [node.inputs[0], *choices], num_outputs=1)
-    whole = ir.Node("", "Expand", [value, choice.outputs[0]], num_outputs=1)
-    for new in (one, choice, whole):
-        new.metadata_props.update(expand.metadata_props)
-        new.doc_string = expand.doc_string
-    (output,) = node.outputs
-    for new, kind in ((one, D.INT64), (choice, D.INT64)):
-        new.outputs[0].type = ir.TensorType(kind)
-    whole.outputs[0].type, whole.outputs[0].shape = output.type, output.shape
-    graph.insert_before(node, [*moved, one, choice, whole])
-    output.replace_all_uses_with(whole.outputs[0], replace_graph_outputs=True)
-    graph.remove(node, safe=True)
+    choice = new_node(expand, "Where", node.inputs[0], *choices, kind=whole_numbers)
+    chosen = choice.outputs[0]
+    whole = new_node(expand, "Expand", value, chosen, kind=output.type, shape=output.shape)
+    replace(graph, node, *moved, one, choice, whole)
 
 
 def _fuse_division(graph: ir.Graph, node: ir.Node) -> None:
@@ -123,8 +108,8 @@ def _fuse_size(graph: ir.Graph, node: ir.Node) -> None:
     """A size that is taken out of a vector of one element, and put into one again."""
     number, target = node.inputs
     vector = first_input(number, "Squeeze")
-    shape = vector.producer() if vector is not None else None
-    if vector is None or shape is None or shape.op_type != "Shape" or "end" not in shape.attributes:
+    shape = maker_of(vector, "Shape")
+    if vector is None or shape is None or "end" not in shape.attributes:
         return
     start = shape.attributes["start"].as_int() if "start" in shape.attributes else 0
     if shape.attributes["end"].as_int() - start != 1 or _constant(target) not in ([1], [-1]):
@@ -170,7 +155,7 @@ def _keep_rows(graph: ir.Graph, node: ir.Node) -> None:
     given.shape = output.shape
     output.replace_all_uses_with(given)
     graph.remove(node, safe=True)
-    _remove(graph, maker)
+    _remove_unused(graph, [maker])
 
 
 def _rows(graph: ir.Graph, value: ir.Value | None) -> ir.Value | None:
@@ -207,14 +192,9 @@ def _fold_cast(graph: ir.Graph, node: ir.Node) -> None:
     (output,) = node.outputs
     if float(data) != found or output.is_graph_output():
         return
-    tensor = ir.AttrTensor("value", ir.Tensor(data, dtype=like.dtype))
-    made = ir.Node("", "Constant", [], [tensor], num_outputs=1)
-    made.metadata_props.update(node.metadata_props)
-    made.doc_string = node.doc_string
-    made.outputs[0].type, made.outputs[0].shape = ir.TensorType(like.dtype), ir.Shape([])
-    graph.insert_before(node, made)
-    output.replace_all_uses_with(made.outputs[0])
-    graph.remove(node, safe=True)
+    tensor, kind = ir.Tensor(data, dtype=like.dtype), ir.TensorType(like.dtype)
+    made = new_node(node, "Constant", kind=kind, shape=ir.Shape([]), value=tensor)
+    replace(graph, node, made)
 
 
 def _expanded(side: ir.Graph) -> ir.Node | None:
@@ -229,31 +209,30 @@ def _expanded(side: ir.Graph) -> ir.Node | None:
     return last if tuple(side.outputs) == tuple(last.outputs) else None
 
 
-def _fuse_gelu(graph: ir.Graph) -> None:
-    for node in tuple(graph):
-        given = _input_of_gelu(node)
-        if given is None:
-            continue
-        (output,) = node.outputs
-        kind = ir.AttrString("approximate", "tanh")
-        made = ir.Node("", "Gelu", [given], [kind], num_outputs=1)
-        made.metadata_props.update(node.metadata_props)
-        made.doc_string = node.doc_string
-        (result,) = made.outputs
-        result.type, result.shape = output.type, output.shape
-        graph.insert_before(node, made)
-        output.replace_all_uses_with(result, replace_graph_outputs=True)
-        _remove(graph, node)
+def _fuse_gelu(graph: ir.Graph, node: ir.Node) -> None:
+    given = _input_of_gelu(node)
+    if given is not None:
+        (output,), makers = node.outputs, _makers(node)
+        kind, shape = output.type, output.shape
+        made = new_node(node, "Gelu", given, kind=kind, shape=shape, approximate="tanh")
+        replace(graph, node, made)
+        _remove_unused(graph, makers)
 
 
-def _remove(graph: ir.Graph, node: ir.Node) -> None:
-    """Remove `node`, and what only it has used."""
-    makers = [value.producer() for value in node.inputs if value is not None]
-    graph.remove(node, safe=True)
-    for maker in dict.fromkeys(maker for maker in makers if maker is not None):
-        is_used = any(value.uses() or value.is_graph_output() for value in maker.outputs)
-        if maker.graph is graph and not is_used:
-            _remove(graph, maker)
+def _makers(node: ir.Node) -> list[ir.Node]:
+    """The nodes that make the inputs of `node`."""
+    found = (value.producer() for value in node.inputs if value is not None)
+    return list(dict.fromkeys(maker for maker in found if maker is not None))
+
+
+def _remove_unused(graph: ir.Graph, nodes: Sequence[ir.Node]) -> None:
+    """Remove those of `nodes` that nothing uses, and what only they have used."""
+    for node in nodes:
+        is_used = any(value.uses() or value.is_graph_output() for value in node.outputs)
+        if node.graph is graph and not is_used:
+            makers = _makers(node)
+            graph.remove(node, safe=True)
+            _remove_unused(graph, makers)
 
 
 def _input_of_gelu(node: ir.Node) -> ir.Value | None:
@@ -270,22 +249,19 @@ def _input_of_gelu(node: ir.Node) -> ir.Value | None:
 
 def _argument_of_tanh(value: ir.Value) -> ir.Value | None:
     """What Tanh, kept in its range, is computed of."""
-    maker = value.producer()
-    if maker is not None and maker.op_type == "Clip":
-        inner = maker.inputs[0]
-        maker = inner.producer() if inner is not None else None
-    return maker.inputs[0] if maker is not None and maker.op_type == "Tanh" else None
+    clipped = first_input(value, "Clip")
+    return first_input(value if clipped is None else clipped, "Tanh")
 
 
 def _is_cubic(value: ir.Value, given: ir.Value) -> bool:
     """Whether `value` is x + 0.044715 * x ** 3."""
-    maker = value.producer()
-    if maker is None or maker.op_type != "Add":
+    maker = maker_of(value, "Add")
+    if maker is None:
         return False
     for one, other in _pairs(maker.inputs):
         cube = _of(other, "Mul", 0.044715)
-        power = cube.producer() if cube is not None else None
-        if one is given and power is not None and power.op_type == "Pow":
+        power = maker_of(cube, "Pow")
+        if one is given and power is not None:
             base, exponent = power.inputs
             return base is given and _number(exponent) == 3.0
     return False
@@ -306,20 +282,14 @@ def _pairs(
 
 def _of(value: ir.Value | None, op: str, number: float) -> ir.Value | None:
     """The other operand, if `value` is made by the node `op` of it and the constant `number`."""
-    maker = value.producer() if value is not None else None
-    if maker is None or maker.op_type != op:
+    maker = maker_of(value, op)
+    if maker is None:
         return None
     for one, other in _pairs(maker.inputs):
         found = _number(other)
         if found is not None and np.float32(found) == np.float32(number):
             return one
     return None
-
-
-def first_input(value: ir.Value | None, op: str) -> ir.Value | None:
-    """The first input of the node `op`, if it makes `value`."""
-    maker = value.producer() if value is not None else None
-    return maker.inputs[0] if maker is not None and maker.op_type == op else None
 
 
 def _number(value: ir.Value | None) -> float | None:
@@ -330,8 +300,19 @@ def _number(value: ir.Value | None) -> float | None:
 
 def _constant(value: ir.Value | None) -> object:
     """The number that a constant is, or the list of its numbers; None for what is no constant."""
-    maker = value.producer() if value is not None else None
-    if maker is None or maker.op_type != "Constant" or "value" not in maker.attributes:
+    maker = maker_of(value, "Constant")
+    if maker is None or "value" not in maker.attributes:
         return None
     found: object = maker.attributes["value"].as_tensor().numpy().tolist()
     return found
+
+
+RULES: Mapping[str, tuple[Callable[[ir.Graph, ir.Node], None], ...]] = MappingProxyType(
+    {
+        "If": (_fuse_expand,),
+        "Mul": (_fuse_division,),
+        "Reshape": (_fuse_size, _fuse_reshapes),
+        "CastLike": (_fold_cast,),
+        "Identity": (_drop_copy,),
+    }
+)

@@ -15,7 +15,8 @@ from stator.export.onnx.lowering import Lowering, Text, is_small
 from stator.export.onnx.scope import D
 from stator.export.onnx.types import NUMBERS
 from stator.program.ir import Arg, Op, Value
-from stator.program.types import NumberType, OptionalType, TextType
+from stator.program.types import NumberType, TextType
+from stator.program.typing_rules import present
 
 LIMIT = float(2**63 - 4096)  # estimates in double are no nearer than that
 EXACT = 2**53  # integers up to this are exact as doubles
@@ -25,7 +26,7 @@ Rule = Callable[[Lowering, Op], ir.Value]
 def kind_of_number(arg: Arg) -> str:
     """`int`, `float` or `bool`."""
     if isinstance(arg, Value):
-        kind = arg.type.element if isinstance(arg.type, OptionalType) else arg.type
+        kind = present(arg.type)
         return kind.kind if isinstance(kind, NumberType) else "text"
     return type(arg).__name__ if isinstance(arg, bool | int | float | complex) else "text"
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
+from stator.export.onnx.nodes import each_node, new_node
 from stator.export.onnx.scope import D
 
 # nodes that ONNX Runtime moves a Transpose over, or makes part of the product
@@ -23,13 +24,10 @@ MOST_PASSED = 8
 
 def keep_apart(graph: ir.Graph) -> None:
     """Separate such transposes from products in `graph`, and in those inside it."""
-    for inner in (graph, *graph.subgraphs()):
-        for node in tuple(inner):
-            if node.op_type != "MatMul":
-                continue
-            for index, value in enumerate(node.inputs):
-                if value is not None and _may_be_empty(value) and _moves_first(value):
-                    node.replace_input_with(index, _reshaped(inner, node, value))
+    for inner, node in each_node(graph):
+        for index, value in enumerate(node.inputs if node.op_type == "MatMul" else ()):
+            if value is not None and _may_be_empty(value) and _moves_first(value):
+                node.replace_input_with(index, _reshaped(inner, node, value))
 
 
 def _may_be_empty(value: ir.Value) -> bool:
@@ -51,14 +49,10 @@ def _moves_first(value: ir.Value, depth: int = 0) -> bool:
 
 def _reshaped(graph: ir.Graph, node: ir.Node, value: ir.Value) -> ir.Value:
     """`value` in its own shape, by a node before `node`."""
-    sizes = ir.Node("", "Shape", [value], num_outputs=1)
-    zeros = ir.AttrInt64("allowzero", 1)
-    made = ir.Node("", "Reshape", [value, sizes.outputs[0]], [zeros], num_outputs=1)
-    for new in (sizes, made):
-        new.metadata_props.update(node.metadata_props)
-        new.doc_string = node.doc_string
-    sizes.outputs[0].type = ir.TensorType(D.INT64)
-    sizes.outputs[0].shape = None if value.shape is None else ir.Shape([len(value.shape)])
-    made.outputs[0].type, made.outputs[0].shape = value.type, value.shape
+    rank = None if value.shape is None else ir.Shape([len(value.shape)])
+    sizes = new_node(node, "Shape", value, kind=ir.TensorType(D.INT64), shape=rank)
+    made = new_node(
+        node, "Reshape", value, sizes.outputs[0], kind=value.type, shape=value.shape, allowzero=1
+    )
     graph.insert_before(node, [sizes, made])
     return made.outputs[0]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import onnx_ir as ir
 
-from stator.export.onnx.fusion import first_input
+from stator.export.onnx.nodes import each_node, first_input, maker_of, new_node
 from stator.export.onnx.scope import D
 
 WEIGHTED = frozenset({"MatMul", "Gemm", "Conv"})  # the second input is a matrix of weights
@@ -23,18 +23,16 @@ PASSING = frozenset(
 
 def use_kernels(graph: ir.Graph) -> None:
     """Replace the formulas in `graph`, and in those inside it."""
-    for inner in (graph, *graph.subgraphs()):
-        for node in tuple(inner):
-            if node.op_type == "Clip":
-                _use_tanh(inner, node)
-            elif node.op_type == "Div":
-                _use_sigmoid(inner, node)
+    for inner, node in each_node(graph):
+        if node.op_type == "Clip":
+            _use_tanh(inner, node)
+        elif node.op_type == "Div":
+            _use_sigmoid(inner, node)
 
 
 def _use_tanh(graph: ir.Graph, node: ir.Node) -> None:
     found, (output,) = node.inputs[0], node.outputs
-    maker = found.producer() if found is not None else None
-    if found is None or maker is None or maker.op_type != "Tanh" or not _is_summed(output):
+    if found is None or maker_of(found, "Tanh") is None or not _is_summed(output):
         return
     found.type, found.shape = output.type, output.shape
     output.replace_all_uses_with(found)
@@ -49,14 +47,10 @@ def _use_sigmoid(graph: ir.Graph, node: ir.Node) -> None:
         return
     if not _is_summed(output) or whole is None or len(whole.uses()) != 1:
         return
-    sigmoid = ir.Node("", "Sigmoid", [given], num_outputs=1)
-    (value,) = sigmoid.outputs
-    value.type, value.shape = output.type, output.shape
-    sigmoid.metadata_props.update(node.metadata_props)
-    sigmoid.doc_string = node.doc_string
+    sigmoid = new_node(node, "Sigmoid", given, kind=output.type, shape=output.shape)
     graph.insert_before(node, sigmoid)
     node.op_type = "Mul"
-    node.replace_input_with(1, value)
+    node.replace_input_with(1, sigmoid.outputs[0])
     unused: ir.Value | None = whole
     for _ in range(3):
         maker = unused.producer() if unused is not None else None
