@@ -17,6 +17,7 @@ from stator.export.states import SavedState, value_fits
 from stator.program.program import Program
 from stator.program.structure import Choice, Leaf, RuntimeList, Structure
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, Type
+from stator.program.typing_rules import present
 from stator.program.unions import presence_of, tag_of
 
 Change = Callable[[torch.Tensor], torch.Tensor]
@@ -138,7 +139,7 @@ def _named(path: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
 
 def _gathered(given: Mapping[str, torch.Tensor], path: str, kind: Type) -> Any:
     """What `given` has for a value of this type; None if it has nothing that fits."""
-    inner = kind.element if isinstance(kind, OptionalType) else kind
+    inner = present(kind)
     if isinstance(inner, TensorType):
         found = given.get(path)
         return found if found is not None and value_fits(found, inner) else None

@@ -17,7 +17,7 @@ from stator.capture.modes import Modes
 from stator.capture.scope import Mark, Scope
 from stator.capture.sizes import Sizes
 from stator.errors import UnsupportedCall, UntrackedTensor
-from stator.frames import current_place, recorded_place
+from stator.frames import recorded_place
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.opset.queries import may_raise
@@ -158,7 +158,6 @@ class BlockWriter:
             raise UnsupportedCall(
                 "grad mode, inference mode or autocast is changed in one branch or iteration "
                 "and not changed back",
-                at=current_place(),
                 fix="use `with torch.no_grad():` or `with torch.autocast(...):`",
             )
         self.follow_modes()
@@ -197,6 +196,6 @@ class BlockWriter:
                     return value
                 return self.emit_number("aten::sym_size.int", (value, dimension), "int")
         raise UntrackedTensor(
-            "a size or a number was made in a block that has ended", at=current_place(),
+            "a size or a number was made in a block that has ended",
             fix="return it from the branch or the loop that makes it",
-        )  # fmt: skip
+        )

@@ -18,7 +18,7 @@ from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt, Scope
 from stator.english import with_article
 from stator.errors import StatorError, UnsupportedCall
-from stator.frames import current_place, is_users, traces_of
+from stator.frames import is_users, traces_of
 from stator.program.ir import Arg
 from stator.torch_private.dispatch import set_grad_mode
 from stator.values.containers import EXCEPTION, is_plain_object
@@ -104,7 +104,7 @@ def _run(recorder: Recorder, code: Callable[[], object]) -> Any:
         raise UnsupportedCall(
             f"{with_article(type(error).__name__)}, which is not an `Exception`, is raised in a "
             "branch or a loop of the program",
-            at=current_place(), fix="raise an `Exception`",
+            fix="raise an `Exception`",
         ) from error  # fmt: skip
 
 
@@ -169,7 +169,7 @@ def refuse_aliases(values: Sequence[object], fresh: Fresh, states: Sequence[obje
             raise UnsupportedCall(
                 f"{with_article(value.what)} made in a branch or a loop of the program is used "
                 "after it",
-                at=current_place(), fix="make it where it is used, or make a list of it",
+                fix="make it where it is used, or make a list of it",
             )  # fmt: skip
         if isinstance(value, Union):
             waiting.extend(value.alternatives)
@@ -192,7 +192,7 @@ def _kept_twice(value: object) -> BaseException:
     refusal = UnsupportedCall(
         f"{with_article(python_name(value))} made in a branch or a loop of the program is kept "
         "under two names",
-        at=current_place(), fix="make it before the branch or the loop",
+        fix="make it before the branch or the loop",
     )  # fmt: skip
     if isinstance(value, StagedContainer):
         return Shared(value.sites, refusal) if value.sites else refusal
@@ -226,7 +226,7 @@ def put_state(recorder: Recorder, obj: object, state: object) -> None:
     if (held is not None and not isinstance(obj, StagedContainer)) or isinstance(state, Union):
         raise UnsupportedCall(
             f"the length of {with_article(type(obj).__name__)} depends on the path "
-            "taken", at=current_place(),
+            "taken",
             fix="use a list",
         )  # fmt: skip
     if isinstance(state, dict) and held is None:

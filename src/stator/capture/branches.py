@@ -25,7 +25,6 @@ from stator.capture.errors.boundary import internal
 from stator.capture.flatten import NOTHING, instantiate, new_leaves, settle
 from stator.capture.recorder import Recorder
 from stator.errors import StatorError, UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Block, Value
 from stator.values.kinds import BOTTOM, Kind
 from stator.values.merge import merge
@@ -160,7 +159,7 @@ def _apply_each(
         raise UnsupportedCall(
             f"an operation on values that may be one of {outer * len(alternatives)} combinations: "
             "it would be recorded for each of them",
-            at=current_place(), fix="keep numbers in lists or tensors, and compare those",
+            fix="keep numbers in lists or tensors, and compare those",
         )  # fmt: skip
     try:
         return _choose(recorder, tag, alternatives, function)

@@ -9,7 +9,6 @@ from stator.capture.flatten import flatten, flatten_held, list_of
 from stator.capture.recorder import Recorder
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Arg
 from stator.program.layout import map_parts, nodes
 from stator.values.describe import STAGED, describe, generalise
@@ -76,6 +75,6 @@ def _plain(kind: Kind, inside: tuple[AnyPool, ...]) -> Kind:
         raise UnsupportedCall(
             f"{with_article(pool.form.__name__)} that may hold itself, or others made by the "
             "same code, is returned or kept outside",
-            at=current_place(), fix="return the tensors and numbers in it",
+            fix="return the tensors and numbers in it",
         )  # fmt: skip
     return pool.kind_of_copies(_plain(pool.item, (*inside, pool)))

@@ -17,7 +17,7 @@ import torch
 
 from stator.capture.errors.capture_artifacts import users_text
 from stator.errors import UnsupportedCall
-from stator.frames import current_place, is_machinery_file
+from stator.frames import is_machinery_file
 from stator.program.structure import Structure
 from stator.values.exceptions import (
     CaughtCause,
@@ -121,7 +121,7 @@ def _plain(value: object, name: str) -> object:
         raise UnsupportedCall(
             f"`.{name}` of a caught exception is not a tensor, number, string or tuple of these: a "
             "handler would have a copy of it",
-            at=current_place(), fix="keep the value in a variable outside of the `try`",
+            fix="keep the value in a variable outside of the `try`",
         )  # fmt: skip
     return value
 

@@ -15,7 +15,6 @@ from typing import Any
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 
 FreshSize = Callable[[], torch.SymInt]
 
@@ -184,7 +183,7 @@ def _least_squares(
     """Of one problem; whether there are residuals depends on the rank."""
     if a.dim() != 2:
         raise UnsupportedCall("`lstsq` of several problems at once is not supported",
-                              at=current_place(), fix="solve them one by one")  # fmt: skip
+                              fix="solve them one by one")  # fmt: skip
     solution = _like((a.shape[1], *b.shape[1:]), a, b)
     residuals = _like((fresh(),), a, b)
     has_values = driver in ("gelsd", "gelss")
@@ -200,8 +199,8 @@ def _split_at(
     if indices.dim() != 1 or not isinstance(indices.shape[0], int):
         raise UnsupportedCall(
             "`tensor_split` into a data-dependent number of parts is not supported",
-            at=current_place(), fix="give the number as an int",
-        )  # fmt: skip
+            fix="give the number as an int",
+        )
     shape: list[Any] = list(tensor.shape)
     parts = []
     for _ in range(indices.shape[0] + 1):

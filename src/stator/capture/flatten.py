@@ -19,11 +19,10 @@ from stator.capture.errors.boundary import internal
 from stator.capture.recorder import Recorder
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Arg, Block, Value
 from stator.program.layout import map_parts, parts
 from stator.program.types import ListType, NumberType, OptionalType, TensorType
-from stator.program.typing_rules import shape_fits
+from stator.program.typing_rules import present, shape_fits
 from stator.torch_private.fake import FakeTensor
 from stator.values.arrays import CapturedArray
 from stator.values.containers import EXCEPTION, Entries, in_order, own_attributes
@@ -232,7 +231,7 @@ def _made_inside(value: object) -> UnsupportedCall:
     return UnsupportedCall(
         f"{with_article(python_name(value))} is made in a `try` or a loop, and may be used after "
         "it",
-        at=current_place(), fix="make it before",
+        fix="make it before",
     )  # fmt: skip
 
 
@@ -360,7 +359,7 @@ def _rebuilt(recorder: Recorder, columns: Columns, kind: Kind) -> tuple[Arg, ...
 
 def list_type(column: Value) -> ListType:
     """The type of a list value; one that may be absent is there where it is used."""
-    kind = column.type.element if isinstance(column.type, OptionalType) else column.type
+    kind = present(column.type)
     assert isinstance(kind, ListType)
     return kind
 

@@ -28,7 +28,6 @@ from stator.capture.loops import widen_state
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Scope
 from stator.errors import LoopStateChanged, UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Arg, Op, Value, ops_in
 from stator.program.layout import nodes
 from stator.program.opset.queries import kind_of, may_raise
@@ -144,7 +143,7 @@ class CapturedFunction:
         raise LoopStateChanged(
             f"`{self.label}` calls itself, and the types that it takes or returns never settle "
             f"(it returns {name_of(self.gives)})",
-            at=current_place(), fix="give every path of it the same dtype, rank and structure",
+            fix="give every path of it the same dtype, rank and structure",
         )  # fmt: skip
 
     def _record(self, body: Callable[[object], object]) -> None:
@@ -193,13 +192,13 @@ class CapturedFunction:
                 f"`{self.label}` calls itself under a data-dependent condition and changes an "
                 "object that is not its own: if the recursion is too deep, the error is caught "
                 "and the changes are lost",
-                at=current_place(), fix="pass the value as an argument and return the new one",
+                fix="pass the value as an argument and return the new one",
             )  # fmt: skip
         if self.objects and is_seen and any(map(_may_end, self._ops())):
             raise UnsupportedCall(
                 f"`{self.label}` calls itself under a data-dependent condition, changes an "
                 "object that is not its own, and may raise",
-                at=current_place(), fix="pass the value as an argument and return the new one",
+                fix="pass the value as an argument and return the new one",
             )  # fmt: skip
 
     def _ops(self) -> Iterator[Op]:

@@ -13,7 +13,6 @@ import torch
 from stator.capture.flatten import ValueBuilder, list_of, new_leaves
 from stator.capture.recorder import Recorder
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.program import structure as shape
 from stator.program.ir import InputFacts, Value
 from stator.program.structure import Structure
@@ -65,8 +64,8 @@ def read_callers_attribute(obj: object, name: str) -> None:
     if name in callers.names:
         raise UnsupportedCall(
             f"`.{name}` is read, which the caller has set on a tensor that is an argument",
-            at=current_place(), fix="pass it as an argument of its own",
-        )  # fmt: skip
+            fix="pass it as an argument of its own",
+        )
     if not hasattr(obj, name):
         callers.untagged[callers.position, name] = None
 

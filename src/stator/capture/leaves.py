@@ -16,7 +16,6 @@ import torch
 from stator.capture.block_writer import BlockWriter
 from stator.capture.scope import Scope
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Arg, Value
 from stator.torch_private.trees import WeakTensorKeyDictionary
 
@@ -49,8 +48,8 @@ class Leaves:
         if scope is not None and scope is not recorder.scope:
             raise UnsupportedCall(
                 "`requires_grad` of a tensor is changed in a branch or a loop by torch code",
-                at=current_place(), fix="change it before, or call `requires_grad_` of the tensor",
-            )  # fmt: skip
+                fix="change it before, or call `requires_grad_` of the tensor",
+            )
         with recorder.inside(owner):
             self.record(recorder, tensor, value, tensor.requires_grad)
 

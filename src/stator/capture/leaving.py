@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 import torch
 
 from stator.errors import CaptureError
-from stator.frames import current_place
 from stator.values.containers import DATACLASS, fill_dict, in_order, is_plain_object, plain_items
 from stator.values.staged import (
     StagedContainer,
@@ -166,7 +165,7 @@ def refuse_bound_function(function: types.FunctionType) -> None:
         raise CaptureError(
             f"the function `{function.__name__}`, which the call makes, is returned or kept "
             "outside with variables of the call",
-            at=current_place(), fix="return what it needs, and make the function outside",
+            fix="return what it needs, and make the function outside",
         )  # fmt: skip
 
 

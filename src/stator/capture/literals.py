@@ -6,7 +6,6 @@ import torch
 
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Arg, Literal, Value
 from stator.program.numbers import fits, shown
 
@@ -36,8 +35,8 @@ def literal_arg(value: object) -> Arg:
         return Literal("memory_format", CONTIGUOUS_FORMATS[value])
     raise UnsupportedCall(
         f"an op receives {with_article(type(value).__name__)}, which a program cannot hold",
-        at=current_place(), fix="pass tensors, numbers or strings",
-    )  # fmt: skip
+        fix="pass tensors, numbers or strings",
+    )
 
 
 def integer_arg(value: int) -> int:
@@ -46,7 +45,7 @@ def integer_arg(value: int) -> int:
         return value
     raise UnsupportedCall(
         f"{shown(value)} does not fit into 64 bits with a sign, which the integers of a "
-        "program have", at=current_place(),
+        "program have",
         fix="use a float, or keep it out of what is captured",
     )  # fmt: skip
 

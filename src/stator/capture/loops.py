@@ -290,7 +290,6 @@ def _never_settles(
     return LoopStateChanged(
         f"the type of `{name}` changes in every iteration: "
         f"{', then '.join(_successive(before, after))}, and so on",
-        at=current_place(),
         fix=f"give `{name}` one dtype, rank and structure before the loop, and keep it",
     )
 

@@ -39,7 +39,6 @@ from stator.capture.size_words import question_in_words, size_in_words
 from stator.capture.sizes import RANK_DEPENDS_ON_ONE, Sizes
 from stator.capture.torch_ops import RESHAPED, is_conversion, op_name, refusal_of
 from stator.errors import CaptureError, DataDependent, StatorError, UnsupportedCall, UntrackedTensor
-from stator.frames import current_place
 from stator.location import Location
 from stator.program.ir import Arg, Block, InputFacts, StoredTensor, Value
 from stator.program.types import NumberKind, NumberType, TensorType
@@ -272,7 +271,6 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         if isinstance(tensor, FakeTensor):
             raise UntrackedTensor(
                 "a tensor was made in a block that has ended, or by code the recorder cannot see",
-                at=current_place(),
                 fix="return it from the branch or loop that makes it; avoid `.data` and raw storage"
             )  # fmt: skip
         return self.lift(tensor)
@@ -290,8 +288,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         if name is None:
             raise UnsupportedCall(
                 f"`{getattr(func, '__name__', 'this')}` of a captured number is not supported",
-                at=current_place(), fix="compute it with tensors",
-            )  # fmt: skip
+                fix="compute it with tensors",
+            )
         kind = kind_of_number(result)
         value = self.emit_number(f"stator::{name}", tuple(self.arg(arg) for arg in args), kind)
         return self.number(kind, value)
@@ -302,7 +300,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         kwargs = kwargs or {}
         if not isinstance(func, OpOverload):
             raise UnsupportedCall(f"the higher-order op `{func}` cannot be recorded",
-                                  at=current_place(), fix="call the plain function")  # fmt: skip
+                                  fix="call the plain function")  # fmt: skip
         plain = ops.without_generator(func, kwargs)
         if plain is not func:
             func, kwargs = plain, {key: kwargs[key] for key in kwargs if key != "generator"}
@@ -314,8 +312,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         if func.namespace != "aten" and not has_fake_kernel(func):
             raise UnsupportedCall(
                 f"the custom op `{name}` has no fake kernel, so its result cannot be described",
-                at=current_place(), fix=f'register one: `@torch.library.register_fake("{name}")`',
-            )  # fmt: skip
+                fix=f'register one: `@torch.library.register_fake("{name}")`',
+            )
         return self._record_call(func, name, (args, kwargs), (args, kwargs))
 
     def record_op(self, op: OpOverload, given: Arguments, examples: Arguments) -> Any:
@@ -386,8 +384,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
             if reshaped and (self.depth or any(isinstance(s, torch.SymInt) for s in shape)):
                 raise UnsupportedCall(
                     f"`{name}` changes the shape of a tensor in place, where it is data-dependent",
-                    at=current_place(), fix="use the form without the underscore",
-                )  # fmt: skip
+                    fix="use the form without the underscore",
+                )
         return result
 
     def _retry_with_flipped_answers(self, run: Callable[[], object]) -> Any:
@@ -412,8 +410,8 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
                     raise
                 raise CaptureError(
                     f"whether `{self.dispatching}` works here depends on {question}: {error}",
-                    at=current_place(), fix="give the sizes in an InputSpec, or make them equal",
-                ) from error  # fmt: skip
+                    fix="give the sizes in an InputSpec, or make them equal",
+                ) from error
         finally:
             sizes.flipped = frozenset()
 
@@ -432,7 +430,7 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         kept = [output for output in outputs if output is not None]
         if len(kept) != len(outputs):
             raise UnsupportedCall(f"`{name}` gives a tensor that may be absent",
-                                  at=current_place(), fix="report this op")  # fmt: skip
+                                  fix="report this op")  # fmt: skip
         self.emit(name, args, values, attributes=kwargs)
         for output, value in zip(kept, values, strict=True):
             self._bind_result(output, value)
@@ -495,6 +493,5 @@ class Recorder(BlockWriter, ProxyTorchDispatchMode):
         text = question_in_words(self, question)
         return DataDependent(
             f"Python code needs the value of {text}, which is known only at run time",
-            at=current_place(),
             fix="let Stator convert the code that needs it, or compute it with tensors",
         )

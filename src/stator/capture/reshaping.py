@@ -11,7 +11,6 @@ import torch
 from stator.capture.scope import Scope
 from stator.capture.torch_ops import RESHAPED
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Arg, Value
 from stator.program.types import TensorType, Type
 
@@ -61,8 +60,7 @@ def reshape_in_place(
     view = RESHAPED[name]
     was_empty = any(size == 0 for size in args[0].shape if isinstance(size, int))
     if view is None and not was_empty:
-        raise UnsupportedCall(f"`{name}` of a tensor that is not empty", at=current_place(),
-                              fix="make a new tensor")  # fmt: skip
+        raise UnsupportedCall(f"`{name}` of a tensor that is not empty", fix="make a new tensor")
     with recorder.quiet():
         result = func(*args, **kwargs)
     value = recorder.new_value(recorder.tensor_type(result))

@@ -29,7 +29,6 @@ from stator.capture.leaving import (
 from stator.capture.recorder import Recorder
 from stator.english import with_article
 from stator.errors import CaptureError, StatorError, UnsupportedCall
-from stator.frames import current_place
 from stator.program import structure as shape
 from stator.program.ir import Arg
 from stator.program.layout import parts
@@ -101,7 +100,7 @@ def _refused(name: str) -> CaptureError:
     return CaptureError(
         f"{with_article(name)} is returned or kept outside: a program can return tensors, "
         "numbers, strings, None, and containers of these",
-        at=current_place(), fix="return the tensors and numbers in it",
+        fix="return the tensors and numbers in it",
     )  # fmt: skip
 
 
@@ -207,7 +206,7 @@ class Results:
             raise UnsupportedCall(
                 f"{with_article(pool.form.__name__)} that may have two names is kept after the "
                 "call",
-                at=current_place(), fix="keep a copy of it: `list(...)`",
+                fix="keep a copy of it: `list(...)`",
             )  # fmt: skip
 
     def _alternative(self, value: object) -> Structure:
@@ -226,11 +225,8 @@ class Results:
             inner = self._structure_of(found.contents)
             return shape.Conversion(found.name, found.convert, (inner,))
         if isinstance(value, CannotLeave):
-            raise CaptureError(
-                f"{with_article(value.what)} is returned or kept outside",
-                at=current_place(),
-                fix="return a list of its items, or its state",
-            )
+            raise CaptureError(f"{with_article(value.what)} is returned or kept outside",
+                               fix="return a list of its items, or its state")  # fmt: skip
         entry = RETURNED.of(value)
         if entry is None:
             raise _refused(type(value).__name__)
@@ -256,7 +252,7 @@ class Results:
             return shape.ConstantValue(original)
         tensor = array.tensor
         if not tensor.dim():
-            raise CaptureError("a numpy scalar is returned or kept outside", at=current_place(),
+            raise CaptureError("a numpy scalar is returned or kept outside",
                                fix="return a number: `float(...)`, or a tensor")  # fmt: skip
         leaf = self._leaf(self.recorder.arg(tensor))
         return shape.Conversion("ndarray", torch.Tensor.numpy, (leaf,))
@@ -288,7 +284,7 @@ class Results:
                 raise CaptureError(
                     f"a dict whose key is {with_article(type(key).__name__)} that the call makes "
                     "is returned or kept outside",
-                    at=current_place(), fix="use a number or a string as the key",
+                    fix="use a number or a string as the key",
                 )  # fmt: skip
 
     def _partial(self, value: dict[Any, Any], key: object) -> Structure:

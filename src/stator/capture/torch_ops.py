@@ -9,7 +9,6 @@ from typing import Any
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.torch_private import ops
 
 IN_PLACE = (r"([\w.\[\]]+)\.data\s*=\s*(.+)", r"\1.copy_(\2)")
@@ -44,7 +43,7 @@ def refusal_of(name: str) -> UnsupportedCall | None:
         return None
     problem, fix = REFUSED_OPS[name]
     edit = IN_PLACE if "`.data`" in problem else None
-    return UnsupportedCall(problem, at=current_place(), fix=fix, edit=edit)
+    return UnsupportedCall(problem, fix=fix, edit=edit)
 
 
 def is_conversion(name: str, given: tuple[tuple[Any, ...], dict[str, Any]]) -> bool:

@@ -27,7 +27,6 @@ from stator.capture.raised_parts import class_names
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Arg, Block, Value, ops_in
 from stator.program.types import NumberType, TextType
 from stator.values.contents import same_state, state_of
@@ -171,7 +170,7 @@ def _refuse_overflow(body: Block, handlers: Sequence[Handler]) -> None:
         raise UnsupportedCall(
             "a RecursionError of a function of data-dependent depth is caught: its changes until "
             "then would be lost",
-            at=current_place(), fix="count the depth, and stop at a limit of your own",
+            fix="count the depth, and stop at a limit of your own",
         )  # fmt: skip
 
 
@@ -298,7 +297,7 @@ class _Handler:
     def _check_inside(self) -> None:
         if self.scope not in self.recorder.scope.chain():
             raise UnsupportedCall("the class of a caught exception is tested after its handler",
-                                  at=current_place(), fix="test it inside the handler")  # fmt: skip
+                                  fix="test it inside the handler")  # fmt: skip
 
     def _ask(self, names: tuple[str, ...]) -> Any:
         """Is the error of one of these classes? The answer is an input of the handler."""

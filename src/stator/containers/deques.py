@@ -8,7 +8,6 @@ from typing import Any
 
 from stator.containers import definitions, lists
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Args, Staged
 from stator.values.staged import StagedDeque, StagedList
@@ -18,7 +17,6 @@ def new_deque(session: Session, items: object = (), maxlen: object = None) -> St
     """`collections.deque(items, maxlen)`."""
     if maxlen is not None and not isinstance(maxlen, int):
         raise UnsupportedCall("a deque with a data-dependent `maxlen` is not supported",
-                              at=current_place(),
                               fix="give `maxlen` as a Python number")  # fmt: skip
     new = StagedDeque(
         maxlen=collections.deque(maxlen=maxlen).maxlen
@@ -32,8 +30,7 @@ def call_deque_method(session: Session, owner: StagedDeque, name: str, args: Arg
     if name == "copy":
         return new_deque(session, owner, owner.maxlen)
     if name not in METHODS:
-        raise UnsupportedCall(f"`deque.{name}` is not supported", at=current_place(),
-                              fix="use a list")  # fmt: skip
+        raise UnsupportedCall(f"`deque.{name}` is not supported", fix="use a list")
     if name in ("count", "index"):
         return session.interpreter.run(METHODS[name], _list_of(owner), *args)
     return _changed(session, owner, METHODS[name], *args)

@@ -17,7 +17,6 @@ from stator.capture.conditions import raise_if, select
 from stator.containers import counters, lazy_definitions, runtime_tables
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import VIEWS as ITEM_VIEWS
 from stator.state.session import Session
 from stator.state.stand_ins import can_have_stand_in
@@ -80,9 +79,9 @@ def call_dict_method(
         return for_each_way(session, owner, lambda whole: StagedList(getattr(dict, name)(whole)))
     if is_partial(owner) and name not in ("clear",):
         raise UnsupportedCall(
-            f"`{name}` of a dict with a key that only some paths have set", at=current_place(),
+            f"`{name}` of a dict with a key that only some paths have set",
             fix="set the key on every path, or use `key in d` and `d[key]`",
-        )  # fmt: skip
+        )
     return method(*args, **kwargs)
 
 
@@ -115,8 +114,8 @@ def refused_key(session: Session, owner: object, what: str) -> BaseException:
     """A captured key where a dict needs its hash."""
     refusal = UnsupportedCall(
         f"{what} a captured key of a {'dict' if isinstance(owner, dict) else type(owner).__name__}",
-        at=current_place(), fix="use a tensor or a list",
-    )  # fmt: skip
+        fix="use a tensor or a list",
+    )
     return _unless_of_program(session, owner, refusal)
 
 
@@ -218,8 +217,8 @@ def set_key(session: Session, owner: Table, key: object, value: object) -> None:
     if place_depends_on_path(owner, key):
         refusal = UnsupportedCall(
             f"the place of the key {key!r} in the order of the dict depends on the path taken",
-            at=current_place(), fix="set the key on every path, or before the others",
-        )  # fmt: skip
+            fix="set the key on every path, or before the others",
+        )
         raise _unless_of_program(session, owner, refusal)
     owner[key] = value
 
@@ -312,10 +311,8 @@ def refuse_open_views(session: Session, *values: object) -> None:
     """An error for a view that is used as a set, of a dict with data-dependent keys."""
     for value in values:
         if isinstance(value, ITEM_VIEWS) and session.staged(value) is not value:
-            raise UnsupportedCall(
-                "a view of a dict with data-dependent keys is used as a set",
-                at=current_place(), fix="use `in`, or go through it in a loop",
-            )  # fmt: skip
+            raise UnsupportedCall("a view of a dict with data-dependent keys is used as a set",
+                                  fix="use `in`, or go through it in a loop")  # fmt: skip
 
 
 KEYED = ("get", "pop", "setdefault", "__getitem__")

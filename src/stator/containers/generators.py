@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 from stator.containers.machine_definitions import taken_by_a_library
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.location import Location
 from stator.state.session import Session
 from stator.values.annotations import Staged
@@ -59,7 +58,6 @@ class StagedGenerator(CannotLeave):
             raise UnsupportedCall(
                 f"the generator `{self.name}` iterates over itself recursively, to a "
                 "data-dependent depth",
-                at=current_place(),
                 fix="let an ordinary function that calls itself append the items to a list",
             )  # fmt: skip
 
@@ -85,8 +83,8 @@ class StagedGenerator(CannotLeave):
         if not self._has_machine:
             return UnsupportedCall(
                 "items of a generator expression with a function in it are taken one by one",
-                at=current_place(), fix="make a list of it first: `list(...)`",
-            )  # fmt: skip
+                fix="make a list of it first: `list(...)`",
+            )
         sites = frozenset({machine_site(self.function)})
         return Shared(sites, taken_by_a_library(self.name))
 

@@ -16,7 +16,6 @@ from stator.capture.text_ops import character, text_length
 from stator.containers.lists import list_get, list_length
 from stator.containers.tensor_index import read_tensor
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray, KnownArray, array_item
 from stator.values.staged import Columns, StagedList, StagedSet, is_table
@@ -107,11 +106,8 @@ def _characters(recorder: Recorder, text: CapturedText) -> Indexed:
 def _keys(recorder: Recorder, table: Staged) -> Indexed:
     """The keys of a dict of the program, in their order; a set has none that a run could have."""
     if isinstance(table, StagedSet):
-        raise UnsupportedCall(
-            "the order of a set with data-dependent items is not that of Python",
-            at=current_place(),
-            fix="loop over `sorted(...)` of it, or use a list",
-        )  # fmt: skip
+        raise UnsupportedCall("the order of a set with data-dependent items is not that of Python",
+                              fix="loop over `sorted(...)` of it, or use a list")  # fmt: skip
     assert table.columns is not None
     pairs = list_of(Columns(table.columns.item, table.columns.values))
     return mapped(lambda pair: pair[0], _captured_list(recorder, pairs))

@@ -21,7 +21,6 @@ from stator.capture.scope import Scope
 from stator.containers.iteration import Indexed
 from stator.english import with_article
 from stator.errors import StatorError, UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
@@ -33,7 +32,7 @@ MOST = 100_000  # items of a Python iterator that are listed at once
 
 def endless() -> int:
     """The length of what has no end: an error."""
-    raise UnsupportedCall("an endless iterator is turned into a list", at=current_place(),
+    raise UnsupportedCall("an endless iterator is turned into a list",
                           fix="take as many as you need")  # fmt: skip
 
 
@@ -69,7 +68,7 @@ class StagedIterator(Moving):
             raise UnsupportedCall(
                 f"{with_article(self.what)} of data-dependent length is used after `zip` has "
                 "taken items from it",
-                at=current_place(), fix="make a list of it first: `list(...)`",
+                fix="make a list of it first: `list(...)`",
             )  # fmt: skip
         recorder = self.session.recorder
         for condition in self._taken_if:
@@ -256,7 +255,6 @@ class PythonItems:
             self._take()
         if len(self.items) >= MOST:
             raise UnsupportedCall("an iterator that may be endless is turned into a list",
-                                  at=current_place(),
                                   fix="take as many items as you need")  # fmt: skip
         return len(self.items)
 
@@ -265,7 +263,7 @@ class PythonItems:
             raise UnsupportedCall(
                 f"items of {with_article(type(self.native).__name__)} from outside this branch or "
                 "loop of the program are taken inside it",
-                at=current_place(), fix="make a list of it first: `list(...)`",
+                fix="make a list of it first: `list(...)`",
             )  # fmt: skip
         recorder = self.session.recorder
         journal = recorder.journal = Journal(recorder.journal)
@@ -282,5 +280,5 @@ class PythonItems:
             raise UnsupportedCall(
                 f"{with_article(type(self.native).__name__)} that changes an object is left at "
                 "a data-dependent item",
-                at=current_place(), fix="make a list of it first: `list(...)`",
+                fix="make a list of it first: `list(...)`",
             )  # fmt: skip

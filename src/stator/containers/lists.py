@@ -55,8 +55,8 @@ def refuse_identity(value: Staged) -> None:
     if (value.is_live or value.is_given) and isinstance(value.columns.item, TensorKind):
         raise UnsupportedCall(
             "a list of tensors that every run reads again is compared or searched",
-            at=current_place(), fix="compare the tensors themselves",
-        )  # fmt: skip
+            fix="compare the tensors themselves",
+        )
 
 
 def is_tuple(value: object) -> bool:
@@ -328,10 +328,8 @@ def call_list_method(recorder: Recorder, items: StagedList, name: str, args: Arg
             return extend(recorder, items, args[0])
         return getattr(list, name)(items, *args)
     if name not in METHODS:
-        raise UnsupportedCall(
-            f"`list.{name}` of a list of data-dependent length is not supported",
-            at=current_place(), fix="use a loop over its items",
-        )  # fmt: skip
+        raise UnsupportedCall(f"`list.{name}` of a list of data-dependent length is not supported",
+                              fix="use a loop over its items")  # fmt: skip
     return METHODS[name](recorder, items, *args)
 
 
@@ -340,9 +338,9 @@ def sample(recorder: Recorder, items: StagedList, count: int) -> list[torch.Tens
     columns = columns_of(recorder, items)
     if not isinstance(columns.item, TensorKind):
         raise UnsupportedCall(
-            "torch functions take lists of tensors only", at=current_place(),
+            "torch functions take lists of tensors only",
             fix="make a list of tensors, without None or tuples in it",
-        )  # fmt: skip
+        )
     element = list_type(columns.values[0]).element
     tensors = []
     for _ in range(count):

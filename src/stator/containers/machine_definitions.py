@@ -8,7 +8,6 @@ user code.
 from __future__ import annotations
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.values.annotations import Staged
 from stator.values.symbolic import CannotLeave, Undefined
 
@@ -17,10 +16,8 @@ OVER = -1
 
 def taken_by_a_library(name: str) -> UnsupportedCall:
     """The refusal of a generator whose items are taken by code that is not converted."""
-    return UnsupportedCall(
-        f"library code takes items from the generator `{name}` one by one",
-        at=current_place(), fix="make a list of it first: `list(...)`",
-    )  # fmt: skip
+    return UnsupportedCall(f"library code takes items from the generator `{name}` one by one",
+                           fix="make a list of it first: `list(...)`")  # fmt: skip
 
 
 class Machine(CannotLeave):

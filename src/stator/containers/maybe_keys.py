@@ -10,7 +10,6 @@ import copy
 from collections.abc import Callable, Iterable
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, is_table
@@ -32,8 +31,8 @@ def refuse_partial(values: Iterable[object]) -> None:
     if any(map(is_partial, values)):
         raise UnsupportedCall(
             "library code receives a dict with a key that only some paths have set",
-            at=current_place(), fix="set the key on every path, or use `key in d` and `d[key]`",
-        )  # fmt: skip
+            fix="set the key on every path, or use `key in d` and `d[key]`",
+        )
 
 
 def for_each_way(session: Session, table: Staged, function: Callable[[Staged], Staged]) -> Staged:

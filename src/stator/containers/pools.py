@@ -199,7 +199,7 @@ class ObjectPool(Pool):
             f"{with_article(self.cls.__name__)} that is in a list of data-dependent length "
             "has attributes "
             "that others do not have",
-            at=current_place(), fix="set every attribute in `__init__`",
+            fix="set every attribute in `__init__`",
         )  # fmt: skip
 
 

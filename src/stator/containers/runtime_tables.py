@@ -18,7 +18,6 @@ from stator.containers import definitions
 from stator.containers.lists import columns_of
 from stator.containers.maybe_keys import is_partial
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.hashing import hashed_fields, is_hashed_by_run
@@ -143,7 +142,7 @@ def keys(session: Session, table: StagedDict) -> Staged:
 def _refuse_key(key: object) -> None:
     if isinstance(key, torch.Tensor):
         raise UnsupportedCall("a tensor is a key of a dict, or an item of a set, of the program",
-                              at=current_place(), fix="use its number: `.item()`")  # fmt: skip
+                              fix="use its number: `.item()`")  # fmt: skip
 
 
 def is_captured_item(item: object) -> bool:
@@ -186,8 +185,8 @@ def call_table_method(
         what = "dict" if isinstance(table, StagedDict) else "set"
         raise UnsupportedCall(
             f"`{what}.{name}` of a {what} with data-dependent items is not supported",
-            at=current_place(), fix="use a list, or a tensor",
-        )  # fmt: skip
+            fix="use a list, or a tensor",
+        )
     return methods[name](session, table, *args, **kwargs)
 
 

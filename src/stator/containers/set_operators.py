@@ -16,7 +16,6 @@ from stator.containers.runtime_tables import (
     put_items,
 )
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.containers import in_order
@@ -70,10 +69,8 @@ def augment(session: Session, left: set[Staged], sign: str, right: Staged) -> St
     elif isinstance(left, StagedSet):
         _combine_in_place(session, left, sign, right)
     else:
-        raise UnsupportedCall(
-            f"`{sign}=` of a set with data-dependent items", at=current_place(),
-            fix="use `add` and `discard`",
-        )  # fmt: skip
+        raise UnsupportedCall(f"`{sign}=` of a set with data-dependent items",
+                              fix="use `add` and `discard`")  # fmt: skip
     return left
 
 
@@ -89,8 +86,7 @@ def call_set_method(
         session.note(owner)
         return getattr(owner, name)(*args, **kwargs)
     if not isinstance(owner, StagedSet):
-        raise UnsupportedCall("a set is searched for, or given, a captured value",
-                              at=current_place(), fix="use a list")  # fmt: skip
+        raise UnsupportedCall("a set is searched for, or given, a captured value", fix="use a list")
     if name in NAMES and not kwargs:
         return _call_with_others(session, owner, name, *args)
     return call_table_method(session, owner, name, args, kwargs)

@@ -9,7 +9,6 @@ import numpy
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
 from stator.values.staged import StagedList
@@ -111,4 +110,4 @@ def refuse_none(items: StagedList) -> None:
     for item in parts:
         if any(one is None for one in (item.alternatives if isinstance(item, Union) else (item,))):
             raise UnsupportedCall("an index is a list that holds captured values and may hold None",
-                                  at=current_place(), fix="write a tuple")  # fmt: skip
+                                  fix="write a tuple")  # fmt: skip

@@ -53,7 +53,8 @@ from stator.program.numbers import NUMBER_FUNCTIONS, OutOfRange, checked
 from stator.program.opset.queries import is_effect, kind_of
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
-from stator.program.types import ListType, NumberType, OptionalType, Type
+from stator.program.types import ListType, NumberType, Type
+from stator.program.typing_rules import present
 from stator.recursion_limit import more_frames, users_limit
 
 NOTE = "  in the program"
@@ -354,7 +355,7 @@ def _call(step: Step, frame: Activation) -> Any:
 
 
 def _is_list(kind: Type) -> bool:
-    return isinstance(kind.element if isinstance(kind, OptionalType) else kind, ListType)
+    return isinstance(present(kind), ListType)
 
 
 HANDLERS: Mapping[str, Handler] = MappingProxyType(

@@ -26,6 +26,7 @@ from stator.export.encoding import (
 from stator.program.program import Program
 from stator.program.structure import Structure, positions_in
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
+from stator.program.typing_rules import present
 from stator.program.unions import tag_of
 
 TENSOR = "tensor"
@@ -132,7 +133,7 @@ def _value(data: Json, kind: Type, at: str, tensors: Mapping[str, torch.Tensor])
 
 
 def _plain_value(data: Json, kind: Type, at: str, tensors: Mapping[str, torch.Tensor]) -> Any:
-    inner = kind.element if isinstance(kind, OptionalType) else kind
+    inner = present(kind)
     if isinstance(data, list) and isinstance(inner, ListType):
         return [_value(item, inner.element, f"{at}[{k}]", tensors) for k, item in enumerate(data)]
     if isinstance(data, dict) and [*data] == [TENSOR]:

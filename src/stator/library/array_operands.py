@@ -14,7 +14,6 @@ import numpy
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.arrays import CapturedArray
 
@@ -56,6 +55,5 @@ def _promoted(one: torch.dtype, other: torch.dtype) -> torch.dtype | None:
 def _refused() -> UnsupportedCall:
     return UnsupportedCall(
         "an operator has a tensor and a numpy array of another dtype, or an array on its left",
-        at=current_place(),
         fix="make it a tensor: `torch.from_numpy(a)`; or a number: `float(a)`",
     )

@@ -20,7 +20,6 @@ from stator.containers.dict_calls import is_mapping_in_python
 from stator.containers.iteration import CapturedRange, Indexed
 from stator.containers.maybe_keys import for_each_way, is_partial, refuse_partial
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library import attribute_definitions, number_definitions, standard_calls, text_calls
 from stator.library.captured_values import is_captured, is_runtime_sequence, rows
 from stator.library.class_questions import PYTHON_TYPES, is_instance, is_subclass, type_of
@@ -298,14 +297,13 @@ class BuiltinCalls:
         if self.session.provenance.is_external(external) and not is_tensor:
             return id(external)
         if is_text_symbolic(value) or isinstance(value, list | dict | set):  # another in each call
-            raise UnsupportedCall("`id()` of a captured value is not known", at=current_place(),
+            raise UnsupportedCall("`id()` of a captured value is not known",
                                   fix="compare with `is`")  # fmt: skip
         return id(value)
 
     def _refuse_locals(self) -> Staged:
         """Only where it is called: code that may not run is converted all the same."""
-        raise UnsupportedCall("a call of `locals` cannot be captured", at=current_place(),
-                              fix="name the variables")  # fmt: skip
+        raise UnsupportedCall("a call of `locals` cannot be captured", fix="name the variables")
 
     # ---- arithmetic
 
@@ -339,7 +337,7 @@ class BuiltinCalls:
 
         def call(*args: Staged) -> Staged:
             if any(is_captured(arg) for arg in args):
-                raise UnsupportedCall(f"a {python.__name__} of captured values", at=current_place(),
+                raise UnsupportedCall(f"a {python.__name__} of captured values",
                                       fix="use a list, or `torch.unique`")  # fmt: skip
             made = self._as_python(python, *map(plain_dict, args))
             self.recorder.provenance.add_created(made)

@@ -23,7 +23,6 @@ import torch
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Scope
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.cache_uses import (
     NOTHING,
     Cached,
@@ -60,7 +59,7 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` is called with a function that the "
                 "call creates, which its cache compares by identity",
-                at=current_place(), fix="define that function outside",
+                fix="define that function outside",
             )  # fmt: skip
     _refuse_tensors(function, (*args, *kwargs.values()))
     is_outside = session.provenance.is_external(function)
@@ -86,7 +85,7 @@ def call_cached(session: Session, function: Cached, args: Args, kwargs: Keywords
         raise UnsupportedCall(
             f"the cached function `{function.__name__}` changes an object outside, which only its "
             "first call with these arguments does",
-            at=current_place(), fix="change it outside the cached function",
+            fix="change it outside the cached function",
         )  # fmt: skip
     _refuse_changing(session, function, heard)
     return result
@@ -125,7 +124,7 @@ def _refuse_tensors(function: Cached, values: Iterable[object]) -> None:
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` is called with a tensor, which its "
                 "cache compares by identity: after a write to the tensor it returns the old result",
-                at=current_place(), fix=f"call `{function.__name__}.__wrapped__`, without a cache",
+                fix=f"call `{function.__name__}.__wrapped__`, without a cache",
             )  # fmt: skip
         if type(value) is tuple:
             _refuse_tensors(function, value)
@@ -139,7 +138,7 @@ def _refuse_output(session: Session, function: Cached, done: int) -> None:
         raise UnsupportedCall(
             f"the cached function `{function.__name__}` prints, calls Python or draws random "
             "numbers, which only its first call with these arguments does",
-            at=current_place(), fix="do it outside the cached function",
+            fix="do it outside the cached function",
         )  # fmt: skip
 
 
@@ -164,7 +163,7 @@ def _refuse_changing(session: Session, function: Cached, heard: Heard) -> None:
             raise UnsupportedCall(
                 f"the cached function `{function.__name__}` reads {what}, which changes: its cache "
                 "may hold the result for an earlier value",
-                at=current_place(), fix="pass it as an argument, or call the function before",
+                fix="pass it as an argument, or call the function before",
             )  # fmt: skip
 
 

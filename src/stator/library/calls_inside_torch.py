@@ -17,7 +17,6 @@ import torch
 from torch.backends import opt_einsum
 
 from stator.errors import DataDependent
-from stator.frames import current_place
 from stator.library.gradients import apply_function
 from stator.library.random_state import (
     random_state,
@@ -80,7 +79,5 @@ def _given(session: Session, handler: Any) -> Any:
 
 
 def _refuse_to_compile(*_args: Any, **_kwargs: Any) -> NoReturn:
-    raise DataDependent(
-        "torch compiles a function inside a program",
-        at=current_place(), fix="write plain `if` and `while`",
-    )  # fmt: skip
+    raise DataDependent("torch compiles a function inside a program",
+                        fix="write plain `if` and `while`")  # fmt: skip

@@ -12,7 +12,6 @@ from typing import Any, get_args
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.modules import tree_watch
 from stator.library.user_methods import user_method
 from stator.state.library_objects import watch_object
@@ -102,8 +101,8 @@ class DeepCopy:
         if self.memories.setdefault(memory, value) is not value:
             raise UnsupportedCall(
                 "`deepcopy` copies two tensors that share memory: the copies would share it, too",
-                at=current_place(), fix="copy each of them by `clone()`",
-            )  # fmt: skip
+                fix="copy each of them by `clone()`",
+            )
         if not value.requires_grad:
             return call(get(value, "clone"))
         if not get(value, "is_leaf"):

@@ -10,7 +10,7 @@ import contextlib
 from typing import Any
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place, is_library_file
+from stator.frames import is_library_file
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 
@@ -19,7 +19,7 @@ def note_stack(session: Session, stack: Any, method: str) -> None:
     """Library code calls `method` of a stack, which may add to what it calls at the end."""
     if method in ("close", "__exit__") and is_seen(stack):
         raise UnsupportedCall(f"`{method}` of an ExitStack runs its callbacks",
-                              at=current_place(), fix="use it in a `with` statement")  # fmt: skip
+                              fix="use it in a `with` statement")  # fmt: skip
     session.note(stack._exit_callbacks)
 
 
@@ -40,6 +40,6 @@ def is_users(callback: Any) -> bool:
 def refused_stack() -> UnsupportedCall:
     """The error for a stack whose callbacks a run might have to call early."""
     return UnsupportedCall(
-        "an ExitStack may be left by an error", at=current_place(),
+        "an ExitStack may be left by an error",
         fix="write its managers as `with` statements, and its callbacks as `finally`",
-    )  # fmt: skip
+    )

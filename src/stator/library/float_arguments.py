@@ -13,7 +13,6 @@ import torch
 from stator.capture.conversions import index, to_float
 from stator.capture.recorder import Recorder
 from stator.errors import DataDependent
-from stator.frames import current_place
 from stator.torch_private import ops
 from stator.values.annotations import Args, Keywords, Staged
 
@@ -82,10 +81,8 @@ def record_with_floats(
     kwargs = {k: to_float(recorder, v) if k in ints else v for k, v in kwargs.items()}
     op = ops.find_overload(function.__name__, *_plain_arguments(args, kwargs))
     if op is None:
-        raise DataDependent(
-            f"`{function.__name__}` needs the value of a captured number",
-            at=current_place(), fix="compute it with other ops",
-        )  # fmt: skip
+        raise DataDependent(f"`{function.__name__}` needs the value of a captured number",
+                            fix="compute it with other ops")  # fmt: skip
     args, kwargs = _by_position(op, args, kwargs)
     example_kwargs = {name: _example(value) for name, value in kwargs.items()}
     return recorder.record_op(op, (args, kwargs), (tuple(map(_example, args)), example_kwargs))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.generator_definitions import (
     FIRST_SEED,
     CapturedGenerator,
@@ -65,5 +64,5 @@ def _host_calls(generator: torch.Generator) -> Staged:
 
 def _refuse_device(device: torch.device) -> None:
     if device.type != "cpu":
-        raise UnsupportedCall(f"a `torch.Generator` of the device {device}", at=current_place(),
+        raise UnsupportedCall(f"a `torch.Generator` of the device {device}",
                               fix="use one of the device cpu")  # fmt: skip

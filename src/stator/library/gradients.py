@@ -21,7 +21,6 @@ from stator.capture.flatten import NOTHING
 from stator.capture.recorder import Recorder
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.used_tensors import is_used_by
 from stator.program.ir import Arg, Value
 from stator.state.session import Session
@@ -60,18 +59,13 @@ class Context:
 
     def mark_dirty(self, *_tensors: object) -> None:
         """Refused: an input that is changed in place is a result as well."""
-        raise UnsupportedCall(
-            "`ctx.mark_dirty` is not supported",
-            at=current_place(),
-            fix="return a new tensor",
-        )
+        raise UnsupportedCall("`ctx.mark_dirty` is not supported", fix="return a new tensor")
 
     def set_materialize_grads(self, value: bool) -> None:
         """Refused where a gradient may be None: only a run knows."""
         if not value:
             raise UnsupportedCall(
                 "`ctx.set_materialize_grads(False)` is not supported",
-                at=current_place(),
                 fix="leave it out: a gradient that is absent is zeros then",
             )
 
@@ -99,7 +93,6 @@ def apply_function(
     if kwargs:
         raise UnsupportedCall(
             f"`{function.__self__.__name__}.apply` receives keyword arguments",
-            at=current_place(),
             fix="pass them by position",
             edit=BY_POSITION if len(kwargs) == 1 else None,
         )
@@ -228,7 +221,6 @@ def _backward_block(
     if recorded.changed:
         raise UnsupportedCall(
             "a backward or a gradient hook changes Python objects, which a program cannot do later",
-            at=current_place(),
             fix="return what it computes, or hook the result of the static function",
         )
     return recorded
@@ -240,7 +232,6 @@ def _leaf(recorder: Recorder, gradient: object) -> Value | None:
     raise UnsupportedCall(
         f"a backward returns {with_article(type(gradient).__name__)} as a gradient, or None on "
         "some paths",
-        at=current_place(),
         fix="return a tensor on every path",
     )
 
@@ -250,11 +241,8 @@ class Handle:
 
     def remove(self) -> None:
         """Refused: the hook is part of the program."""
-        raise UnsupportedCall(
-            "a hook is removed inside the program",
-            at=current_place(),
-            fix="register it only where it is used",
-        )
+        raise UnsupportedCall("a hook is removed inside the program",
+                              fix="register it only where it is used")  # fmt: skip
 
 
 def register_hook(session: Session, tensor: torch.Tensor, hook: object) -> Handle:
@@ -279,7 +267,7 @@ def hook_module(
             raise UnsupportedCall(
                 f"{type(module).__name__} has backward hooks, and takes or returns "
                 "a value that depends on the path taken",
-                at=current_place(), fix="remove the hooks",
+                fix="remove the hooks",
             )  # fmt: skip
         if isinstance(value, torch.Tensor):
             places.append(place)
@@ -328,8 +316,8 @@ def _refuse_outer(session: Session, tensor: torch.Tensor, name: str) -> None:
     if owner is not None and owner is not recorder.scope and recorder.depth:
         raise UnsupportedCall(
             f"`{name}` in a branch or a loop, of a tensor that was made before it",
-            at=current_place(), fix="use `detach()` and a variable of its own",
-        )  # fmt: skip
+            fix="use `detach()` and a variable of its own",
+        )
 
 
 def gradients_inside(
@@ -383,7 +371,7 @@ def _batched_gradients(
         raise UnsupportedCall(
             "`torch.autograd.grad` with `is_grads_batched` needs a known number of rows, at "
             "least one",
-            at=current_place(), fix="use torch.vmap around it, or a loop",
+            fix="use torch.vmap around it, or a loop",
         )  # fmt: skip
     found = []
     for row in range(count):

@@ -30,7 +30,6 @@ from stator.containers.machine_definitions import Machine
 from stator.containers.tensor_index import read_tensor
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.captured_values import is_runtime_sequence, rows
 from stator.library.user_methods import user_method
 from stator.library.wrong_arguments import handled
@@ -72,7 +71,7 @@ def staged_iterator(
             raise UnsupportedCall(
                 f"items of {with_article(type(native).__name__)} that may be from outside this "
                 "branch or loop of the program are taken inside it",
-                at=current_place(), fix="make a list of it first: `list(...)`",
+                fix="make a list of it first: `list(...)`",
             )  # fmt: skip
         is_plain = isinstance(native, PLAIN) or type(native).__module__ == "itertools"
         code = not is_plain or any(isinstance(arg, Iterator) or callable(arg) for arg in args)
@@ -277,7 +276,7 @@ class IteratorCalls:
         more = [part.more(at) for part in parts]
         if not all(isinstance(one, bool) for one in more):
             raise UnsupportedCall("`zip` with `strict=True` of data-dependent lengths",
-                                  at=current_place(), fix="compare the lengths")  # fmt: skip
+                                  fix="compare the lengths")  # fmt: skip
         if len(set(more)) > 1:
             at_fault = more.index(not more[0])
             what = "shorter" if more[0] else "longer"
@@ -347,13 +346,12 @@ class IteratorCalls:
         changed = [obj for obj, _ in journal.changed() if not isinstance(obj, StagedIterator)]
         changed = [obj for obj in changed if not (_is_made_since(start, obj) and is_new(obj))]
         if is_written or changed:
-            raise UnsupportedCall("the function of `filter` changes an object",
-                                  at=current_place(), fix="use a loop")  # fmt: skip
+            raise UnsupportedCall("the function of `filter` changes an object", fix="use a loop")
         if any(kind_of(op) in SEEN or row_of(op.name).random for op in ops):
             raise UnsupportedCall(
                 "the function of `filter` prints, calls Python or draws random numbers",
-                at=current_place(), fix="use a loop",
-            )  # fmt: skip
+                fix="use a loop",
+            )
         items, unrolls = self.source(kept)
         return self._made(items, filter, unrolls=unrolls)
 
@@ -438,7 +436,7 @@ class IteratorCalls:
     def _islice_stream(self, items: Indexed, start: Staged, stop: Staged, step: object) -> Staged:
         if stop is None or step != 1 or not (isinstance(start, int) and isinstance(stop, int)):
             raise UnsupportedCall("`islice` of an iterator, with a step or an unknown end",
-                                  at=current_place(), fix="make a list of it first")  # fmt: skip
+                                  fix="make a list of it first")  # fmt: skip
         for _ in range(start):
             if items.more(0) is not True:
                 break

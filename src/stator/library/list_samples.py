@@ -9,7 +9,6 @@ import torch
 from stator.capture.recorder import Recorder
 from stator.containers import lists
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.containers import has_fields
 from stator.values.pooled import PooledList
@@ -30,7 +29,7 @@ def call_with_samples(
         raise UnsupportedCall(
             f"`{getattr(function, '__name__', function)}` of a list of data-dependent "
             "length is not supported",
-            at=current_place(), fix="use torch.stack or torch.cat, or a loop",
+            fix="use torch.stack or torch.cat, or a loop",
         )  # fmt: skip
     return _with_varying_sizes(recorder, result, other)
 

@@ -16,7 +16,6 @@ from stator.containers.iteration import CapturedRange
 from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import Machine
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.iterator_calls import opened
 from stator.library.user_methods import user_method
@@ -159,8 +158,8 @@ class Machines:
         if sent is not None:
             raise UnsupportedCall(
                 "`send` to a generator that delegates to another iterable with `yield from`",
-                at=current_place(), fix="send None: call `next`",
-            )  # fmt: skip
+                fix="send None: call `next`",
+            )
         return self.advanced(source, count)
 
     def bound(self, machine: Machine, name: str, value: Staged) -> Staged:

@@ -13,7 +13,7 @@ from stator.containers.lists import is_tuple
 from stator.containers.maybe_keys import refuse_partial
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place, is_library_file
+from stator.frames import is_library_file
 from stator.library import torch_definitions
 from stator.library.gradients import hook_module
 from stator.state.session import Session
@@ -106,7 +106,7 @@ def call_module(session: Session, module: torch.nn.Module, args: Args, kwargs: K
         raise UnsupportedCall(
             f"{type(module).__name__} inside a program: what it exchanges with other processes "
             "cannot be captured",
-            at=current_place(), fix="convert the module inside it, and wrap or shard the result",
+            fix="convert the module inside it, and wrap or shard the result",
         )  # fmt: skip
     if is_library_module(session, module) and not _has_global_hooks():
         varying = next((one.training for one in module.modules() if _varies(one.training)), None)
@@ -157,10 +157,8 @@ def _has_backward_hooks(module: torch.nn.Module) -> bool:
     """Has it any, of the kind that sees whole modules? The old kind sees one op, whichever."""
     full, deprecated, before = backward_hooks(module)
     if deprecated:
-        raise UnsupportedCall(
-            f"{type(module).__name__} has backward hooks of the deprecated kind",
-            at=current_place(), fix="use `register_full_backward_hook`",
-        )  # fmt: skip
+        raise UnsupportedCall(f"{type(module).__name__} has backward hooks of the deprecated kind",
+                              fix="use `register_full_backward_hook`")  # fmt: skip
     return bool(full or before)
 
 
@@ -232,7 +230,7 @@ def _refuse_hook(session: Session, module: torch.nn.Module) -> None:
         raise UnsupportedCall(
             f"a hook of {with_article(type(module).__name__)} is added or removed inside a branch "
             "or a loop of the program",
-            at=current_place(), fix="add it before, and test the condition in the hook",
+            fix="add it before, and test the condition in the hook",
         )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ import torch
 
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library import attribute_definitions
 from stator.library.dataclass_calls import makes_dataclass, new_dataclass
 from stator.library.numpy_random import refuse_unseeded
@@ -119,7 +118,7 @@ def _refuse_finalizer(cls: type) -> None:
     if any("__del__" in vars(base) and is_users(vars(base)["__del__"]) for base in cls.__mro__):
         raise UnsupportedCall(
             f"{with_article(cls.__name__)} is created, and a program cannot call its "
-            "`__del__`", at=current_place(),
+            "`__del__`",
             fix="make it outside, or end its work by a method or a `with`",
         )  # fmt: skip
 

@@ -14,7 +14,6 @@ import torch
 from stator.capture.conditions import raise_if
 from stator.capture.conversions import index, item
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library import number_definitions
 from stator.library.tensor_calls import scalar_tensor
 from stator.library.user_methods import user_method
@@ -174,7 +173,7 @@ def number_attribute(session: Session, number: object, name: str) -> Staged:
         raise_for_user(AttributeError(f"'{python.__name__}' object has no attribute '{name}'"))
     if not name.startswith("__"):
         kind = python.__name__
-        raise UnsupportedCall(f"`{kind}.{name}` of a captured number", at=current_place(),
+        raise UnsupportedCall(f"`{kind}.{name}` of a captured number",
                               fix="compute it with other operations, or with tensors")  # fmt: skip
     return getattr(number, name)
 
@@ -245,7 +244,7 @@ def complex_arithmetic(session: Session, left: object, sign: str, right: object)
         raise TypeError(f"'{sign}' not supported between instances of '{first}' and '{second}'")
     if sign not in COMPLEX_SIGNS:
         raise UnsupportedCall(f"`{sign}` of a captured complex number is not supported",
-                              at=current_place(), fix="compute it with tensors")  # fmt: skip
+                              fix="compute it with tensors")  # fmt: skip
     kind: NumberKind = "bool" if sign in ("==", "!=") else "complex"
     return number_op(session, COMPLEX_SIGNS[sign], kind, left, right)
 

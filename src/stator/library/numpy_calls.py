@@ -16,7 +16,6 @@ import torch
 
 from stator.containers.lists import is_captured
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.known_arrays import NOT_KNOWN, compute_known, known_array
 from stator.library.numpy_random import draw_by_numpy, is_seeded
 from stator.state.callers_arrays import live_array, refuse_errors
@@ -61,8 +60,8 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
             return drawn[0]
         raise UnsupportedCall(
             "numpy draws random numbers while the function is captured, not when it runs",
-            at=current_place(), fix="use torch's random functions",
-        )  # fmt: skip
+            fix="use torch's random functions",
+        )
     session.reads.watch_call(error_modes, (), session.error_modes)
     args = tuple(_live(session, arg) for arg in args)
     kwargs = {name: _live(session, arg) for name, arg in kwargs.items()}
@@ -86,8 +85,8 @@ def call_numpy(session: Session, function: Staged, args: Args, kwargs: Keywords)
     except NotImplementedError as error:
         raise UnsupportedCall(
             f"`numpy.{function.__name__}` cannot be called this way on captured values: {error}",
-            at=current_place(), fix="use the torch function",
-        ) from error  # fmt: skip
+            fix="use the torch function",
+        ) from error
 
 
 def _as_tensor(made: Staged) -> Staged:
@@ -208,10 +207,8 @@ def _counterpart(function: Staged, module: str) -> Staged:
     for part in (*module.split(".")[1:], name):
         found = getattr(found, part, None)
     if found is None:
-        raise UnsupportedCall(
-            f"`numpy.{name}` has no counterpart on captured tensors",
-            at=current_place(), fix="use the torch function",
-        )  # fmt: skip
+        raise UnsupportedCall(f"`numpy.{name}` has no counterpart on captured tensors",
+                              fix="use the torch function")  # fmt: skip
     return found
 
 

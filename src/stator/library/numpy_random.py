@@ -15,7 +15,6 @@ import numpy
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.host_calls import record_host_call
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -64,7 +63,7 @@ def refuse_unseeded(cls: type, args: Args, kwargs: Keywords) -> None:
         raise UnsupportedCall(
             f"`{cls.__name__}()` takes its seed from the process while the function is captured, "
             "not when it runs",
-            at=current_place(), fix="give it a seed, or use torch's random functions",
+            fix="give it a seed, or use torch's random functions",
         )  # fmt: skip
 
 

@@ -11,7 +11,6 @@ from stator.containers import definitions, lists, runtime_tables
 from stator.containers.iterators import StagedIterator
 from stator.containers.standard_definitions import max_in_turn, min_in_turn
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.captured_values import is_captured, is_runtime_sequence, rows
 from stator.library.unconverted_calls import are_objects_of_run
 from stator.state.session import Session
@@ -89,7 +88,7 @@ def _sorted_by_the_run(session: Session, items: object, key: object, reverse: ob
     """`sorted` of a number of items that only a run knows."""
     run = session.interpreter.run
     if isinstance(items, StagedSet) and key is not None:
-        raise UnsupportedCall("a data-dependent set is sorted by a key", at=current_place(),
+        raise UnsupportedCall("a data-dependent set is sorted by a key",
                               fix="sort it without one: equal keys have no order")  # fmt: skip
     values = (
         runtime_tables.entries(session, items)

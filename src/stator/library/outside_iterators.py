@@ -30,7 +30,6 @@ from stator.containers.machine_definitions import Machine
 from stator.containers.standard_definitions import by_index
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.iterator_calls import EMPTY, is_native, opened, runs_code, staged_iterator
 from stator.library.refused_calls import is_from_torch
 from stator.library.user_methods import user_method
@@ -66,9 +65,8 @@ def iterated(session: Session, value: Staged) -> Staged:
     if id(value) in session.spent_iterators:
         raise UnsupportedCall(
             "an iterator from outside is used while an `enumerate` iterates over it",
-            at=current_place(),
             fix="make a list of it first",
-        )  # fmt: skip
+        )
     if _is_read_by_index(value):
         return session.interpreter.call(by_index, value)
     if not is_native(value) or (isinstance(value, io.IOBase) and not _is_outside(session, value)):
@@ -110,7 +108,7 @@ def _outside(session: Session, native: Iterator[Any]) -> StagedIterator:
         raise UnsupportedCall(
             f"items of {with_article(type(native).__name__)} from outside are taken: only the "
             "capture would take them, not later calls",
-            at=current_place(), fix="make a list of it before the call",
+            fix="make a list of it before the call",
         )  # fmt: skip
     return _without_an_end(session, native, kinds.pop())
 
@@ -223,7 +221,7 @@ def whole_arguments(
         raise UnsupportedCall(
             f"`{function.__name__}` takes items from a generator, or from an object with "
             "`__next__`",
-            at=current_place(), fix="make a list of it first: `list(...)`",
+            fix="make a list of it first: `list(...)`",
         )  # fmt: skip
     values = tuple(
         session.interpreter.call(list, arg) if runs_code(arg) else arg
@@ -283,7 +281,7 @@ def _argument(session: Session, arg: Any) -> Any:
                 raise UnsupportedCall(
                     f"library code receives a list with {with_article(type(item).__name__)} "
                     "from outside",
-                    at=current_place(), fix="make a list of it before the call",
+                    fix="make a list of it before the call",
                 )  # fmt: skip
         return arg
     return arg if isinstance(arg, io.IOBase) else iterated(session, arg)

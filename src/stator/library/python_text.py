@@ -15,7 +15,6 @@ import torch
 from stator.containers.iteration import CapturedRange
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.torch_private.fake import FakeTensor
 from stator.values.staged import python_name
 from stator.values.symbolic import CapturedComplex, CapturedText, StandIn
@@ -33,7 +32,7 @@ def no_text(value: object) -> UnsupportedCall:
     return UnsupportedCall(
         f"the string form of {with_article(python_name(value))} with captured values in it is not "
         "supported",
-        at=current_place(), fix="print its items one by one",
+        fix="print its items one by one",
     )  # fmt: skip
 
 

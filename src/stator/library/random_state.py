@@ -13,7 +13,6 @@ from typing import NoReturn
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.symbolic import Number
@@ -53,6 +52,5 @@ def refuse_cuda_state(*_args: object, **_kwargs: object) -> NoReturn:
     """The generators of CUDA devices: only a whole seed is an op."""
     raise UnsupportedCall(
         "the random state of a CUDA device is read or set inside a program",
-        at=current_place(),
         fix="seed all devices with `torch.manual_seed`; give `fork_rng` the argument `devices=[]`",
     )

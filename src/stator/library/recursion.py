@@ -17,7 +17,6 @@ from stator.capture.functions import CapturedFunction, catches_overflow
 from stator.capture.journal import Journal
 from stator.capture.scope import may_be_seen
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.recursion_limit import users_limit
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -131,7 +130,7 @@ class Recursion:
             raise UnsupportedCall(
                 "a function calls itself more often than Python's limit allows, and what it does "
                 "before the RecursionError depends on how many frames there were before it",
-                at=current_place(), fix="count the depth, and stop at a limit of your own",
+                fix="count the depth, and stop at a limit of your own",
             )  # fmt: skip
 
     def _known(self, function: types.FunctionType, call: object) -> CapturedFunction | None:

@@ -10,7 +10,6 @@ import weakref
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.callbacks import is_transform
 from stator.library.process_calls import PROCESS_CALLS
 from stator.library.python_random import SeededRandom
@@ -49,11 +48,7 @@ def refuse_call(function: object) -> None:
             "call it outside and pass the value, or use torch's functions",
         )
     if found is not None:
-        raise UnsupportedCall(
-            found[0],
-            at=current_place(),
-            fix=found[1],
-        )
+        raise UnsupportedCall(found[0], fix=found[1])
 
 
 def _reads_the_world(function: object) -> bool:

@@ -7,7 +7,6 @@ import types
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.markers import original_function
 from stator.torch_private.scripts import ScriptFunction, ScriptMethod, ScriptModule, source_of
 from stator.values.annotations import Args, Keywords, Staged
@@ -37,12 +36,11 @@ def refuse_callee(function: Staged, _args: Args, _kwargs: Keywords) -> Staged:
         raise UnsupportedCall(
             f"`{function.__name__}` of an optimizer is called: a program holds the computation, "
             "not the training step",
-            at=current_place(),
             fix="make the model or the loss function static, and keep `zero_grad`, `backward` and "
                 "`step` in the loop that calls it",
         )  # fmt: skip
     raise UnsupportedCall(f"{scripted_name(function)} was made by `torch.jit.script`, and its "
-                          "Python source is not known", at=current_place(),
+                          "Python source is not known",
                           fix=ORIGINAL)  # fmt: skip
 
 

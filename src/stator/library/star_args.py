@@ -17,7 +17,7 @@ from stator.containers.definitions import chained
 from stator.containers.iteration import Indexed
 from stator.containers.iterators import StagedIterator, new_iterator
 from stator.errors import UnsupportedCall
-from stator.frames import current_place, is_library_file
+from stator.frames import is_library_file
 from stator.library.markers import is_left_alone
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -132,10 +132,8 @@ def spread_rest(
         return iter, (joined(session, whole, kwargs),), {}  # of an iterator it is the same
     named = _named_parameters(function)
     if named is None:
-        raise UnsupportedCall(
-            "`*` unpacks a list of data-dependent length", at=current_place(),
-            fix="pass the list itself",
-        )  # fmt: skip
+        raise UnsupportedCall("`*` unpacks a list of data-dependent length",
+                              fix="pass the list itself")  # fmt: skip
     count, takes_rest = named
     taken = _taken(session, items, count - len(first), takes_rest)
     return function, (*first, *taken), kwargs

@@ -16,7 +16,6 @@ from stator.capture.known_tensors import known_tensor
 from stator.capture.numbers import both, either
 from stator.containers import lists
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.gradients import (
     detach_in_place,
     gradients_inside,
@@ -136,8 +135,8 @@ def is_contiguous(
             return _is_contiguous_in_run(session, tensor)
         raise UnsupportedCall(
             "whether a tensor is contiguous depends on data-dependent sizes",
-            at=current_place(), fix="call `.contiguous()`, which copies only where it must",
-        )  # fmt: skip
+            fix="call `.contiguous()`, which copies only where it must",
+        )
     return tensor.is_contiguous(*args, **kwargs)
 
 
@@ -267,7 +266,7 @@ def _tensor_of_list(session: Session, items: StagedList, **kwargs: Staged) -> St
     inferred = _dtype_of(found)
     if inferred is None:
         raise UnsupportedCall("`torch.tensor` of a list of items that are not numbers",
-                              at=current_place(), fix="use `torch.stack` of tensors")  # fmt: skip
+                              fix="use `torch.stack` of tensors")  # fmt: skip
     dtype, default = kwargs.get("dtype"), torch.get_default_dtype()
     sizes = [session.recorder.fresh_size() for _ in range(rank)]
 
@@ -316,10 +315,8 @@ def _dtype_of(kind: Kind) -> torch.dtype | None:
 
 def _has_number(data: object) -> bool:
     if lists.is_captured(data):
-        raise UnsupportedCall(
-            "`torch.tensor` of a list that holds a list of data-dependent length",
-            at=current_place(), fix="use `torch.stack` of tensors",
-        )  # fmt: skip
+        raise UnsupportedCall("`torch.tensor` of a list that holds a list of data-dependent length",
+                              fix="use `torch.stack` of tensors")  # fmt: skip
     if isinstance(data, list | tuple):
         return any(_has_number(part) for part in data)
     return isinstance(data, Number | torch.Tensor)

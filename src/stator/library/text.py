@@ -27,7 +27,6 @@ from stator.containers.iteration import CapturedRange
 from stator.containers.lists import is_captured
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library import text_definitions
 from stator.library.python_text import no_text, python_text
 from stator.library.user_methods import user_method
@@ -161,7 +160,7 @@ def _check_format(container: object, conversion: str | None, *, is_bare: bool) -
     if conversion == "a":
         raise UnsupportedCall(
             f"`!a` formats {with_article(python_name(container))} with captured values in "
-            "it", at=current_place(),
+            "it",
             fix="use `!r`",
         )  # fmt: skip
     if conversion is None and not is_bare:
@@ -237,7 +236,7 @@ def _percent_field(session: Session, found: re.Match[str], value: object) -> Sta
     )
     if found["name"] or "*" in (width + precision) or kind not in "diufFeEgGxXosra":
         raise UnsupportedCall(f"`{found[0]}` with captured values is not supported",
-                              at=current_place(), fix="use an f-string")  # fmt: skip
+                              fix="use an f-string")  # fmt: skip
     if kind in "sra":
         value, kind = format_value(session, value, kind, None), ""
     elif kind in "diuxXo":
@@ -363,8 +362,8 @@ def _slice_text(session: Session, value: CapturedRange | slice) -> CapturedText:
         if not isinstance(value.step, int):
             raise UnsupportedCall(
                 "the string form of a range with a data-dependent step is not supported",
-                at=current_place(), fix="print its bounds one by one",
-            )  # fmt: skip
+                fix="print its bounds one by one",
+            )
         items = items[: 2 if value.step == 1 else 3]
     parts: list[Arg] = ["range(" if isinstance(value, CapturedRange) else "slice("]
     for index, item in enumerate(items):

@@ -17,7 +17,6 @@ from stator.capture.conditions import negated, refuse_if
 from stator.capture.conversions import index
 from stator.capture.text_ops import as_captured, number_of_text, operand, text_op
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library import text_definitions as written
 from stator.library.format_fields import formatted
 from stator.library.text import fstring
@@ -82,9 +81,9 @@ def call_text_method(
         return _find(session, owner, name, args)
     if name not in DEFINED:
         raise UnsupportedCall(
-            f"`str.{name}` of captured values is not supported", at=current_place(),
+            f"`str.{name}` of captured values is not supported",
             fix="use an f-string, slices, or methods such as `find` and `split`",
-        )  # fmt: skip
+        )
     if name in ONLY_ASCII:
         _demand_ascii(session, owner, name)
     text = as_captured(session.recorder, owner)

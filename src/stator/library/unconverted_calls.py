@@ -30,7 +30,6 @@ import torch
 
 from stator.containers import lists
 from stator.errors import StatorError, UnsupportedCall
-from stator.frames import current_place
 from stator.library.python_text import refusing_texts
 from stator.state.host_calls import record_host_call
 from stator.state.session import Session
@@ -177,8 +176,8 @@ def _refuse_hash_of_identity(session: Session, value: object) -> None:
     if is_own and type(value).__hash__ in (object.__hash__, torch.Tensor.__hash__):
         raise UnsupportedCall(
             "`hash()` of an object or a tensor that the call creates is not known",
-            at=current_place(), fix="compare with `is`",
-        )  # fmt: skip
+            fix="compare with `is`",
+        )
 
 
 def _name_of(function: Staged) -> str:
@@ -190,7 +189,5 @@ def _name_of(function: Staged) -> str:
 def _refused(session: Session, function: Staged) -> UnsupportedCall:
     session.recorder.refused_questions += 1
     name = getattr(function, "__name__", type(function).__name__)
-    return UnsupportedCall(
-        f"library code, `{name}`, cannot use captured values",
-        at=current_place(), fix="call it outside, on what the function returns",
-    )  # fmt: skip
+    return UnsupportedCall(f"library code, `{name}`, cannot use captured values",
+                           fix="call it outside, on what the function returns")  # fmt: skip

@@ -13,7 +13,6 @@ import torch
 
 from stator.capture.recorder import Recorder
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.values.annotations import Staged
 
 
@@ -34,7 +33,6 @@ def is_used_by(recorder: Recorder, outputs: Sequence[torch.Tensor]) -> Callable[
         if not is_whole:
             raise UnsupportedCall(
                 "whether `torch.autograd.grad` gives None for a tensor depends on the path taken",
-                at=current_place(),
                 fix="leave out allow_unused, or add materialize_grads=True",
             )
         return False

@@ -11,7 +11,6 @@ import contextlib
 import io
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.state.unconverted import UserCodeWatch
@@ -49,5 +48,5 @@ def _check(session: Session, key: object, method: str, name: str) -> None:
         raise UnsupportedCall(
             f"`{type(key).__name__}.{method}` prints, and a capture calls it more often than "
             "eager code",
-            at=current_place(), fix="print elsewhere",
+            fix="print elsewhere",
         )  # fmt: skip

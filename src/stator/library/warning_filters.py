@@ -17,7 +17,6 @@ from typing import Any
 import numpy
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.callers_arrays import refuse_errors
 from stator.state.session import Session
 
@@ -34,7 +33,7 @@ def entered(session: Session, manager: Any) -> Iterator[Any]:
         raise UnsupportedCall(
             "output is redirected: a program prints at run time, and the redirection would end "
             "with the capture",
-            at=current_place(), fix="redirect it around the call, or build the text itself",
+            fix="redirect it around the call, or build the text itself",
         )  # fmt: skip
     with manager as value:
         if isinstance(manager, warnings.catch_warnings):
@@ -54,7 +53,7 @@ def sets_filters_in_runs(session: Session, function: object) -> bool:
         raise UnsupportedCall(
             "filters of warnings are set in another branch or loop than the `with "
             "warnings.catch_warnings()` around it",
-            at=current_place(), fix="set them at the start of the `with`",
+            fix="set them at the start of the `with`",
         )  # fmt: skip
     return False
 
@@ -71,7 +70,7 @@ def under_filters(session: Session, warn: Callable[..., Any]) -> Callable[..., A
         raise UnsupportedCall(
             "a warning inside `warnings.catch_warnings`, which records it, or which has filters "
             'other than "ignore", "error" and "always" in front of the others',
-            at=current_place(), fix="use one of these filters, or `stator.not_to_static`",
+            fix="use one of these filters, or `stator.not_to_static`",
         )  # fmt: skip
     return functools.partial(_warn_under, now[:new], warn)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place, traces_of
+from stator.frames import traces_of
 from stator.values.annotations import Args, Keywords, Staged
 
 
@@ -18,10 +18,8 @@ def handled(function: Any, handler: Callable[..., Any], args: Args, kwargs: Keyw
         if not _is_of_binding(error):
             raise
     function(*args, **kwargs)  # which raises, in Python's words, before it looks at a value
-    raise UnsupportedCall(
-        f"`{function.__name__}` with these arguments is not supported",
-        at=current_place(), fix="pass fewer of them, or by position",
-    )  # fmt: skip
+    raise UnsupportedCall(f"`{function.__name__}` with these arguments is not supported",
+                          fix="pass fewer of them, or by position")  # fmt: skip
 
 
 def _is_of_binding(error: TypeError) -> bool:

@@ -27,7 +27,8 @@ from stator.program.opset.queries import kind_of
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve
 from stator.program.sizes import AnySize, Dim
-from stator.program.types import NumberType, OptionalType, TensorType, Type
+from stator.program.types import NumberType, TensorType, Type
+from stator.program.typing_rules import present
 from stator.program.verifier import verify
 from stator.torch_private.decompositions import new_shapes, new_size, new_tensors, traced
 from stator.torch_private.fake import LOGGER_NAME
@@ -170,7 +171,7 @@ class OpParts:
 
     def symbolic(self, kind: Type) -> Any:
         """A tensor without data, or a number without a value."""
-        kind = kind.element if isinstance(kind, OptionalType) else kind
+        kind = present(kind)
         if isinstance(kind, TensorType):
             sizes = [
                 size if isinstance(size, int) else new_size(self.shapes) for size in kind.shape

@@ -30,7 +30,7 @@ from stator.program.opset.queries import kind_of, written_by
 from stator.program.opset.torch_raising import argument
 from stator.program.program import Program
 from stator.program.registry import constant_of, resolve, schema_of
-from stator.program.types import ListType, NumberType, OptionalType, TensorType, Type
+from stator.program.types import ListType, NumberType, TensorType, Type
 from stator.program.typing_rules import present
 from stator.program.verifier import verify
 
@@ -449,7 +449,7 @@ def _empty(arg: Arg) -> object:
         return [_empty(item) for item in arg]
     if not isinstance(arg, Value):
         return constant_of(arg)
-    kind = arg.type.element if isinstance(arg.type, OptionalType) else arg.type
+    kind = present(arg.type)
     if isinstance(kind, TensorType):
         sizes = [size if isinstance(size, int) else 1 for size in kind.shape]
         return torch.empty(sizes, dtype=getattr(torch, kind.dtype), device="meta")

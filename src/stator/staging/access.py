@@ -34,7 +34,6 @@ from stator.containers.tensor_index import (
 )
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import users_index
 from stator.library.user_keys import check_keys
@@ -143,7 +142,7 @@ def _read_or_missing(session: Session, obj: dict[Staged, Staged], key: object) -
 def _range_item(session: Session, obj: CapturedRange, key: Staged) -> Staged:
     """`range(...)[key]`, where only a run knows the bounds."""
     if isinstance(key, slice):
-        raise UnsupportedCall("a range with data-dependent bounds is sliced", at=current_place(),
+        raise UnsupportedCall("a range with data-dependent bounds is sliced",
                               fix="make a list of it first: `list(...)`")  # fmt: skip
     key, count = as_index(session.recorder, key), obj.length()
     outside = either(key >= count, key < -count)
@@ -213,7 +212,7 @@ def _choose_slice(session: Session, obj: Staged, key: slice) -> Staged:
             return text_slice(session.recorder, obj, key)
         raise UnsupportedCall(
             f"{with_article(type(obj).__name__)} is sliced by a captured "
-            "number", at=current_place(),
+            "number",
             fix="slice a list or a tensor",
         )  # fmt: skip
     if isinstance(key.start, torch.SymInt):
@@ -322,10 +321,8 @@ def _set_slice(session: Session, obj: StagedList, key: slice, value: Staged) -> 
         list.__setitem__(obj, key, value)
         return
     if key.step not in (None, 1):
-        raise UnsupportedCall(
-            "a slice with a step of a list of data-dependent length is assigned",
-            at=current_place(), fix="assign the items in a loop",
-        )  # fmt: skip
+        raise UnsupportedCall("a slice with a step of a list of data-dependent length is assigned",
+                              fix="assign the items in a loop")  # fmt: skip
     new = session.interpreter.run(definitions.with_slice, obj, key.start, key.stop, value)
     lists.replace_contents(obj, new)
 
@@ -336,10 +333,8 @@ def _delete_slice(session: Session, obj: StagedList, key: slice) -> None:
         list.__delitem__(obj, key)
         return
     if key.step is not None and not (isinstance(key.step, int) and key.step > 0):
-        raise UnsupportedCall(
-            "a slice with a captured or negative step is deleted", at=current_place(),
-            fix="delete it forwards, or build a new list",
-        )  # fmt: skip
+        raise UnsupportedCall("a slice with a captured or negative step is deleted",
+                              fix="delete it forwards, or build a new list")  # fmt: skip
     step = 1 if key.step is None else key.step
     lists.replace_contents(
         obj, session.interpreter.run(definitions.without_slice, obj, key.start, key.stop, step)
@@ -401,7 +396,7 @@ def _note_container(session: Session, obj: object) -> None:
         what = " from outside is written to, which would happen only during the capture"
         if session.recorder.depth:
             what = " is written to inside a branch or a loop of the program"
-        raise UnsupportedCall(f"{with_article(type(obj).__name__)}{what}", at=current_place(),
+        raise UnsupportedCall(f"{with_article(type(obj).__name__)}{what}",
                               fix="use a list, a dict or a tensor")  # fmt: skip
 
 

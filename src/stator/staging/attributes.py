@@ -18,7 +18,6 @@ from stator.capture.recorder import Recorder
 from stator.containers.iteration import CapturedRange
 from stator.containers.machine_definitions import Machine, unbound
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.attribute_definitions import computed_or_fallback
 from stator.library.host_rules import HostMethod
 from stator.library.known_arrays import has_known, known_array
@@ -216,7 +215,7 @@ def _of_the_capture(session: Session, obj: Staged, name: str) -> Staged:
     if isinstance(obj, Exception):
         return _of_an_exception(session, obj, name)
     if isinstance(obj, CapturedRange) and not hasattr(obj, name):
-        raise UnsupportedCall(f"`.{name}` of a data-dependent value", at=current_place(),
+        raise UnsupportedCall(f"`.{name}` of a data-dependent value",
                               fix="use an f-string, or a list of the items")  # fmt: skip
     if isinstance(obj, torch.Tensor):
         if name == "grad" and _has_no_gradient(session, obj):
@@ -237,7 +236,7 @@ def _of_an_exception(session: Session, error: Exception, name: str) -> Staged:
         return ABSENT
     if name == "__traceback__":
         raise UnsupportedCall("`.__traceback__` of an exception, which is another one in each run",
-                              at=current_place(), fix="use its text, or its class")  # fmt: skip
+                              fix="use its text, or its class")  # fmt: skip
     if name == NOTES and NOTES in vars(error):
         return session.interpreter.call(list, tuple(error.__notes__))
     if name not in ("__cause__", "__context__"):
@@ -264,8 +263,7 @@ def _refuse_attribute(session: Session, tensor: torch.Tensor, name: str) -> None
     may_require_grad = tensor.requires_grad or session.recorder.grad_varies
     if name in REFUSED_ATTRIBUTES or (name == "is_leaf" and may_require_grad):
         why = REFUSED_ATTRIBUTES.get(name, GRAPH)
-        raise UnsupportedCall(f"`.{name}` cannot be captured: {why}",
-                              at=current_place(), fix="use `.detach()`")  # fmt: skip
+        raise UnsupportedCall(f"`.{name}` cannot be captured: {why}", fix="use `.detach()`")
 
 
 def _or_class_attribute(session: Session, obj: object, name: str, value: Union) -> Staged:
@@ -350,10 +348,10 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
     if name == "data" and _is_its_own(session.recorder, obj, value):
         return
     if name == "__class__":
-        raise UnsupportedCall("the class of an object is changed", at=current_place(),
+        raise UnsupportedCall("the class of an object is changed",
                               fix="keep an object of either class, and choose one")  # fmt: skip
     if name == "__dict__":
-        raise UnsupportedCall("the `__dict__` of an object is replaced", at=current_place(),
+        raise UnsupportedCall("the `__dict__` of an object is replaced",
                               fix="set its attributes one by one")  # fmt: skip
     if isinstance(obj, torch.nn.Module):
         _watch_place(session, obj, name)
@@ -377,8 +375,8 @@ def _refuse_earlier(session: Session, error: BaseException, name: str) -> None:
     if not session.provenance.created_since(session.recorder.scope)(error):
         raise UnsupportedCall(
             f"`.{name}` is set of an exception that was made outside this branch or loop",
-            at=current_place(), fix="make the exception where it is raised",
-        )  # fmt: skip
+            fix="make the exception where it is raised",
+        )
 
 
 def _watch_place(session: Session, module: torch.nn.Module, name: str) -> None:

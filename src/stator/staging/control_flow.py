@@ -15,7 +15,6 @@ from stator.containers.machine_definitions import Machine
 from stator.containers.maybe_keys import for_each_way, is_partial
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.outside_iterators import iterated
 from stator.library.user_methods import user_method
 from stator.staging.dict_loops import NextItem, taken, unchanged
@@ -186,7 +185,7 @@ def _for_each_alternative(
         raise UnsupportedCall(
             f"a loop over one of {len(iterable.alternatives)} values: it would be recorded for "
             "each of them",
-            at=current_place(), fix="keep numbers in lists or tensors, and compare those",
+            fix="keep numbers in lists or tensors, and compare those",
         )  # fmt: skip
     before = read()
 

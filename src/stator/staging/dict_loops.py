@@ -16,7 +16,6 @@ from stator.capture.branches import defined
 from stator.capture.conditions import raise_if, refuse_if
 from stator.containers.set_definitions import lacks_one
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.annotations import Staged
 from stator.values.staged import StagedDict, StagedList, StagedSet, is_table
@@ -72,8 +71,8 @@ def unchanged(table: Staged) -> Iterator[None]:
     if _keys_of(table) != before:
         raise UnsupportedCall(
             "a dict with a key that only some paths have set gets or loses keys in a loop over it",
-            at=current_place(), fix="loop over a copy: `list(...)`",
-        )  # fmt: skip
+            fix="loop over a copy: `list(...)`",
+        )
 
 
 def _keys_of(table: Staged) -> list[tuple[object, bool]] | None:
@@ -134,10 +133,8 @@ def _is_changed(table: Staged, keys: tuple[object, ...]) -> bool:
 def _checked(session: Session, table: Staged, keys: tuple[object, ...]) -> Staged:
     """The dict as it is where it has not changed."""
     if is_table(table):
-        raise UnsupportedCall(
-            "a dict gets a data-dependent key while a loop iterates over it",
-            at=current_place(), fix="loop over a copy: `list(...)`",
-        )  # fmt: skip
+        raise UnsupportedCall("a dict gets a data-dependent key while a loop iterates over it",
+                              fix="loop over a copy: `list(...)`")  # fmt: skip
     known = {*keys}
     maybe = [key for key, value in table.items() if maybe_absent(value)]
     lost = [key for key in maybe if key in known]
@@ -146,8 +143,8 @@ def _checked(session: Session, table: Staged, keys: tuple[object, ...]) -> Stage
     if (lost and len(lost) < len(maybe)) or len({*table} - {*maybe} | {*lost}) != len(keys):
         raise UnsupportedCall(
             "a dict gets some keys and loses others while a loop iterates over it",
-            at=current_place(), fix="loop over a copy: `list(...)`",
-        )  # fmt: skip
+            fix="loop over a copy: `list(...)`",
+        )
     whole = dict(table)
     for key in maybe:
         if key in known:
@@ -161,10 +158,8 @@ def _checked(session: Session, table: Staged, keys: tuple[object, ...]) -> Stage
 def _checked_set(session: Session, items: Staged, known: tuple[object, ...]) -> Staged:
     """The set as it is where it has not changed."""
     if not items.is_open and len(items) == len(known):
-        raise UnsupportedCall(
-            "a set loses an item and gets another while a loop iterates over it",
-            at=current_place(), fix="loop over a copy: `list(...)`",
-        )  # fmt: skip
+        raise UnsupportedCall("a set loses an item and gets another while a loop iterates over it",
+                              fix="loop over a copy: `list(...)`")  # fmt: skip
     interpreter = session.interpreter
     size = interpreter.call(len, items)
     changed = interpreter.truth(interpreter.compare(size, "!=", len(known)))

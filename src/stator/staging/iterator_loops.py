@@ -10,7 +10,6 @@ from stator.capture.numbers import both
 from stator.containers.iteration import Indexed
 from stator.containers.iterators import AdvancedInside, StagedIterator
 from stator.errors import DataDependent
-from stator.frames import current_place
 from stator.staging.recorded_loops import (
     MANY_ITERATIONS,
     capture_sides,
@@ -47,8 +46,8 @@ def for_iterator(session: Session, iterator: StagedIterator, loop: Loop) -> None
         if ends_by_raising(session, iterations):
             raise DataDependent(
                 f"only a data-dependent error ends this loop over a {iterator.what}",
-                at=current_place(), fix="write `while True:`, and count in it",
-            )  # fmt: skip
+                fix="write `while True:`, and count in it",
+            )
         if iterator.is_endless and iterations == MANY_ITERATIONS:
             refuse_endless(session, iterations)
         loop.body(iterator.take())

@@ -28,7 +28,6 @@ from stator.containers.lists import is_captured, is_tuple, refuse_identity
 from stator.containers.runtime_tables import entries, has, is_captured_item
 from stator.containers.set_operators import are_sets_of_a_run, is_within
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.array_operands import beside_tensor
 from stator.library.dataclass_calls import compared_fields
 from stator.library.known_arrays import NOT_KNOWN, compute_known
@@ -255,7 +254,6 @@ def _is(session: Session, left: object, right: object) -> Staged:
         refuse_copies(left, right)
     if _cannot_tell(session, left, right):
         raise UnsupportedCall("`is` compares values that may or may not be the same object",
-                              at=current_place(),
                               fix="compare with `==`, or keep a flag")  # fmt: skip
     return False
 

@@ -9,7 +9,6 @@ import torch
 
 from stator.containers.lists import is_captured
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.staging.access import getitem
 from stator.staging.attributes import get
 from stator.staging.logic import and_, compare
@@ -38,7 +37,7 @@ def rest_of_sequence(session: Session, value: Staged, before: int, after: int) -
     """The items between the first `before` and the last `after`, as a list."""
     if is_captured(value):
         raise UnsupportedCall("`*name` takes a data-dependent number of items",
-                              at=current_place(), fix="index the list instead")  # fmt: skip
+                              fix="index the list instead")  # fmt: skip
     taken = getitem(session, value, slice(before, len(value) - after, None))
     return StagedList(taken)
 

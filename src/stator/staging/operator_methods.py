@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library.user_methods import user_method
 from stator.state.session import Session
 from stator.values.annotations import Staged
@@ -96,9 +95,8 @@ def _answer(
         if isinstance(result, Union) and any(one is NotImplemented for one in result.alternatives):
             raise UnsupportedCall(
                 "an operator returns NotImplemented on some paths only",
-                at=current_place(),
                 fix="return it under a condition that is known during the capture",
-            )  # fmt: skip
+            )
         if result is not NotImplemented:
             return result
     return NotImplemented

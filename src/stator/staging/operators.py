@@ -18,7 +18,6 @@ from stator.containers.set_operators import COMBINED, augment
 from stator.containers.tensor_index import plain_key
 from stator.debugger import for_converted_code
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.library import text
 from stator.library.array_operands import beside_tensor
 from stator.library.calls import Caller
@@ -276,7 +275,7 @@ class Staging:
             raise UnsupportedCall(
                 f"the global `{name}`, which has no value yet, is set inside a branch or a loop of "
                 "the program",
-                at=current_place(), fix="give it a value first",
+                fix="give it a value first",
             ) from None  # fmt: skip
 
     def read(self, value: object) -> Staged:

@@ -12,7 +12,6 @@ from stator.capture.loops import capture_while
 from stator.capture.numbers import both
 from stator.containers.iteration import Indexed
 from stator.errors import DataDependent
-from stator.frames import current_place
 from stator.program.ir import ops_in
 from stator.staging.truth import truth
 from stator.state.session import Session
@@ -146,5 +145,5 @@ def refuse_endless(session: Session, iterations: int) -> None:
         raise DataDependent(
             f"this loop has not ended after {iterations} iterations, and whether it runs at "
             "all depends on the data",
-            at=current_place(), fix="end the loop by a count or by a condition on tensors",
+            fix="end the loop by a count or by a condition on tensors",
         )  # fmt: skip

@@ -13,7 +13,6 @@ import types
 from collections.abc import Iterator
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 
 SEEN = frozenset({"print", "open", "input", "breakpoint"})  # Stator computes nothing by these
 TABLE = vars(builtins)
@@ -50,10 +49,8 @@ def refuse_replacing(module: object, name: str) -> None:
 
 def replaced_builtin(name: str) -> UnsupportedCall:
     """The refusal of a call that meets another builtin of this name."""
-    return UnsupportedCall(
-        f"the builtin `{name}` is replaced while a static function is called",
-        at=current_place(), fix="replace the name in the module that uses it",
-    )  # fmt: skip
+    return UnsupportedCall(f"the builtin `{name}` is replaced while a static function is called",
+                           fix="replace the name in the module that uses it")  # fmt: skip
 
 
 @contextlib.contextmanager

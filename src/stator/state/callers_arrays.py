@@ -16,7 +16,6 @@ import numpy
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Op
 from stator.program.opset.queries import written_by
 from stator.state.holding import reference
@@ -99,7 +98,7 @@ def unchanged_arrays(session: Session, values: Iterable[Any], name: str) -> Iter
             raise UnsupportedCall(
                 f"library code, `{name}`, writes to an ndarray from outside, which would "
                 "happen only during the capture",
-                at=current_place(), fix="write to its items: `a[k] = ...`",
+                fix="write to its items: `a[k] = ...`",
             )  # fmt: skip
 
 
@@ -126,8 +125,8 @@ def refuse_errors(session: Session) -> None:
     if not QUIET.issuperset(numpy.geterr().values()):
         raise UnsupportedCall(
             "`numpy.errstate` turns numpy's warnings into errors, which a program does not raise",
-            at=current_place(), fix="check the values: `if (x == 0).any(): ...`",
-        )  # fmt: skip
+            fix="check the values: `if (x == 0).any(): ...`",
+        )
 
 
 def settle_arrays(session: Session, ops: Iterable[Op]) -> None:
@@ -161,5 +160,5 @@ def _contents(array: Any) -> tuple[object, ...]:
 def _unwritable(_array: object) -> UnsupportedCall:
     return UnsupportedCall(
         "an ndarray from outside is written to, which would happen only during the capture",
-        at=current_place(), fix="use a list, a dict or a tensor",
-    )  # fmt: skip
+        fix="use a list, a dict or a tensor",
+    )

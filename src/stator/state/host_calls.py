@@ -91,8 +91,8 @@ def record_host_call(
     except CaptureError as error:
         raise UnsupportedCall(
             f"`{name}` receives a value that a program cannot pass to Python: {error.problem}",
-            at=current_place(), fix="pass tensors, numbers, strings and containers of these",
-        ) from None  # fmt: skip
+            fix="pass tensors, numbers, strings and containers of these",
+        ) from None
     _refuse_pending(session, (*args, *kwargs.values()), name)
     number = len(session.host_calls)
     session.host_calls.append(HostCall(function, arguments, result, name, current_place()))
@@ -122,8 +122,8 @@ def _refuse_pending(session: Session, values: Sequence[object], name: str) -> No
     if first_reached(values, changed) is not None:
         raise UnsupportedCall(
             f"`{name}` receives an object from outside that this call has changed",
-            at=current_place(), fix="pass what it needs of the object instead",
-        )  # fmt: skip
+            fix="pass what it needs of the object instead",
+        )
 
 
 def host_calls_in(program: Program) -> Iterator[int]:

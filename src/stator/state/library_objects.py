@@ -27,7 +27,6 @@ import torch
 
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.recursion_limit import users_limit
 from stator.state.session import Session, weak_reference
 from stator.torch_private.modules import tables
@@ -83,7 +82,7 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
         raise UnsupportedCall(
             f"a method of {with_article(type(owner).__name__)} from outside is called, which "
             "would happen only during the capture, not in later calls",
-            at=current_place(), fix="call it outside, and pass its result",
+            fix="call it outside, and pass its result",
         )  # fmt: skip
     if not session.recorder.depth or session.provenance.created_since(session.recorder.scope)(
         owner
@@ -93,7 +92,7 @@ def refuse_unfollowed(session: Session, owner: object, name: str) -> None:
         f"a method of {with_article(type(owner).__name__)} is called inside a branch or a loop "
         "of the program, "
         "which cannot follow what it changes",
-        at=current_place(), fix="make the object inside, or use a list, a dict or a tensor",
+        fix="make the object inside, or use a list, a dict or a tensor",
     )  # fmt: skip
 
 
@@ -101,16 +100,16 @@ def note_object(session: Session, obj: object) -> None:
     """Everything that setting an attribute of `obj` can change."""
     if isinstance(obj, torch.Tensor):
         raise UnsupportedCall(
-            "an attribute of a tensor is set", at=current_place(),
+            "an attribute of a tensor is set",
             fix="keep the value in a variable; write to the tensor: `t.data.copy_(value)`",
-        )  # fmt: skip
+        )
     if _keeps_attributes(obj):
         session.note(obj)
     else:
         raise UnsupportedCall(
-            f"an attribute of {_named(obj)} is set, which Stator cannot track", at=current_place(),
+            f"an attribute of {_named(obj)} is set, which Stator cannot track",
             fix="keep the value in a local variable or on an ordinary object",
-        )  # fmt: skip
+        )
     if isinstance(obj, torch.nn.Module):
         for table in tables(obj):
             if session.provenance.is_external(obj):
@@ -222,7 +221,7 @@ def _call_variable(
         raise UnsupportedCall(
             f"the context variable `{variable.name}`, which has no value, is set inside a branch "
             "or a loop of the program",
-            at=current_place(), fix="give it a default",
+            fix="give it a default",
         )  # fmt: skip
     session.note(variable)
     return variable.set(*args) if name == "set" else _reset(variable, *args)

@@ -14,7 +14,6 @@ from contextlib import contextmanager
 
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.session import Session
 from stator.values.containers import is_plain_object, own_attributes
 from stator.values.contents import ObjectState, restore, same_state, state_of
@@ -35,7 +34,7 @@ def present_contents(session: Session, values: Iterable[object]) -> Iterator[Non
         raise UnsupportedCall(
             f"library code receives an object that holds {with_article(type(unknown).__name__)} "
             "from outside, whose items depend on the data",
-            at=current_place(), fix="pass what it needs of the object instead",
+            fix="pass what it needs of the object instead",
         )  # fmt: skip
     put = [(external, one, state_of(external), state_of(one))
            for external, one in changed if not one.is_open]  # fmt: skip

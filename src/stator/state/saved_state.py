@@ -20,7 +20,6 @@ from stator.capture.flatten import ValueBuilder, flatten, new_leaves
 from stator.capture.results import Results
 from stator.english import with_article
 from stator.errors import CaptureError
-from stator.frames import current_place
 from stator.program.ir import Arg, Value
 from stator.program.layout import map_parts
 from stator.program.structure import Leaf, Structure
@@ -177,7 +176,7 @@ class StateRecorder:
             raise CaptureError(
                 f"`{slot.name}` is replaced by another container, and other modules have the old "
                 "one",
-                at=current_place(), fix="change its contents instead of replacing it",
+                fix="change its contents instead of replacing it",
             )  # fmt: skip
         return value
 
@@ -228,7 +227,6 @@ def not_state(name: str, found: NotState) -> CaptureError:
     found.name = name
     return CaptureError(
         f"a call changes `{name}`, and keeps {found} there, which a saved model cannot keep",
-        at=current_place(),
         fix="keep tensors, numbers, strings, None, and lists, tuples, dicts and plain objects "
             "of these",
     )  # fmt: skip

@@ -21,7 +21,6 @@ from stator.capture.journal import Journal
 from stator.capture.recorder import ApplyVariant, Recorder
 from stator.capture.try_names import TryNames
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.state.decisions import Decisions
 from stator.state.reads import ReadLog
 from stator.state.stand_ins import StandIns, has_stand_in, staged_copy
@@ -68,10 +67,8 @@ def read_modes(session: Session, left: object, right: object) -> None:
 
 def weak_reference(what: str) -> UnsupportedCall:
     """The refusal of a look at objects that the program would keep alive."""
-    return UnsupportedCall(
-        f"a {what} from outside is used: a program would keep its object alive",
-        at=current_place(), fix="follow it outside, and pass the object",
-    )  # fmt: skip
+    return UnsupportedCall(f"a {what} from outside is used: a program would keep its object alive",
+                           fix="follow it outside, and pass the object")  # fmt: skip
 
 
 class EffectLog(Protocol):

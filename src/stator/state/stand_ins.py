@@ -11,7 +11,6 @@ import torch
 
 from stator.capture.provenance import Provenance
 from stator.errors import CaptureError
-from stator.frames import current_place
 from stator.values.annotations import Staged
 from stator.values.arrays import CapturedArray
 from stator.values.staged import (
@@ -180,7 +179,6 @@ class StandIns:
             if not self.are_certain:
                 raise CaptureError(
                     "what a numpy function returned for a tensor is returned or kept outside",
-                    at=current_place(),
                     fix="return a tensor: `torch.as_tensor(...)`",
                 )
             arrays = self.arrays.values()

@@ -23,7 +23,7 @@ from typing import Any
 
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import STAGING, current_place, is_library_file, is_own_file
+from stator.frames import STAGING, is_library_file, is_own_file
 from stator.garbage import no_collections
 from stator.state.present_contents import present_contents
 from stator.state.session import Session
@@ -99,7 +99,7 @@ class UserCodeWatch:
                 f"library code is called while {with_article(type(self.profiler).__name__)} "
                 "profiles it, and "
                 "may call user code unseen",
-                at=current_place(), fix="start the profiler after the first call",
+                fix="start the profiler after the first call",
             )  # fmt: skip
         sys.setprofile(self.see)
 
@@ -251,7 +251,7 @@ class UserCodeWatch:
             raise UnsupportedCall(
                 f"`{name}` calls {self._functions()} without conversion, which may read "
                 f"{_in_words(self.unknown[0])} from outside whose items depend on the data",
-                at=current_place(), fix="call it in a loop of your own",
+                fix="call it in a loop of your own",
             )  # fmt: skip
         if changed or bound or self.rebound:
             names_bound = [*(f"the global `{key}`" for _, key, _ in bound),
@@ -260,7 +260,7 @@ class UserCodeWatch:
             raise UnsupportedCall(
                 f"`{name}` calls {self._functions()} without conversion, which changes {what}: "
                 "that would happen only during the capture, not in later calls",
-                at=current_place(), fix="call it in a loop of your own, or change nothing in it",
+                fix="call it in a loop of your own, or change nothing in it",
             )  # fmt: skip
 
     def _functions(self) -> str:

@@ -24,7 +24,6 @@ from stator.capture.inputs import TensorSpec
 from stator.capture.sizes import Sizes
 from stator.english import with_article
 from stator.errors import DataDependent, InputError, UnsupportedCall
-from stator.frames import current_place
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value
 from stator.program.naming import SymbolNames
@@ -89,14 +88,13 @@ class Builder(StaticRecorder):
 
     def _check_input(self, name: Any) -> None:
         if not isinstance(name, str) or not NAME.fullmatch(name):
-            raise InputError(f"{name!r} is not a name for an input", at=current_place(),
+            raise InputError(f"{name!r} is not a name for an input",
                              fix="use letters, digits and `_`, and no digit first")  # fmt: skip
         if name in self._names:
-            raise InputError(f"the program has a value `{name}` already", at=current_place(),
-                             fix="choose another name")  # fmt: skip
+            raise InputError(f"the program has a value `{name}` already", fix="choose another name")
         if self.depth:
             raise InputError(f"the input `{name}` is made inside a branch or a loop",
-                             at=current_place(), fix="make it before")  # fmt: skip
+                             fix="make it before")  # fmt: skip
 
     def emit(
         self,
@@ -150,10 +148,8 @@ class Builder(StaticRecorder):
 
     def needs_value(self, what: str) -> DataDependent:
         """The error for Python code that needs what only a run knows."""
-        return DataDependent(
-            f"Python code needs {what}, which is known only at run time",
-            at=current_place(), fix=CONTROL,
-        )  # fmt: skip
+        return DataDependent(f"Python code needs {what}, which is known only at run time",
+                             fix=CONTROL)  # fmt: skip
 
 
 def _is_training_check() -> bool:
@@ -190,7 +186,7 @@ def modules_named(builder: Builder) -> Iterator[None]:
             raise UnsupportedCall(
                 f"{with_article(type(module).__name__)} is made inside `program_guard`: its "
                 f"`{name}` would not be a real tensor",
-                at=current_place(), fix="make the module before `with program_guard(...)`",
+                fix="make the module before `with program_guard(...)`",
             )  # fmt: skip
 
     hooks = [

@@ -14,7 +14,7 @@ from stator.capture.branches import capture_if
 from stator.capture.loops import capture_while
 from stator.english import with_article
 from stator.errors import BranchMismatch, InputError, LoopStateChanged
-from stator.frames import current_place, user_facing
+from stator.frames import user_facing
 from stator.program.ir import Arg
 from stator.program.types import TextType
 from stator.staging.truth import builtin_truth
@@ -61,10 +61,9 @@ class _Sides:
     def whole(self, leaves: Any) -> Any:
         """The value after the branch."""
         if any(form != self.forms[0] for form in self.forms):
-            raise BranchMismatch("the branches return values of different structures",
-                                 at=current_place(), fix=ONE_FORM)  # fmt: skip
+            raise BranchMismatch("the branches return values of different structures", fix=ONE_FORM)
         if (forms := _mixed(leaves)) is not None:
-            raise BranchMismatch(f"the branches return {forms}", at=current_place(), fix=ONE_FORM)
+            raise BranchMismatch(f"the branches return {forms}", fix=ONE_FORM)
         return pytree.tree_unflatten(leaves, self.forms[0])
 
 
@@ -73,8 +72,7 @@ def case(pred_fn_pairs: Sequence[tuple[Any, Code]], default: Code | None = None)
     """Run the function of the first true `pred`; otherwise `default`, or the last function."""
     pairs = list(pred_fn_pairs)
     if not pairs:
-        raise InputError("`case` has no pairs", at=current_place(),
-                         fix="give [(pred, function), ...]")  # fmt: skip
+        raise InputError("`case` has no pairs", fix="give [(pred, function), ...]")
     if default is None:
         default = pairs.pop()[1]
     return _first_of(pairs, default)
@@ -109,11 +107,10 @@ def _numbered(branch_fns: Any) -> dict[int, Code]:
     for number, function in items:
         if type(number) is not int or number in functions:
             raise InputError(f"{number!r} is not a branch number, or is given twice",
-                             at=current_place(), fix="number the branches 0, 1, ...")  # fmt: skip
+                             fix="number the branches 0, 1, ...")  # fmt: skip
         functions[number] = function
     if not functions:
-        raise InputError("`switch_case` has no branches", at=current_place(),
-                         fix="give {number: function, ...}")  # fmt: skip
+        raise InputError("`switch_case` has no branches", fix="give {number: function, ...}")
     return functions
 
 
@@ -140,7 +137,7 @@ def while_loop(
 ) -> list[Any]:
     """Run `body(*loop_vars)` while `cond(*loop_vars)` is true; returns the last `loop_vars`."""
     if not isinstance(loop_vars, list | tuple) or not loop_vars:
-        raise InputError("`while_loop` needs a list of loop variables", at=current_place(),
+        raise InputError("`while_loop` needs a list of loop variables",
                          fix="give the tensors that the body changes")  # fmt: skip
     leaves, form = pytree.tree_flatten(list(loop_vars))
     builder, variables = current_builder(), _LoopVariables(leaves)
@@ -161,8 +158,7 @@ def while_loop(
         assert builder is not None
         capture_while(builder, variables, condition, one_iteration)
     if (forms := _mixed(variables.values)) is not None:
-        raise BranchMismatch(f"a loop variable is {forms} in one loop", at=current_place(),
-                             fix=ONE_FORM)  # fmt: skip
+        raise BranchMismatch(f"a loop variable is {forms} in one loop", fix=ONE_FORM)
     after: list[Any] = pytree.tree_unflatten(variables.values, form)
     return after
 
@@ -172,12 +168,12 @@ def _next(given: Any, form: pytree.TreeSpec) -> tuple[Any, ...]:
     if len(values) != form.num_children:
         raise InputError(
             f"the body of a loop returns {len(values)} values for {form.num_children} variables",
-            at=current_place(), fix="return one for each",
-        )  # fmt: skip
+            fix="return one for each",
+        )
     leaves, its = pytree.tree_flatten(values)
     if its != form:
         raise LoopStateChanged("the body of a loop returns values of another structure",
-                               at=current_place(), fix=ONE_FORM)  # fmt: skip
+                               fix=ONE_FORM)  # fmt: skip
     return tuple(leaves)
 
 

@@ -21,7 +21,6 @@ import torch
 
 from stator.capture.torch_ops import op_name
 from stator.errors import CaptureError, DataDependent, StatorError, UnsupportedCall
-from stator.frames import current_place
 from stator.static.example_sizes import ExampleSizes
 from stator.static.recorder import StaticRecorder
 from stator.torch_private.dispatch import no_python_dispatcher
@@ -57,10 +56,8 @@ class ExampleRun(StaticRecorder):
         """The real form of a tensor or a number of the run; anything else as it is."""
         if isinstance(value, FakeTensor):
             if value not in self.reals:
-                raise UnsupportedCall(
-                    "a tensor was made by code that the recorder cannot see", at=current_place(),
-                    fix="avoid `.data` and raw storage",
-                )  # fmt: skip
+                raise UnsupportedCall("a tensor was made by code that the recorder cannot see",
+                                      fix="avoid `.data` and raw storage")  # fmt: skip
             return self.reals[value]
         return self._real_number(value) if isinstance(value, Number) else value
 
@@ -116,17 +113,14 @@ class ExampleRun(StaticRecorder):
         except StatorError:
             raise
         except Exception as error:
-            raise CaptureError(
-                f"torch cannot trace `{self.dispatching}` with open sizes: {error}",
-                at=current_place(), fix="use `stator.to_static`",
-            ) from error  # fmt: skip
+            raise CaptureError(f"torch cannot trace `{self.dispatching}` with open sizes: {error}",
+                               fix="use `stator.to_static`") from error  # fmt: skip
 
     def needs_value(self, what: str) -> DataDependent:
         """The error for Python code that needs what only a run knows."""
         return DataDependent(
-            f"the path through the layer depends on data: Python code needs {what}",
-            at=current_place(), fix=TO_STATIC,
-        )  # fmt: skip
+            f"the path through the layer depends on data: Python code needs {what}", fix=TO_STATIC
+        )
 
 
 def _as_number(number: Any) -> sympy.Basic:

@@ -13,7 +13,7 @@ from stator.errors import InputError
 from stator.execute.arguments import check_type
 from stator.execute.backend import values_of
 from stator.execute.selection import check_backend
-from stator.frames import current_place, user_facing
+from stator.frames import user_facing
 from stator.locks import ForkSafeLock
 from stator.optimize.dataflow import needed_for
 from stator.optimize.pipeline import optimize
@@ -90,7 +90,7 @@ class Executor:
         fetches need. Without a `fetch_list`, a loaded program gives what it was saved to give.
         """
         if current_program() is not None:
-            raise InputError("a program is run inside `program_guard`", at=current_place(),
+            raise InputError("a program is run inside `program_guard`",
                              fix="run it after the `with`")  # fmt: skip
         compiled = program if isinstance(program, CompiledProgram) else None
         whole = compiled.program if compiled else program

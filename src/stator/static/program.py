@@ -12,7 +12,7 @@ import torch
 from stator.capture.modes import Modes
 from stator.english import with_article
 from stator.errors import CaptureError, InputError, StatorError
-from stator.frames import current_place, place_of, user_facing
+from stator.frames import place_of, user_facing
 from stator.locks import ONE_AT_A_TIME
 from stator.optimize.for_test import for_test as turned_to_test
 from stator.program import structure as shape
@@ -167,13 +167,11 @@ class StaticProgram:
         """Torch calls inside are recorded."""
         builder = self._builder
         if builder is None:
-            raise InputError(
-                f"the program `{self.name}` is finished: it was loaded or cloned",
-                at=current_place(), fix="write a new `Program()`",
-            )  # fmt: skip
+            raise InputError(f"the program `{self.name}` is finished: it was loaded or cloned",
+                             fix="write a new `Program()`")  # fmt: skip
         if any(program is self for program in _stack()):
             raise InputError(f"the program `{self.name}` is being written already",
-                             at=current_place(), fix="use one `program_guard` for it")  # fmt: skip
+                             fix="use one `program_guard` for it")  # fmt: skip
         with ONE_AT_A_TIME, _recording(builder):
             _stack().append(self)
             try:
@@ -259,12 +257,11 @@ def data(name: str, shape: Sequence[int | None], dtype: str | torch.dtype = "flo
     """Add an input to the program that is being written; a size of None (or -1) is dynamic."""
     builder = current_builder()
     if builder is None:
-        raise InputError("`data` is called outside of `program_guard`", at=current_place(),
+        raise InputError("`data` is called outside of `program_guard`",
                          fix="call it under `with program_guard(program):`")  # fmt: skip
     found = getattr(torch, dtype, None) if isinstance(dtype, str) else dtype
     if not isinstance(found, torch.dtype):
-        raise InputError(f"{dtype!r} is not a dtype", at=current_place(),
-                         fix='give one such as "float32" or "int64"')  # fmt: skip
+        raise InputError(f"{dtype!r} is not a dtype", fix='give one such as "float32" or "int64"')
     return builder.input(name, [_size(size) for size in shape], found)
 
 
@@ -272,6 +269,5 @@ def _size(size: Any) -> int | None:
     if size is None or size == -1:
         return None
     if type(size) is not int or size < 0:
-        raise InputError(f"{size!r} is not a size", at=current_place(),
-                         fix="give a number >= 0, or None for any size")  # fmt: skip
+        raise InputError(f"{size!r} is not a size", fix="give a number >= 0, or None for any size")
     return size

@@ -14,7 +14,6 @@ from torch.overrides import TorchFunctionMode
 from stator.capture.recorder import Recorder
 from stator.containers.tensor_index import read_tensor, write_tensor
 from stator.errors import DataDependent, StatorError, UnsupportedCall
-from stator.frames import current_place
 
 Tensor = torch.Tensor
 READS: Mapping[Any, str] = MappingProxyType(
@@ -84,7 +83,7 @@ class ForeignCodeMode(TorchFunctionMode):
         if func in READS:
             raise self.refusals.keep(DataDependent(
                 f"Python code needs {READS[func]}, which is known only at run time",
-                at=current_place(), fix="compute it with torch, or use `stator.to_static`",
+                fix="compute it with torch, or use `stator.to_static`",
             ))  # fmt: skip
         if func in GRAPH:
             raise self.refusals.keep(_not_recorded(GRAPH[func]))
@@ -110,9 +109,9 @@ def _with_numbers(key: Any) -> Any:
 
 def _not_recorded(problem: str) -> UnsupportedCall:
     return UnsupportedCall(
-        f"{problem} here, which cannot be recorded", at=current_place(),
+        f"{problem} here, which cannot be recorded",
         fix="do it outside of the program, or write it with plain ops",
-    )  # fmt: skip
+    )
 
 
 def refuse_foreign_code() -> None:

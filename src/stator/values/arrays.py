@@ -13,7 +13,6 @@ import numpy
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.torch_private import numpy_layer
 
 CapturedArray: Any = numpy_layer.ndarray
@@ -49,7 +48,7 @@ class KnownArray(CapturedArray):  # type: ignore[misc]  # torch's class has no t
         strides = [stride // value.itemsize for stride in value.strides]
         if value.dtype != root.dtype or any(stride < 0 for stride in strides):
             raise UnsupportedCall("a reversed view of a numpy array is used as a tensor",
-                                  at=current_place(), fix="copy it: `a.copy()`")  # fmt: skip
+                                  fix="copy it: `a.copy()`")  # fmt: skip
         return tensor.as_strided(value.shape, strides, start // value.itemsize)
 
     def __iter__(self) -> Iterator[Any]:
@@ -87,7 +86,7 @@ class ReversedArray(CapturedArray):  # type: ignore[misc]  # torch's class has n
         """Raise, unless `name` is a method that only reads, or copies."""
         if name not in COPYING:
             raise UnsupportedCall("a reversed view of a numpy array is written to, or viewed",
-                                  at=current_place(), fix="copy it: `a.copy()`")  # fmt: skip
+                                  fix="copy it: `a.copy()`")  # fmt: skip
 
 
 COPYING = frozenset({
@@ -126,7 +125,7 @@ def _backwards(tensor: torch.Tensor, dim: int, part: slice) -> torch.Tensor:
         return tensor.flip(dim)[(*whole, slice(None, None, -part.step))]
     if not all(isinstance(one, int | None) for one in (size, part.start, part.stop)):
         raise UnsupportedCall("a numpy array is sliced with a negative step and captured bounds",
-                              at=current_place(), fix="use the torch function `flip`")  # fmt: skip
+                              fix="use the torch function `flip`")  # fmt: skip
     taken = range(*part.indices(size))
     if not taken:
         return tensor[(*whole, slice(0, 0))]

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.values.containers import LIST, TUPLE, Containers, is_plain_class
 from stator.values.pooled import Reference, can_be_pooled
 from stator.values.sites import Shared, class_site
@@ -67,8 +66,8 @@ def stored_object(item: object) -> UnsupportedCall:
     """The error for an object that is put into a runtime list."""
     return UnsupportedCall(
         f"{with_article(python_name(item))} is put into a list of data-dependent length",
-        at=current_place(), fix="put tensors, numbers, tuples or lists into it",
-    )  # fmt: skip
+        fix="put tensors, numbers, tuples or lists into it",
+    )
 
 
 def shared_object(item: object) -> BaseException:
@@ -85,8 +84,8 @@ def refuse_frozen(obj: object) -> None:
     if isinstance(obj, StagedContainer) and obj.frozen:
         refusal = UnsupportedCall(
             f"{with_article(python_name(obj))} cannot be changed here: {obj.frozen}",
-            at=current_place(), fix="finish it before putting it into the list",
-        )  # fmt: skip
+            fix="finish it before putting it into the list",
+        )
         raise Shared(obj.sites, refusal) if obj.sites else refusal
 
 
@@ -96,8 +95,8 @@ def refuse_copies(*containers: StagedContainer) -> None:
     if copied:
         refusal = UnsupportedCall(
             "`is` between containers that a list of the program holds copies of",
-            at=current_place(), fix="compare with `==`, or keep a number",
-        )  # fmt: skip
+            fix="compare with `==`, or keep a number",
+        )
         sites = frozenset[Any]().union(*(one.sites for one in containers))
         raise Shared(sites, refusal) if sites else refusal
 
@@ -107,7 +106,7 @@ def not_by_reference(name: str) -> UnsupportedCall:
     return UnsupportedCall(
         f"a {name} that a list of the program holds and changes is joined with one that "
         "cannot be shared with it",
-        at=current_place(), fix="make both with the same code",
+        fix="make both with the same code",
     )  # fmt: skip
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from typing import Any
 
 from stator.errors import BranchMismatch
-from stator.frames import current_place
 from stator.program.layout import map_parts, nodes
 from stator.values.containers import is_plain_class
 from stator.values.describe import generalise, widen
@@ -303,7 +302,7 @@ def merge_maps(kinds: Sequence[ContainerKind]) -> tuple[ContainerKind, ...]:
             raise BranchMismatch(
                 "the paths set the keys of a dict, or attributes, in different orders: "
                 f"{', '.join(map(str, own))}",
-                at=current_place(), fix="set them in one order, or before the branch",
+                fix="set them in one order, or before the branch",
             )  # fmt: skip
     return tuple(_with_keys(kind, keys) for kind in kinds)
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from stator.errors import UnsupportedCall
-from stator.frames import current_place
 from stator.values.containers import is_plain_class
 from stator.values.kinds import AnyPool
 from stator.values.slotted import HEAP_TYPE
@@ -160,7 +159,7 @@ def _unknown(handle: PooledObject, what: str) -> UnsupportedCall:
     return UnsupportedCall(
         f"a {handle.__class__.__name__} is in a list of data-dependent length, and code "
         f"that is not converted {what}",
-        at=current_place(), fix="use its attributes",
+        fix="use its attributes",
     )  # fmt: skip
 
 

@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 import torch
 
 from stator.errors import DataDependent, UnsupportedCall
-from stator.frames import current_place
 from stator.program.ir import Value
 from stator.program.types import NumberKind as NumberName
 
@@ -131,9 +130,8 @@ class HostObject(StandIn):
         """The error for a use that needs the object itself."""
         return UnsupportedCall(
             f"the result of `{self.name}` is used, but it exists only at run time",
-            at=current_place(),
             fix="call its methods only, in the block that made it",
-        )  # fmt: skip
+        )
 
     def __bool__(self) -> bool:
         raise self.refused()
@@ -261,17 +259,17 @@ def refuse_caught(left: object, right: object) -> None:
 def refused_exception() -> UnsupportedCall:
     """The error for the use of an exception that exists only at run time."""
     return UnsupportedCall(
-        "the caught exception is inspected, but it exists only at run time", at=current_place(),
+        "the caught exception is inspected, but it exists only at run time",
         fix="use its text (`str(error)`) or its class (`isinstance`) inside the handler",
-    )  # fmt: skip
+    )
 
 
 def refused_arguments() -> UnsupportedCall:
     """The error for arguments of an exception that a called function, or Python, may raise."""
     return UnsupportedCall(
         "the arguments of an exception that a recursive function or a host call may raise are used",
-        at=current_place(), fix="use its text: `str(error)`",
-    )  # fmt: skip
+        fix="use its text: `str(error)`",
+    )
 
 
 class CaughtType:
@@ -294,6 +292,6 @@ class CaughtType:
 def needs_a_value(what: str) -> DataDependent:
     """The error for Python code that needs `what`, which only a run has."""
     return DataDependent(
-        f"Python code needs {what}", at=current_place(),
+        f"Python code needs {what}",
         fix="let converted code use it (an `if`, a loop, a comparison), or use tensors",
-    )  # fmt: skip
+    )

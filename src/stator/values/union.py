@@ -12,7 +12,6 @@ import torch
 
 from stator.english import with_article
 from stator.errors import BranchMismatch
-from stator.frames import current_place
 from stator.values.sites import Shared
 from stator.values.staged import ARGUMENTS, StagedList, python_name, shown
 from stator.values.symbolic import CapturedComplex, CapturedText, Undefined
@@ -68,7 +67,7 @@ class Union:
         refusal = BranchMismatch(
             f"library code needs {what} of a variable that is, depending on the path taken, "
             + " or ".join(_in_words(value) for value in self.alternatives),
-            at=current_place(), fix="give the variable one type on every path",
+            fix="give the variable one type on every path",
         )  # fmt: skip
         held = self.alternatives
         if all(isinstance(one, StagedList) and (one.sites or one.is_open) for one in held):
