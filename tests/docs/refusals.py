@@ -270,6 +270,12 @@ def met_by(error: StatorError) -> Refusal | None:
     return max(fitting, key=lambda one: len(one.problem), default=None)
 
 
+@functools.cache
+def tried() -> tuple[tuple[Example, StatorError], ...]:
+    """Each example with the refusal that it ends with."""
+    return tuple((one, error_of(one).with_traceback(None)) for one in examples())
+
+
 def error_of(example: Example) -> StatorError:
     """The refusal that `example` ends with."""
     try:
@@ -303,9 +309,9 @@ The classes are in `stator.errors`; each is also the builtin exception that you 
 
 def page() -> str:
     """The whole document."""
-    found, tried = refusals(), [(one, error_of(one)) for one in examples()]
+    found = refusals()
     shown: dict[Refusal | None, str] = {}
-    for example, error in tried:
+    for example, error in tried():
         shown.setdefault(met_by(error), _shown(example, error))
     codes = list(dict.fromkeys(one.code for one in found))
     parts = ["\n".join([INTRODUCTION, *map(_row, codes)])]

@@ -12,9 +12,9 @@ from tests.docs.refusals import (
     WITHOUT_EXAMPLE,
     Refusal,
     error_of,
-    examples,
     met_by,
     page,
+    tried,
 )
 from tests.docs.regenerate import REFUSALS
 
@@ -29,24 +29,19 @@ def of_programs():
     return [one for one in every() if one.code < "ST300"]  # later codes are of calls and files
 
 
-@pytest.fixture(scope="module")
-def tried():
-    return [(example, error_of(example)) for example in examples()]
-
-
 @pytest.mark.slow
 def test_the_page_is_what_the_source_and_the_examples_make():
     assert REFUSALS.read_text() == page(), "if the change is meant: python -m tests.docs.regenerate"
 
 
 @pytest.mark.slow
-def test_every_example_has_its_text_on_the_page(tried):
-    assert [one.shown.__name__ for one, error in tried if met_by(error) is None] == []
+def test_every_example_has_its_text_on_the_page():
+    assert [one.shown.__name__ for one, error in tried() if met_by(error) is None] == []
 
 
 @pytest.mark.slow
-def test_every_refusal_of_a_program_has_an_example_or_is_listed_as_having_none(tried):
-    met = {met_by(error) for _, error in tried}
+def test_every_refusal_of_a_program_has_an_example_or_is_listed_as_having_none():
+    met = {met_by(error) for _, error in tried()}
     without = {one.problem for one in of_programs() if one not in met}
     assert without == WITHOUT_EXAMPLE | OF_THE_STATIC_SIDE
 

@@ -11,8 +11,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from stator import StatorError
 from tests.docs.documents import ROOT
-from tests.docs.refusals import HOLE, Example, Refusal, error_of, examples, met_by, text_of
+from tests.docs.refusals import HOLE, Example, Refusal, met_by, text_of, tried
 
 MESSAGES = ROOT / "tests" / "docs" / "messages.txt"
 TESTS = ROOT / "tests"
@@ -22,11 +23,12 @@ PLACE = re.compile(r"\S*/(?P<file>[\w.]+):(?P<line>\d+)")
 
 def messages() -> str:
     """What a user reads, example by example; lines count from the head of the example."""
-    return "\n".join(f"== {one.shown.__name__}\n{_message(one)}\n" for one in examples())
+    texts = (f"== {one.shown.__name__}\n{_message(one, error)}\n" for one, error in tried())
+    return "\n".join(texts)
 
 
-def _message(example: Example) -> str:
-    error, first = error_of(example), example.shown.__code__.co_firstlineno
+def _message(example: Example, error: StatorError) -> str:
+    first = example.shown.__code__.co_firstlineno
 
     def relative(match: re.Match[str]) -> str:
         return f"{match['file']}:+{int(match['line']) - first}"
@@ -41,7 +43,7 @@ def has_test(refusal: Refusal) -> bool:
 
 @functools.cache
 def _met() -> frozenset[Refusal | None]:
-    return frozenset(met_by(error_of(one)) for one in examples())
+    return frozenset(met_by(error) for _, error in tried())
 
 
 def _fitting(refusal: Refusal) -> re.Pattern[str]:
