@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import os
 import subprocess
 import sys
@@ -28,23 +30,30 @@ def source() -> str:
 
 def right() -> str:
     """The report on the example."""
-    return _in_a_new_process("report_of_the_example")
+    return _reports()[0]
 
 
 def wrong() -> str:
     """The report on a program that was broken."""
-    return _in_a_new_process("report_of_a_fault")
+    return _reports()[1]
 
 
-def _in_a_new_process(name: str) -> str:
-    """What a function of this module gives: hypothesis draws constants of all loaded modules."""
+@functools.cache
+def _reports() -> tuple[str, str]:
+    """Both, made in a new process: hypothesis draws constants of all loaded modules."""
     path = os.pathsep.join([str(Path(stator.__file__).parents[1]), str(ROOT)])
     done = subprocess.run(
-        [sys.executable, "-c", f"from tests.docs import verifying; print(verifying.{name}())"],
+        [sys.executable, "-c", "from tests.docs import verifying; verifying.print_reports()"],
         env={**os.environ, "PYTHONPATH": path, "PYTHONHASHSEED": "0"}, cwd=ROOT,
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    return done.stdout.removesuffix("\n")
+    one, other = json.loads(done.stdout)
+    return one, other
+
+
+def print_reports() -> None:
+    """Print what `_reports` reads."""
+    print(json.dumps([report_of_the_example(), report_of_a_fault()]))
 
 
 def report_of_the_example() -> str:
