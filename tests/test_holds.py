@@ -137,17 +137,31 @@ class TimeIsOver(Exception):
     pass
 
 
-# Python drops one that arrives in a callback of a weak reference, and says so
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_an_exception_that_another_thread_puts_into_captures_comes_out_of_them(tmp_path):
+@pytest.fixture
+def lost(monkeypatch):
+    """The exceptions that arrived while CPython ran a finalizer, which loses them."""
+    lost: list[BaseException] = []
+    usual = sys.unraisablehook
+
+    def note(unraisable):
+        if unraisable.exc_type is TimeIsOver:
+            lost.append(unraisable.exc_type)
+        else:
+            usual(unraisable)
+
+    monkeypatch.setattr(sys, "unraisablehook", note)
+    return lost
+
+
+def test_an_exception_that_another_thread_puts_into_captures_comes_out_of_them(tmp_path, lost):
     function = function_of(ifs(20), tmp_path, "put_in")
     stator.to_static(function)(torch.ones(2))  # an import that ends so leaves its file open
     target, over = threading.get_ident(), threading.Event()
-    outcomes: list[type[BaseException]] = []
-    for number in range(8):
+    arrived = broken = 0
+    for number in range(100):  # until 4 have arrived; how many that takes depends on the machine
         over.clear()
 
-        def put_in(wait=0.004 * (number + 1)):
+        def put_in(wait=0.004 * (number % 8 + 1)):
             if not over.wait(wait):
                 raised = ctypes.py_object(TimeIsOver)
                 ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(target), raised)
@@ -159,12 +173,18 @@ def test_an_exception_that_another_thread_puts_into_captures_comes_out_of_them(t
             over.set()
             thread.join()
         except TimeIsOver:
-            outcomes.append(TimeIsOver)
+            arrived += 1
+        except Exception:  # noqa: BLE001  # one in hundreds: torch has caught it, and goes on without
+            broken += 1
         finally:
             over.set()
             thread.join()
         assert left_behind() == []
-    assert outcomes
+        if arrived == 4:
+            break
+    assert arrived + len(lost) >= 4
+    assert broken <= 1
+    assert torch.equal(stator.to_static(function)(torch.ones(2)), function(torch.ones(2)))
 
 
 _numbers = itertools.count(1)
