@@ -408,8 +408,8 @@ def spaced_numbers_of_a_dtype(x, y):
     return torch.from_numpy(numpy.linspace(0, int(y), 3, dtype=numpy.int64))
 
 
-def slice_put_into_a_list(x, y):
-    first, kept = slice(0, 1), []
+def view_put_into_a_list(x, y):
+    first, kept = {"a": 1}.items(), []
     while y > 0:
         kept.append(first)
         y = y - 1

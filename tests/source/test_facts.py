@@ -41,7 +41,7 @@ def test_the_state_of_a_branch(body, state):
         ("while a: a = a - 1", ("a",)),
         ("while a: t = b; a = t", ("a",)),
         ("while a: t = b; a = t\nreturn t", ("a", "t")),
-        ("while (n := a()): b = n\nreturn b", ("b",)),
+        ("while (n := a()): b = n\nreturn b", ("b", "n")),
         ("s = 0\nwhile a: s = s + 1\nreturn 0", ("s",)),
     ],
 )

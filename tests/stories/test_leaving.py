@@ -17,11 +17,12 @@ story = Book(
     stores_lambda_with_tensor="which the call makes",
     stores_partial="a partial is returned or kept",
     stores_bound_method="a method is returned or kept",
-    returns_range="a slice is returned or kept",
     returns_gen="generator is returned or kept",
     returns_zip="zip is returned or kept",
     returns_map="map is returned or kept",
     returns_view="dict_items is returned or kept",
+    context_of_an_error_in_a_handler="exists only at run time",
+    kept_view_before_an_error="dict_items is returned or kept",
     arg_also_global="another name",
     arg_also_global_tensor="the same object",
     arg_object_attr_alias="another name",
@@ -201,6 +202,45 @@ def returns_set():
 def returns_range():
     def f(x):
         return range(3), slice(1, 2), Ellipsis, b"ab"
+
+    return f, X
+
+
+@story
+def kept_before_an_error():
+    rows, seen = [], {}
+
+    def f(x):
+        rows.append(("span", slice(0, 2)))
+        seen[slice(0, 2)] = x  # which Python 3.11 cannot hash
+        return x
+
+    return f, X, lambda: (list(rows), len(seen))
+
+
+@story
+def kept_view_before_an_error():
+    rows = []
+
+    def f(x):
+        rows.append({"a": 1}.items())
+        raise KeyError("after the change")
+
+    return f, X, lambda: list(map(list, rows))
+
+
+@story
+def context_of_an_error_in_a_handler():
+    def f(x):
+        try:
+            if x.sum() > 0:
+                raise ValueError("first")
+        except ValueError:
+            try:
+                raise TypeError("second")
+            except TypeError as error:
+                return repr(error.__context__)
+        return "none"
 
     return f, X
 

@@ -46,6 +46,28 @@ def try_helper_raises(x):
     return y
 
 
+@program((f(1.0, 2.0),), (f(9.0, 1.0),), (f(1.0, 9.0),), (f(9.0, 7.0),))
+def name_of_a_handler(x):
+    """What `except ... as e` has bound is unbound afterwards, whatever it was before."""
+    e, seen = 1, []
+    for v in x:
+        try:
+            seen.append(e)
+            if v > 5:
+                raise TooBig("large")
+        except TooBig as e:
+            seen.append(str(e))
+            e = "its own"
+            seen.append(e)
+        except UnboundLocalError:
+            seen.append("unbound")
+    try:
+        seen.append(e)
+    except UnboundLocalError:
+        seen.append("unbound")
+    return seen
+
+
 @program((f(1.0, 2.0),), (f(0.0, 2.0, 0.0),), (f([]),), dynamic=({0},))
 def try_in_loop(x):
     """A handler with `continue` in a loop."""

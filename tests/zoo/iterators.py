@@ -106,6 +106,18 @@ def walrus_in_a_while(n):
 
 
 @program((i(1),), (i(4),), (i(0),))
+def walrus_for_the_body(n):
+    """The body reads what the test binds, and nothing after the loop does."""
+    count = int(n)
+    while (following := count + 1) < 5:
+        count = following
+    sizes = [1] if n > 1 else []
+    while (size := len(sizes)) < 3:
+        sizes.append(size)
+    return count, sizes
+
+
+@program((i(1),), (i(4),), (i(0),))
 def walrus_in_a_chain(n):
     """A chained comparison that binds a name on its way."""
     inside = 0 < n < (double := int(n) * 2) < 10

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import dataclasses
 import functools
+import heapq
+import itertools
 
 import numpy
 import torch
@@ -193,3 +195,30 @@ def pivoted(a):
         for row in range(k + 1, 3):
             a[row] -= a[row, k] / a[k, k] * a[k]
     return a
+
+
+class Task:
+    def __init__(self, cost):
+        self.cost = cost
+
+
+@program((f(2.0, 1.0, 3.0),), (f(-1.0, 4.0, 0.5),), (f(-1.0, -2.0, -0.5),))
+def ties_are_broken(x):
+    """The items of a heap that cannot be compared come after a number that decides."""
+    count, jobs, tables = itertools.count(), [], []
+    for v in [*x.tolist(), 0.5]:
+        if v > 0:
+            heapq.heappush(jobs, (v, next(count), Task(v)))
+        heapq.heappush(tables, (v, next(count), {"cost": v}))
+    order = [heapq.heappop(tables)[2]["cost"] for _ in range(len(tables))]
+    first = heapq.heappop(jobs)[2].cost
+    try:
+        return order, first, ({"a": 1}, v) < ({"a": first}, v)
+    except TypeError as error:
+        return order, first, str(error)
+
+
+@program(*NUMBERS, stages=("rewritten", "captured", "unoptimised"))
+def slices_as_values(t):
+    """A slice is returned, and one with bounds from the data too."""
+    return slice(int(t), None), [slice(None, 3, 2)]

@@ -47,6 +47,8 @@ class ExceptionTable:
     handled: list[BaseException] = field(default_factory=list)  # by handlers that users wrote
     replaced: list[BaseException] = field(default_factory=list)  # by another one of the capture
     of_users: list[BaseException] = field(default_factory=list)  # raised by staging for the user
+    # raised while a recorded handler runs: in a run, what it has caught is their context
+    with_caught_context: list[BaseException] = field(default_factory=list)
     original: Callable[[Any], Any] = _itself  # a stand-in -> the caller's container
     text_of: Callable[[Any], Any] = str  # in converted code
     arguments: tuple[Any, ...] | None = None  # of the exception whose raise is being recorded

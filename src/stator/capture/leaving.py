@@ -48,6 +48,8 @@ def departure_of(value: Any) -> Departure | None:
         return None if given is None else Departure(*given)
     if isinstance(value, StagedDeque):
         return Departure("deque", functools.partial(_deque, value.maxlen), _as_list(value))
+    if isinstance(value, slice):
+        return Departure("slice", _slice, (value.start, value.stop, value.step))
     if isinstance(value, set | frozenset):
         cls = set if isinstance(value, StagedSet) else type(value)
         return Departure(cls.__name__, cls, _as_list(value))
@@ -85,6 +87,10 @@ def departure_of_class(cls: type) -> Callable[[Any], Any] | None:
     if cls in (dict, StagedDict) or not issubclass(cls, dict):
         return None
     return functools.partial(_dict_of, cls)
+
+
+def _slice(bounds: tuple[Any, Any, Any]) -> slice:
+    return slice(*bounds)
 
 
 def _as_list(value: Any) -> StagedList:

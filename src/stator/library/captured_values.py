@@ -14,10 +14,12 @@ from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import Machine
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.arrays import CapturedArray, KnownArray, array_item
-from stator.values.staged import is_table
+from stator.values.staged import StagedList, is_table
 from stator.values.symbolic import CapturedText, Number
 from stator.values.union import Union
 
+WHOLE_NUMBERS = (bool, int, torch.SymBool, torch.SymInt)
+FLOATS = (float, torch.SymFloat)
 SYMBOLIC = torch.Tensor | Number | Union | CapturedText
 
 
@@ -80,3 +82,19 @@ def flat_classes(classes: object) -> tuple[object, ...]:
     if not isinstance(classes, tuple):
         return (classes,)
     return tuple(one for part in classes for one in flat_classes(part))
+
+
+def hold_numbers(*sequences: Staged, or_equal: bool) -> bool:
+    """Are they of known length, and hold nothing but numbers?
+
+    Floats only where Python looks at them in any case, or only `<` does: `same` refuses nan.
+    """
+    if any(isinstance(items, StagedList) and items.is_open for items in sequences):
+        return False
+    is_even = len(set(map(len, sequences))) == 1 and not or_equal
+    last = len(sequences[0]) - 1 if is_even else 0
+    return all(
+        isinstance(item, WHOLE_NUMBERS) or (isinstance(item, FLOATS) and k in (0, last))
+        for items in sequences
+        for k, item in enumerate(items)
+    )

@@ -7,6 +7,7 @@ assigns that are live after it, or live where a branch or an iteration starts.
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -118,7 +119,21 @@ class _Study:
 
     def _assigned(self, node: ast.stmt) -> set[str]:
         """What `node` assigns once its branches or iterations run."""
-        return {*self.bound.of(moved_parts(node)), *self._assigned_by_calls(node)}
+        names = {*self.bound.of(moved_parts(node)), *self._assigned_by_calls(node)}
+        if isinstance(node, ast.Try):
+            names |= {one.name for one in node.handlers if one.name} & self.kept_names
+        return names
+
+    @functools.cached_property
+    def kept_names(self) -> frozenset[str]:
+        """The names that are bound by more than the `as` of handlers."""
+        stored = {
+            node.id
+            for node in own_nodes(self.body)
+            if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load)
+        }
+        scope = self.scope
+        return frozenset({*stored, *scope.parameters, *scope.globals, *scope.nonlocals})
 
     def _assigned_by_calls(self, node: ast.stmt) -> frozenset[str]:
         """What functions that are nested in the function assign, if `node` calls anything."""

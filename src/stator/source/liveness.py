@@ -25,7 +25,7 @@ class Liveness:
     """What is live around each `if` and each loop."""
 
     live_out: Mapping[ast.stmt, Names]  # after the statement
-    live_inside: Mapping[ast.stmt, Names]  # where its branches start; at the head of a loop
+    live_inside: Mapping[ast.stmt, Names]  # where its branches or the body of a loop start
 
 
 def liveness(body: list[ast.stmt]) -> Liveness:
@@ -85,10 +85,13 @@ class _BackwardWalk:
         return self.before(node, live)
 
     def _while(self, node: ast.While, live: Names) -> Names:
-        head = self.before(node.test, live) | self.inside.get(node, NOTHING)
-        while (wider := head | self.before(node.test, self.block(node.body, head))) != head:
-            head = wider
-        self.inside[node] = head
+        """The test is evaluated before the loop and after each iteration: it may bind names."""
+        inside = self.inside.get(node, NOTHING)
+        head = self.before(node.test, live | inside)
+        while not (found := self.block(node.body, head) | head) <= inside:
+            inside |= found
+            head = self.before(node.test, live | inside)
+        self.inside[node] = inside
         return head
 
     def _for(self, node: ast.For, live: Names) -> Names:

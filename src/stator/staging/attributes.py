@@ -241,9 +241,11 @@ def _of_an_exception(session: Session, error: Exception, name: str) -> Staged:
         return session.interpreter.call(list, tuple(error.__notes__))
     if name not in ("__cause__", "__context__"):
         return ABSENT
-    parts = session.recorder.exceptions.parts_of(error)
+    exceptions = session.recorder.exceptions
+    parts = exceptions.parts_of(error)
     found = parts.cause if name == "__cause__" else parts.context
-    if isinstance(found, CaughtCause):
+    is_caught = any(error is one for one in exceptions.with_caught_context)
+    if isinstance(found, CaughtCause) or (found is None and name == "__context__" and is_caught):
         raise refused_exception()
     return found
 

@@ -29,6 +29,7 @@ from stator.containers.runtime_tables import entries, has, is_captured_item
 from stator.containers.set_operators import are_sets_of_a_run, is_within
 from stator.errors import UnsupportedCall
 from stator.library.array_operands import beside_tensor
+from stator.library.captured_values import hold_numbers
 from stator.library.dataclass_calls import compared_fields
 from stator.library.known_arrays import NOT_KNOWN, compute_known
 from stator.library.number_calls import complex_arithmetic, number_op, plain_number
@@ -47,7 +48,7 @@ from stator.values import symbolic
 from stator.values.annotations import Code, Staged
 from stator.values.arrays import CapturedArray, KnownArray
 from stator.values.freezing import refuse_copies
-from stator.values.pooled import Reference, entry_of, pool_of
+from stator.values.pooled import PooledObject, Reference, entry_of, pool_of
 from stator.values.staged import (
     StagedContainer,
     StagedCounter,
@@ -66,8 +67,6 @@ ORDER: dict[str, Callable[[Any, Any], Any]] = {
 NUMBER_SIGNS = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
 SEQUENCES = (tuple, list)
 SETS = (set, frozenset)
-WHOLE_NUMBERS = (bool, int, torch.SymBool, torch.SymInt)
-FLOATS = (float, torch.SymFloat)
 COUNTERS = (StagedCounter, collections.Counter)
 
 
@@ -307,6 +306,9 @@ def _equal(session: Session, left: object, right: object, sign: str) -> Staged:
     if isinstance(left, dict) and isinstance(right, dict) and _has_captured_values(left, right):
         same = _dicts_equal(session, left, right)
         return same if sign == "==" else not_(session, same)
+    if isinstance(left, PooledObject) and isinstance(right, PooledObject):  # by identity
+        same = _is(session, left, right)
+        return same if sign == "==" else not_(session, same)
     for one in (left, right):
         watch_object(session, one, set())
     return left == right if sign == "==" else left != right
@@ -354,9 +356,11 @@ def _is_symbolic_sequence(left: object, right: object) -> bool:
 
 
 def _holds_captured(item: object) -> bool:
-    """Is `item` captured, or a sequence with something captured in it?"""
+    """Is `item` captured, or a sequence or a dict with something captured in it?"""
     if isinstance(item, SEQUENCES) and not is_captured(item):
         return any(map(_holds_captured, item))
+    if isinstance(item, dict) and not is_table(item):
+        return any(map(_holds_captured, item.values()))
     return _symbolic(item)
 
 
@@ -381,26 +385,10 @@ def _sequences_ordered(session: Session, left: object, sign: str, right: object)
     if sign in (">", ">="):
         left, right = right, left
     or_equal = sign in ("<=", ">=")
-    if _hold_numbers(left, right, or_equal=or_equal):
+    if hold_numbers(left, right, or_equal=or_equal):
         return _ordered_numbers(session, left, right, or_equal=or_equal)
     definition = definitions.is_at_most if or_equal else definitions.is_less
     return session.interpreter.run(definition, left, right)
-
-
-def _hold_numbers(*sequences: Staged, or_equal: bool) -> bool:
-    """Are they of known length, and hold nothing but numbers?
-
-    Floats only where Python looks at them in any case, or only `<` does: `same` refuses nan.
-    """
-    if any(isinstance(items, StagedList) and items.is_open for items in sequences):
-        return False
-    is_even = len(set(map(len, sequences))) == 1 and not or_equal
-    last = len(sequences[0]) - 1 if is_even else 0
-    return all(
-        isinstance(item, WHOLE_NUMBERS) or (isinstance(item, FLOATS) and k in (0, last))
-        for items in sequences
-        for k, item in enumerate(items)
-    )
 
 
 def _ordered_numbers(session: Session, left: Staged, right: Staged, *, or_equal: bool) -> Staged:

@@ -92,10 +92,17 @@ def try_stmt(
     if error is None:
         orelse()
         return
+    _note_caught(session, error)
+    _handle(session, clauses, error)
+
+
+def _note_caught(session: Session, error: BaseException) -> None:
+    recorder = session.recorder
     recorder.exceptions.handled.append(error)
+    if isinstance(session.handling[-1] if session.handling else None, CaughtError):
+        recorder.exceptions.with_caught_context.append(error)
     if not recorder.provenance.is_external(error):
         recorder.provenance.add_created(error)
-    _handle(session, clauses, error)
 
 
 def may_raise_since(session: Session, mark: Mark) -> bool:

@@ -6,7 +6,6 @@ So before each op that may raise, a note says what has been changed so far.
 
 from __future__ import annotations
 
-import contextlib
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -316,13 +315,13 @@ class EffectRecorder(Listener):
     def keep(self, error: Exception) -> None:
         """The capture ends with `error`, the user's own: keep it, and the effects so far.
 
-        Only those whose values are known without a run are kept.
+        Only those whose values are known without a run are kept. A change that a program cannot
+        make is refused: it would be lost.
         """
         structure, classes = self._structure_of(error)
-        with contextlib.suppress(StatorError):
-            found, results = self.so_far()
-            kept = tuple(filter(None, map(_known, found)))
-            self.kept = KeptEffects(kept, results.classes | classes, structure)
+        found, results = self.so_far()
+        kept = tuple(filter(None, map(_known, found)))
+        self.kept = KeptEffects(kept, results.classes | classes, structure)
 
     def _structure_of(self, error: Exception) -> tuple[Structure, dict[str, type]]:
         """What `error` is after the capture; itself, if undoing the call does not change it."""

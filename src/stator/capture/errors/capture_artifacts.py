@@ -33,6 +33,7 @@ PYTHON_NAMES = {cls.__name__: name for cls, name in PYTHON.items()}
 RAISE = dis.opmap["RAISE_VARARGS"]
 _WORD = re.compile(r"\b\w+\b")
 PAIR = re.compile(r"'(\w+)' and '(\w+)'")
+NO_ORDER = "not supported between instances of"
 NUMBERS = frozenset({"int", "float", "bool", "complex"})
 NEW_SUBCLASS = "Creating a new Tensor subclass"  # torch wants to make one of a captured tensor
 PLAIN = NUMBERS | {"NoneType", "str", "list", "dict", "set", "tuple", "Tensor", "function", "type"}
@@ -107,9 +108,11 @@ def _fails_for_python_too(error: Exception, text: str, named: set[str]) -> bool:
     method = METHOD.search(text)
     if method is not None and named == {FakeTensor.__name__}:
         return not hasattr(torch.Tensor, method[1] or f"__{method[2]}__")
-    pair = PAIR.search(text)
+    pair = PAIR.search(users_text(text))
     if pair is not None:
-        types = {PYTHON_NAMES.get(name, name) for name in pair.groups()}
+        types = set(pair.groups())
+        if types == {"dict"} and NO_ORDER in text:
+            return True
         return types <= PLAIN and not types <= NUMBERS | {"Tensor"} and len(types) == 2
     return named <= ASKS_LITTLE and OF_ONE.search(text) is not None
 
