@@ -89,6 +89,51 @@ def test_grad_modes_inside_are_those_of_eager(function):
         compare_function(function, (X,), (negated(X),))
 
 
+class InnerModes(nn.Module):
+    """Code with gradients off, on by itself, and as the caller has them."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(torch.ones(6))
+
+    def forward(self, x):
+        with torch.no_grad():
+            scale = (x * self.weight).abs().max()
+            with torch.enable_grad():
+                inner = x * self.weight
+        with torch.enable_grad():
+            leaf = x.detach().requires_grad_()
+            (slope,) = torch.autograd.grad((leaf**2 * self.weight).sum(), leaf, create_graph=True)
+            with torch.no_grad():
+                step = slope * 0.5
+            again = leaf * self.weight
+        if x.sum() > 0:
+            with torch.set_grad_enabled(False):
+                scale = scale * self.weight.sum()
+            y = x * self.weight
+        else:
+            y = self.decorated(x) + self.weight
+        return scale, inner, slope, step, again, y, x * self.weight
+
+    @torch.enable_grad()
+    def decorated(self, x):
+        return x * self.weight
+
+
+@pytest.mark.feature("autograd", "grad modes inside a saved model, whatever mode it is called in")
+@pytest.mark.parametrize("backend", ["interpreter", None])
+def test_a_saved_model_records_gradients_where_eager_does(tmp_path, backend):
+    model = InnerModes()
+    stator.save(model, tmp_path / "m", input_spec=[stator.InputSpec([None, 6], "float32")])
+    loaded = stator.load(tmp_path / "m", backend=backend)
+    for records in (False, True, False):
+        for x in (X.detach(), -X.detach()):
+            with torch.set_grad_enabled(records):
+                for eager, given in zip(model(x), loaded(x), strict=True):
+                    assert torch.equal(eager, given)
+                    assert eager.requires_grad == given.requires_grad
+
+
 def inferring(x):
     with torch.inference_mode():
         scale = (x * 2).amax()

@@ -175,3 +175,44 @@ def slots_joined_listed_and_returned(x, n):
         total += head.weight
         head = head.following
     return best.weight, best.label, spot, total, len(cells), spots
+
+
+@program((f(0.0, 1.0, 2.0, 0.0, 3.0),), (f(0.0, 0.0),), (f(1.0, 4.0),), dynamic=({0},))
+def optional_object_changed_in_a_loop(x):
+    """A state machine: the attributes of what is None before it begins are set."""
+    current, found, speaks = None, [], False
+    for k, value in enumerate(x):
+        if not speaks:
+            if value > 0:
+                current, speaks = Spot(float(k)), True
+        elif value > 0:
+            current.hits += 1
+        else:
+            current.at, speaks = current.at + 0.5, False
+            found.append(current)
+    if speaks:
+        found.append(current)
+    return [(spot.at, spot.hits) for spot in found], speaks
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),))
+def attributes_set_of_what_has_none(x):
+    """Of None, of a number that the data give, and of a list: Python's own errors."""
+    spot = Spot(0.5) if x.sum() > 0 else None
+    texts = []
+    for value in (spot, int(x[0]), x.sum().item(), [x], (x,)):
+        try:
+            value.hits = 4
+        except AttributeError as error:
+            texts.append(str(error))
+    return texts, spot
+
+
+@program((f(1.0, 2.0),), (f(-1.0, -2.0),), may_raise=True)
+def attribute_set_of_none_on_one_path(x):
+    """It is not caught."""
+    spot = None
+    if x.sum() > 0:
+        spot = Spot(0.5)
+    spot.hits = 3
+    return spot

@@ -170,6 +170,22 @@ def objects_returned(x):
     return jobs, jobs[-1], type(jobs[0]) is Job, isinstance(jobs[-1], Job), jobs[0] == jobs[-1]
 
 
+@program((i(3, 1, 2), i(2)), (i(1, 0), i(0)), (i(2, 2, 3, 0, 1), i(4)), dynamic=({0}, ()))
+def replaced_in_a_beam(x, steps):
+    """Each step makes new hypotheses of the last; `replace` copies the other fields."""
+    beams, k = [Hypothesis([0], 0.0)], 0
+    while k < steps:
+        pool = []
+        for beam in beams:
+            for token in x.tolist():
+                new = replace(beam, tokens=[*beam.tokens, token], score=beam.score - token)
+                new.done = token == 0
+                pool.append(new)
+        beams = sorted(pool, key=lambda beam: beam.score, reverse=True)[:2]
+        k += 1
+    return [(beam.tokens, beam.score, beam.done) for beam in beams]
+
+
 @program(*VALUES, dynamic=ANY, may_raise=True)
 def objects_of_two_classes(x):
     """Which class it is only a run knows."""

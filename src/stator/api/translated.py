@@ -30,6 +30,7 @@ from stator.export.tensor_entries import Entry
 from stator.frames import user_facing
 from stator.notebook import preformatted, unfolding
 from stator.optimize.alias import Aliases
+from stator.optimize.inherited_modes import turns_on_inherited, without_gradients
 from stator.program.program import Program
 from stator.program.types import TensorType
 from stator.torch_private.modules import tables
@@ -87,7 +88,8 @@ class TranslatedLayer(torch.nn.Module):
     _stator_properties: dict[str, Any]
     _stator_sources: EmbeddedSources
     _stator_slots: dict[str, tuple[TensorSlot, ...]]
-    _stator_runners: dict[tuple[str, str], Executable]
+    _stator_runners: dict[tuple[str, str, bool], Executable]
+    _stator_modes: dict[str, bool]  # by program: does it turn on the gradients of its caller?
     _stator_backend: str | None
     _stator_libraries: LibrariesOnDevice | None  # that the caller trusts
     _stator_state: LoadedState
@@ -117,6 +119,7 @@ class TranslatedLayer(torch.nn.Module):
         }
         self._stator_runners = {}
         self._stator_state, self._stator_writers = LoadedState(saved.states), {}
+        self._stator_modes = {}
         made: dict[int, torch.Tensor] = {}
         for name, tensor in saved.tensors.items():
             if saved.entries[name].kind != "state":
@@ -307,16 +310,26 @@ def _program_name(layer: TranslatedLayer, method: str) -> str:
 
 
 def _runner(layer: TranslatedLayer, name: str, device: str) -> Executable:
-    if (name, device) not in layer._stator_runners:
+    key = (name, device, torch.is_grad_enabled() or not _inherits_gradients(layer, name))
+    if key not in layer._stator_runners:
         program = layer._stator_programs[name]
+        if not key[-1]:
+            program = without_gradients(program)
         if device:
             program = moved(program, device)
-        layer._stator_runners[name, device] = (
+        layer._stator_runners[key] = (
             _compiled(layer, name, program, device) or prepare(layer._stator_backend, program)
             if layer._stator_prepare is None
             else layer._stator_prepare(program)
         )
-    return layer._stator_runners[name, device]
+    return layer._stator_runners[key]
+
+
+def _inherits_gradients(layer: TranslatedLayer, name: str) -> bool:
+    """Is it another program where the caller records no gradients?"""
+    if name not in layer._stator_modes:
+        layer._stator_modes[name] = turns_on_inherited(layer._stator_programs[name])
+    return layer._stator_modes[name]
 
 
 def _compiled(

@@ -9,6 +9,7 @@ import contextlib
 from collections.abc import Iterable, Iterator, Sequence
 
 import sympy
+import torch
 
 from stator.capture.errors.boundary import internal
 from stator.capture.listeners import Listener
@@ -23,12 +24,15 @@ from stator.program.ir import Arg, Block, Op, Value
 from stator.program.opset.queries import may_raise
 from stator.program.types import NumberKind, NumberType, Type, with_unions
 
+TURNING_ON = (torch.enable_grad, torch.set_grad_enabled)  # the latter perhaps; it is read then
+
 
 class BlockWriter:
     """Appends ops to `scope`, the current block."""
 
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
+        self.turns_on_gradients = False  # does the program, and not only its caller?
         self.scope = Scope(None, Modes.current())
         self.program_start = self.scope.start  # older than anything that the capture creates
         self.listeners: list[Listener] = []
@@ -102,25 +106,39 @@ class BlockWriter:
                 )
             yield
 
+    def modes(self) -> Modes:
+        """The modes in force now."""
+        return Modes.current(turns_on=self.turns_on_gradients)
+
+    @contextlib.contextmanager
+    def under(self, manager: object) -> Iterator[None]:
+        """Inside, a manager of torch has set grad mode, if it is one that does."""
+        before = self.turns_on_gradients
+        self.turns_on_gradients |= isinstance(manager, TURNING_ON)
+        try:
+            yield
+        finally:
+            self.turns_on_gradients = before
+
     def follow_modes(self) -> None:
         """Grad mode, inference mode and autocast are part of the program: say where they change."""
-        now = Modes.current()
+        now = self.modes()
         if now != self.scope.modes:
-            for name, args in now.changes_from(self.scope.modes):
-                self.scope.block.ops.append(Op(name, args, {}, (), (), recorded_place()))
+            for name, args, attributes in now.changes_from(self.scope.modes):
+                self.scope.block.ops.append(Op(name, args, attributes, (), (), recorded_place()))
             self.scope.modes = now
 
     @contextlib.contextmanager
     def open(self) -> Iterator[Scope]:
         """A new inner block; ops are recorded there until the `with` ends."""
-        with self.inside(Scope(self.scope, Modes.current())) as scope:
+        with self.inside(Scope(self.scope, self.modes())) as scope:
             yield scope
             self._leave_modes(scope)
 
     @contextlib.contextmanager
     def open_function(self) -> Iterator[Scope]:
         """The body of a function of the program; `closures` passes it what it sees outside."""
-        with self.inside(Scope(self.scope, Modes.current(), is_function=True)) as scope:
+        with self.inside(Scope(self.scope, self.modes(), is_function=True)) as scope:
             yield scope
             self._leave_modes(scope)
 
@@ -154,7 +172,7 @@ class BlockWriter:
             self.sizes.facts.pop()
 
     def _leave_modes(self, scope: Scope) -> None:
-        if Modes.current() != scope.entry_modes:
+        if self.modes() != scope.entry_modes:
             raise UnsupportedCall(
                 "grad mode, inference mode or autocast is changed in one branch or iteration "
                 "and not changed back",

@@ -97,7 +97,7 @@ def _given(message: object) -> tuple[object, ...]:
     return () if message is None else (message,)
 
 
-def run_set_grad(enabled: bool) -> None:
+def run_set_grad(enabled: bool, *, inherited: bool = False) -> None:  # noqa: ARG001
     """Grad mode from here on."""
     torch.set_grad_enabled(enabled)
 

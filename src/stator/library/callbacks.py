@@ -64,6 +64,7 @@ WRITTEN_OUT: dict[Any, Any] = {
     control_flow.scan: control_flow_definitions.scan,
     dataclasses.asdict: dataclass_definitions.asdict,
     dataclasses.astuple: dataclass_definitions.astuple,
+    dataclasses.replace: dataclass_definitions.replace,
     heapq.nlargest: standard_definitions.nlargest,
     collections.Counter.most_common: counter_definitions.most_common,
     collections.Counter.elements: counter_definitions.elements,

@@ -1,4 +1,4 @@
-"""`dataclasses.asdict` and `astuple`, written out in Python.
+"""`dataclasses.asdict`, `astuple` and `replace`, written out in Python.
 
 They are converted like user code: `copy.deepcopy`, which they call, cannot copy a captured tensor.
 """
@@ -27,6 +27,27 @@ def astuple(obj: Staged, *, tuple_factory: Staged = tuple) -> Staged:
     if not is_instance(obj):
         raise TypeError("astuple() should be called on dataclass instances")
     return tuple_factory([row(getattr(obj, one.name), tuple_factory) for one in fields_of(obj)])
+
+
+def replace(obj: Staged, /, **changes: Staged) -> Staged:
+    """`dataclasses.replace`."""
+    if not is_instance(obj):
+        raise TypeError("replace() should be called on dataclass instances")
+    for name, one in type(obj).__dataclass_fields__.items():
+        kind = one._field_type  # as `dataclasses` itself tells them apart
+        if kind is dataclasses._FIELD_CLASSVAR:  # type: ignore[attr-defined]
+            continue
+        if not one.init:
+            if name in changes:
+                raise ValueError(
+                    f"field {name} is declared with init=False, "
+                    "it cannot be specified with replace()"
+                )
+        elif name not in changes:
+            if kind is dataclasses._FIELD_INITVAR and one.default is dataclasses.MISSING:  # type: ignore[attr-defined]
+                raise ValueError(f"InitVar {name!r} must be specified with replace()")
+            changes[name] = getattr(obj, name)
+    return type(obj)(**changes)
 
 
 def is_instance(obj: Staged) -> Staged:

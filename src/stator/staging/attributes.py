@@ -64,6 +64,9 @@ from stator.values.union import Union, maybe_absent, over_unions
 
 GRAPH = "the autograd graph is not part of a program"
 ABSENT = object()
+WITHOUT_ATTRIBUTES = frozenset({
+    type(None), bool, int, float, complex, str, bytes, tuple, list, dict, set, frozenset,
+})  # fmt: skip
 _READ_REQUIRES_GRAD = operator.attrgetter("requires_grad")
 REFUSED_ATTRIBUTES = {
     "grad": "the gradient of a tensor changes from step to step",
@@ -355,12 +358,16 @@ def set_attribute(session: Session, obj: object, name: str, value: object) -> No
     if name == "__dict__":
         raise UnsupportedCall("the `__dict__` of an object is replaced",
                               fix="set its attributes one by one")  # fmt: skip
-    if isinstance(obj, torch.nn.Module):
+    cls = session.interpreter.call(type, obj)
+    if cls in WITHOUT_ATTRIBUTES:
+        obj = cls()  # also for one of the program: to set it raises, in Python's words
+    elif isinstance(obj, torch.nn.Module):
         _watch_place(session, obj, name)
     if isinstance(obj, BaseException) and is_kept_inside(obj, name):
         _refuse_earlier(session, obj, name)
-    note_object(session, obj)
-    session.wrote(obj, name)
+    if cls not in WITHOUT_ATTRIBUTES:
+        note_object(session, obj)
+        session.wrote(obj, name)
     setattr(obj, name, value)
 
 

@@ -47,7 +47,7 @@ def with_stmt(
     elif isinstance(manager, contextlib.ExitStack):
         _with_stack(session, manager, body)
     else:
-        with entered(session, manager) as value:
+        with entered(session, manager) as value, session.recorder.under(manager):
             body(value)
 
 

@@ -216,9 +216,10 @@ EFFECT_ROWS = (
              "raises if what the capture relied on does not hold"),
     _control("print", "output", "(*parts: any; sep?: text?, end?: text?)",
              "writes to the standard output", (), never, "prints"),
-    _mode("set_grad", "(enabled: bool)",
+    _mode("set_grad", "(enabled: bool; inherited?: bool)",
           "gradients are recorded from here on, or not, until the next one or the end of the "
-          "program", "sets grad mode"),
+          "program; one that is `inherited` turns them on only if the caller has them on",
+          "sets grad mode"),
     _mode("set_inference", "(enabled: bool)", "inference mode from here on, in the same way",
           "sets inference mode"),
     _mode("set_autocast",
