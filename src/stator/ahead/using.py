@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 
-from stator.ahead.folder import folder_of, is_ours, target_in
+from stator.ahead.folder import MANIFEST, folder_of, target_in
 from stator.errors import FormatError
 from stator.extension import extension
 from stator.logs import LOGGER
@@ -34,8 +34,8 @@ def trusted_libraries(path: str | os.PathLike[str], digest: str) -> NativeLibrar
 
 
 def mention_libraries(path: str | os.PathLike[str]) -> None:
-    """Say that there are libraries which are not used, because no one trusts them."""
+    """Say that there are libraries which are not used; nothing of the folder is read."""
     folder = folder_of(path)
-    if is_ours(folder):
+    if (folder / MANIFEST).is_file():
         LOGGER.info("the libraries in %s are not used: they are loaded with trust_compiled=True, "
                     "which is for folders whose origin you know", folder)  # fmt: skip
