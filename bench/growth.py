@@ -60,6 +60,25 @@ def unions(size: int) -> str:
     return f"def f(x):\n{body}    return x\n"
 
 
+def early_returns(size: int) -> str:
+    """`return`s in branches, one after the other."""
+    step = "    if x.sum() > {0}:\n        return x + {0}\n"
+    return "def f(x):\n" + "".join(step.format(k) for k in range(size)) + "    return x\n"
+
+
+def carried_items(size: int) -> str:
+    """Items of a list that one loop changes."""
+    start = f"    items = [x + k for k in range({size})]\n    while x.sum() < 3:\n        x = x + 1\n"
+    body = f"        for k in range({size}):\n            items[k] = items[k] * 2\n"
+    return f"def f(x):\n{start}{body}    return items\n"
+
+
+def recursion(size: int) -> str:
+    """Calls of one function by itself, as often as a Python number says."""
+    inner = "def g(x, n):\n    return x if n == 0 else g(x * 2, n - 1) + 1\n"
+    return f"{inner}def f(x):\n    return g(x, {size})\n"
+
+
 def carried_names(size: int) -> str:
     """Names that one loop carries."""
     start = "".join(f"    y{k} = x\n" for k in range(size))
@@ -123,8 +142,11 @@ SERIES: Mapping[str, Series] = MappingProxyType(
         "`elif`s": Series(elifs, (10, 40, 80)),
         "nested ternaries": Series(ternaries, (10, 20, 40)),
         "names that may be None": Series(unions, (10, 40, 80)),
+        "early returns": Series(early_returns, (10, 40, 80)),
         "names carried by a loop": Series(carried_names, (25, 100, 200)),
+        "items of a list changed by a loop": Series(carried_items, (25, 100, 200)),
         "depth of calls": Series(calls, (25, 50, 100)),
+        "depth of recursion": Series(recursion, (25, 50, 100)),
         "lines": Series(lines, (50, 200, 400)),
         "unrolled iterations": Series(unrolled, (50, 200, 800)),
         "depth of loops": Series(nested_loops, (2, 4, 8)),
