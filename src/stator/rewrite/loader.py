@@ -33,17 +33,20 @@ def compile_tree(tree: ast.FunctionDef, like: types.CodeType) -> types.CodeType:
     outer = _definition("name", _closed_over(like.co_freevars), EMPTY)
     outer.body = [_without_header(tree)]
     module = ast.Module([outer], [])
-    flags = like.co_flags & FUTURE
-    to_code = functools.partial(
-        compile, filename=like.co_filename, mode="exec", flags=flags, dont_inherit=True
-    )
     with visible_names(tree):
         try:
-            whole = to_code(module)
+            whole = _compiled(module, like)
         except TypeError:  # a node that a pass has made has no place: most have
-            whole = to_code(locate(module))
+            whole = _compiled(locate(module), like)
     code = _inner_code(_inner_code(whole))
     return _named(code, like.co_name, like.co_qualname, _frozensets(like))
+
+
+def _compiled(module: ast.Module, like: types.CodeType) -> types.CodeType:
+    code: types.CodeType = compile(
+        module, like.co_filename, "exec", like.co_flags & FUTURE, dont_inherit=True
+    )
+    return code
 
 
 @functools.lru_cache(maxsize=256)

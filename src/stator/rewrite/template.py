@@ -134,14 +134,17 @@ class _Filler:
         for name in inner_fields(cls):
             value = parts.get(name)
             if value.__class__ is list:
-                is_block = value and isinstance(value[0], ast.stmt)
-                parts[name] = self.block(value) if is_block else [self._part(v) for v in value]
+                parts[name] = self._copies(value)
             elif isinstance(value, ast.AST):
                 parts[name] = self.copy(value)
         return new
 
-    def _part(self, value: object) -> object:
-        return self.copy(value) if isinstance(value, ast.AST) else value
+    def _copies(self, values: list[Any]) -> list[Any]:
+        if not values:
+            return []
+        if isinstance(values[0], ast.stmt):
+            return self.block(values)
+        return [self.copy(value) if isinstance(value, ast.AST) else value for value in values]
 
     def _name(self, name: str) -> str:
         filling = self.holes.get(name)

@@ -38,6 +38,7 @@ BINDING_NOTHING = frozenset(
 )  # fmt: skip
 NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 DECLARING = (ast.Global, ast.Nonlocal)
+WITHOUT_PARTS = frozenset((ast.Nonlocal, ast.Global, ast.Pass, ast.Break, ast.Continue))
 COMPOUND = (ast.If, ast.While, ast.For, ast.Try, ast.With, ast.ExceptHandler)
 
 
@@ -76,8 +77,12 @@ def _scope(
     parameters: tuple[str, ...],
     bound: Iterable[str],
     annotated: Iterable[str],
-    declared: Iterable[ast.Global | ast.Nonlocal],
+    declared: list[ast.Global | ast.Nonlocal],
 ) -> NameScope:
+    if not declared:
+        return NameScope(
+            parameters, tuple(dict.fromkeys([*parameters, *bound, *annotated])), (), ()
+        )
     global_names = _declared(item for item in declared if isinstance(item, ast.Global))
     nonlocal_names = _declared(item for item in declared if isinstance(item, ast.Nonlocal))
     elsewhere = {*global_names, *nonlocal_names}
@@ -92,9 +97,9 @@ def _declared(statements: Iterable[ast.Global | ast.Nonlocal]) -> tuple[str, ...
 
 def parameter_names(arguments: ast.arguments) -> tuple[str, ...]:
     """The parameters in the order of their declaration."""
-    optional = (arguments.vararg, arguments.kwarg)
-    plain = (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
-    return tuple(item.arg for item in (*plain, *optional) if item is not None)
+    plain = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
+    plain += [item for item in (arguments.vararg, arguments.kwarg) if item is not None]
+    return tuple([item.arg for item in plain])
 
 
 def own_nodes(trees: Iterable[ast.AST]) -> Iterable[ast.AST]:
@@ -141,25 +146,31 @@ def _defaults(arguments: ast.arguments) -> list[ast.AST]:
 
 
 def _annotations(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.AST]:
-    every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
-    optional = [item for item in (node.args.vararg, node.args.kwarg) if item is not None]
-    found = [*(item.annotation for item in (*every, *optional)), node.returns]
-    return [item for item in found if item is not None]
+    args, returns = node.args, node.returns
+    optional = [item for item in (args.vararg, args.kwarg) if item is not None]
+    every = (*args.posonlyargs, *args.args, *args.kwonlyargs, *optional)
+    found: list[ast.AST] = [item.annotation for item in every if item.annotation is not None]
+    return found if returns is None else [*found, returns]
 
 
 def bound_names(trees: Iterable[ast.AST]) -> tuple[str, ...]:
     """The names that running `trees` may bind or delete, in order of appearance."""
     names: dict[str, None] = {}
-    pending = list(trees)[::-1]
+    pending: list[Any] = list(trees)[::-1]
     while pending:
         node = pending.pop()
         cls = node.__class__
         if cls is ast.Name:
-            if node.ctx.__class__ is not ast.Load:  # type: ignore[attr-defined]
-                names[node.id] = None  # type: ignore[attr-defined]
+            if node.ctx.__class__ is not ast.Load:
+                names[node.id] = None
         elif cls in BINDING_NOTHING:
             if cls is not ast.Constant:
                 pending += children(node)[::-1]
+        elif cls is ast.FunctionDef:
+            names[node.name] = None
+            pending += evaluated_children(node)[::-1]
+        elif cls in WITHOUT_PARTS:
+            continue
         elif isinstance(node, COMPREHENSIONS):
             names.update(dict.fromkeys(_bound_outside(node)))
         else:
