@@ -7,6 +7,8 @@ import ctypes
 import gc
 import importlib
 import itertools
+import multiprocessing
+import os
 import sys
 import threading
 import time
@@ -251,6 +253,39 @@ def test_what_is_captured_and_dropped_often_takes_no_memory(make):
         make()
     gc.collect()
     assert len(gc.get_objects()) - before < 20 * 20
+
+
+def test_models_that_are_loaded_and_dropped_leave_no_memory_and_no_open_file(tmp_path):
+    stator.save(Net(), tmp_path / "m", [stator.InputSpec([None, 8])])
+
+    def held():
+        gc.collect()
+        return len(gc.get_objects()), len(os.listdir("/proc/self/fd"))
+
+    for _ in range(5):
+        stator.load(tmp_path / "m")(torch.ones(1, 8))
+    objects, files = held()
+    for _ in range(20):
+        stator.load(tmp_path / "m")(torch.ones(1, 8))
+    objects_after, files_after = held()
+    assert objects_after - objects < 20 * 20
+    assert files_after <= files
+
+
+@stator.to_static
+def doubled_to_ten(x):
+    return doubled_until(x, 10)
+
+
+@pytest.mark.slow
+def test_static_functions_and_models_go_to_a_process_that_is_spawned(tmp_path):
+    net, x = stator.to_static(Net().requires_grad_(False)), torch.ones(1, 8)
+    stator.save(net, tmp_path / "m", [stator.InputSpec([None, 8])])
+    loaded = stator.load(tmp_path / "m")
+    doubled_to_ten(x)  # captured here, and again there
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        for model in (doubled_to_ten, net, loaded):
+            assert torch.equal(pool.apply(model, (x,)), model(x))
 
 
 def test_calls_alone_take_no_memory():
