@@ -310,6 +310,40 @@ class OwnNormal(Normal, metaclass=Checked):
     """A distribution of torch's whose class has a metaclass of the user's."""
 
 
+class Point(torch.distributions.Distribution):
+    """One value, with a weight: a parameter and a support that depend on the object."""
+
+    arg_constraints = {  # noqa: RUF012  # as torch's distributions have it
+        "value": torch.distributions.constraints.dependent,
+        "weight": torch.distributions.constraints.positive,
+    }
+
+    def __init__(self, value, weight):
+        self.value, self.weight = value, weight
+        super().__init__(value.shape)
+
+    @torch.distributions.constraints.dependent_property
+    def support(self):
+        """Every number."""
+        return torch.distributions.constraints.independent(torch.distributions.constraints.real, 0)
+
+
+@program((f(0.5, 1.0, 2.0),), (f(-0.5, 1.0, -2.0),))
+def distributions_that_check_what_depends(x):
+    """Supports with bounds from the data, discrete parameters, a dependent constraint."""
+    point = Point(x, x.abs() + 0.1)
+    point._validate_sample(x * 2)
+    spread = torch.distributions.Uniform(x, x + 1).log_prob(x + 0.5)
+    counts = torch.distributions.Binomial(x.abs().floor() + 1, logits=x).log_prob(x.abs().floor())
+    waits = torch.distributions.Geometric(torch.sigmoid(x)).log_prob(torch.ones_like(x))
+    try:
+        wrong = torch.distributions.Binomial(x.floor(), logits=x).log_prob(x)
+    except ValueError:
+        wrong = None
+    texts = f"{torch.distributions.Normal(x, 1.0)} {torch.distributions.Uniform(x, x + 1).support}"
+    return point.weight, spread, counts, waits, wrong, texts
+
+
 @program((r(2, 3),), (r(3, 3, seed=3),), (r(1, 3),), dynamic=({0},))
 def distribution_with_a_metaclass(x):
     """The constructor is torch's, which looks at values; the batch may be 1."""

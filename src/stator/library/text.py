@@ -50,6 +50,9 @@ NO_VALUE = object()
 VIEWS = (KeysView, ValuesView, ItemsView)  # of dicts
 LEAVES = (torch.Tensor, *get_args(Number), CapturedText, CapturedComplex)  # have an op's text
 PLAIN = (str, int, float, bool, type(None), torch.dtype, torch.device)
+OF_TORCH = (  # classes of torch whose texts are Python code over what they hold
+    torch.distributions.Distribution, torch.distributions.constraints.Constraint,
+)  # fmt: skip
 CONVERSIONS: dict[str, Callable[[Any], str]] = {"r": repr, "s": str, "a": ascii}
 
 
@@ -124,6 +127,9 @@ def format_value(session: Session, value: Staged, conversion: str | None, spec: 
         text = session.interpreter.call_method(own, value, *given)
         return text if is_bare or given else format_value(session, text, None, spec)
     is_of_run = is_text_of_run(session, value)
+    if isinstance(value, OF_TORCH) and any(map(is_text_symbolic, vars(value).values())):
+        text = session.interpreter.run(type(value).__repr__, value)
+        return format_value(session, text, "a" if conversion == "a" else None, spec)
     if not is_of_run and not isinstance(spec, CapturedText):
         convert = CONVERSIONS[conversion] if conversion else lambda one: one
         return _python_text(session, lambda: format(convert(value), spec or ""), value)

@@ -108,8 +108,12 @@ def distribution_init(
         self._validate_args = validate_args
     if self._validate_args:
         for name, constraint in self.arg_constraints.items():
-            checked = name in self.__dict__ and not constraint.is_discrete
-            if checked and not constraint.check(getattr(self, name)).all():
+            is_lazy = name not in self.__dict__ and isinstance(
+                getattr(type(self), name), torch.distributions.utils.lazy_property
+            )
+            if is_lazy or torch.distributions.constraints.is_dependent(constraint):
+                continue
+            if not constraint.check(getattr(self, name)).all():
                 raise ValueError(
                     f"Expected parameter {name} of distribution {type(self).__name__} "
                     f"to satisfy the constraint {constraint!r}"
