@@ -13,6 +13,7 @@ import torch
 from hypothesis import settings
 
 from stator.errors import StatorError
+from tests.seeds import seed
 
 # Classes that trace, ours and torch's, and names that torch gives to sizes and numbers of a run.
 INTERNAL = re.compile(
@@ -91,7 +92,7 @@ def small_heap() -> None:
 @pytest.fixture(autouse=True)
 def fixed_seed() -> None:
     """Random weights and inputs are the same in every run and in every order of tests."""
-    torch.manual_seed(0)
+    seed(0)
 
 
 @pytest.fixture

@@ -27,6 +27,7 @@ import stator
 from stator import InputSpec, StatorError
 from stator.rewrite.convert import convert
 from tests.rewrite.plain_staging import PlainStaging
+from tests.seeds import seed
 from tests.zoo.comparison import compare, tensors_in
 from tests.zoo.programs import Program
 
@@ -173,7 +174,7 @@ def _outcome(program: Program, function: Any, owner: Any, call: tuple[Any, ...])
             leaf.requires_grad_(leaf.is_floating_point())
     if isinstance(owner, torch.nn.Module):
         owner.zero_grad(set_to_none=True)
-    torch.manual_seed(1)
+    seed(1)
     result, error, printed = None, None, io.StringIO()
     with contextlib.redirect_stdout(printed):
         try:

@@ -13,6 +13,7 @@ import pytest
 import torch
 
 import stator
+from tests.seeds import seed
 from tests.zoo.comparison import compare
 from tests.zoo.expressions import GROUPS, PENDING, REFUSED
 
@@ -49,7 +50,7 @@ def functions(tmp_path_factory):
 
 def outcome(function, value):
     """(result, error class, printed) of one call."""
-    torch.manual_seed(0)
+    seed(0)
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         try:
