@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stator.execute.arguments import INT64
+from stator.program.numbers import fits
 
 TENSOR, ALL_TENSORS = object(), object()  # one tensor; as many as the container has items
 TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
@@ -107,7 +107,7 @@ def leaves_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] 
         if cls in TENSORS or cls is float or cls is str:
             leaves.append(value)
         elif cls is int:
-            if value not in INT64:
+            if not fits(value):
                 return None
             leaves.append(value)
         elif cls is tuple or cls is list:

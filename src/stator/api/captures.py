@@ -14,13 +14,7 @@ from typing import Any
 import torch
 
 from stator.api.outputs import select_outputs
-from stator.api.saved_states import (
-    ROUNDS,
-    ModelState,
-    refuse_shared,
-    type_of,
-    without_unused,
-)
+from stator.api.saved_states import ROUNDS, ModelState, refuse_shared, type_of, without_unused
 from stator.api.static_function import StaticFunction
 from stator.errors import CaptureError, UnsupportedCall
 from stator.export.encoding import Json, encode_program

@@ -14,14 +14,7 @@ from stator.capture.inputs import Argument, ListSpec
 from stator.debug.stepping.targets import Watcher
 from stator.debug.stepping.variables import Scenes
 from stator.errors import SizeCheckFailed, UnsupportedCall
-from stator.execute.backend import (
-    Executable,
-    HostCallbacks,
-    Outcome,
-    RaisedError,
-    Run,
-    RunOptions,
-)
+from stator.execute.backend import Executable, HostCallbacks, Outcome, RaisedError, Run, RunOptions
 from stator.execute.gradients import module_hooks
 from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import RunStop

@@ -12,11 +12,11 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stator.api.result_text import result_text
 from stator.errors import SpecMismatch
 from stator.execute.arguments import call_structure, describe, flatten_inputs
 from stator.export.signatures import UNSAVED_DEFAULT
 from stator.program.program import Program
+from stator.program.signatures import output_text, structure_text
 from stator.program.structure import Choice, ConstantValue, Leaf, Structure, positions_in
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
@@ -28,7 +28,7 @@ def describe_method(name: str, program: Program, signature: inspect.Signature | 
     names = _parameter_names(signature, len(positional))
     named = [*zip(names, positional, strict=True), *zip(keywords.keys, keywords.items, strict=True)]
     inputs = ", ".join(_describe_input(program, key, item) for key, item in named)
-    return f"{name}({inputs}) -> {result_text(program.output_structure, program.call_outputs)}"
+    return f"{name}({inputs}) -> {output_text(program)}"
 
 
 def _describe_input(program: Program, name: object, structure: Structure) -> str:
@@ -36,7 +36,7 @@ def _describe_input(program: Program, name: object, structure: Structure) -> str
         return f"{name}={structure.value!r}"
     if name is None:
         name = program.call_inputs[next(iter(positions_in(structure)))].name
-    return f"{name}: {result_text(structure, program.call_inputs)}"
+    return f"{name}: {structure_text(structure, program.call_inputs)}"
 
 
 def inputs_by_parameter(program: Program, signature: inspect.Signature | None) -> dict[str, str]:

@@ -14,17 +14,11 @@ import numpy
 import torch
 
 from stator.api.input_spec import InputSpec
-from stator.capture.inputs import (
-    FIELDS,
-    SPEC_TYPES,
-    ListSpec,
-    ScalarKind,
-    ScalarSpec,
-    TensorSpec,
-)
+from stator.capture.inputs import FIELDS, SPEC_TYPES, ListSpec, ScalarKind, ScalarSpec, TensorSpec
 from stator.english import with_article
 from stator.errors import InputError, SpecMismatch
-from stator.execute.arguments import INT64, describe
+from stator.execute.arguments import describe
+from stator.program.numbers import fits
 from stator.torch_private.checks import count_function_modes
 from stator.values.containers import GIVEN_DICT, LIST, TUPLE, Containers
 from stator.values.kinds import NumberKind, TensorKind
@@ -96,7 +90,7 @@ def _sizes_of(leaf: Any) -> tuple[Size, ...]:
 
 def may_vary(value: object) -> bool:
     """Is it a number or a string that can be an input of a program?"""
-    return type(value) in SCALARS and (type(value) is not int or value in INT64)
+    return type(value) in SCALARS and (type(value) is not int or fits(value))
 
 
 def modes_key() -> tuple[Any, ...]:
@@ -320,7 +314,7 @@ def _fit_scalar(spec: ScalarSpec, value: Any, path: str) -> Any:
     if type(value).__name__ != spec.kind:
         raise SpecMismatch(f"{path} is {describe(value)}, its spec says {spec}",
                            fix=f"pass a Python {spec}, or change the spec")  # fmt: skip
-    if spec.kind == "int" and value not in INT64:
+    if spec.kind == "int" and not fits(value):
         raise SpecMismatch(f"{path} is {value}, which does not fit in 64 bits",
                            fix="pass a smaller number, or leave it out of the spec")  # fmt: skip
     return value if spec.kind == "bool" else replace(spec, optional=False)

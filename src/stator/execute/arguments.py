@@ -15,6 +15,7 @@ import torch
 from stator.english import with_article
 from stator.errors import ProgramError, SpecMismatch
 from stator.program.ir import InputFacts
+from stator.program.numbers import fits
 from stator.program.signatures import structure_text
 from stator.program.sizes import Symbol, evaluate
 from stator.program.structure import (
@@ -28,18 +29,10 @@ from stator.program.structure import (
     Structure,
     positions_in,
 )
-from stator.program.types import (
-    ListType,
-    NumberType,
-    OptionalType,
-    TensorType,
-    TextType,
-    Type,
-)
+from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
 from stator.program.typing_rules import present
 from stator.values.containers import DATACLASS, NAMED_TUPLE, Containers
 
-INT64 = range(-(2**63), 2**63)
 RECORDS = Containers(NAMED_TUPLE, DATACLASS)
 
 
@@ -212,7 +205,7 @@ def _in_words(structure: Structure, types: SequenceOf[Type], given: object) -> s
         words = [_in_words(one, types, given) for one in reversed(structure.alternatives)]
         return " or ".join(words)
     if not isinstance(structure, Leaf):
-        return structure_text(structure, [str(kind) for kind in types])
+        return structure_text(structure, types)
     kind = types[structure.position]
     if isinstance(kind, NumberType):
         named = "an int" if kind.kind == "int" else f"a {kind.kind}"
@@ -263,7 +256,7 @@ def _check_number(kind: NumberType, given: Any, path: str, _: dict[str, int]) ->
         return
     if type(given).__name__ != kind.kind:
         _refuse(path, f"must be {'an' if kind.kind == 'int' else 'a'} {kind.kind}", given)
-    if kind.kind == "int" and given not in INT64:
+    if kind.kind == "int" and not fits(given):
         _refuse(path, "must be an int of 64 bits", given)
 
 

@@ -1,4 +1,4 @@
-"""result_text: the repr of a loaded model, for every kind of result."""
+"""structure_text: what programs take and give, for every kind of structure."""
 
 import collections
 
