@@ -22,7 +22,7 @@ from stator.errors import UnsupportedSyntax
 from stator.rewrite.job import Job
 from stator.rewrite.machines import rewrite_machine
 from stator.rewrite.template import quote, staged
-from stator.rewrite.walk import Walk
+from stator.rewrite.walk import OwnTransformer, Walk
 from stator.rewrite.yields import rewrite_yields
 from stator.source.nodes import Comprehension, Search, TakenWhole, copy_tree, locate
 from stator.source.scopes import bound_names
@@ -66,24 +66,15 @@ EFFECTS = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)  # may 
 def rewrite_generators(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
     """`tree` with the generator expressions that are taken whole made comprehensions."""
     taker = _Taker(frozenset(job.original.locals))
-    tree.body = [taker.visit(statement) for statement in tree.body]
+    tree.body = taker.statements(tree.body)
     return tree
 
 
-class _Taker(ast.NodeTransformer):
+class _Taker(OwnTransformer):
     """Runs before any fact is known, since it says when a name is read."""
 
     def __init__(self, bound: frozenset[str]) -> None:
         self.bound = bound  # names the function binds: not the builtins they look like
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return node
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)

@@ -224,16 +224,20 @@ class _Blocks:
 
     def simple(self, node: ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign) -> None:
         """A statement whose value has a `yield` in it."""
-        value = node.value
-        targets = [] if isinstance(node, ast.Expr) else getattr(node, "targets", None)
+        if isinstance(node, ast.Expr) and isinstance(node.value, YIELDS):
+            self.stop(node.value)
+            return
+        self.take_out(node, "value", node)
+        self.blocks[self.here].body += self.renamed([node])
+
+    def take_out(self, node: ast.stmt, name: str, whole: ast.AST) -> None:
+        """What is sent comes in the place of the `yield` that the field `name` is, or has in it."""
+        value = getattr(node, name)
         if isinstance(value, YIELDS):
             self.stop(value)
-            if targets == []:
-                return
-            node.value = ast.copy_location(ast.Name("sent__", ast.Load()), value)
+            setattr(node, name, ast.copy_location(ast.Name("sent__", ast.Load()), value))
         else:
-            self.hoist(node)
-        self.blocks[self.here].body += self.renamed([node])
+            self.hoist(whole)
 
     def hoist(self, node: ast.AST, part: ast.AST | None = None) -> None:
         """The one `yield` inside an expression comes first: what precedes it are names only."""
@@ -288,11 +292,7 @@ class _Blocks:
 
     def test(self, node: ast.If | ast.While) -> None:
         if any(isinstance(one, YIELDS) for one in own_nodes([node.test])):
-            if isinstance(node.test, YIELDS):
-                self.stop(node.test)
-                node.test = ast.copy_location(ast.Name("sent__", ast.Load()), node.test)
-            else:
-                self.hoist(node.test)
+            self.take_out(node, "test", node.test)
 
     def choose(self, test: ast.expr, body: int, orelse: int) -> None:
         text = "if TEST: at__ = BODY\nelse: at__ = ORELSE"
@@ -378,11 +378,7 @@ class _Blocks:
 
     def leave(self, node: ast.Return) -> None:
         if node.value is not None and any(isinstance(o, YIELDS) for o in own_nodes([node.value])):
-            if isinstance(node.value, YIELDS):
-                self.stop(node.value)
-                node.value = ast.copy_location(ast.Name("sent__", ast.Load()), node.value)
-            else:
-                self.hoist(node)
+            self.take_out(node, "value", node)
         value = self.rename(node.value) if node.value else ast.Constant(None)
         if any(one.final for one in self.around):
             kept = self.kept("result", node)

@@ -18,6 +18,7 @@ from typing import TypeVar
 
 from stator.errors import UnsupportedSyntax
 from stator.rewrite.template import quote, staged
+from stator.rewrite.walk import OwnTransformer
 from stator.source.nodes import locate
 from stator.source.text import Source
 
@@ -27,25 +28,16 @@ REST = "{kept_1__: kept_2__ for kept_1__, kept_2__ in SUBJECT.items() if kept_1_
 def rewrite_matches(tree: ast.FunctionDef, source: Source) -> ast.FunctionDef:
     """`tree` without `match` statements."""
     matches = _Matches(source)
-    tree.body = [new for old in tree.body for new in matches.statement(old)]
+    tree.body = matches.statements(tree.body)
     return locate(tree)
 
 
-class _Matches(ast.NodeTransformer):
+class _Matches(OwnTransformer):
     """Replaces the `match` statements of one function; nested functions are converted later."""
 
     def __init__(self, source: Source) -> None:
         self._source = source
         self._count = 0
-
-    def statement(self, node: ast.stmt) -> list[ast.stmt]:
-        new = self.visit(node)
-        return new if isinstance(new, list) else [new]
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    visit_Lambda = visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
 
     def visit_Match(self, node: ast.Match) -> list[ast.stmt]:
         self.generic_visit(node)

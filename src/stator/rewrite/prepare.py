@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from stator.rewrite.template import quote
+from stator.rewrite.walk import OwnTransformer
 from stator.source.block import Definition
 from stator.source.scopes import own_statements
 
@@ -22,7 +23,7 @@ def as_function(node: Definition) -> ast.FunctionDef:
     if not any(isinstance(one, ast.Global | ast.Nonlocal) for one in own_statements(node.body)):
         return node
     lifter = _Lifter()
-    body = [lifter.visit(statement) for statement in node.body]
+    body = lifter.statements(node.body)
     start = 1 if ast.get_docstring(node, clean=False) is not None else 0
     node.body = [*body[:start], *lifter.declarations, *body[start:]]
     return node
@@ -36,23 +37,12 @@ def _from_lambda(node: ast.Lambda) -> ast.FunctionDef:
     return new
 
 
-class _Lifter(ast.NodeTransformer):
+class _Lifter(OwnTransformer):
     def __init__(self) -> None:
         self.declarations: list[ast.stmt] = []
 
-    def visit_Global(self, node: ast.Global) -> ast.stmt:
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> ast.stmt:
         self.declarations.append(node)
         return ast.copy_location(ast.Pass(), node)
 
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> ast.stmt:
-        self.declarations.append(node)
-        return ast.copy_location(ast.Pass(), node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return node
+    visit_Nonlocal = visit_Global

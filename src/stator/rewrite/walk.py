@@ -21,6 +21,21 @@ STATEMENTS: tuple[type[ast.AST], ...] = (
 OF_STATEMENTS = frozenset(f"visit_{kind.__name__}" for kind in STATEMENTS)
 
 
+class OwnTransformer(ast.NodeTransformer):
+    """Transforms the nodes of one function; functions and classes inside it stay as they are."""
+
+    def statements(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        """The statements that those of `body` become."""
+        visited = [self.visit(one) for one in body]
+        return [new for one in visited for new in (one if isinstance(one, list) else [one])]
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """A nested function is converted when it is called."""
+        return node
+
+    visit_Lambda = visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+
+
 class Walk:
     """The frame of a pass: subclasses add `visit_...` for what they rewrite."""
 

@@ -17,6 +17,7 @@ import ast
 
 from stator.rewrite.job import Job
 from stator.rewrite.template import quote
+from stator.rewrite.walk import OwnTransformer
 
 CONSUMER = "consumer__"
 YIELD = """
@@ -33,20 +34,16 @@ for ITEM in VALUES:
 def rewrite_yields(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:
     """`tree`, a generator function, as a function that takes its consumer first."""
     yields = _Yields(job)
-    tree.body = [new for old in tree.body for new in yields.statement(old)]
+    tree.body = yields.statements(tree.body)
     tree.args.posonlyargs.insert(0, ast.copy_location(ast.arg(CONSUMER), tree))
     return tree
 
 
-class _Yields(ast.NodeTransformer):
+class _Yields(OwnTransformer):
     """Replaces the `yield` statements of one function; nested functions keep theirs."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
-
-    def statement(self, node: ast.stmt) -> list[ast.stmt]:
-        new = self.visit(node)
-        return new if isinstance(new, list) else [new]
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST | list[ast.stmt]:
         value = node.value
@@ -57,9 +54,3 @@ class _Yields(ast.NodeTransformer):
             item = self._job.fresh.name("item")
             return quote(YIELD_FROM, at=node, ITEM=item, VALUES=value.value)
         return self.generic_visit(node)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return node
-
-    def visit_Lambda(self, node: ast.Lambda) -> ast.AST:
-        return node
