@@ -8,11 +8,7 @@ from dataclasses import dataclass, field
 import torch
 
 from stator.inductor.layouts import RegionLayout, layout_of
-from stator.location import Location
-from stator.program.ir import Op, Value
-from stator.program.regions import tensors_first
-from stator.program.types import TensorType
-from stator.regions.region import Ops, State
+from stator.regions.region import ProgramRegion, State
 from stator.torch_private.dispatch import is_plain_call
 
 MOST_LAYOUTS = 4  # libraries for one region
@@ -28,25 +24,12 @@ class RegionCall:
 
 
 @dataclass(eq=False)
-class RegionCalls:
+class RegionCalls(ProgramRegion):
     """A region that runs its ops, and keeps what it was called with."""
 
-    op: Op
-    ops: Ops
-    inputs: tuple[Value, ...] = ()
     calls: dict[RegionLayout, list[RegionCall]] = field(default_factory=dict)
-    failure: str = ""
     state: State = "not called"
     layouts: int = 0
-
-    def __post_init__(self) -> None:
-        self.inputs = tensors_first(self.op)
-        self.types = tuple(v.type for v in self.inputs if isinstance(v.type, TensorType))
-
-    @property
-    def place(self) -> Location | None:
-        """The user's line that it begins at."""
-        return self.op.place
 
     def __call__(
         self, tensors: Sequence[torch.Tensor], numbers: Sequence[int]

@@ -15,16 +15,10 @@ import torch
 
 from stator.cudagraph.cuda import CudaTarget, why_not_here
 from stator.cudagraph.fusing import Compile, GraphFusion
+from stator.cudagraph.memory import memory_of
 from stator.cudagraph.region import GraphRegion
 from stator.cudagraph.target import GraphTarget
-from stator.execute.backend import (
-    DEFAULT_OPTIONS,
-    Capability,
-    Executable,
-    Outcome,
-    Run,
-    RunOptions,
-)
+from stator.execute.backend import DEFAULT_OPTIONS, Capability, Executable, Outcome, Run, RunOptions
 from stator.inductor.compiling import compile_fixed
 from stator.inductor.queue import QUEUE
 from stator.optimize.alias import Aliases
@@ -128,8 +122,8 @@ class GraphExecutable:
 
     def bind(self, stored: Mapping[str, torch.Tensor]) -> Run:
         """The program over these tensors; without graphs, if it writes to one that is two."""
-        written = {_memory(one) for name, one in stored.items() if name in self.written}
-        count = sum(_memory(one) in written for one in stored.values())
+        written = {memory_of(one) for name, one in stored.items() if name in self.written}
+        count = sum(memory_of(one) in written for one in stored.values())
         if count > len(written):
             return self.plain().bind(stored)
         return GraphRun(
@@ -156,22 +150,18 @@ class GraphRun:
 
         An argument that is a stored tensor, which the program writes to, is seen by no graph.
         """
-        if self.written and not _memories(inputs).isdisjoint(map(_memory, self.written)):
+        if self.written and not _memories(inputs).isdisjoint(map(memory_of, self.written)):
             return self.plain()(inputs)
         if torch.is_grad_enabled() and any(map(_requires_grad, (*self.stored, *inputs))):
             return self.training()(inputs)
         return self.inference(inputs)
 
 
-def _memory(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
-
-
 def _memories(values: Iterable[object]) -> set[int]:
     found: set[int] = set()
     for value in values:
         if isinstance(value, torch.Tensor):
-            found.add(_memory(value))
+            found.add(memory_of(value))
         elif isinstance(value, list | tuple):
             found |= _memories(value)
     return found

@@ -43,9 +43,14 @@ def tensors_in(values: Iterable[Any]) -> Iterator[torch.Tensor]:
             yield value
 
 
+def memory_of(tensor: torch.Tensor) -> int:
+    """Where the memory of a tensor begins."""
+    return tensor.untyped_storage().data_ptr()
+
+
 def share(one: torch.Tensor, other: torch.Tensor) -> bool:
     """Whether two tensors are in the same memory."""
-    return one.untyped_storage().data_ptr() == other.untyped_storage().data_ptr()
+    return memory_of(one) == memory_of(other)
 
 
 def check_apart(tensors: Sequence[torch.Tensor]) -> None:

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import torch
 
+from stator.cudagraph.memory import memory_of
+
 NEW = -1
 Tag = int | torch.Tensor
 
@@ -48,14 +50,14 @@ class Origins:
 
     def tag_of(self, tensor: torch.Tensor) -> Tag | None:
         """The tag of a tensor; None if it cannot be told."""
-        storage = _storage(tensor)
+        storage = memory_of(tensor)
         if storage in self._tags:
             known, tag = self._tags[storage]
             self.read.add(storage)
             is_whole = is_always_new(tag) or _layout(known) == _layout(tensor)
             return tag if is_whole else None
         for number, given in enumerate(self._inputs):
-            if _storage(given) == storage and tensor.numel():
+            if memory_of(given) == storage and tensor.numel():
                 sizes, strides, offset = _layout(tensor)
                 found = Alternative(number, sizes, strides, offset - int(given.storage_offset()))
                 if found not in self.alternatives:
@@ -65,7 +67,7 @@ class Origins:
 
     def set(self, tensor: torch.Tensor, tag: Tag) -> None:
         """The tag of a tensor that has memory of its own."""
-        self._tags[_storage(tensor)] = (tensor, tag)
+        self._tags[memory_of(tensor)] = (tensor, tag)
 
 
 class LoopTags:
@@ -91,7 +93,7 @@ class LoopTags:
         self._numbers = [number for number, is_one in enumerate(is_tracked) if is_one]
         for number in self._numbers:
             origins.set(carried[number], self._places[number])
-            origins.read.discard(_storage(carried[number]))
+            origins.read.discard(memory_of(carried[number]))
 
     def iterated(self, tags: Sequence[Tag]) -> None:
         """Record what an iteration does to the tags."""
@@ -117,7 +119,7 @@ class LoopTags:
             self._origins.set(self._carried[number], tag)
 
     def _is_read(self, number: int) -> bool:
-        return _storage(self._carried[number]) in self._origins.read
+        return memory_of(self._carried[number]) in self._origins.read
 
 
 def is_always_new(tag: Tag) -> bool:
@@ -137,10 +139,6 @@ def chosen_tag(condition: torch.Tensor, first: Tag, second: Tag) -> Tag:
 def tag_tensor(tag: Tag, device: torch.device) -> torch.Tensor:
     """A tag in a tensor; torch would copy a number from the host, which cannot be recorded."""
     return tag if isinstance(tag, torch.Tensor) else torch.full((), tag, device=device)
-
-
-def _storage(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()
 
 
 def _layout(tensor: torch.Tensor) -> tuple[tuple[int, ...], tuple[int, ...], int]:

@@ -34,15 +34,12 @@ from stator.cudagraph.recorder import GraphRecorder, RecordedResults
 from stator.cudagraph.target import GraphRecording, GraphTarget
 from stator.cudagraph.training import RecordedStep, check_dense, record_step
 from stator.inductor.checking import agree
-from stator.location import Location
 from stator.logs import LOGGER
 from stator.optimize.graph_rules import draws
 from stator.optimize.stored_writes import written_inputs
-from stator.program.ir import Op, Value, ops_in
+from stator.program.ir import Value, ops_in
 from stator.program.program import Program
-from stator.program.regions import tensors_first
-from stator.program.types import TensorType
-from stator.regions.region import Ops, State
+from stator.regions.region import ProgramRegion, State
 from stator.regions.running import warn_of
 from stator.torch_private.cuda import copy_all, current_stream, kernel_settings
 from stator.torch_private.dispatch import has_autocast, has_saved_tensor_hooks, is_plain_call
@@ -82,11 +79,9 @@ class RecordedRegion:
 
 
 @dataclass(eq=False)
-class GraphRegion:
+class GraphRegion(ProgramRegion):
     """A region; any number of threads may call it."""
 
-    op: Op
-    ops: Ops  # runs it as it is, on tensors, then integers
     program: Program  # the region as a program
     stored: frozenset[Value]  # what the program stores
     visible: Sequence[bool]  # of each result: whether a caller can tell what memory it is in
@@ -94,7 +89,6 @@ class GraphRegion:
     fusion: GraphFusion | None
     enqueue: Callable[[Callable[[], None]], None]  # has code compiled, now or in the background
     differentiates: bool = False  # whether it is recorded where gradients are
-    failure: str = ""
     _recorded: OrderedDict[Key, RecordedRegion | RecordedStep] = field(default_factory=OrderedDict)
     _seen: set[Key] = field(default_factory=set)
     _trials: int = 0
@@ -102,18 +96,13 @@ class GraphRegion:
     _lock: threading.RLock = field(default_factory=threading.RLock)
 
     def __post_init__(self) -> None:
-        self.inputs = tensors_first(self.op)
-        tensors = [value for value in self.inputs if isinstance(value.type, TensorType)]
+        super().__post_init__()
+        tensors = self.inputs[: len(self.types)]
         self._is_stored = [value in self.stored for value in tensors]
         self._has_random = any(map(draws, ops_in(self.program.body)))
         written = written_inputs(self.program)
         self._written = [n for n, one in enumerate(tensors) if one in written]
         self._counted = [n for n, one in enumerate(tensors) if written.get(one)]
-
-    @property
-    def place(self) -> Location | None:
-        """The user's line that it begins at."""
-        return self.op.place
 
     @property
     def state(self) -> State:

@@ -26,7 +26,7 @@ import torch
 from torch.multiprocessing.reductions import StorageWeakRef
 
 from stator.cudagraph.generators import RandomState
-from stator.cudagraph.memory import NotRecorded
+from stator.cudagraph.memory import NotRecorded, memory_of
 from stator.cudagraph.target import GraphRecording, GraphTarget
 from stator.regions.gradients import gradients_of_ops
 from stator.regions.region import Ops
@@ -228,11 +228,11 @@ def check_dense(tensors: Sequence[torch.Tensor]) -> None:
 
 def _memory_of(saved: Sequence[torch.Tensor], stored: Sequence[torch.Tensor]) -> list[torch.Tensor]:
     """The memory of what is saved, once each, without that of stored tensors."""
-    known = set(map(_address, stored))
+    known = set(map(memory_of, stored))
     found: list[torch.Tensor] = []
     for tensor in saved:
-        if tensor.numel() and _address(tensor) not in known:
-            known.add(_address(tensor))
+        if tensor.numel() and memory_of(tensor) not in known:
+            known.add(memory_of(tensor))
             memory = tensor.untyped_storage()
             found.append(torch.empty(0, dtype=torch.uint8, device=tensor.device).set_(memory))
     return found
@@ -241,13 +241,9 @@ def _memory_of(saved: Sequence[torch.Tensor], stored: Sequence[torch.Tensor]) ->
 def _checked(
     saved: Sequence[torch.Tensor], given: Sequence[torch.Tensor], results: Sequence[torch.Tensor]
 ) -> SavedValues:
-    addresses = {_address(one) for one in saved if one.numel()}
+    addresses = {memory_of(one) for one in saved if one.numel()}
 
     def places(tensors: Sequence[torch.Tensor]) -> tuple[int, ...]:
-        return tuple(n for n, one in enumerate(tensors) if _address(one) in addresses)
+        return tuple(n for n, one in enumerate(tensors) if memory_of(one) in addresses)
 
     return SavedValues(places(given), places(results))
-
-
-def _address(tensor: torch.Tensor) -> int:
-    return tensor.untyped_storage().data_ptr()

@@ -23,12 +23,9 @@ from stator.inductor.autograd import RegionStep
 from stator.inductor.checking import agree, same_strides, share_memory
 from stator.inductor.compiling import CompiledCode, compile_region
 from stator.inductor.layouts import DynamicSize, RegionLayout, layout_of
-from stator.location import Location
 from stator.logs import LOGGER
-from stator.program.ir import Block, Op, Value
-from stator.program.regions import tensors_first
-from stator.program.types import TensorType
-from stator.regions.region import Ops, State
+from stator.program.ir import Block, Value
+from stator.regions.region import ProgramRegion, State
 from stator.torch_private.dispatch import is_plain_call
 
 MOST_LAYOUTS = 8
@@ -52,29 +49,16 @@ class CodeInUse:
 
 
 @dataclass(eq=False)
-class CompiledRegion:
+class CompiledRegion(ProgramRegion):
     """A region; any number of threads may call it."""
 
-    op: Op
-    ops: Ops  # runs it uncompiled, on tensors, then integers
     request: Callable[[CompiledRegion, RegionLayout], None]  # has it compiled, now or later
-    inputs: tuple[Value, ...] = ()
-    failure: str = ""
     compile: Compile = compile_region
     _codes: list[CodeInUse] = field(default_factory=list)
     _pending: list[RegionLayout] = field(default_factory=list)
     _requests: int = 0
     _known: dict[Any, CodeInUse] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
-
-    def __post_init__(self) -> None:
-        self.inputs = tensors_first(self.op)
-        self.types = tuple(v.type for v in self.inputs if isinstance(v.type, TensorType))
-
-    @property
-    def place(self) -> Location | None:
-        """The user's line that it begins at."""
-        return self.op.place
 
     @property
     def state(self) -> State:
