@@ -11,7 +11,7 @@ import pytest
 SRC = Path(__file__).parents[1] / "src" / "stator"
 GROUND = {
     "debugger", "english", "errors", "first_use", "frames", "garbage", "location", "locks", "logs",
-    "notebook", "recursion_limit", "signals",
+    "notebook", "recursion_limit", "requirements", "signals",
 }  # fmt: skip
 TORCH = {"torch_private", "extension", "native_builds"}  # its private API; what is built for it
 ROOMS = {"state", "containers", "library", "staging"}

@@ -19,13 +19,7 @@ from typing import Any
 
 import torch
 
-from stator.frames import (
-    is_between,
-    is_converted,
-    is_hidden,
-    is_same_function,
-    is_users,
-)
+from stator.frames import is_between, is_converted, is_hidden, is_same_function, is_users
 
 # what the recorder goes through; a debugger that is not ours knows modules by name alone
 SKIPPED = (

@@ -9,6 +9,14 @@ import re
 OLDEST_TORCH = (2, 11)
 
 
+def installed_version() -> str:
+    """The version of Stator; "unknown" in a checkout that is not installed."""
+    try:
+        return importlib.metadata.version("stator")
+    except importlib.metadata.PackageNotFoundError:
+        return "unknown"
+
+
 def check_torch(version: str) -> None:
     """Raise ImportError if this `version` of torch is older than Stator supports."""
     numbers = tuple(map(int, re.findall(r"\d+", version)[:2]))

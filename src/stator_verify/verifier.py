@@ -21,15 +21,7 @@ from stator_verify.comparison import (
 )
 from stator_verify.drawing import Candidate, drawn
 from stator_verify.examples import fingerprint
-from stator_verify.outcome import (
-    Exhausted,
-    Outcome,
-    Runnable,
-    Setting,
-    in_turn,
-    quiet,
-    run,
-)
+from stator_verify.outcome import Exhausted, Outcome, Runnable, Setting, in_turn, quiet, run
 from stator_verify.reproducing import LINES, OPS, Reproducer, enough
 from stator_verify.search import Finder, Probe, Trial, edges, nearest, slopes
 from stator_verify.sites import Coverage, Goal

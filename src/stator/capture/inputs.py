@@ -28,14 +28,7 @@ from stator.values.containers import (
     ContainerType,
     Path,
 )
-from stator.values.kinds import (
-    Exact,
-    NumberKind,
-    TensorKind,
-    TextKind,
-    UnionKind,
-    column_types,
-)
+from stator.values.kinds import Exact, NumberKind, TensorKind, TextKind, UnionKind, column_types
 from stator.values.staged import Columns, StagedList
 from stator.values.structures import node_of
 from stator.values.symbolic import CapturedText

@@ -12,7 +12,8 @@ from sympy.printing.str import StrPrinter
 
 from stator.capture.literals import integer_arg
 from stator.program.ir import Arg, Value
-from stator.program.types import NumberKind, NumberType
+from stator.program.types import NumberKind
+from stator.program.typing_rules import is_bool
 from stator.torch_private.symbols import functions, sympy_interp
 
 # what torch calls its operators on symbolic numbers -> Stator's number ops
@@ -67,13 +68,13 @@ class NumberBuilder:
 
     def eq(self, left: Arg, right: Arg) -> Arg:
         """`left == right`; a truth value is `symbol == 1` to sympy, and is itself here."""
-        if _is_bool(left) and right == 1:
+        if is_bool(left) and right == 1:
             return left
         return self.recorder.emit_number("stator::eq", (left, right), "bool")
 
     def ne(self, left: Arg, right: Arg) -> Arg:
         """`left != right`; `symbol != 1` of a truth value is its `not`."""
-        if _is_bool(left) and right == 1:
+        if is_bool(left) and right == 1:
             return self.recorder.emit_number("stator::not", (left,), "bool")
         return self.recorder.emit_number("stator::ne", (left, right), "bool")
 
@@ -105,10 +106,6 @@ _BUILDERS: dict[str, tuple[str, NumberKind]] = {
     "trunc_to_int": ("trunc", "int"), "round_to_int": ("round", "int"),
     "identity": ("int", "int"),
 }  # fmt: skip
-
-
-def _is_bool(arg: Arg) -> bool:
-    return isinstance(arg, Value) and arg.type == NumberType("bool")
 
 
 def _ordered(symbols: set[sympy.Symbol]) -> list[sympy.Symbol]:

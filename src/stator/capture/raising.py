@@ -29,13 +29,7 @@ from stator.frames import current_place, place_of
 from stator.program.ir import Arg
 from stator.program.raise_fields import FORM, LEAF, TEXT
 from stator.program.structure import Structure
-from stator.values.exceptions import (
-    NOTES,
-    ExceptionParts,
-    builtin_base,
-    copy_of,
-    members_of,
-)
+from stator.values.exceptions import NOTES, ExceptionParts, builtin_base, copy_of, members_of
 from stator.values.symbolic import Diverged
 from stator.values.union import Symbolic, Union
 

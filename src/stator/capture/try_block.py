@@ -13,13 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stator.capture.blocks import (
-    BlockRecord,
-    put_state,
-    record_block,
-    with_equal_keys,
-    with_keys,
-)
+from stator.capture.blocks import BlockRecord, put_state, record_block, with_equal_keys, with_keys
 from stator.capture.branches import join_sides
 from stator.capture.flatten import flatten, instantiate, new_leaves
 from stator.capture.loops import Variables

@@ -6,7 +6,6 @@ seconds to import: nothing here imports it.
 
 from __future__ import annotations
 
-import importlib.metadata
 import inspect as inspection
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -14,6 +13,7 @@ from typing import Any, TypeVar
 import click
 
 from stator.cli.app import Application, be_verbose, work
+from stator.requirements import installed_version
 
 Declared = TypeVar("Declared", bound=Callable[..., Any])
 SETTINGS = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
@@ -23,15 +23,8 @@ package); 2 wrong usage; 3 Stator refused; 4 your code raised an exception; 5 a 
 130 interrupted."""
 
 
-def _version() -> str:
-    try:
-        return importlib.metadata.version("stator")
-    except importlib.metadata.PackageNotFoundError:  # run from a checkout
-        return "unknown"
-
-
 @click.group(cls=Application, context_settings=SETTINGS, epilog=EXITS)
-@click.version_option(_version(), prog_name="stator")
+@click.version_option(installed_version(), prog_name="stator")
 def main() -> None:
     """Turn eager PyTorch code with ordinary Python control flow into static programs.
 

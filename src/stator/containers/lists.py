@@ -21,11 +21,7 @@ from stator.program.list_loops import ListLoops
 from stator.program.types import ListType, NumberType
 from stator.values.annotations import Args, Staged
 from stator.values.describe import describe, generalise
-from stator.values.freezing import (
-    freeze_loaded_copy,
-    freeze_stored_copy,
-    refuse_stored_objects,
-)
+from stator.values.freezing import freeze_loaded_copy, freeze_stored_copy, refuse_stored_objects
 from stator.values.kinds import (
     Bottom,
     ContainerKind,

@@ -9,12 +9,7 @@ import operator
 from collections.abc import Callable
 
 from stator.containers import definitions, set_definitions
-from stator.containers.runtime_tables import (
-    call_table_method,
-    entries,
-    is_captured_item,
-    put_items,
-)
+from stator.containers.runtime_tables import call_table_method, entries, is_captured_item, put_items
 from stator.errors import UnsupportedCall
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged

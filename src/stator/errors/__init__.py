@@ -30,11 +30,7 @@ does not.
 
 from __future__ import annotations
 
-from stator.errors.base import (
-    Edit,
-    StatorError,
-    nearest,
-)
+from stator.errors.base import Edit, StatorError, nearest
 from stator.errors.capturing import (
     BranchMismatch,
     CaptureError,
@@ -43,11 +39,7 @@ from stator.errors.capturing import (
     UnsupportedCall,
     UntrackedTensor,
 )
-from stator.errors.conversion import (
-    ConversionError,
-    SourceUnavailable,
-    UnsupportedSyntax,
-)
+from stator.errors.conversion import ConversionError, SourceUnavailable, UnsupportedSyntax
 from stator.errors.exporting import ExportError
 from stator.errors.inputs import (
     InputError,
@@ -56,16 +48,8 @@ from stator.errors.inputs import (
     SpecMismatch,
     UnknownOption,
 )
-from stator.errors.pages import (
-    all_errors,
-    explain,
-    page,
-)
-from stator.errors.programs import (
-    FormatError,
-    ProgramError,
-    VerificationFailed,
-)
+from stator.errors.pages import all_errors, explain, page
+from stator.errors.programs import FormatError, ProgramError, VerificationFailed
 
 __all__ = [
     "BranchMismatch",

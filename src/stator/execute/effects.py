@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import torch
 
 from stator.execute.raised_parts import builtin_exception
+from stator.program.opset.stator_ops import QUESTIONS
 from stator.program.raise_fields import TEXT
 
 Error = TypeVar("Error", bound=BaseException)
@@ -220,14 +221,6 @@ def run_text_case(text: str, case: str) -> str:
     if case not in ("upper", "lower"):
         raise ValueError(f"no case of strings is called {case}")
     return text.upper() if case == "upper" else text.lower()
-
-
-QUESTIONS = frozenset(
-    {
-        "isdigit", "isdecimal", "isnumeric", "isalpha", "isalnum", "isspace", "isupper", "islower",
-        "isascii", "isprintable",
-    }
-)  # fmt: skip
 
 
 def run_text_is(text: str, question: str) -> bool:

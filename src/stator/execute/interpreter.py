@@ -29,15 +29,10 @@ from stator.execute.backend import (
 )
 from stator.execute.checks import split_checks
 from stator.execute.conditions import with_conditions
-from stator.execute.effects import (
-    EFFECT_FUNCTIONS,
-    class_names,
-    modes_restored,
-    type_name,
-)
+from stator.execute.effects import EFFECT_FUNCTIONS, class_names, modes_restored, type_name
 from stator.execute.gradients import Backward, CustomGradient, add_hook, run_gradients
 from stator.execute.list_ops import LIST_CHANGES, LIST_FUNCTIONS, is_only_owner
-from stator.execute.raised import raised_error
+from stator.execute.raised import NOTE, raised_error
 from stator.execute.steps import (
     Activation,
     Caught,
@@ -56,8 +51,6 @@ from stator.program.registry import constant_of, resolve
 from stator.program.types import ListType, NumberType, Type
 from stator.program.typing_rules import present
 from stator.recursion_limit import more_frames, users_limit
-
-NOTE = "  in the program"
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from stator.execute.effects import UserException, without_wrappers
 from stator.execute.steps import RunState
 from stator.values.exceptions import KnownExceptions
 
+NOTE = "  in the program"  # how the note with the place of an op begins
+
 
 def raised_error(error: Exception, state: RunState, *, before_running: bool = False) -> RaisedError:
     """`error` as data, with what the run had done by then."""

@@ -14,13 +14,7 @@ from typing import Any, NamedTuple
 
 from stator.execute.backend import EffectsDone, HostCallbacks, RunOptions
 from stator.execute.effects import without_wrappers
-from stator.execute.lifetimes import (
-    NO_VALUES,
-    Needs,
-    last_uses,
-    last_uses_from_outside,
-    needs_in,
-)
+from stator.execute.lifetimes import NO_VALUES, Needs, last_uses, last_uses_from_outside, needs_in
 from stator.execute.observing import Observer
 from stator.location import Location
 from stator.program.ir import Arg, Block, Op, Value

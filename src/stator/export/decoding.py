@@ -27,16 +27,7 @@ from stator.export.size_text import parse_size
 from stator.export.vocabulary import Vocabulary
 from stator.location import Location
 from stator.program import structure as shape
-from stator.program.ir import (
-    Arg,
-    Block,
-    InputFacts,
-    LiteralKind,
-    Op,
-    StateUse,
-    StoredTensor,
-    Value,
-)
+from stator.program.ir import Arg, Block, InputFacts, LiteralKind, Op, StateUse, StoredTensor, Value
 from stator.program.layout import INNER, map_layout
 from stator.program.program import Program
 from stator.program.sizes import OPS, AnySize, Dim, SizeArg, SizeExpr, SizeOp, Symbol

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-import importlib.metadata
 import json
 import os
 from collections.abc import Collection, Mapping
@@ -31,14 +30,7 @@ from stator.export.contents import (
 )
 from stator.export.digests import Digests, digests_of, encode_digests
 from stator.export.encoding import Json, encode_plain, encode_program
-from stator.export.files import (
-    Paths,
-    locked,
-    opened,
-    put_in_place,
-    remove_leftovers,
-    temporary,
-)
+from stator.export.files import Paths, locked, opened, put_in_place, remove_leftovers, temporary
 from stator.export.json_text import MEMORY_FLOOR, memory_needed
 from stator.export.methods import Method, encode_methods, methods_of
 from stator.export.op_calls import TorchNames
@@ -49,6 +41,7 @@ from stator.export.tensor_file import keys_of, map_tensors, named_tensors, write
 from stator.export.tensor_table import encode_table, entries_of
 from stator.program.program import Program
 from stator.recursion_limit import more_frames
+from stator.requirements import installed_version
 
 STATELESS_VERSION = 3  # a model without state is written so that earlier readers read it
 NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -89,7 +82,7 @@ def write_model(
     tensors = {**tensors, **held}
     paths, keys = Paths.of(path), keys_of(tensors)
     entries = entries_of(programs, tensors, requires_grad, transient, held)
-    versions = {"stator": _stator_version(), "torch": torch.__version__.partition("+")[0]}
+    versions = {"stator": installed_version(), "torch": torch.__version__.partition("+")[0]}
     rest = {
         "producer": versions,
         "op_sets": {"aten": versions["torch"], "stator": op_set_of(programs)},
@@ -114,13 +107,6 @@ def write_model(
         digests = digests_of(weights)
         text.write_bytes(_text({"weights": encode_digests(digests), **rest}, digests.size))
         put_in_place(text, weights, paths, expected=_weights_in_use(paths))
-
-
-def _stator_version() -> str:
-    try:
-        return importlib.metadata.version("stator")
-    except importlib.metadata.PackageNotFoundError:  # run from a checkout
-        return "unknown"
 
 
 def _text(rest: Mapping[str, Json], weights: int) -> bytes:

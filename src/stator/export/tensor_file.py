@@ -24,13 +24,7 @@ import torch
 
 from stator.errors import FormatError
 from stator.export.tensor_entries import TensorNames
-from stator.export.tensor_header import (
-    ALIGNMENT,
-    DTYPES,
-    FILLING,
-    LENGTH,
-    Span,
-)
+from stator.export.tensor_header import ALIGNMENT, DTYPES, FILLING, LENGTH, Span
 
 NAMES: Mapping[torch.dtype, str] = MappingProxyType(
     {getattr(torch, dtype.name): name for name, dtype in DTYPES.items()}

@@ -49,12 +49,7 @@ from stator.values.staged import (
     plain_containers,
     plain_dict,
 )
-from stator.values.symbolic import (
-    CapturedComplex,
-    CapturedText,
-    Number,
-    Undefined,
-)
+from stator.values.symbolic import CapturedComplex, CapturedText, Number, Undefined
 from stator.values.union import Union, maybe_absent, over_unions
 
 DEFINED = {

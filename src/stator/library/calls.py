@@ -63,13 +63,7 @@ from stator.library.refused_calls import is_from_torch, is_hashable, is_torch_op
 from stator.library.scripted import is_refused, python_function, refuse_callee
 from stator.library.shared_definitions import SharedDefinitions
 from stator.library.standard_calls import GETTERS, call_getter
-from stator.library.star_args import (
-    Rest,
-    SpreadUnion,
-    WrongSpread,
-    choose_arguments,
-    spread_rest,
-)
+from stator.library.star_args import Rest, SpreadUnion, WrongSpread, choose_arguments, spread_rest
 from stator.library.tensor_calls import TENSOR_METHODS, TORCH_FUNCTIONS
 from stator.library.text import is_text_of_run, is_text_symbolic, missing_text
 from stator.library.text_methods import TextMethod, call_text_method, is_method_of_str

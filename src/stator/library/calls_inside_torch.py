@@ -18,12 +18,7 @@ from torch.backends import opt_einsum
 
 from stator.errors import DataDependent
 from stator.library.gradients import apply_function
-from stator.library.random_state import (
-    random_state,
-    refuse_cuda_state,
-    seed,
-    set_random_state,
-)
+from stator.library.random_state import random_state, refuse_cuda_state, seed, set_random_state
 from stator.state.replaced import replaced
 from stator.state.session import Session
 from stator.torch_private import control_flow

@@ -30,13 +30,7 @@ from stator.values.staged import (
     StagedOrderedDict,
     StagedSet,
 )
-from stator.values.symbolic import (
-    CapturedComplex,
-    CapturedText,
-    CaughtError,
-    CaughtType,
-    Undefined,
-)
+from stator.values.symbolic import CapturedComplex, CapturedText, CaughtError, CaughtType, Undefined
 from stator.values.union import distribute, first_union, over_unions
 
 PYTHON_TYPES = {

@@ -5,12 +5,7 @@ from __future__ import annotations
 import torch
 
 from stator.errors import UnsupportedCall
-from stator.library.generator_definitions import (
-    FIRST_SEED,
-    CapturedGenerator,
-    draw,
-    draw_outside,
-)
+from stator.library.generator_definitions import FIRST_SEED, CapturedGenerator, draw, draw_outside
 from stator.library.markers import mark_host_call
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged

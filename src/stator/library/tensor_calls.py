@@ -16,12 +16,7 @@ from stator.capture.known_tensors import known_tensor
 from stator.capture.numbers import both, either
 from stator.containers import lists
 from stator.errors import UnsupportedCall
-from stator.library.gradients import (
-    detach_in_place,
-    gradients_inside,
-    register_hook,
-    requires_grad,
-)
+from stator.library.gradients import detach_in_place, gradients_inside, register_hook, requires_grad
 from stator.library.numpy_calls import array_of, tensor_of
 from stator.library.random_state import random_state, seed, set_random_state
 from stator.program.ir import Literal

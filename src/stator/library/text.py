@@ -9,15 +9,7 @@ import io
 import re
 import sys
 import types
-from collections.abc import (
-    Callable,
-    ItemsView,
-    Iterable,
-    KeysView,
-    Mapping,
-    Sequence,
-    ValuesView,
-)
+from collections.abc import Callable, ItemsView, Iterable, KeysView, Mapping, Sequence, ValuesView
 from typing import Any, get_args
 
 import torch

@@ -21,17 +21,12 @@ from stator.library import text_definitions as written
 from stator.library.format_fields import formatted
 from stator.library.text import fstring
 from stator.program.ir import Arg
+from stator.program.opset.stator_ops import QUESTIONS
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
 from stator.values.symbolic import CapturedText, Number, StandIn
 from stator.values.union import Union, distribute, first_union
 
-QUESTIONS = frozenset(
-    {
-        "isdigit", "isdecimal", "isnumeric", "isalpha", "isalnum", "isspace", "isupper", "islower",
-        "isascii", "isprintable",
-    }
-)  # fmt: skip
 DEFINED: dict[str, Callable[..., Any]] = {
     one.__name__: one
     for one in (

@@ -28,6 +28,7 @@ from stator.execute.backend import (
     Run,
     RunOptions,
 )
+from stator.execute.raised import NOTE
 from stator.export.encoding import encode_program
 from stator.extension import extension
 from stator.location import Location
@@ -37,7 +38,6 @@ from stator.program.program import Program
 from stator.program.raise_fields import TEXT
 
 NAME = "native"
-NOTE = "  in the program"
 OWN_SPACES = ("aten", "stator", "host", "prims", "stator_regions")
 
 

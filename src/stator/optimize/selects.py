@@ -26,7 +26,8 @@ from stator.program.ir import Arg, Block, Op, Value, values_in
 from stator.program.opset.queries import is_pure, kind_of, may_raise
 from stator.program.program import Program
 from stator.program.sizes import is_static
-from stator.program.types import NumberType, TensorType
+from stator.program.types import TensorType
+from stator.program.typing_rules import is_bool
 from stator.program.verifier import verify
 
 MOST_OPS, MOST_ELEMENTS = 16, 16384
@@ -65,7 +66,7 @@ class _Selecting:
         inside = [inner for block in op.blocks for inner in block.ops]
         launched = [inner for inner in inside if family_of(inner) != "cheap"]
         values = (v for inner in inside for v in (*_given(inner), *inner.results))
-        tensors = [value for value in values if not _is_bool(value)]
+        tensors = [value for value in values if not is_bool(value)]
         if len(launched) > MOST_OPS or not all(map(_may_be_computed, inside)):
             return False
         if not all(map(_is_little, tensors)):
@@ -108,22 +109,18 @@ def _given(op: Op) -> Iterator[Value]:
 
 def _logic(op: Op) -> str:
     """The op of logic that a branch is; empty if it is none."""
-    if len(op.results) != 1 or not _is_bool(op.results[0]) or not _is_bool(op.args[0]):
+    if len(op.results) != 1 or not is_bool(op.results[0]) or not is_bool(op.args[0]):
         return ""
     (then,), (orelse,) = (block.outputs for block in op.blocks)
-    if orelse is False and _is_bool(then):
+    if orelse is False and is_bool(then):
         return AND
-    return OR if then is True and _is_bool(orelse) else ""
-
-
-def _is_bool(arg: Arg) -> bool:
-    return isinstance(arg, Value) and arg.type == NumberType("bool")
+    return OR if then is True and is_bool(orelse) else ""
 
 
 def _may_be_computed(op: Op) -> bool:
     """Whether it is invisible that `op` has run."""
     if op.name in READS:
-        return _is_bool(op.results[0])
+        return is_bool(op.results[0])
     is_plain = kind_of(op) == "torch" and is_pure(op) and not may_raise(op)
     return is_plain and family_of(op) is not None
 

@@ -43,6 +43,11 @@ def fits(arg: Arg, wanted: Type) -> bool:
     return False
 
 
+def is_bool(arg: Arg) -> bool:
+    """Whether `arg` is a bool of the program."""
+    return isinstance(arg, Value) and arg.type == NumberType("bool")
+
+
 def present(given: Type) -> Type:
     """The type of a value that is known to be there."""
     return given.element if isinstance(given, OptionalType) else given

@@ -17,6 +17,7 @@ from typing import Any
 import torch
 
 from stator.program.ir import Block, Value
+from stator.program.numbers import fits
 from stator.program.program import Program
 from stator.program.types import ListType
 from stator.state.session import Session
@@ -60,9 +61,6 @@ class ListSlot:
         return "what a list holds"
 
 
-INT64 = range(-(2**63), 2**63)  # the numbers that a program can be given
-
-
 def list_slot_for(slot: ListSlot, known: Sequence[Any]) -> ListSlot | None:
     """`slot` with the kind that its items have; None if they are not of one kind."""
     before = [other.item for other in known if slot.is_same_place(other) and other.item is not None]
@@ -76,7 +74,7 @@ def list_slot_for(slot: ListSlot, known: Sequence[Any]) -> ListSlot | None:
 def item_kind(item: Any) -> ItemKind | None:
     """What a number or a tensor is; None for anything else, and for a tensor of odd layout."""
     if type(item) is int:
-        return NumberKind("int") if item in INT64 else None
+        return NumberKind("int") if fits(item) else None
     if type(item) is float:
         return NumberKind("float")
     is_plain = type(item) is torch.Tensor and item.layout is torch.strided

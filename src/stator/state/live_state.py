@@ -16,8 +16,9 @@ import torch
 
 from stator.capture.recorder import Recorder
 from stator.program.ir import InputFacts, Value
+from stator.program.numbers import fits
 from stator.program.types import NumberKind, NumberType, TextType
-from stator.state.live_lists import INT64, ListSlot, install_list, list_slot_for
+from stator.state.live_lists import ListSlot, install_list, list_slot_for
 from stator.state.live_modules import ModuleSlot, install_module
 from stator.state.live_tensors import ReplacedSlot, install_tensor
 from stator.state.live_trees import TreeSlot, install_tree, tree_slot_for
@@ -52,7 +53,7 @@ def slot_for(slot: AnySlot, known: Sequence[AnySlot]) -> AnySlot | None:
         return slot if isinstance(slot.read(), torch.nn.Module) else None
     place = slot.place if isinstance(slot, TreeSlot) else slot
     value = place.read()
-    if type(value) is int and value not in INT64:
+    if type(value) is int and not fits(value):
         return None
     if type(value) in KINDS or type(value) is str:
         return Slot(slot.owner, slot.key)

@@ -17,11 +17,7 @@ from torch import manual_seed
 from torch._dynamo.source import ConstantSource
 from torch._functorch.aot_autograd import aot_export_joint_simple
 from torch._inductor import config, cpu_vec_isa
-from torch._inductor.compile_fx import (
-    _recursive_joint_graph_passes,
-    compile_fx_inner,
-    partition_fn,
-)
+from torch._inductor.compile_fx import _recursive_joint_graph_passes, compile_fx_inner, partition_fn
 from torch._inductor.decomposition import select_decomp_table
 from torch._inductor.virtualized import V
 from torch._subclasses.fake_tensor import FakeTensorMode

@@ -51,13 +51,7 @@ from stator.values.staged import (
     python_class_name,
     shown,
 )
-from stator.values.symbolic import (
-    CapturedComplex,
-    CapturedText,
-    Number,
-    Undefined,
-    kind_of_number,
-)
+from stator.values.symbolic import CapturedComplex, CapturedText, Number, Undefined, kind_of_number
 from stator.values.union import Union
 
 

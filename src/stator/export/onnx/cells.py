@@ -8,9 +8,7 @@ from typing import Any
 import onnx_ir as ir
 
 from stator.export.onnx.lowering import Lowering
-from stator.export.onnx.operands import (
-    argument,
-)
+from stator.export.onnx.operands import argument
 from stator.export.onnx.scope import dtype_in
 from stator.program.ir import Arg, Op
 from stator.torch_private.onnx_library import new_value

@@ -7,19 +7,9 @@ from typing import Any
 
 import onnx_ir as ir
 
-from stator.export.onnx.library import (
-    arguments_of,
-    call,
-    operand,
-    promoted_dtype,
-)
+from stator.export.onnx.library import arguments_of, call, operand, promoted_dtype
 from stator.export.onnx.lowering import Lowering
-from stator.export.onnx.operands import (
-    argument,
-    dtype_of_result,
-    scalar_of,
-    spread,
-)
+from stator.export.onnx.operands import argument, dtype_of_result, scalar_of, spread
 from stator.export.onnx.reductions import nowhere
 from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Op, Value

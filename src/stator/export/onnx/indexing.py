@@ -6,11 +6,7 @@ from typing import Any
 
 import onnx_ir as ir
 
-from stator.export.onnx.library import (
-    arguments_of,
-    call,
-    rank,
-)
+from stator.export.onnx.library import arguments_of, call, rank
 from stator.export.onnx.list_operands import raises
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number

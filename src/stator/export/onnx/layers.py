@@ -9,13 +9,7 @@ import onnx_ir as ir
 from stator.export.onnx.library import call, rank
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
-from stator.export.onnx.operands import (
-    argument,
-    dtype_of_result,
-    scalar_of,
-    shape_of,
-    tensor_type,
-)
+from stator.export.onnx.operands import argument, dtype_of_result, scalar_of, shape_of, tensor_type
 from stator.export.onnx.reductions import count_along, may_be_empty, reduced
 from stator.export.onnx.scope import D, dtype_in
 from stator.program.ir import Arg, Op, Value

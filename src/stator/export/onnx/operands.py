@@ -6,10 +6,7 @@ from collections.abc import Sequence
 
 import onnx_ir as ir
 
-from stator.export.onnx.library import (
-    arguments_of,
-    rank,
-)
+from stator.export.onnx.library import arguments_of, rank
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.numbers import number
 from stator.export.onnx.types import element_type

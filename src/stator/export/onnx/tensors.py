@@ -37,11 +37,7 @@ from stator.export.onnx.layers import (
     rms_norm,
     roll,
 )
-from stator.export.onnx.library import (
-    bind_one,
-    call,
-    rank,
-)
+from stator.export.onnx.library import bind_one, call, rank
 from stator.export.onnx.list_operands import raises
 from stator.export.onnx.lowering import Lowering
 from stator.export.onnx.normalization import batch_norm, trained_batch_norm

@@ -10,14 +10,7 @@ import onnx_ir as ir
 from stator.errors import ExportError
 from stator.location import Location
 from stator.program.sizes import AnySize, Dim, Symbol
-from stator.program.types import (
-    ListType,
-    NumberType,
-    OptionalType,
-    TensorType,
-    TextType,
-    Type,
-)
+from stator.program.types import ListType, NumberType, OptionalType, TensorType, TextType, Type
 from stator.program.typing_rules import present
 
 D = ir.DataType

@@ -35,6 +35,12 @@ from stator.program.opset.raising import (
 from stator.program.opset.row import Kind, OpRow, Rule, by_value, never, settled
 
 NONE: frozenset[str] = frozenset()
+QUESTIONS = frozenset(  # of `text_is`
+    {
+        "isdigit", "isdecimal", "isnumeric", "isalpha", "isalnum", "isspace", "isupper", "islower",
+        "isascii", "isprintable",
+    }
+)  # fmt: skip
 
 
 def _number(name: str, signature: str, meaning: str, raises: Rule = never) -> OpRow:
