@@ -9,6 +9,7 @@ step() ── Stepper ── Trail       where a run is: ops begun, iterations, 
 from stator.debug.stepping.breakpoints import Breakpoint
 from stator.debug.stepping.frame import Frame
 from stator.debug.stepping.history import Seen
-from stator.debug.stepping.stepper import Stepper, step
+from stator.debug.stepping.prompt import step
+from stator.debug.stepping.stepper import Stepper
 
 __all__ = ["Breakpoint", "Frame", "Seen", "Stepper", "step"]

@@ -16,6 +16,10 @@ from stator.program.printer import print_op
 Why = OneOf["line", "op", "breakpoint", "watch", "error", "end"]
 
 
+class Quit(BaseException):
+    """The user has had enough: the `with` of the stepper ends."""
+
+
 @dataclass(frozen=True)
 class Way:
     """How a run goes on: where it is to stop next."""

@@ -1,4 +1,4 @@
-"""Prompt: a command line like pdb's, for the program that runs."""
+"""step(), and Prompt: a command line like pdb's, for the program that runs."""
 
 from __future__ import annotations
 
@@ -6,45 +6,42 @@ import cmd
 import linecache
 import pprint
 import shutil
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+import sys
+from collections.abc import Collection, Mapping
+from typing import Any
 
 import torch
 
-from stator.debug.stepping.breakpoints import Breakpoint, Condition, evaluated
-from stator.debug.stepping.frame import Frame
+from stator.debug.stepping.breakpoints import evaluated
+from stator.debug.stepping.frame import Frame, Quit
+from stator.debug.stepping.stepper import OnStop, Stepper
 from stator.errors import StatorError
 from stator.execute.arguments import describe
+from stator.frames import user_facing
 from stator.program.ir import operands_of
 from stator.program.printer import print_op
 
 AROUND = 5  # lines that `l` shows before and after
 
 
-class SteppedRun(Protocol):
-    """What the prompt needs of the stepper: see `Stepper`."""
+@user_facing
+def step(
+    function: Any,
+    on_stop: OnStop | None = None,
+    *,
+    remember: Collection[str] | None = None,
+) -> Stepper:
+    """A stepper for `function`: a function, a method, an nn.Module or a loaded model.
 
-    @property
-    def breakpoints(self) -> tuple[Breakpoint, ...]:
-        """The breakpoints, in the order they were made."""
-
-    def break_at(
-        self, where: str | int, line: int | None = None, *, when: Condition | None = None
-    ) -> Breakpoint:
-        """Stop before a line."""
-
-    def clear(self, *breakpoints: Breakpoint) -> None:
-        """Forget these breakpoints; without any, all."""
-
-    def watch(self, name: str) -> None:
-        """Stop whenever the variable `name` holds something else than before."""
-
-    def values(self, name: str) -> Sequence[object]:
-        """What the variable `name` has held."""
-
-
-class Quit(BaseException):
-    """The user has had enough: the `with` of the stepper ends."""
+    Inside `with step(function) as stepper:`, a call of the stepper, or of a static function, runs
+    the program op by op. At each stop `on_stop` is given a `Frame`; without it a prompt like pdb's
+    comes up where there is a terminal, and nothing stops elsewhere. The first stop is the first
+    line, unless there are breakpoints. `remember` are the names whose history is kept: None, all.
+    """
+    stepper = Stepper(function, on_stop, remember)
+    if on_stop is None and sys.stdin is not None and sys.stdin.isatty():
+        stepper.on_stop = Prompt(stepper)
+    return stepper
 
 
 class Prompt(cmd.Cmd):
@@ -53,7 +50,7 @@ class Prompt(cmd.Cmd):
     prompt = "(step) "
     doc_header = "commands (h COMMAND describes one)"
 
-    def __init__(self, stepper: SteppedRun, **streams: Any) -> None:
+    def __init__(self, stepper: Stepper, **streams: Any) -> None:
         super().__init__(**streams)
         self.stepper = stepper
         self.frame: Frame | None = None

@@ -1,4 +1,4 @@
-"""step(): programs run op by op, and stop where they are asked to."""
+"""Stepper: programs run op by op, and stop where they are asked to."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from contextlib import ExitStack
 from typing import Any
 
 from stator.debug.stepping.breakpoints import Breakpoint, Condition, check_line
-from stator.debug.stepping.frame import Frame, Way, Why
+from stator.debug.stepping.frame import Frame, Quit, Way, Why
 from stator.debug.stepping.history import History, Seen
-from stator.debug.stepping.prompt import Prompt, Quit
 from stator.debug.stepping.targets import Targets
 from stator.debug.stepping.trail import Standing, Trail
 from stator.debug.stepping.variables import Scene, Scenes
@@ -30,34 +29,15 @@ FIRST_LINE = Way("next_line", sys.maxsize)
 Key = tuple[str, str, int, tuple[int, ...]]
 
 
-@user_facing
-def step(
-    function: Any,
-    on_stop: OnStop | None = None,
-    *,
-    remember: Collection[str] | None = None,
-) -> Stepper:
-    """A stepper for `function`: a function, a method, an nn.Module or a loaded model.
-
-    Inside `with step(function) as stepper:`, a call of the stepper, or of a static function, runs
-    the program op by op. At each stop `on_stop` is given a `Frame`; without it a prompt like pdb's
-    comes up where there is a terminal, and nothing stops elsewhere. The first stop is the first
-    line, unless there are breakpoints. `remember` are the names whose history is kept: None, all.
-    """
-    return Stepper(function, on_stop, remember)
-
-
 class Stepper:
     """The stepper that `step` returns: its breakpoints, and the values it has recorded."""
 
     def __init__(
         self, function: Any, on_stop: OnStop | None, remember: Collection[str] | None
     ) -> None:
-        if on_stop is None and sys.stdin is not None and sys.stdin.isatty():
-            on_stop = Prompt(self)
         self._target = Targets.of(function)
         self._name = getattr(function, "__name__", type(function).__name__)
-        self._on_stop = on_stop
+        self.on_stop = on_stop
         self._exits = ExitStack()
         self._breakpoints: list[Breakpoint] = []
         self._watched: list[str] = []
@@ -174,13 +154,13 @@ class Stepper:
     @property
     def has_stops(self) -> bool:
         """Is there somebody to stop for?"""
-        return self._on_stop is not None
+        return self.on_stop is not None
 
     def stop(self, frame: Frame) -> None:
         """Hand over to the callback or the prompt."""
-        if self._on_stop is not None:
+        if self.on_stop is not None:
             try:
-                self._on_stop(frame)
+                self.on_stop(frame)
             except BaseException as error:  # noqa: BLE001  # not for handlers of the program
                 raise RunStop(error) from None
 
