@@ -11,22 +11,16 @@ blocks inside of it. After a branch that always raises, the opposite holds for t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Protocol
+from typing import Any
 
 import sympy
 import torch
 
-from stator.capture.scope import Scope
+from stator.capture.any_recorder import AnyRecorder
 from stator.values.symbolic import Undefined
 from stator.values.union import Union
 
 MOST = 64  # conditions looked at: deeper ones only cost time
-
-
-class InScope(Protocol):
-    """What is needed of the recorder."""
-
-    scope: Scope
 
 
 def expression_of(condition: object) -> sympy.Basic:
@@ -34,14 +28,14 @@ def expression_of(condition: object) -> sympy.Basic:
     return condition.node.expr if isinstance(condition, torch.SymBool) else sympy.true
 
 
-def assume(recorder: InScope, fact: sympy.Basic) -> None:
+def assume(recorder: AnyRecorder, fact: sympy.Basic) -> None:
     """`fact` holds from here on, in the current block."""
     scope = recorder.scope
     if fact != sympy.true and len(scope.assumed) < MOST:
         scope.assumed = (*scope.assumed, fact)
 
 
-def answer(recorder: InScope, question: Any) -> bool | None:
+def answer(recorder: AnyRecorder, question: Any) -> bool | None:
     """What the branches around this block say of `question`, if anything."""
     opposite = sympy.Not(question)
     for fact in _facts(recorder):
@@ -52,7 +46,7 @@ def answer(recorder: InScope, question: Any) -> bool | None:
     return None
 
 
-def possible(recorder: InScope, union: Union) -> list[tuple[int, object]]:
+def possible(recorder: AnyRecorder, union: Union) -> list[tuple[int, object]]:
     """The alternatives that a run can have here, with their numbers; one of them is defined."""
     alternatives = list(enumerate(union.alternatives))
     tag = union.tag.node.expr if isinstance(union.tag, torch.SymInt) else None
@@ -64,7 +58,7 @@ def possible(recorder: InScope, union: Union) -> list[tuple[int, object]]:
     return left if is_defined else alternatives
 
 
-def narrowed(recorder: InScope, value: object) -> Any:
+def narrowed(recorder: AnyRecorder, value: object) -> Any:
     """`value`, or the one alternative of it that is possible here; of a tuple, each item."""
     if type(value) is tuple:
         return tuple(narrowed(recorder, item) for item in value)
@@ -74,7 +68,7 @@ def narrowed(recorder: InScope, value: object) -> Any:
     return left[0][1] if len(left) == 1 else value
 
 
-def narrowed_state(recorder: InScope, state: Any, before: Any) -> Any:
+def narrowed_state(recorder: AnyRecorder, state: Any, before: Any) -> Any:
     """The contents of an object, narrowed where they are other ones than `before`."""
     if type(state) is not dict or type(before) is not dict:
         return state
@@ -84,7 +78,7 @@ def narrowed_state(recorder: InScope, state: Any, before: Any) -> Any:
     }
 
 
-def _facts(recorder: InScope) -> Iterator[sympy.Basic]:
+def _facts(recorder: AnyRecorder) -> Iterator[sympy.Basic]:
     for scope in recorder.scope.chain():
         for fact in scope.assumed:
             yield from sympy.And.make_args(fact)

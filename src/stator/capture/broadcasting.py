@@ -11,11 +11,12 @@ new one; which sizes it came of is remembered, so that the next op on the same s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import sympy
 import torch
 
+from stator.capture.any_recorder import AnyRecorder
 from stator.capture.sizes import Sizes
 from stator.torch_private import ops
 from stator.torch_private.ops import OpOverload
@@ -37,22 +38,7 @@ ATTENTION = frozenset({"aten::scaled_dot_product_attention"})  # the mask broadc
 ALONG = frozenset({"aten::take_along_dim"})  # all dimensions broadcast but one
 
 
-class SizeMaker(Protocol):
-    """What broadcasting needs of the recorder."""
-
-    sizes: Sizes
-
-    def fresh_size(self) -> torch.SymInt:
-        """A size that only a run knows."""
-
-    def demand(self, fact: sympy.Basic) -> None:
-        """The program goes on only where `fact` holds."""
-
-    def sees(self, expression: sympy.Basic) -> bool:
-        """Are all symbols of `expression` known in the current block?"""
-
-
-def examples_for(recorder: SizeMaker, op: OpOverload, name: str, given: Arguments) -> Arguments:
+def examples_for(recorder: AnyRecorder, op: OpOverload, name: str, given: Arguments) -> Arguments:
     """The arguments to describe `op` with: those given, or some of the shapes they broadcast to."""
     args, kwargs = given
     if not any(map(_has_open_size, tree_leaves(given))):
@@ -75,14 +61,14 @@ def examples_for(recorder: SizeMaker, op: OpOverload, name: str, given: Argument
     return given
 
 
-def common_shape(recorder: SizeMaker, shapes: Sequence[Sequence[Size]]) -> tuple[Size, ...]:
+def common_shape(recorder: AnyRecorder, shapes: Sequence[Sequence[Size]]) -> tuple[Size, ...]:
     """The shape that these broadcast to."""
     rank = max(map(len, shapes), default=0)
     columns = [[shape[-k] for shape in shapes if len(shape) >= k] for k in range(rank, 0, -1)]
     return tuple(_common_size(recorder, column) for column in columns)
 
 
-def _common_size(recorder: SizeMaker, column: Sequence[Size]) -> Size:
+def _common_size(recorder: AnyRecorder, column: Sequence[Size]) -> Size:
     """The size that those in one place broadcast to; checks are recorded."""
     sizes = _different(recorder.sizes, [size for size in column if not _is_one(size)])
     if len(sizes) < 2:
@@ -96,7 +82,7 @@ def _common_size(recorder: SizeMaker, column: Sequence[Size]) -> Size:
     return _new_size(recorder, sizes)
 
 
-def _new_size(recorder: SizeMaker, sizes: Sequence[Size]) -> Size:
+def _new_size(recorder: AnyRecorder, sizes: Sequence[Size]) -> Size:
     """The size of the result where any of `sizes` may be 1."""
     env = recorder.sizes
     parts = frozenset[Any]().union(*(env.parts_of(expression_of(size)) for size in sizes))
@@ -116,7 +102,7 @@ def _new_size(recorder: SizeMaker, sizes: Sequence[Size]) -> Size:
     return result
 
 
-def _check_into(recorder: SizeMaker, size: Size, wanted: Size) -> None:
+def _check_into(recorder: AnyRecorder, size: Size, wanted: Size) -> None:
     """A size that must broadcast to `wanted`, which stays as it is."""
     env, one, two = recorder.sizes, expression_of(size), expression_of(wanted)
     fact = sympy.Or(sympy.Eq(one, two), sympy.Eq(one, 1))
@@ -128,7 +114,7 @@ def _check_into(recorder: SizeMaker, size: Size, wanted: Size) -> None:
 
 
 def _fitted(
-    recorder: SizeMaker, given: Arguments, shape: tuple[Size, ...], *, is_result: bool = False
+    recorder: AnyRecorder, given: Arguments, shape: tuple[Size, ...], *, is_result: bool = False
 ) -> Arguments:
     """`given`, with tensors of other sizes than `shape` replaced by examples that have them."""
 
@@ -146,7 +132,7 @@ def _fitted(
     return fitted
 
 
-def _example(recorder: SizeMaker, tensor: torch.Tensor, shape: Sequence[Size]) -> torch.Tensor:
+def _example(recorder: AnyRecorder, tensor: torch.Tensor, shape: Sequence[Size]) -> torch.Tensor:
     """`tensor`, or one like it whose open sizes are those of `shape`."""
     own = tuple(tensor.shape)  # at each access, sizes that are open are new objects
     sizes = [
@@ -163,7 +149,7 @@ def _example(recorder: SizeMaker, tensor: torch.Tensor, shape: Sequence[Size]) -
     return made + tensor.sum().to(tensor.dtype) if tensor.requires_grad else made
 
 
-def _expanded(recorder: SizeMaker, tensor: torch.Tensor, shape: Sequence[Size]) -> torch.Tensor:
+def _expanded(recorder: AnyRecorder, tensor: torch.Tensor, shape: Sequence[Size]) -> torch.Tensor:
     """An example for `expand`: its open sizes are those asked for, or -1."""
     asked = tuple(shape)[len(shape) - tensor.dim() :]
     if len(asked) != tensor.dim():
@@ -179,7 +165,7 @@ def _expanded(recorder: SizeMaker, tensor: torch.Tensor, shape: Sequence[Size]) 
     return _example(recorder, tensor, own)
 
 
-def _batches(recorder: SizeMaker, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _batches(recorder: AnyRecorder, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """The factors of `matmul`, with the batch sizes that they broadcast to."""
     one, two, *rest = args
     if one.dim() < 3 and two.dim() < 3:
@@ -194,7 +180,7 @@ def _batches(recorder: SizeMaker, args: tuple[Any, ...]) -> tuple[Any, ...]:
     return (*fitted, *rest)
 
 
-def _with_mask(recorder: SizeMaker, given: Arguments) -> Arguments:
+def _with_mask(recorder: AnyRecorder, given: Arguments) -> Arguments:
     """The arguments of an attention, with a mask of the sizes that it broadcasts to."""
     args, kwargs = given
     args = (*_same_batches(recorder, args[:3], bool(kwargs.get("enable_gqa"))), *args[3:])
@@ -208,7 +194,7 @@ def _with_mask(recorder: SizeMaker, given: Arguments) -> Arguments:
 
 
 def _same_batches(
-    recorder: SizeMaker, tensors: Sequence[torch.Tensor], repeats_heads: bool
+    recorder: AnyRecorder, tensors: Sequence[torch.Tensor], repeats_heads: bool
 ) -> list[torch.Tensor]:
     """Query, key and value of an attention with the batch sizes that they broadcast to.
 
@@ -223,7 +209,7 @@ def _same_batches(
     return [_example(recorder, one, (*batch, *heads, *one.shape[-2:])) for one in tensors]
 
 
-def _aligned(recorder: SizeMaker, args: tuple[Any, ...]) -> tuple[Any, ...]:
+def _aligned(recorder: AnyRecorder, args: tuple[Any, ...]) -> tuple[Any, ...]:
     """A tensor and the indices along one dimension, with the sizes that the others broadcast to."""
     if len(args) < 3 or args[2] is None or args[0].dim() != args[1].dim():
         return args

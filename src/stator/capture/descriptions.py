@@ -17,18 +17,17 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
+from stator.capture.any_recorder import AnyRecorder
 from stator.capture.fake_rules import FAKE_RULES
-from stator.capture.sizes import Sizes
 from stator.capture.torch_ops import op_name
 from stator.torch_private import ops
 from stator.torch_private.dispatch import forward_ad_level
 from stator.torch_private.fake import (
     FakeTensor,
-    FakeTensorMode,
     connected,
     is_alias,
     new_fake_tensor,
@@ -46,16 +45,6 @@ ANY_NUMBER = frozenset(("add", "sub", "mul", "div", "rsub", "eq", "ne", "lt", "l
 WRITING = frozenset(("batch_norm", "instance_norm"))
 
 
-class Describer(Protocol):
-    """What descriptions need of the recorder."""
-
-    sizes: Sizes
-    fake: FakeTensorMode
-
-    def as_fake(self, tensor: torch.Tensor) -> torch.Tensor:
-        """What represents `tensor`, which may be a real one, while ops are described."""
-
-
 @dataclass(frozen=True)
 class Description:
     """What one tensor is like; sizes and strides may be symbolic."""
@@ -66,7 +55,7 @@ class Description:
     device: torch.device
     requires_grad: bool
 
-    def make(self, recorder: Describer, given: object) -> torch.Tensor:
+    def make(self, recorder: AnyRecorder, given: object) -> torch.Tensor:
         """A tensor like this that is made of `given`."""
         fields = (self.shape, self.strides, self.dtype, self.device)
         make = functools.partial(new_fake_tensor, recorder.fake, *fields)
@@ -81,7 +70,7 @@ _known: dict[object, Description] = {}  # of calls whose sizes are all known
 
 
 def described(
-    recorder: Describer, op: Any, given: tuple[Any, dict[str, Any]], run: Callable[[], Any]
+    recorder: AnyRecorder, op: Any, given: tuple[Any, dict[str, Any]], run: Callable[[], Any]
 ) -> Any:
     """What `op` gives for `given`: a tensor as an earlier call gave, or what `run` gives."""
     key = _call_key(op, *given)
@@ -107,7 +96,7 @@ def _is_symbolic(given: object) -> bool:
     )
 
 
-def _sources(recorder: Describer, given: object) -> list[torch.Tensor]:
+def _sources(recorder: AnyRecorder, given: object) -> list[torch.Tensor]:
     """The tensors among `given` that a gradient flows to."""
     tensors = (leaf for leaf in tree_leaves(given) if isinstance(leaf, torch.Tensor))
     return [recorder.as_fake(tensor) for tensor in tensors if tensor.requires_grad]
@@ -144,7 +133,11 @@ def _call_key(op: OpOverload, args: Any, kwargs: dict[str, Any]) -> object | Non
 
 
 def _remember(
-    recorder: Describer, memory: dict[object, Description], key: object, given: Any, result: object
+    recorder: AnyRecorder,
+    memory: dict[object, Description],
+    key: object,
+    given: Any,
+    result: object,
 ) -> None:
     """A call with this `key` gives tensors like `result`."""
     if not isinstance(result, FakeTensor) or any(result is arg for arg in given[0]):
@@ -164,7 +157,7 @@ def _remember(
     )
 
 
-def _shares_memory(recorder: Describer, result: torch.Tensor, given: object) -> bool:
+def _shares_memory(recorder: AnyRecorder, result: torch.Tensor, given: object) -> bool:
     """Is `result` a view of what is given? The schema of `unflatten`, say, does not tell."""
     tensors = (leaf for leaf in tree_leaves(given) if isinstance(leaf, torch.Tensor))
     return any(is_alias(result, recorder.as_fake(tensor)) for tensor in tensors)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import sympy
 import torch
 from sympy.printing.precedence import PRECEDENCE
 from sympy.printing.str import StrPrinter
 
+from stator.capture.any_recorder import AnyRecorder
 from stator.capture.literals import integer_arg
-from stator.program.ir import Arg, Value
+from stator.program.ir import Arg
 from stator.program.types import NumberKind
 from stator.program.typing_rules import is_bool
 from stator.torch_private.symbols import functions, sympy_interp
@@ -27,20 +27,10 @@ NUMBER_FUNCTIONS = {
 }  # fmt: skip
 
 
-class NumberRecorder(Protocol):
-    """What the builder needs of the recorder."""
-
-    def symbol_arg(self, symbol: sympy.Symbol) -> Arg:
-        """The program's form of a bare symbol."""
-
-    def emit_number(self, name: str, args: Sequence[Arg], kind: NumberKind) -> Value:
-        """The result of a number op."""
-
-
 class NumberBuilder:
     """Walks a sympy expression and records it; torch's interpreter calls a method for each node."""
 
-    def __init__(self, recorder: NumberRecorder) -> None:
+    def __init__(self, recorder: AnyRecorder) -> None:
         self.recorder = recorder
 
     def build(self, expression: sympy.Basic, kind: NumberKind) -> Arg:

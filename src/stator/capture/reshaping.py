@@ -2,51 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
-from stator.capture.scope import Scope
+from stator.capture.any_recorder import AnyRecorder
 from stator.capture.torch_ops import RESHAPED
 from stator.errors import UnsupportedCall
-from stator.program.ir import Arg, Value
-from stator.program.types import TensorType, Type
+from stator.program.ir import Arg
 
 
-class ValueRecorder(Protocol):
-    """What reshaping needs of the recorder."""
-
-    scope: Scope
-
-    def quiet(self) -> AbstractContextManager[None]:
-        """Nothing is recorded inside."""
-
-    def new_value(self, kind: Type) -> Value:
-        """A value that nothing defines yet."""
-
-    def tensor_type(self, tensor: torch.Tensor) -> TensorType:
-        """The program's type of `tensor`."""
-
-    def emit(self, name: str, args: Sequence[Arg], results: Sequence[Value] = ()) -> Any:
-        """Record an op."""
-
-    def arg(self, value: object) -> Arg:
-        """The program's form of anything an op can be given."""
-
-    def bind(self, tensor: torch.Tensor, value: Value) -> None:
-        """`tensor` is `value` from here on."""
-
-
-def is_made_here(recorder: ValueRecorder, tensor: torch.Tensor) -> bool:
+def is_made_here(recorder: AnyRecorder, tensor: torch.Tensor) -> bool:
     """Is `tensor` the result of an op of the block that is being written?"""
     value = recorder.scope.tensors.get(tensor)
     return any(value is result for op in recorder.scope.block.ops for result in op.results)
 
 
 def reshape_in_place(
-    recorder: ValueRecorder,
+    recorder: AnyRecorder,
     func: Any,
     name: str,
     given: tuple[Arg, ...],

@@ -2,29 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import sympy
-import torch
 
+from stator.capture.any_recorder import AnyRecorder
 from stator.capture.errors.variable_names import name_of_number, name_of_value
 from stator.capture.numbers import in_words
-from stator.capture.scope import Scope
-from stator.capture.sizes import Sizes
 from stator.program.ir import Value
 
 
-class ScopeReader(Protocol):
-    """What naming needs of the recorder."""
-
-    scope: Scope
-    sizes: Sizes
-
-    def find(self, tensor: torch.Tensor) -> Value | None:
-        """The value that `tensor` is in this block; None where none in sight is."""
-
-
-def size_in_words(recorder: ScopeReader, symbol: sympy.Symbol) -> str:
+def size_in_words(recorder: AnyRecorder, symbol: sympy.Symbol) -> str:
     """`batch` for a size that the user has named, `x.shape[0]` for one of a variable."""
     if symbol in recorder.sizes.names:
         return recorder.sizes.names[symbol]
@@ -38,14 +24,14 @@ def size_in_words(recorder: ScopeReader, symbol: sympy.Symbol) -> str:
     return "a size"
 
 
-def names_of_sizes(recorder: ScopeReader) -> dict[str, str]:
+def names_of_sizes(recorder: AnyRecorder) -> dict[str, str]:
     """The sizes that have a name in the user's code, by the symbols that torch prints."""
     symbols = [symbol for scope in recorder.scope.chain() for symbol in scope.symbols]
     words = {str(symbol): size_in_words(recorder, symbol) for symbol in symbols}
     return {symbol: name for symbol, name in words.items() if not name.startswith(("a ", "(a "))}
 
 
-def _made_where(recorder: ScopeReader, value: Value) -> str:
+def _made_where(recorder: AnyRecorder, value: Value) -> str:
     """A tensor without a name, by the line that makes it."""
     for scope in recorder.scope.chain():
         for op in scope.block.ops:
@@ -54,7 +40,7 @@ def _made_where(recorder: ScopeReader, value: Value) -> str:
     return "(a tensor)"
 
 
-def question_in_words(recorder: ScopeReader, question: sympy.Basic) -> str:
+def question_in_words(recorder: AnyRecorder, question: sympy.Basic) -> str:
     """`x.shape[0] > 3`: what Python code asks, in the user's names."""
     found = {symbol: size_in_words(recorder, symbol) for symbol in question.free_symbols}
     named = {

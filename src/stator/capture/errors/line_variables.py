@@ -7,8 +7,9 @@ import re
 
 import torch
 
+from stator.capture.any_recorder import AnyRecorder
 from stator.capture.blocks import describe_value
-from stator.capture.size_words import ScopeReader, names_of_sizes
+from stator.capture.size_words import names_of_sizes
 from stator.errors import StatorError
 from stator.frames import place_of, traces_of
 from stator.location import Location
@@ -23,7 +24,7 @@ _CONTAINERS = (StagedList, StagedDict, StagedSet, list, tuple, dict, set)
 _NUMBERS = (bool, int, float, complex)
 
 
-def attach_line_variables(error: Exception, recorder: ScopeReader) -> None:
+def attach_line_variables(error: Exception, recorder: AnyRecorder) -> None:
     """Add the variables on the error's line to its message, unless it has them."""
     sizes = names_of_sizes(recorder)
     if not isinstance(error, StatorError):
