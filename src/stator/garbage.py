@@ -7,105 +7,34 @@ module that is loaded, dozens of times: up to a third of the time that a capture
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import os
-import threading
-from collections.abc import Iterator
+
+from stator.borrowed_settings import BorrowedSetting
 
 OBJECTS = 100_000  # new ones, before the collector runs
+Threshold = tuple[int, int, int]
 
 
-class _Threshold:
-    """The threshold that the user has set, while another one holds."""
-
-    def __init__(self) -> None:
-        self.users: tuple[int, int, int] | None = None
-        self.inside = 0  # of threads, and of contexts inside others
-        self.lock = threading.Lock()
-
-    def enter(self) -> None:
-        """Raise it, unless it is raised, or the user has switched the collector off."""
-        with self.lock:
-            self.inside += 1
-            users = gc.get_threshold()
-            if self.inside == 1 and users[0] != 0:
-                self.users = users
-                gc.set_threshold(*_raised(users))
-
-    def leave(self) -> None:
-        """The user's threshold, if no one else is inside."""
-        with self.lock:
-            self.inside = max(0, self.inside - 1)  # 0 already in a child that was forked inside
-            if self.inside == 0:
-                self._put_back()
-
-    def renew(self) -> None:
-        """No one is inside: the threads of the parent are not in a child."""
-        self.lock, self.inside = threading.Lock(), 0
-        self._put_back()
-
-    def _put_back(self) -> None:
-        users, self.users = self.users, None
-        if users is not None and gc.get_threshold() == _raised(users):  # no one has set another
-            gc.set_threshold(*users)
+def _raised(users: Threshold) -> Threshold:
+    """A higher threshold; 0, with which the user has switched the collector off, stays."""
+    return (max(OBJECTS, users[0]), *users[1:]) if users[0] else users
 
 
-class _Switch:
-    """Whether the user has the collector on, while it is off."""
-
-    def __init__(self) -> None:
-        self.was_on = False
-        self.inside = 0  # of threads, and of contexts inside others
-        self.lock = threading.Lock()
-
-    def enter(self) -> None:
-        """Switch it off."""
-        with self.lock:
-            self.inside += 1
-            if self.inside == 1:
-                self.was_on = gc.isenabled()
-            gc.disable()
-
-    def leave(self) -> None:
-        """As the user had it, if no one else is inside."""
-        with self.lock:
-            self.inside = max(0, self.inside - 1)  # 0 already in a child that was forked inside
-            if self.inside == 0 and self.was_on:
-                gc.enable()
-
-    def renew(self) -> None:
-        """No one is inside: the threads of the parent are not in a child."""
-        if self.inside and self.was_on:
-            gc.enable()
-        self.lock, self.inside = threading.Lock(), 0
+_THRESHOLD = BorrowedSetting(gc.get_threshold, lambda new: gc.set_threshold(*new), _raised)
+_SWITCH = BorrowedSetting(
+    gc.isenabled, lambda on: gc.enable() if on else gc.disable(), lambda _: False
+)
 
 
-_THRESHOLD, _SWITCH = _Threshold(), _Switch()
-
-
-def _raised(users: tuple[int, int, int]) -> tuple[int, int, int]:
-    return max(OBJECTS, users[0]), *users[1:]
-
-
-@contextlib.contextmanager
-def fewer_collections() -> Iterator[None]:
+def fewer_collections() -> BorrowedSetting[Threshold]:
     """Inside, the collector runs once for so many new objects."""
-    _THRESHOLD.enter()
-    try:
-        yield
-    finally:
-        _THRESHOLD.leave()
+    return _THRESHOLD
 
 
-@contextlib.contextmanager
-def no_collections() -> Iterator[None]:
+def no_collections() -> BorrowedSetting[bool]:
     """Inside, no cycle is collected: a finalizer would run where nothing expects it."""
-    _SWITCH.enter()
-    try:
-        yield
-    finally:
-        _SWITCH.leave()
+    return _SWITCH
 
 
 if hasattr(os, "register_at_fork"):
