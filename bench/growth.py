@@ -68,7 +68,9 @@ def early_returns(size: int) -> str:
 
 def carried_items(size: int) -> str:
     """Items of a list that one loop changes."""
-    start = f"    items = [x + k for k in range({size})]\n    while x.sum() < 3:\n        x = x + 1\n"
+    start = (
+        f"    items = [x + k for k in range({size})]\n    while x.sum() < 3:\n        x = x + 1\n"
+    )
     body = f"        for k in range({size}):\n            items[k] = items[k] * 2\n"
     return f"def f(x):\n{start}{body}    return items\n"
 
