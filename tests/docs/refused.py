@@ -860,6 +860,18 @@ def list_on_a_caught_exception(x, y):
     return x
 
 
+def generator_left_in_a_try(x, y):
+    def items():
+        try:
+            yield x
+            yield y
+        finally:
+            HOLDER.closed = True
+
+    found = items()
+    return next(found)
+
+
 def generator_returned(x, y):
     def items():
         yield x

@@ -13,6 +13,8 @@ from tests.stories.book import Book, K, X
 
 story = Book(
     iter_either="used after it",
+    closing_generator_by_name="when Python frees the generator",
+    closing_generator_next="when Python frees the generator",
 )
 
 
@@ -377,6 +379,81 @@ def generator_next_branch():
         if a > 0:
             a = next(g)
         return a, list(g)
+
+    return f, X
+
+
+def noting(x, log):
+    """A generator that notes where it is closed."""
+    try:
+        for v in x:
+            log.append("item")
+            yield v
+    finally:
+        log.append("closed")
+
+
+@story
+def closing_generator_of_the_loop():
+    def f(x):
+        log = []
+        for v in noting(x, log):
+            if v > 1.5:
+                break
+        log.append("after")
+        return log
+
+    return f, X
+
+
+@story
+def closing_generator_used_up():
+    def f(x):
+        log = []
+        items = noting(x, log)
+        first = next(items)
+        for v in items:
+            first = first + v
+        log.append("after")
+        return log, first
+
+    return f, X
+
+
+@story
+def closing_generator_closed():
+    def f(x):
+        log = []
+        items = noting(x, log)
+        first = next(items)
+        items.close()
+        log.append("after")
+        return log, first
+
+    return f, X
+
+
+@story
+def closing_generator_by_name():
+    def f(x):
+        log = []
+        items = noting(x, log)
+        for v in items:
+            if v > 1.5:
+                break
+        log.append("after")
+        return log
+
+    return f, X
+
+
+@story
+def closing_generator_next():
+    def f(x):
+        log = []
+        first = next(noting(x, log))
+        log.append("after")
+        return log, first
 
     return f, X
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import types
 from collections.abc import Callable
 
 from stator.containers.machine_definitions import taken_by_a_library
 from stator.errors import UnsupportedCall
+from stator.frames import converted_frames
 from stator.location import Location
 from stator.state.session import Session
 from stator.values.annotations import Staged
@@ -31,8 +33,10 @@ class StagedGenerator(CannotLeave):
         start: Callable[[Consumer], None],
         *,
         has_machine: bool = True,
+        acts_when_closed: bool = False,
     ) -> None:
         self.session, self.name, self.function = session, function.__name__, function
+        self.acts_when_closed = acts_when_closed  # at a `yield` inside a `try` or `with`
         self._start, self._has_machine = start, has_machine
         self._scope = session.recorder.scope
         self._is_used = False
@@ -97,6 +101,15 @@ class StagedGenerator(CannotLeave):
         if name in ("send", "throw", "close"):
             raise self.one_by_one()
         raise AttributeError(f"'generator' object has no attribute '{name}'")
+
+
+def has_a_name(generator: object) -> bool:
+    """Has a variable of the user's it, so that Python frees it later than a loop over it ends?"""
+    return any(
+        value is generator and not name.endswith("__")  # those that the rewrite has made
+        for frame in converted_frames(sys._getframe(1), None)
+        for name, value in frame.f_locals.items()
+    )
 
 
 def machine_site(function: types.FunctionType) -> Site:

@@ -104,8 +104,9 @@ def items_of(machine: Staged) -> Staged:
     while True:
         is_over, item, _ = step(machine, 0, None)
         if is_over:
-            return
+            break
         yield item
+    machine.state = OVER  # known without a run
 
 
 def next_or(machine: Staged, default: Staged) -> Staged:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from stator.location import Location
-from stator.rewrite.convert import ConvertedFunction, convert, uses_yields
+from stator.rewrite.convert import ConvertedFunction, convert, generator_facts
 from stator.state.session import Session
 
 
@@ -37,7 +37,11 @@ class ConvertedFunctions:
 
     def is_machine(self, function: types.FunctionType) -> bool:
         """Does a generator function use the value of a `yield`?"""
-        return uses_yields(function)
+        return generator_facts(function).uses_yields
+
+    def acts_when_closed(self, function: types.FunctionType) -> bool:
+        """Does code of a generator function run where its generator is closed or freed?"""
+        return generator_facts(function).acts_when_closed
 
     def staged(
         self, function: types.FunctionType, *, is_machine: bool = False

@@ -16,6 +16,7 @@ from stator.containers.iteration import CapturedRange
 from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import Machine
 from stator.errors import UnsupportedCall
+from stator.frames import current_place
 from stator.library.converted_functions import ConvertedFunctions
 from stator.library.iterator_calls import opened
 from stator.library.user_methods import user_method
@@ -43,8 +44,9 @@ class Machines:
             return self._new(function, args, kwargs)
         new = self.functions.staged(function)
         return StagedGenerator(
-            self.session, function, lambda consumer: new(consumer, *args, **kwargs)
-        )
+            self.session, function, lambda consumer: new(consumer, *args, **kwargs),
+            acts_when_closed=self.functions.acts_when_closed(function),
+        )  # fmt: skip
 
     def expression(
         self, consumed: types.FunctionType, resumed: types.FunctionType | None, values: Staged
@@ -76,7 +78,22 @@ class Machines:
     def _started(self, machine: Machine, function: types.FunctionType) -> Machine:
         machine.state, machine.starts, machine.function = 0, True, function
         self.session.provenance.add_created(machine)
+        if not machine.ends_quietly and self.functions.acts_when_closed(function):
+            self.session.closing_generators.append((machine, current_place()))
         return machine
+
+    def refuse_open(self) -> None:
+        """Refuse, at the end of the capture, what Python closes when it frees it."""
+        for machine, place in self.session.closing_generators:
+            if machine.starts is not True and not (
+                type(machine.state) is int and machine.state == definitions.OVER
+            ):
+                raise UnsupportedCall(
+                    f"the generator `{machine.function.__name__}` may be left at a `yield` inside "
+                    "a `try` or `with`, whose code runs when Python frees the generator",
+                    at=place,
+                    fix="make it in the `for` statement that goes over it, or call its `close()`",
+                )  # fmt: skip
 
     def step(self, machine: Machine, how: int, sent: Staged) -> Staged:
         """Go on to the next `yield`: (is it over, the item, the result)."""

@@ -27,7 +27,7 @@ from stator.rewrite.job import Job
 from stator.rewrite.jumps import lower_jumps
 from stator.rewrite.loader import compile_tree, load
 from stator.rewrite.logic import rewrite_logic
-from stator.rewrite.machines import needs_machine, rewrite_machine
+from stator.rewrite.machines import acts_when_closed, needs_machine, rewrite_machine
 from stator.rewrite.matching import rewrite_matches
 from stator.rewrite.names import rewrite_names
 from stator.rewrite.prepare import as_function
@@ -104,9 +104,17 @@ class Work:
     is_generator: bool
 
 
-def uses_yields(function: types.FunctionType) -> bool:
-    """Does a generator function use what a `yield` gives? Then only a machine can be it."""
-    return _CACHE.uses_yields(function)
+@dataclass(frozen=True)
+class GeneratorFacts:
+    """What decides how a generator function can be converted."""
+
+    uses_yields: bool  # does it use what a `yield` gives? Then only a machine can be it
+    acts_when_closed: bool  # has it a `finally` or a `with` around a `yield`?
+
+
+def generator_facts(function: types.FunctionType) -> GeneratorFacts:
+    """The facts of a generator function."""
+    return _CACHE.generator_facts(function)
 
 
 Key = tuple[int, bool]  # the id of a code object, and whether it becomes a machine
@@ -118,7 +126,7 @@ class _Cache:
     def __init__(self) -> None:
         self._lock = ForkSafeLock()
         self._done: dict[Key, tuple[weakref.ref[types.CodeType], Work]] = {}
-        self._machines: dict[int, tuple[weakref.ref[types.CodeType], bool]] = {}
+        self._generators: dict[int, tuple[weakref.ref[types.CodeType], GeneratorFacts]] = {}
         self._shown: dict[int, int] = {}  # by code object: for which request it was shown
 
     def work_for(self, function: types.FunctionType, *, is_machine: bool) -> Work:
@@ -131,17 +139,16 @@ class _Cache:
                 found = self._done[key] = (gone, _work(function, is_machine))
             return found[1]
 
-    def uses_yields(self, function: types.FunctionType) -> bool:
+    def generator_facts(self, function: types.FunctionType) -> GeneratorFacts:
         """Looked up once for each code object."""
         code, key = function.__code__, id(function.__code__)
         with self._lock:
-            found = self._machines.get(key)
+            found = self._generators.get(key)
             if found is None or found[0]() is not code:
-                gone = weakref.ref(code, lambda _: self._machines.pop(key, None))
-                found = self._machines[key] = (
-                    gone,
-                    needs_machine(as_function(_source(function).tree)),
-                )
+                gone = weakref.ref(code, lambda _: self._generators.pop(key, None))
+                tree = as_function(_source(function).tree)
+                facts = GeneratorFacts(needs_machine(tree), acts_when_closed(tree))
+                found = self._generators[key] = (gone, facts)
             return found[1]
 
     def is_to_be_shown(self, code: types.CodeType) -> bool:

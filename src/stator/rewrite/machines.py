@@ -37,6 +37,7 @@ from stator.source.nodes import COMPREHENSIONS, copy_tree
 from stator.source.scopes import own_nodes, scope_of
 
 YIELDS = (ast.Yield, ast.YieldFrom)
+CATCH_CLOSING = frozenset({"BaseException", "GeneratorExit"})
 RESUME = """
 def resume(frame__, how__, sent__):
     at__ = frame__.state
@@ -78,6 +79,27 @@ def needs_machine(tree: ast.FunctionDef) -> bool:
     nodes = list(own_nodes(tree.body))
     plain = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     return any(isinstance(node, YIELDS) and id(node) not in plain for node in nodes)
+
+
+def acts_when_closed(tree: ast.FunctionDef) -> bool:
+    """Does code of the generator run where it is closed at a `yield`: a `finally`, a `with`?"""
+    return any(
+        _sees_closing(node) and any(isinstance(inner, YIELDS) for inner in own_nodes([node]))
+        for node in own_nodes(tree.body)
+    )
+
+
+def _sees_closing(node: ast.AST) -> bool:
+    if not isinstance(node, ast.Try):
+        return isinstance(node, ast.With)
+    return bool(node.finalbody) or any(map(_catches_closing, node.handlers))
+
+
+def _catches_closing(handler: ast.ExceptHandler) -> bool:
+    if handler.type is None:
+        return True
+    names = {node.id for node in ast.walk(handler.type) if isinstance(node, ast.Name)}
+    return not names.isdisjoint(CATCH_CLOSING)
 
 
 def rewrite_machine(tree: ast.FunctionDef, job: Job) -> ast.FunctionDef:

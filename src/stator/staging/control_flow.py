@@ -8,7 +8,7 @@ from stator.capture.branches import capture_if
 from stator.capture.conditions import Condition, negated
 from stator.capture.loops import capture_while
 from stator.containers import definitions, machine_definitions
-from stator.containers.generators import StagedGenerator
+from stator.containers.generators import StagedGenerator, has_a_name
 from stator.containers.iteration import indexed
 from stator.containers.iterators import StagedIterator
 from stator.containers.machine_definitions import Machine
@@ -130,6 +130,8 @@ def for_stmt(
     elif user_method(iterable, "__next__") is not None:
         iterable = session.interpreter.call(definitions.drained, iterable)
     if isinstance(iterable, StagedGenerator):
+        if test is not None and iterable.acts_when_closed and has_a_name(iterable):
+            raise iterable.one_by_one()  # a loop that it ends would close it too soon
         session.decisions.add(
             "for", "converted", f"the generator {iterable.name} runs the loop's body"
         )

@@ -272,10 +272,14 @@ def _at_end_of(function: object) -> Iterator[None]:
 def _called(
     session: Session, function: object, inputs: Inputs, listening: Listening | None
 ) -> Staged:
-    """The result of the call; an error if it leaves a mode that a run would put back."""
+    """The result of the call; an error if it leaves a mode that a run would put back.
+
+    Or a generator that Python would close afterwards.
+    """
     grad = torch.is_grad_enabled()
     with listening(session.recorder) if listening is not None else nullcontext():
         value = session.interpreter.call(function, *inputs.args, **inputs.kwargs)
+    session.interpreter.machine("refuse_open")
     if torch.is_grad_enabled() != grad:
         ops = session.recorder.scope.block.ops
         places = (op.place for op in reversed(ops) if op.place is not None)

@@ -21,6 +21,7 @@ from stator.capture.journal import Journal
 from stator.capture.recorder import ApplyVariant, Recorder
 from stator.capture.try_names import TryNames
 from stator.errors import UnsupportedCall
+from stator.location import Location
 from stator.state.decisions import Decisions
 from stator.state.reads import ReadLog
 from stator.state.stand_ins import StandIns, has_stand_in, staged_copy
@@ -109,6 +110,8 @@ class Session:
         self.library_modules: dict[int, tuple[torch.nn.Module, bool]] = {}
         self.spent_iterators: dict[int, object] = {}  # whose position only a run knows
         self.running_generators: list[tuple[object, object]] = []  # their code, and the block
+        # generators taken one by one whose code runs when they are closed, and where they begin
+        self.closing_generators: list[tuple[Any, Location | None]] = []
         # iterators of Python's own, and those of the program that represent them, by id
         self.native_iterators: dict[int, tuple[object, Any]] = {}
         self.writes: dict[tuple[int, object], tuple[object, object]] = {}  # objects and their keys
