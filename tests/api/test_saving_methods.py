@@ -11,7 +11,8 @@ import torch
 
 import stator
 from stator import InputSpec
-from stator.errors import CaptureError
+from stator.errors import CaptureError, SpecMismatch
+from stator.export.files import ONNX_PRODUCER
 from tests.said import said
 
 ANY = InputSpec([None, 2], name="x")
@@ -431,6 +432,16 @@ def test_saving_again_keeps_all_outputs(tmp_path):
         "[ST301] a loaded model keeps all its outputs when it is saved again\n"
         "  fix: leave output_spec out, or give an input_spec too"
     )
+
+
+def test_a_save_that_is_refused_leaves_the_onnx_files_of_an_earlier_one(tmp_path):
+    loaded, file = saved(four, tmp_path, [ANY]), tmp_path / "m.onnx"
+    file.write_bytes(ONNX_PRODUCER)
+    with pytest.raises(SpecMismatch):
+        stator.save(loaded, tmp_path / "m", output_spec=["a"])
+    assert file.exists()
+    stator.save(loaded, tmp_path / "m")
+    assert not file.exists()
 
 
 def test_a_loaded_model_can_be_captured_for_another_spec(tmp_path):

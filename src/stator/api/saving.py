@@ -86,8 +86,6 @@ def save(
         plan = None if saving is None else saving.plan_onnx(
             model._stator_programs, model._stator_methods, training=model.training, opset=opset
         )  # fmt: skip
-        remove_onnx_files(path)
-        remove_folder(path)
         _save_again(model, path, output_spec, properties, embed_source)
         if compiled is not None:
             _compiling().compile_saved(path, compiled)
@@ -101,8 +99,7 @@ def save(
     plan = None if saving is None else saving.plan_onnx(
         capture.programs, capture.methods, training=training, opset=opset
     )  # fmt: skip
-    remove_onnx_files(path)
-    remove_folder(path)
+    _remove_files_beside(path)
     write_capture(path, capture, owner, properties, embed_source=embed_source)
     if owner is not None and owner.training:
         _warn_of_train_mode(owner, capture)
@@ -141,6 +138,12 @@ def has_onnx() -> bool:
 def _compiling() -> Any:
     """What compiles ahead of time; torch's compiler is imported with it."""
     return importlib.import_module("stator.api.compiling")
+
+
+def _remove_files_beside(path: str | os.PathLike[str]) -> None:
+    """What belongs to the weights that were there goes before others come."""
+    remove_onnx_files(path)
+    remove_folder(path)
 
 
 def owner_of(model: Any) -> torch.nn.Module | None:
@@ -209,6 +212,7 @@ def _save_again(
         raise SpecMismatch("a loaded model keeps all its outputs when it is saved again",
                            fix="leave output_spec out, or give an input_spec too")  # fmt: skip
     check_tensors(layer)
+    _remove_files_beside(path)
     tensors = _tensors(layer, {})
     for name, buffer in layer._stator_constants.items():
         tensors[name] = tensors.pop(buffer)
