@@ -1,5 +1,7 @@
 """Entries: the short way into a program, and when it is not taken."""
 
+import types
+
 import pytest
 import torch
 
@@ -56,6 +58,22 @@ def test_the_same_tensor_twice_is_right():
     static = stator.to_static(lambda x, y: x + y)
     for _ in range(3):
         assert static(ONES, ONES).tolist() == [[2.0] * 3] * 2
+
+
+@pytest.mark.parametrize("values", [[1, 2, 3, 4, 5], [ONES * k for k in range(5)]])
+def test_state_that_a_call_hands_back_is_no_argument(values):
+    holder = types.SimpleNamespace()
+    static = stator.to_static(lambda x: holder.value)
+    for holder.value in values:
+        assert static(ONES) is holder.value
+
+
+def test_an_argument_that_a_call_hands_back_is_that_of_the_call():
+    holder = types.SimpleNamespace()
+    static = stator.to_static(lambda x, y: (holder.value, y)[1])
+    for holder.value in range(5):
+        given = torch.full((2,), float(holder.value))
+        assert static(ONES, given) is given
 
 
 def test_entries_are_few():

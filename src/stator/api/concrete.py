@@ -199,9 +199,9 @@ class ConcreteProgram:
         if body.ops or self.captured.effects or not isinstance(structure, Leaf):
             return None
         output = body.outputs[structure.position]
-        if output not in self.program.inputs:
-            return None
-        return self.program.inputs.index(output)
+        count = len(self.sizes if self.taken is None else self.taken)
+        given = self.program.inputs[:count]  # the others are state
+        return given.index(output) if output in given else None
 
 
 def concrete_program(
