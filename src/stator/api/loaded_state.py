@@ -13,7 +13,7 @@ import torch
 
 from stator.errors import SpecMismatch
 from stator.execute.structure import unflatten
-from stator.export.states import SavedState, value_fits
+from stator.export.states import SavedState, named_tensors, value_fits
 from stator.program.program import Program
 from stator.program.structure import Choice, Leaf, RuntimeList, Structure
 from stator.program.types import ListType, NumberType, OptionalType, TensorType, Type
@@ -83,7 +83,7 @@ class LoadedState:
             paths = leaf_paths(state.structure, name)
             for position, value in enumerate(self.values[name]):
                 if position in paths:
-                    yield from _named(paths[position], value)
+                    yield from named_tensors(paths[position], value)
 
     def take(self, given: Mapping[str, torch.Tensor]) -> Iterator[str]:
         """Make `given` the tensors of the state; yields what is wrong with it.
@@ -127,14 +127,6 @@ def leaf_paths(structure: Structure, path: str) -> dict[int, str]:
         items = getattr(structure, "items", ())
         parts = [leaf_paths(item, f"{path}.{key}") for key, item in zip(keys, items, strict=True)]
     return {position: name for part in parts for position, name in part.items()}
-
-
-def _named(path: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
-    if isinstance(value, torch.Tensor):
-        yield path, value
-    elif isinstance(value, list):
-        for index, item in enumerate(value):
-            yield from _named(f"{path}.{index}", item)
 
 
 def _gathered(given: Mapping[str, torch.Tensor], path: str, kind: Type) -> Any:

@@ -46,21 +46,18 @@ def state_tensors(states: Mapping[str, SavedState]) -> dict[str, torch.Tensor]:
     return {
         name: tensor.detach()
         for state_name, state in states.items()
-        for name, tensor in _named_tensors(state_name, state)
+        for number, value in enumerate(state.initial)
+        for name, tensor in named_tensors(f"{state_name}:{number}", value)
     }
 
 
-def _named_tensors(name: str, state: SavedState) -> Iterator[tuple[str, torch.Tensor]]:
-    for number, value in enumerate(state.initial):
-        yield from _tensors(f"{name}:{number}", value)
-
-
-def _tensors(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
+def named_tensors(name: str, value: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """The tensors in a value of a state, each with a name: those of lists have their number."""
     if isinstance(value, torch.Tensor):
         yield name, value
     elif isinstance(value, list):
         for index, item in enumerate(value):
-            yield from _tensors(f"{name}.{index}", item)
+            yield from named_tensors(f"{name}.{index}", item)
 
 
 def encode_states(states: Mapping[str, SavedState]) -> Json:
