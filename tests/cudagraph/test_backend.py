@@ -3,6 +3,7 @@
 A call runs the ops at first, records them at the second time, and replays from then on.
 """
 
+import gc
 import warnings
 
 import pytest
@@ -48,6 +49,7 @@ def check_same(found, expected):
 
 
 def regions():
+    gc.collect()  # those of other tests, which may be in cycles
     return stator.compiled()
 
 
