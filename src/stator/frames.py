@@ -5,6 +5,7 @@ from __future__ import annotations
 import dis
 import functools
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -101,12 +102,20 @@ def recorded_place() -> Location | None:
 
 def place_of_result(function: object) -> Location | None:
     """Where a function of the user's returns; its start, if it does in several places."""
-    code = getattr(function, "__code__", None)
-    if not isinstance(code, types.CodeType) or is_library_file(code.co_filename):
+    code = _users_code(function)
+    if code is None and callable(function):
+        code = _users_code(inspect.unwrap(function, stop=_users_code))  # a library's decorator
+    if code is None:
         return None
     returns = [one.offset for one in dis.get_instructions(code) if one.opname in _RETURNS]
     found = {_places(code).at(offset) for offset in returns}
     return found.pop() if len(found) == 1 else _places(code).at(-1)
+
+
+def _users_code(function: object) -> types.CodeType | None:
+    code = getattr(function, "__code__", None)
+    is_users_own = isinstance(code, types.CodeType) and not is_library_file(code.co_filename)
+    return code if is_users_own else None
 
 
 def is_converted(frame: types.FrameType) -> bool:

@@ -83,6 +83,16 @@ def test_the_refusal_of_one_of_several_results_points_at_the_function():
     assert (error.at.function, error.at.line) == ("f", f.__code__.co_firstlineno)
 
 
+def test_a_decorator_of_a_library_does_not_hide_the_place_of_a_refusal():
+    @torch.no_grad()
+    def f(x):
+        return {"a": 1}.items()
+
+    error = refusal(CaptureError, f, ONE)
+    assert error.at is not None
+    assert error.at.function == "f"
+
+
 def test_one_list_twice_is_one_list():
     def f(x):
         items = [x]
