@@ -21,7 +21,7 @@ import ast
 import re
 
 from stator.rewrite.job import Job
-from stator.rewrite.template import is_staged, staged
+from stator.rewrite.template import constant, is_staged, staged
 from stator.rewrite.walk import Walk
 
 GENERATED = re.compile(r"(comp|thunk)_\d+__")
@@ -75,7 +75,7 @@ def _spread_keywords(call: ast.Call) -> list[ast.keyword]:
     """Keywords with `**E` among them likewise: all of them, since two may be the same."""
     if all(keyword.arg is not None for keyword in call.keywords):
         return call.keywords
-    names = ast.Tuple([ast.Constant(keyword.arg) for keyword in call.keywords], ast.Load())
+    names = constant(tuple([keyword.arg for keyword in call.keywords]), at=call)
     values = [keyword.value for keyword in call.keywords]
     merged = staged("keywords", names, *values, at=call)
     return [ast.copy_location(ast.keyword(None, merged), call)]

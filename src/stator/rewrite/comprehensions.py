@@ -169,7 +169,8 @@ class _Comprehensions(Walk):
         (new,) = quote(template, at=node, **holes)
         assert isinstance(new, ast.FunctionDef)
         self.hoist(self.rewrite(locate(new), self.job))
-        call = ast.Call(ast.Name(name, ast.Load()), [first_iter], [])
+        function = ast.copy_location(ast.Name(name, ast.Load()), node)
+        call = ast.Call(function, [first_iter], [])
         return ast.copy_location(call, node)
 
 

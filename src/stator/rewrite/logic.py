@@ -145,7 +145,8 @@ class _Logic(Walk):
 
 def _thunk_of(name: str, at: ast.AST) -> ast.expr:
     nothing = ast.arguments([], [], None, [], [], None, [])
-    return ast.copy_location(ast.Lambda(nothing, ast.Name(name, ast.Load())), at)
+    read = ast.copy_location(ast.Name(name, ast.Load()), at)
+    return ast.copy_location(ast.Lambda(nothing, read), at)
 
 
 THUNK = """
