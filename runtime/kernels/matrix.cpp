@@ -1,5 +1,7 @@
 #include "kernels/matrix.h"
 
+#include "kernels/chains.h"
+
 // NOTE: weak, since a torch that was built with another BLAS may keep these names to itself
 extern "C" {
 __attribute__((weak)) void sgemm_(const char* transpose_a, const char* transpose_b, const int* m,
@@ -54,6 +56,18 @@ void add_linear_of(const T* x, const T* weight, T* out, std::int64_t m, std::int
   }
 }
 
+template <class T>
+void multiply_by_blas(const T* a, const T* b, T* out, const ProductSizes& sizes) {
+  const auto& [m, n, k, is_turned] = sizes;
+  gemm<T>({b, false, n}, {a, is_turned, is_turned ? m : k}, out, n, m, k, T(0));
+}
+
+template <class T>
+void multiply_of(const T* a, const T* b, T* out, const ProductSizes& sizes) {
+  if (!multiply_by_chains(a, b, out, sizes, multiply_by_blas<T>))
+    multiply_by_blas(a, b, out, sizes);
+}
+
 }  // namespace
 
 bool has_blas() { return sgemm_ != nullptr && dgemm_ != nullptr; }
@@ -69,20 +83,20 @@ void add_linear(const double* x, const double* weight, double* out, std::int64_t
 
 void multiply(const float* a, const float* b, float* out, std::int64_t m, std::int64_t n,
               std::int64_t k) {
-  gemm<float>({b, false, n}, {a, false, k}, out, n, m, k, 0.0F);
+  multiply_of(a, b, out, {m, n, k, false});
 }
 void multiply(const double* a, const double* b, double* out, std::int64_t m, std::int64_t n,
               std::int64_t k) {
-  gemm<double>({b, false, n}, {a, false, k}, out, n, m, k, 0.0);
+  multiply_of(a, b, out, {m, n, k, false});
 }
 
 void multiply_turned(const float* a, const float* b, float* out, std::int64_t m, std::int64_t n,
                      std::int64_t k) {
-  gemm<float>({b, false, n}, {a, true, m}, out, n, m, k, 0.0F);
+  multiply_of(a, b, out, {m, n, k, true});
 }
 void multiply_turned(const double* a, const double* b, double* out, std::int64_t m, std::int64_t n,
                      std::int64_t k) {
-  gemm<double>({b, false, n}, {a, true, m}, out, n, m, k, 0.0);
+  multiply_of(a, b, out, {m, n, k, true});
 }
 
 }  // namespace stator::kernels

@@ -11,6 +11,7 @@
 //
 // The GIL is released while a program runs; PythonHost takes it again to print and to look for
 // signals.
+#include "kernels/chains.h"
 #include "python/entry.h"
 #include "python/python_host.h"
 #include "text/repr.h"
@@ -48,8 +49,14 @@ PyObject* counts(PyObject* /*module*/, PyObject* /*none*/) {
                        static_cast<unsigned long long>(all.compiled));
 }
 
+PyObject* known_chains(PyObject* /*module*/, PyObject* /*none*/) {
+  return PyLong_FromSize_t(kernels::known_chains());
+}
+
 PyMethodDef module_methods[] = {
     {"counts", counts, METH_NOARGS, "How often torch ops were run in which way."},
+    {"known_chains", known_chains, METH_NOARGS,
+     "How many sizes of products are computed without BLAS: see kernels/chains.h."},
     {"compiled", compiled, METH_VARARGS, "The libraries beside a model, which is trusted."},
     {"prepare", prepare, METH_VARARGS, "A program, from its JSON text, ready to be bound."},
     {"snapshot", make_snapshot, METH_VARARGS,
