@@ -17,6 +17,7 @@ from stator.library import (
     deep_copies,
     generator_definitions,
     number_definitions,
+    progress_definitions,
     python_random,
     statistics_definitions,
     text_definitions,
@@ -28,7 +29,7 @@ DEFINITIONS = frozenset(
     for module in (
         attribute_definitions, control_flow_definitions, counter_definitions, dataclass_definitions,
         deep_copies, definitions, generator_definitions, lazy_definitions, machine_definitions,
-        number_definitions, python_random, set_definitions, standard_definitions,
-        statistics_definitions, text_definitions, torch_definitions,
+        number_definitions, progress_definitions, python_random, set_definitions,
+        standard_definitions, statistics_definitions, text_definitions, torch_definitions,
     )
 )  # fmt: skip

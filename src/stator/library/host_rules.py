@@ -20,6 +20,7 @@ from typing import Any
 import torch
 
 from stator.library.markers import host_mark
+from stator.library.progress_bars import is_progress_bar
 from stator.library.python_random import HOST_NAME, RESULTS, draw_of_run, is_draw
 from stator.library.user_stack import called_from_here
 from stator.library.warning_filters import sets_filters_in_runs, under_filters
@@ -103,6 +104,8 @@ def _method_rule(method: Any, session: Session) -> HostRule | None:
     is_cached = isinstance(getattr(method, "__func__", None), functools._lru_cache_wrapper)
     if (name in LOG_METHODS or is_cached) and _is_logger(owner):  # cached: `warning_once`
         return HostRule(called_from_here(method), f"{type(owner).__name__}.{name}", None, logs=True)
+    if name == "write" and isinstance(owner, type) and is_progress_bar(owner):
+        return HostRule(method, f"{owner.__name__}.write", None)
     if _is_stream(owner, session) and name in STREAM_METHODS:
         return HostRule(method, f"{type(owner).__name__}.{name}", STREAM_METHODS[name])
     return None

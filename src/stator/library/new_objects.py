@@ -15,6 +15,7 @@ from stator.errors import UnsupportedCall
 from stator.library import attribute_definitions
 from stator.library.dataclass_calls import makes_dataclass, new_dataclass
 from stator.library.numpy_random import refuse_unseeded
+from stator.library.progress_bars import is_progress_bar, new_progress_bar
 from stator.library.user_methods import is_users, user_method
 from stator.state.session import Session
 from stator.values.annotations import Args, Keywords, Staged
@@ -48,6 +49,8 @@ class NewObjects:
         if _is_looked_up(cls, args, kwargs):
             members = tuple((member.value, member) for member in cls)
             return self.run(attribute_definitions.member_of, (members, cls.__qualname__, *args), {})
+        if is_progress_bar(cls):
+            return new_progress_bar(self.session, cls, args, kwargs)
         _refuse_finalizer(cls)
         refuse_unseeded(cls, args, kwargs)
         if makes_dataclass(cls):

@@ -13,7 +13,8 @@ from stator.values.annotations import Staged
 from stator.values.attributes import class_entry, own_dict
 
 CLASSES = (  # the modules of this package whose methods are converted
-    "stator.containers.machine_definitions", "stator.library.statistics_definitions",
+    "stator.containers.machine_definitions", "stator.library.progress_definitions",
+    "stator.library.statistics_definitions",
 )  # fmt: skip
 # classes of `collections` and `collections.abc` that are plain Python over other containers
 IN_PYTHON = (

@@ -10,6 +10,7 @@ from __future__ import annotations
 import collections
 import copy
 import dataclasses
+import types
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -314,6 +315,16 @@ NEVER_PLAIN = (
 )  # fmt: skip
 
 
+WITHOUT_HIDDEN_STATE = ("builtins", "collections", "types")  # or other code knows what it is
+
+
+def _has_hidden_state(cls: type) -> bool:
+    """Is it a class written in C that makes its objects itself, such as `io.StringIO`?"""
+    if cls.__module__ in WITHOUT_HIDDEN_STATE:
+        return False
+    return isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType)
+
+
 def is_plain_class(cls: Any) -> bool:
     """Is the whole state of its instances in plain attributes: in their `__dict__`, or in slots?"""
     return bool(
@@ -321,6 +332,7 @@ def is_plain_class(cls: Any) -> bool:
         and cls.__module__ != "builtins"
         and cls.__reduce_ex__ is object.__reduce_ex__
         and not issubclass(cls, NEVER_PLAIN)
+        and not any(map(_has_hidden_state, cls.__mro__))
         and not any("__call__" in vars(base) for base in cls.__mro__)
         and (not slots_of(cls) or has_open_slots(cls))
     )
