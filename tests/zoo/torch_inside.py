@@ -360,6 +360,19 @@ def gradients_of_rows(x):
     return torch.autograd.grad(y, x, rows, is_grads_batched=True)
 
 
+@program(
+    (f(1.0, -2.0, 3.0), f(-1.0, 2.0)), (f(-1.0, 2.0), f(1.0, 2.0, 3.0)), (f([1.0]), f([1.0])),
+    (f([-1.0]), f(-1.0, -2.0)), dynamic=({0}, {0}), trains=True,
+)  # fmt: skip
+def padded_sequences_of_chosen_rows(a, b):
+    """The data decide which sequence is the longest."""
+    parts = [a[a > 0], b[b > 0], b[b < -1]]
+    left = torch.nn.utils.rnn.pad_sequence(parts, batch_first=True, padding_value=-1.0)
+    right = torch.nn.utils.rnn.pad_sequence([b, a * 2], padding_side="left")
+    masks = torch.nn.utils.rnn.pad_sequence([part > 1 for part in parts])
+    return left, right, masks, left.shape[1] > right.shape[0]
+
+
 @program((f(1.0, 2.0),), (f(-1.0, 3.0),))
 def random_state_of_a_path(x):
     """A state that was taken on one path, and is otherwise None."""

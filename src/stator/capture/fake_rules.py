@@ -104,6 +104,25 @@ def _pad(
     return _like((*sizes, *data.shape[1:]), data), torch.empty([batch], dtype=torch.int64)
 
 
+def _as_long_as_the_longest(
+    _fresh: FreshSize,
+    sequences: Sequence[torch.Tensor],
+    batch_first: bool = False,
+    _padding_value: float = 0.0,
+    _padding_side: str = "right",
+) -> torch.Tensor:
+    """Torch compares the lengths with each other to find the largest one."""
+    rests = [tuple(one.shape[1:]) for one in sequences]
+    if not all(isinstance(size, int) for rest in rests for size in rest) or len({*rests}) != 1:
+        return NotImplemented
+    if any(one.dim() == 0 for one in sequences):
+        return NotImplemented
+    longest = functools.reduce(torch.sym_max, [one.shape[0] for one in sequences])
+    count = len(sequences)
+    sizes = (count, longest) if batch_first else (longest, count)
+    return _like((*sizes, *rests[0]), *sequences).to(sequences[0].dtype)
+
+
 def _as_first(_fresh: FreshSize, first: torch.Tensor, *_rest: Any) -> torch.Tensor:
     return torch.empty_like(first)
 
@@ -316,6 +335,7 @@ FAKE_RULES: Mapping[str, Callable[..., Described]] = MappingProxyType(
         "aten::lstm.data": _packed_lstm,
         "aten::_pack_padded_sequence": _pack,
         "aten::_pad_packed_sequence": _pad,
+        "aten::pad_sequence": _as_long_as_the_longest,
         "aten::cdist": _distances,
         "aten::cov": _covariance,
         "aten::corrcoef": _covariance,
