@@ -331,6 +331,10 @@ def ordered_dict_text(x, y):
     return str(collections.OrderedDict(a=int(y)))
 
 
+def text_by_a_function_of_torch(x, y):
+    return x * y, torch._tensor_str._str(x)
+
+
 def title_of_a_captured_text(x, y):
     return str(int(y)).expandtabs()
 

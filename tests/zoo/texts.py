@@ -246,3 +246,25 @@ def numbers_joined_as_texts(n):
         except TypeError as error:
             tried.append(str(error))
     return tried
+
+
+class Failure(ValueError):
+    """An exception whose text asks that of its base class."""
+
+    def __str__(self):
+        return f"failed: {super().__str__()}"
+
+
+@program((f(0.5, 1.0),), (f(-0.5, 3.0),), (f(4.0, 4.0),))
+def texts_by_the_name_of_the_method(x):
+    """`__repr__`, `__str__` and `__format__` called as methods, and through `super()`."""
+    level = torch.distributions.Normal(x.sum(), 1.0)
+    bounds = torch.distributions.Uniform(x, x + 1).support
+    texts = [level.__repr__(), bounds.__str__(), x.__repr__(), [x.sum().item()].__repr__()]
+    texts += [x.sum().__format__(".2f"), int(x[1]).__str__(), (x.sum(), 1).__str__()]
+    try:
+        if x.sum() > 0:
+            raise Failure(x.sum().item())
+    except Failure as error:
+        texts.append(error.__str__())
+    return texts, str(Failure(int(x[1]), "b")), str(Failure()), Failure(x.max().item()).__str__()

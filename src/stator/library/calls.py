@@ -52,6 +52,7 @@ from stator.library.list_samples import call_with_samples
 from stator.library.machines import Machines
 from stator.library.markers import is_left_alone
 from stator.library.modules import call_module, enumerates, may_call_user_code, members, tree_watch
+from stator.library.named_texts import text_by_name, without_names
 from stator.library.new_objects import NewObjects
 from stator.library.new_trees import new_tree
 from stator.library.number_calls import MATH_FUNCTIONS
@@ -291,6 +292,10 @@ class Caller:
 
     def _call_builtin_method(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
         """A method written in C: of a tensor, a list, a dict, a string."""
+        text = text_by_name(self.session, method, args, kwargs)
+        return self._call_in_c(method, args, kwargs) if text is None else text
+
+    def _call_in_c(self, method: Staged, args: Args, kwargs: Keywords) -> Staged:
         owner, name = self.session.staged(method.__self__), method.__name__
         if isinstance(owner, BaseException | contextvars.ContextVar) or name == "__setattr__":
             return call_on_the_object(self.session, owner, name, method, args, kwargs)
@@ -400,6 +405,9 @@ class Caller:
         return self._library(function, owner, args, kwargs)
 
     def _library(self, function: Staged, owner: Staged, args: Args, kwargs: Keywords) -> Staged:
+        text = text_by_name(self.session, function, args, kwargs)
+        if text is not None:
+            return text
         if isinstance(owner, MUTABLE):
             self.session.note(owner)
         elif isinstance(owner, contextlib.ExitStack):  # a branch may add to what it calls
@@ -447,7 +455,7 @@ class Caller:
         mark, facts = recorder.mark(), set(recorder.sizes.facts[-1])
         try:
             if is_torch_op(function, args, kwargs) or is_left_alone(function):
-                return function(*args, **kwargs)
+                return without_names(function, function(*args, **kwargs))
             name = getattr(function, "__name__", type(function).__name__)
             with watched(self.session, name, (owner, *args, *kwargs.values())):
                 return call_unconverted(self.session, function, args, kwargs, owner)

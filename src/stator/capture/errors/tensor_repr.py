@@ -31,6 +31,7 @@ def tensors_shown(recorder: Recorder) -> Iterator[None]:
             return str(before(self, tensor_contents=tensor_contents))
         return describe_tensor(recorder, self)
 
+    shown.__name__ = "__repr__"
     own = "__repr__" in vars(cls)
     cls.__repr__ = shown
     try:
