@@ -13,7 +13,12 @@ GROUND = {
     "debugger", "english", "errors", "first_use", "frames", "garbage", "location", "locks", "logs",
     "notebook", "recursion_limit", "requirements", "signals",
 }  # fmt: skip
-TORCH = {"torch_private", "extension", "native_builds"}  # its private API; what is built for it
+TORCH = {
+    "torch_private",
+    "extension",
+    "native_builds",
+    "extras",
+}  # its private API; what is installed
 ROOMS = {"state", "containers", "library", "staging"}
 STAGES = ROOMS | {
     "source", "rewrite", "capture", "values", "program", "optimize", "execute", "export", "page",
@@ -22,6 +27,7 @@ MAY_IMPORT = {
     "torch_private": set(),
     "english": set(),
     "extension": {"native_builds"},
+    "extras": {"native_builds"},
     "first_use": set(),
     "borrowed_settings": {"locks"},
     "garbage": {"borrowed_settings"},
@@ -70,7 +76,7 @@ MAY_IMPORT = {
     "testing": {"api", "debug"} | GROUND,
     "public": STAGES | {"static", "debug", "api", "testing", "native", "inductor"} | GROUND,
     "cli": TORCH | STAGES | {"static", "debug", "api", "public", "native", "ahead"} | GROUND,
-    "__main__": {"cli"},
+    "__main__": {"cli", "extras"},
     # to know their types: see there
     "__init__": {"public", "requirements", "debug", "errors", "static", "testing"},
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 
+from stator.extras import install_command
+
 try:
     import rich  # noqa: F401 (every command shows its results with it)
 
@@ -13,7 +15,7 @@ except ModuleNotFoundError as error:  # an extra that is not installed
         raise
     command = None  # type: ignore[assignment]
 
-MISSING = "the command `stator` needs click and rich: pip install 'stator[cli]'"
+MISSING = f"the command `stator` needs click and rich: {install_command('cli')}"
 
 
 def main() -> None:

@@ -218,6 +218,15 @@ def test_what_cannot_be_called_is_refused_by_its_text():
     )
 
 
+def test_a_spec_in_the_place_of_the_function_is_named():
+    with pytest.raises(ConversionError) as caught:
+        stator.to_static([stator.InputSpec([None])])
+    assert said(caught.value) == (
+        "[ST100] a list cannot be made static\n"
+        "  fix: give the input spec by its name: to_static(input_spec=...)"
+    )
+
+
 class Small:
     __slots__ = ("factor",)
 

@@ -289,3 +289,25 @@ def test_a_size_check_names_the_parameters_and_their_specs(path):
     with pytest.raises(SizeCheckFailed) as caught:
         loaded(path, [InputSpec([None])], lambda feats: feats.view(-1, 3))(torch.ones(4))
     assert caught.value.involved == {"feats": "f32[4]"}
+
+
+def test_a_keyword_that_is_no_parameter_is_named(tmp_path):
+    stator.save(torch.nn.Linear(2, 2), tmp_path / "model", [InputSpec([None, 2], "float32", "row")])
+    model = stator.load(tmp_path / "model")
+    with pytest.raises(TypeError) as caught:
+        model(row=X)
+    assert str(caught.value) == "forward(input): got an unexpected keyword argument 'row'"
+
+
+@pytest.mark.parametrize(
+    ("value", "fix"),
+    [
+        (X.numpy(), "pass a tensor: `torch.from_numpy(...)`"),
+        (X.tolist(), "pass a tensor: `torch.tensor(...)`"),
+        (X.double(), "convert it, `.to(torch.float32)`, or capture a program for this dtype"),
+    ],
+)
+def test_the_fix_fits_what_was_passed(path, value, fix):
+    with pytest.raises(SpecMismatch) as caught:
+        loaded(path, [InputSpec([None, 2])])(value)
+    assert caught.value.fix == fix

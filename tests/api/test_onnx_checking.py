@@ -10,6 +10,7 @@ from stator import InputSpec
 from stator.api.onnx_inputs import DRAWS
 from stator.api.onnx_layer import OnnxMethod
 from stator.errors import ExportError
+from stator.extras import install_command
 from stator_verify import program_paths
 from stator_verify.program_paths import FoundPaths
 
@@ -103,5 +104,5 @@ def test_without_hypothesis_the_report_says_so(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "stator_verify.program_paths", None)
     assert saved(tmp_path, rare).findings()[2] == (
         "  - no inputs were searched for other paths: stator_verify.program_paths is missing, "
-        "pip install 'stator[verify]'"
+        + install_command("verify")
     )

@@ -5,6 +5,7 @@ import dataclasses
 import functools
 import sys
 
+import numpy
 import pytest
 import torch
 
@@ -480,7 +481,13 @@ def test_a_chain_that_is_nested_too_deeply_to_be_saved_is_refused_with_its_place
     ("spec", "problem", "fix"),
     [
         (InputSpec([2]), "input_spec is an InputSpec, not a list or a dict",
+         "put it in a list: input_spec=[...]"),
+        (torch.ones(2), "input_spec is a Tensor, not a list or a dict",
+         "put it in a list: input_spec=[...]"),
+        ("float32[2]", "input_spec is a str, not a list or a dict",
          "give a list with an entry for each parameter, or a dict by their names"),
+        ([numpy.ones(2), InputSpec([2])], "an entry of input_spec is a numpy array",
+         "write InputSpec.from_numpy(array): calls pass tensors"),
         ([InputSpec([2])] * 3,
          "input_spec does not fit add(x, y): too many positional arguments",
          "give an entry for each parameter, in order, or a dict by their names"),
@@ -507,4 +514,30 @@ def test_a_folder_is_not_a_model(tmp_path):
     assert caught.value.problem == (
         f"{tmp_path} is a folder, and there is no {tmp_path.name}.stator beside it"
     )
-    assert caught.value.fix == f"give the path of a model: `{tmp_path / 'NAME'}`"
+    assert caught.value.fix == f"give the path of a model: '{tmp_path / 'NAME'}'"
+
+
+@pytest.mark.parametrize(
+    ("model", "problem", "fix"),
+    [
+        (Net, "Net is a class, not a module", "save an instance of it: stator.save(Net(...), ...)"),
+        ("model", "a str cannot be saved",
+         "give the model first, then the path: stator.save(model, path, ...)"),
+        (torch.nn.Linear(1, 1).state_dict(), "an OrderedDict cannot be saved",
+         "pass the module itself, not its state_dict"),
+        (3, "an int cannot be saved", "pass a function, a method or an nn.Module"),
+    ],
+)  # fmt: skip
+def test_what_is_no_model_is_refused_by_its_text(model, problem, fix, tmp_path):
+    with pytest.raises(SpecMismatch) as caught:
+        stator.save(model, tmp_path / "model", [InputSpec([2])])
+    assert (caught.value.problem, caught.value.fix) == (problem, fix)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_backend_that_is_written_wrongly_is_corrected(tmp_path):
+    stator.save(torch.nn.Linear(2, 2), tmp_path / "model", [InputSpec([None, 2])])
+    with pytest.raises(UnknownOption) as caught:
+        stator.load(tmp_path / "model", backend="onnxruntim")
+    assert caught.value.fix.endswith("inductor, cudagraph, onnxruntime")
+    assert caught.value.diff[2].endswith('backend="onnxruntime")')

@@ -506,6 +506,9 @@ def test_a_model_moved_before_it_is_saved_runs_in_its_dtype(tmp_path):
         assert torch.equal(loaded(x), model(x))
 
 
+SCALE = torch.ones(1, 2)
+
+
 class Places(torch.nn.Module):
     def __init__(self):
         super().__init__()
@@ -535,6 +538,41 @@ def test_a_model_that_is_half_moved_is_refused_by_its_text(tmp_path):
         "[ST301] `outer.bias` is on cpu, and `inner.bias` on meta\n"
         "  fix: move the whole model to one device"
     )
+
+
+def test_an_argument_on_another_device_is_refused_by_its_text(tmp_path):
+    there = torch.ones(1, 2, device="meta")
+    loaded = saved(Places(), tmp_path, [InputSpec([None, 2], "float32", "rows")])
+    assert problem_of(loaded, there) == (
+        "[ST301] x (`rows` in its spec) is on meta, and the model takes it on cpu\n"
+        "  fix: pass it there, with `.to('cpu')`, or move the model"
+    )
+    assert problem_of(loaded.to("meta"), torch.ones(1, 2)) == (
+        "[ST301] x (`rows` in its spec) is on cpu, and the model takes it on meta\n"
+        "  fix: pass it there, with `.to('meta')`, or move the model"
+    )
+
+
+def test_arguments_on_two_devices_are_refused_by_their_text(tmp_path):
+    rows = InputSpec([None, 2])
+    loaded = saved(lambda x, y: x + y, tmp_path, [rows, rows])
+    assert problem_of(loaded, torch.ones(1, 2), torch.ones(1, 2, device="meta")) == (
+        "[ST301] `x` is on cpu, and `y` on meta\n  fix: move them to one device"
+    )
+
+
+def test_each_tensor_of_a_list_is_on_the_device_of_the_model(tmp_path):
+    def f(parts, x):
+        total = torch.zeros_like(x)
+        for part in parts:
+            total = total + part
+        return total * SCALE
+
+    rows = InputSpec([None, 2])
+    loaded = saved(f, tmp_path, [[rows, rows], rows])
+    x = torch.ones(1, 2)
+    assert torch.equal(loaded([x, x], x), f([x, x], x))
+    assert problem_of(loaded, [x, x.to("meta")], x).startswith("[ST301] parts[1] is on meta")
 
 
 def test_a_program_with_autocast_stays_on_its_device(tmp_path):

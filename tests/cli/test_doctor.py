@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from stator.cli import doctor
+from stator.extras import install_command
 
 
 def findings(done):
@@ -73,7 +74,7 @@ def test_a_compiler_and_an_extra_can_be_missing(shell, monkeypatch):
     found = findings(done)
     assert found["C++ compiler"]["state"] == "missing"
     assert "g++" in found["C++ compiler"]["fix"]
-    assert found["test"]["fix"] == "pip install 'stator[test]'"
+    assert found["test"]["fix"] == install_command("test")
 
 
 def test_a_capture_that_fails_is_found(shell, monkeypatch):

@@ -143,6 +143,22 @@ def test_without_inputs_the_functions_own_spec_counts(folder):
     assert given.args[0].shape == (4, 2)
 
 
+def test_an_own_spec_by_names_counts_too(folder):
+    Path("masked.py").write_text(
+        "import stator\n"
+        "from stator import InputSpec\n"
+        "spec = {'mask': InputSpec(['n'], 'bool'), 'x': InputSpec(['n']), 'times': int}\n"
+        "@stator.to_static(input_spec=spec)\n"
+        "def masked(x, shift=0.5, *, mask, times):\n"
+        "    return (x + shift) * mask * times\n"
+    )
+    given = arguments_for(load_subject("masked.py:masked"), [])
+    assert given.args[0].shape == given.kwargs["mask"].shape
+    assert given.kwargs["mask"].dtype is torch.bool
+    assert type(given.kwargs["times"]) is int
+    assert given.specs["times"] == InputSpec.int()
+
+
 def test_python_values_of_a_spec_are_drawn_by_their_type(folder):
     Path("power.py").write_text(
         "import stator\n"

@@ -10,6 +10,7 @@ import torch
 
 import stator
 from stator.api import onnx_saving, saving
+from stator.extras import install_command
 
 MODELS = """\
 import torch
@@ -160,8 +161,8 @@ def test_the_error_says_what_to_install(shell, model, monkeypatch):
     monkeypatch.setattr(saving, "ONNX_PACKAGES", ("onnx", "a_package_that_is_missing"))
     done = shell("onnx", model)
     assert done.exit_code == 3
-    assert "ONNX needs a_package_that_is_missing, which is not installed" in done.err
-    assert "pip install 'stator[onnx]'" in done.err
+    assert "need packages that are not installed: a_package_that_is_missing" in done.err
+    assert install_command("onnx") in done.err
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def test_the_mode_is_eval_unless_another_is_asked_for(shell, saved):
          "  fix: give --input x=... (f32[s0, 4])\n"),
         (["-i", "x:f64[2,4]"], 3, "[ST301] x must be a tensor f32[s0, 4], not f64[2, 4]: "
          "its dtype is float64, not float32\n"
-         "  fix: pass inputs that match, or capture a program for these\n"),
+         "  fix: convert it, `.to(torch.float32)`, or capture a program for this dtype\n"),
         (["-i", "x:f32[2,4]", "-o", "r.txt"], 2,
          "Error: --output: `r.txt` is none of .npz, .npy, .safetensors\n"
          "  fix: give the file such an ending\n"),

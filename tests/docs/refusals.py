@@ -201,7 +201,15 @@ def _fix_of(where: str, call: ast.Call) -> str:
     given = [item.value for item in call.keywords if item.arg == "fix"]
     if given and isinstance(given[0], ast.Name):
         return _constants(where).get(given[0].id, "")
-    return (text_of(given[0]) or "") if given else ""
+    return "; or: ".join(_alternatives(given[0])) if given else ""
+
+
+def _alternatives(fix: ast.expr) -> Iterator[str]:
+    """The texts of a fix that depends on the mistake."""
+    if isinstance(fix, ast.IfExp):
+        yield from (*_alternatives(fix.body), *_alternatives(fix.orelse))
+    else:
+        yield text_of(fix) or ""
 
 
 @functools.cache

@@ -65,8 +65,8 @@ def test_a_path_without_a_name_is_refused(path):
     with pytest.raises(FormatError) as caught:
         Paths.of(path)
     assert said(caught.value) == (
-        f"[ST400] the path {path!r} names no file\n"
-        "  fix: give a folder and a name: `models/decoder`"
+        f"[ST400] the path {path!r} does not name a model\n"
+        f"  fix: add a name: {os.path.join(path.removesuffix('.stator'), 'model')!r}"
     )
 
 

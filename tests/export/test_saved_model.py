@@ -234,10 +234,32 @@ def test_a_path_of_another_kind_of_file_is_named(tmp_path):
     )
 
 
+def test_the_path_of_the_weights_is_not_that_of_the_model(model):
+    assert refusal(f"{model}.safetensors") == (
+        f"[ST400] {model}.safetensors has the weights of a model, not its program\n"
+        f"  fix: give the path without the suffix: '{model}'"
+    )
+
+
+def test_a_missing_model_names_one_with_a_similar_name(model):
+    assert refusal(model.with_name("modle")) == (
+        f"[ST400] {model.with_name('modle')}.stator does not exist\n  fix: did you mean '{model}'?"
+    )
+
+
+def test_a_folder_with_one_model_names_it(model):
+    folder = model.parent
+    assert refusal(folder) == (
+        f"[ST400] {folder} is a folder, and there is no {folder.name}.stator beside it\n"
+        f"  fix: did you mean '{model}'?"
+    )
+
+
 def test_missing_weights_are_named(model):
     Paths.of(model).weights.unlink()
     assert refusal(model) == (
-        f"[ST400] {model}.safetensors does not exist\n  fix: keep it beside the .stator file"
+        f"[ST400] {model}.safetensors does not exist\n"
+        "  fix: copy it, too: it belongs beside model.stator"
     )
 
 

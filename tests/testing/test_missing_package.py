@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import stator
+from stator.extras import install_command
 
 
 def test_the_error_says_what_to_install(monkeypatch):
@@ -14,4 +15,4 @@ def test_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "hypothesis", None)
     with pytest.raises(ImportError) as raised:
         stator.verify(torch.sin, (torch.ones(2),))
-    assert str(raised.value) == "stator.verify needs hypothesis: pip install 'stator[verify]'"
+    assert str(raised.value) == f"stator.verify needs hypothesis: {install_command('verify')}"

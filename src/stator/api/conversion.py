@@ -121,6 +121,8 @@ def to_static(
     if not callable(function):
         raise ConversionError(
             f"{with_article(type(function).__name__)} cannot be made static",
-            fix="pass a function, a method or an nn.Module",
+            fix="give the input spec by its name: to_static(input_spec=...)"
+            if isinstance(function, list | tuple | dict)
+            else "pass a function, a method or an nn.Module",
         )
     return StaticFunction(function, input_spec, **options)

@@ -9,7 +9,8 @@ model(x, scale=3.0)                                     SpecMismatch: `scale` wa
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from stator.errors import SpecMismatch
@@ -17,7 +18,16 @@ from stator.execute.arguments import call_structure, describe, flatten_inputs
 from stator.export.signatures import UNSAVED_DEFAULT
 from stator.program.program import Program
 from stator.program.signatures import output_text, structure_text
-from stator.program.structure import Choice, ConstantValue, Leaf, Structure, positions_in
+from stator.program.structure import (
+    Choice,
+    ConstantValue,
+    Leaf,
+    Record,
+    Structure,
+    positions_in,
+)
+from stator.program.structure import Mapping as Mapping_
+from stator.program.structure import Sequence as Sequence_
 
 Call = tuple[Sequence[Any], Mapping[str, Any]]
 
@@ -41,13 +51,10 @@ def _describe_input(program: Program, name: object, structure: Structure) -> str
 
 def inputs_by_parameter(program: Program, signature: inspect.Signature | None) -> dict[str, str]:
     """The names of the program's inputs, by the parameters that they are given by."""
-    positional, keywords = call_structure(program.input_structure)
-    names = _parameter_names(signature, len(positional))
-    named = [*zip(names, positional, strict=True), *zip(keywords.keys, keywords.items, strict=True)]
     return {  # of an input that may be None, the tag comes first
-        str(name): program.call_inputs[max(positions_in(item))].name
-        for name, item in named
-        if name is not None and isinstance(item, Leaf | Choice)
+        name: program.call_inputs[max(positions_in(item))].name
+        for name, item in _arguments(program, signature)
+        if isinstance(item, Leaf | Choice)
     }
 
 
@@ -55,16 +62,58 @@ def arguments_in_words(
     involved: Mapping[str, str], program: Program, signature: inspect.Signature | None
 ) -> dict[str, str]:
     """What an error says of a call's arguments: each by its parameter, and by its spec's name."""
-    parameters = {own: name for name, own in inputs_by_parameter(program, signature).items()}
+    names = spec_names(program, signature)
     return {
-        _with_spec_name(parameters.get(own, own), own): kind
+        names.get(own, own): kind
         for own, kind in involved.items()
         if not own.endswith(".tag")  # whether an input that may be None is there
     }
 
 
-def _with_spec_name(parameter: str, own: str) -> str:
-    return parameter if parameter == own else f"{parameter} (`{own}` in its spec)"
+def spec_names(program: Program, signature: inspect.Signature | None) -> dict[str, str]:
+    """What an error calls the inputs of a program, by their names in it: `x`, `batch[0].mask`."""
+    parts = {
+        program.call_inputs[position].name: path
+        for name, item in _arguments(program, signature)
+        for position, path in _paths(item, name)
+    }
+    own_names = {own: name for name, own in inputs_by_parameter(program, signature).items()}
+    return {own: _with_spec_name(name, own) for own, name in (own_names | parts).items()}
+
+
+def _arguments(
+    program: Program, signature: inspect.Signature | None
+) -> Iterator[tuple[str, Structure]]:
+    """The arguments whose parameters are known."""
+    positional, keywords = call_structure(program.input_structure)
+    names = _parameter_names(signature, len(positional))
+    for name, item in (
+        *zip(names, positional, strict=True),
+        *zip(keywords.keys, keywords.items, strict=True),
+    ):
+        if name is not None:
+            yield str(name), item
+
+
+def _paths(structure: Structure, path: str) -> Iterator[tuple[int, str]]:
+    """The positions of the leaves of an argument, each with its place in it."""
+    if isinstance(structure, Leaf):
+        yield structure.position, path
+    elif isinstance(structure, Sequence_):
+        for index, item in enumerate(structure.items):
+            yield from _paths(item, f"{path}[{index}]")
+    elif isinstance(structure, Mapping_):
+        for key, item in zip(structure.keys, structure.items, strict=True):
+            yield from _paths(item, f"{path}[{key!r}]")
+    elif isinstance(structure, Record):
+        for field, item in zip(structure.fields, structure.items, strict=True):
+            yield from _paths(item, f"{path}.{field}")
+
+
+def _with_spec_name(path: str, own: str) -> str:
+    """The place of an argument, with the name of its spec unless the capture has made that up."""
+    is_made_up = own == re.sub(r"\W+", "_", path).rstrip("_") or re.fullmatch(r"arg(_\w+)?", own)
+    return path if is_made_up else f"{path} (`{own}` in its spec)"
 
 
 def call_leaves(
@@ -118,6 +167,7 @@ def arrange_call(
         return call
     names = tuple(map(str, keywords.keys))
     captured = _by_name(signature, range(len(positional)), dict(zip(names, names, strict=True)))
+    _check_keywords(signature, method, kwargs)
     try:
         given = _by_name(signature, args, kwargs)
     except TypeError as error:
@@ -127,6 +177,14 @@ def arrange_call(
             _check_default(signature, path, value)
     found = {slot: _value(signature, path, given) for path, slot in captured.items()}
     return [found[k] for k in range(len(positional))], {name: found[name] for name in names}
+
+
+def _check_keywords(signature: inspect.Signature, method: str, kwargs: Mapping[str, Any]) -> None:
+    """TypeError for a keyword that is no parameter: `bind` would name the parameter it lacks."""
+    kinds = {one.kind for one in signature.parameters.values()}
+    for name in kwargs:
+        if name not in signature.parameters and inspect.Parameter.VAR_KEYWORD not in kinds:
+            raise TypeError(f"{method}{signature}: got an unexpected keyword argument '{name}'")
 
 
 Path = tuple[str, int | str | None]  # a parameter; the item of `*args` or the key of `**kwargs`

@@ -22,6 +22,7 @@ from stator.execute.interpreter import INTERPRETER
 from stator.execute.observing import RunLimit, RunStop
 from stator.export.onnx.model import OnnxModel
 from stator.export.onnx.session import OnnxSession, RunFailure
+from stator.extras import install_command
 from stator.program.ir import ops_in
 from stator.program.program import Program
 from stator.program.structure import positions_in
@@ -209,7 +210,7 @@ class _SideBySide:
         try:
             finding = importlib.import_module("stator_verify.program_paths")
         except ModuleNotFoundError as error:
-            return OnnxPaths(0, problem=f"{error.name} is missing, pip install 'stator[verify]'")
+            return OnnxPaths(0, problem=f"{error.name} is missing, {install_command('verify')}")
         found = finding.find_paths(self.program, self.given, given, changing=self.changing)
         before = self.equal, self.unstable
         for leaves in found.inputs:

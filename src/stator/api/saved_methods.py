@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -26,6 +27,7 @@ def requests_of(
     output_spec: Any,
 ) -> list[Request]:
     """A request for each method, in the order they are found or given."""
+    _check_model(model)
     if methods is None:
         found = _found(model, input_spec)
         outputs = {"forward": output_spec}
@@ -41,6 +43,23 @@ def requests_of(
         Request(name, static, *_specs(static, spec), outputs.get(name))
         for name, (static, spec) in found.items()
     ]
+
+
+def _check_model(model: Any) -> None:
+    """SpecMismatch for what a call of `save` names by mistake: a class, a path, a state_dict."""
+    if isinstance(model, type) and issubclass(model, torch.nn.Module):
+        raise SpecMismatch(f"{model.__name__} is a class, not a module",
+                           fix=f"save an instance of it: stator.save({model.__name__}(...), ...)"
+                           )  # fmt: skip
+    if not callable(model):
+        raise SpecMismatch(
+            f"{with_article(type(model).__name__)} cannot be saved",
+            fix="give the model first, then the path: stator.save(model, path, ...)"
+            if isinstance(model, str | os.PathLike)
+            else "pass the module itself, not its state_dict"
+            if isinstance(model, Mapping)
+            else "pass a function, a method or an nn.Module",
+        )
 
 
 def example_calls(

@@ -22,6 +22,7 @@ from stator.execute.selection import check_backend
 from stator.export.files import remove_onnx_files
 from stator.export.saved_model import read_model, write_model
 from stator.export.sources import NO_SOURCES
+from stator.extras import install_command
 from stator.frames import user_facing
 from stator.garbage import fewer_collections
 from stator.logs import LOGGER
@@ -130,8 +131,10 @@ def has_onnx() -> bool:
     """Whether the extra `onnx` is installed; UnknownOption says how to install it if not."""
     missing = [name for name in ONNX_PACKAGES if importlib.util.find_spec(name) is None]
     if missing:
-        raise UnknownOption(f"ONNX needs {', '.join(missing)}, which is not installed",
-                            fix="pip install 'stator[onnx]'")  # fmt: skip
+        raise UnknownOption(
+            f"ONNX files need packages that are not installed: {', '.join(missing)}",
+            fix=install_command("onnx"),
+        )
     return True
 
 
@@ -268,7 +271,7 @@ def load(
     if backend == ONNX_BACKEND and has_onnx():
         layers = importlib.import_module("stator.api.onnx_layer")
         return layers.OnnxLayer(path, read_model(path, verify_weights=verify_weights))
-    check_backend(backend)
+    check_backend(backend, ONNX_BACKEND)
     with fewer_collections():
         saved = read_model(path, verify_weights=verify_weights)
         if not trust_compiled:

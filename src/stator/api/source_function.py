@@ -10,8 +10,10 @@ import typing
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeGuard
 
+import numpy
 import torch
 
+from stator.api.input_spec import InputSpec
 from stator.api.signature import NamedSizes, fit, signature_of, specs_from, specs_of
 from stator.capture.inputs import SPEC_TYPES, ScalarSpec
 from stator.english import with_article
@@ -147,7 +149,9 @@ class SourceFunction:
         if not isinstance(input_spec, Mapping | list | tuple):
             raise SpecMismatch(
                 f"input_spec is {with_article(type(input_spec).__name__)}, not a list or a dict",
-                fix="give a list with an entry for each parameter, or a dict by their names",
+                fix="put it in a list: input_spec=[...]"
+                if isinstance(input_spec, InputSpec | ScalarSpec | torch.Tensor)
+                else "give a list with an entry for each parameter, or a dict by their names",
             )
         if _is_shape(input_spec):
             raise SpecMismatch(f"input_spec is the shape {tuple(input_spec)}",
@@ -178,8 +182,12 @@ def _scalar_spec(annotation: object, name: str | None = None) -> ScalarSpec | No
 def _as_spec(spec: object) -> object:
     """A class as the spec that it is short for; any other spec as it is.
 
-    SpecMismatch for a shape, which would be a constant.
+    SpecMismatch for a shape, which would be a constant, and for an array.
     """
+    if isinstance(spec, numpy.ndarray):
+        raise SpecMismatch("an entry of input_spec is a numpy array",
+                           fix="write InputSpec.from_numpy(array): calls pass tensors"
+                           )  # fmt: skip
     if _is_shape(spec):
         raise SpecMismatch(f"an entry of input_spec is the shape {tuple(spec)}",
                            fix=f"write InputSpec({[*spec]})")  # fmt: skip
@@ -190,7 +198,7 @@ def _is_shape(spec: object) -> TypeGuard[Sequence[int | None]]:
     """Is it written as sizes? None beside numbers can hardly be meant as constants."""
     return isinstance(spec, torch.Size) or (
         isinstance(spec, list | tuple)
-        and None in spec
+        and any(size is None for size in spec)
         and any(isinstance(size, int) for size in spec)
         and all(size is None or isinstance(size, int) for size in spec)
     )

@@ -16,7 +16,13 @@ from typing import Any, Protocol, Self
 import torch
 
 from stator.api.concrete import stoppable
-from stator.api.loaded_calls import arguments_in_words, call_leaves, describe_method
+from stator.api.loaded_calls import (
+    arguments_in_words,
+    call_leaves,
+    describe_method,
+    spec_names,
+)
+from stator.api.loaded_devices import check_devices, device_of_run, placed_arguments
 from stator.api.loaded_state import LoadedState, refuse_shared_inputs
 from stator.api.moving import moved
 from stator.errors import SizeCheckFailed, SpecMismatch
@@ -247,17 +253,24 @@ def run_method(layer: TranslatedLayer, method: str, /, *args: Any, **kwargs: Any
     signature = layer._stator_methods[method].signature
     leaves = call_leaves(program, signature, method, (args, kwargs))
     try:
-        return _run(layer, name, leaves)
+        return _run(layer, name, leaves, lambda own: spec_names(program, signature).get(own, own))
     except SizeCheckFailed as error:
         error.involved = arguments_in_words(error.involved, program, signature)
         raise
 
 
-def _run(layer: TranslatedLayer, name: str, leaves: tuple[Any, ...]) -> Any:
+def _run(
+    layer: TranslatedLayer, name: str, leaves: tuple[Any, ...], in_words: Callable[[str], str]
+) -> Any:
     """What the program of that name gives for the leaves of a call."""
     program = layer._stator_programs[name]
     stored = stored_tensors(layer, name)
-    run = _runner(layer, name, _device(layer, name, stored, leaves)).bind(stored)
+    slots = layer._stator_slots[name]
+    arguments = [*placed_arguments(program, leaves)]
+    placed = [(slot.device, stored[slot.name].device, slot.name) for slot in slots]
+    device = device_of_run(placed, arguments)
+    check_devices(arguments, {one[0] for one in placed or arguments}, device, in_words)
+    run = _runner(layer, name, device).bind(stored)
     if layer._stator_prepare is not None:
         run = stoppable(run)
     if not program.state:
@@ -354,32 +367,6 @@ def prepared_by(layer: TranslatedLayer, prepare: Prepare) -> Iterator[None]:
         yield
     finally:
         layer._stator_prepare, layer._stator_runners = before
-
-
-def _device(
-    layer: TranslatedLayer, name: str, stored: Mapping[str, torch.Tensor], leaves: tuple[Any, ...]
-) -> str:
-    """The device to run on, if it is not the one of the capture: that of the tensors it has."""
-    slots = layer._stator_slots[name]
-    if slots:
-        pairs = [(slot.device, stored[slot.name].device, slot.name) for slot in slots]
-    else:
-        inputs = layer._stator_programs[name].call_inputs
-        pairs = [
-            (torch.device(value.type.device), leaf.device, value.name)
-            for value, leaf in zip(inputs, leaves, strict=True)
-            if isinstance(value.type, TensorType)
-        ]
-    if all(captured == found for captured, found, _ in pairs):
-        return ""
-    names = {str(found): tensor_name for _, found, tensor_name in pairs}
-    if len(names) > 1:
-        first, second = sorted(names.items())[:2]
-        raise SpecMismatch(
-            f"`{first[1]}` is on {first[0]}, and `{second[1]}` on {second[0]}",
-            fix="move the whole model to one device",
-        )
-    return next(iter(names))
 
 
 def _tensor(layer: TranslatedLayer, slot: TensorSlot) -> torch.Tensor:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from stator.api.verification import Verification
+from stator.extras import install_command
 from stator.frames import user_facing
 
 BUDGET = 200
@@ -42,7 +43,7 @@ def verify(
         verifying = importlib.import_module("stator_verify.verifying")
     except ModuleNotFoundError as error:
         raise ImportError(
-            f"stator.verify needs {error.name}: pip install 'stator[verify]'"
+            f"stator.verify needs {error.name}: {install_command('verify')}"
         ) from error
     report: Verification = verifying.verify(
         function, inputs, backends=backends, gradients=gradients, rtol=rtol, atol=atol, seed=seed,

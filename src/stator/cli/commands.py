@@ -219,8 +219,8 @@ def onnx() -> None:
 
     Each file is checked, and compared with the program in ONNX Runtime. The report has a line for
     each check and the largest difference of each output. No file is kept if the results differ or
-    if ONNX cannot express the program. Exits with 1 if no run could be compared. It needs
-    pip install 'stator[onnx]'.
+    if ONNX cannot express the program. Exits with 1 if no run could be compared. It needs the
+    extra `onnx`.
 
     Example:
       stator onnx out/decoder
@@ -237,7 +237,7 @@ def compile() -> None:  # noqa: A001  # the name of the command
 
     Writes the folder MODEL.compiled beside it, with a library for each region: machine code, for
     this version of torch and processors like this one. Each library is run beside the ops that it
-    stands for, and is left out, with a warning, where the results differ. It is used by
+    replaces, and is left out, with a warning, where the results differ. It is used by
     `stator.load(..., trust_compiled=True)`, `stator run --trust-compiled` and
     `stator-run --trust-compiled`, and by nothing else.
 
@@ -341,8 +341,8 @@ def doctor() -> None:
 def build_native() -> None:
     """Compile the native runtime for this torch and this Python.
 
-    It needs a C++ compiler, cmake, ninja and nlohmann-json (pip install 'stator[native]'). An
-    existing build is reused.
+    It needs a C++ compiler, cmake, ninja and nlohmann-json (the extra `native`). An existing
+    build is reused.
 
     Example:
       stator build-native

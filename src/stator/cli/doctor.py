@@ -26,6 +26,7 @@ from rich.text import Text
 
 from stator.cli.failures import FOUND, OK
 from stator.cli.screen import CommandOutcome, columns, show_table, working
+from stator.extras import install_command
 from stator.native_builds import torch_folder, torch_version
 
 OLDEST_PYTHON, OLDEST_TORCH = (3, 11), (2, 11)
@@ -177,7 +178,7 @@ def _extras() -> Iterator[Finding]:
         versions = {name: _version(name) for name in packages}
         missing = [name for name, version in versions.items() if version is None]
         found = ", ".join(f"{name} {version or 'missing'}" for name, version in versions.items())
-        fix = f"pip install 'stator[{extra_name}]'" if missing else ""
+        fix = install_command(extra_name) if missing else ""
         yield Finding("extras", extra_name, "missing" if missing else "ok", found, fix)
 
 

@@ -6,7 +6,7 @@ import inspect
 import itertools
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import safetensors.torch
 import torch
 
 from stator.api.input_spec import InputSpec
+from stator.api.source_function import SCALARS
 from stator.capture.inputs import ScalarKind, ScalarSpec
 from stator.cli.failures import CommandFailure
 from stator.cli.input_text import (
@@ -270,11 +271,15 @@ def arguments_for(
     given = read_inputs(texts, seed, sizes)
     if given or subject.own_spec is None:
         return _bind(subject, given)
-    drawn = RandomInputs(seed, sizes)
-    return _bind(subject, [_of_own_spec(spec, drawn) for spec in subject.own_spec])
+    drawn, own = RandomInputs(seed, sizes), subject.own_spec
+    if isinstance(own, Mapping):
+        return _bind(subject, [replace(_of_own_spec(own[k], drawn), name=k) for k in own])
+    return _bind(subject, [_of_own_spec(spec, drawn) for spec in own])
 
 
 def _of_own_spec(spec: Any, drawn: RandomInputs) -> CommandInput:
+    if isinstance(spec, type) and spec in SCALARS:
+        spec = ScalarSpec(SCALARS[spec])
     if isinstance(spec, InputSpec):
         text = TensorText(spec.name, str(spec.dtype).removeprefix("torch."), spec.shape)
         return CommandInput(

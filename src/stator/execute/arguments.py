@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, NoReturn
 
+import numpy
 import torch
 
 from stator.english import with_article
@@ -89,11 +90,29 @@ def _take(structure: Structure, given: Any, path: str, taken: InputMatch) -> Non
 
 
 def _take_leaf(structure: Leaf, given: Any, path: str, taken: InputMatch) -> None:
-    check_type(taken.types[structure.position], given, path, taken.sizes)
+    kind = taken.types[structure.position]
+    try:
+        check_type(kind, given, path, taken.sizes)
+    except SpecMismatch as error:
+        error.fix = _conversion(kind, given) or error.fix
+        raise
     facts = taken.facts[structure.position] if taken.facts else None
     if facts is not None and isinstance(given, torch.Tensor):
         _check_layout(facts, given, path)
     taken.leaves[structure.position] = given
+
+
+def _conversion(kind: Type, given: object) -> str:
+    """How the caller makes the tensor that is wanted of what was passed; "" if that is not it."""
+    if not isinstance(kind, TensorType) or given is None:
+        return ""
+    if isinstance(given, numpy.ndarray):
+        return "pass a tensor: `torch.from_numpy(...)`"
+    if not isinstance(given, torch.Tensor):
+        return "pass a tensor: `torch.tensor(...)`"
+    if str(given.dtype) != f"torch.{kind.dtype}":
+        return f"convert it, `.to(torch.{kind.dtype})`, or capture a program for this dtype"
+    return ""
 
 
 def _check_distinct(tensors: SequenceOf[Any]) -> None:

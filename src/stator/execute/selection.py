@@ -9,9 +9,10 @@ interpreter, which can run everything, does. `explain` shows which one runs a pr
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -24,7 +25,6 @@ from stator.program.types import TensorType
 
 VARIABLE = "STATOR_BACKEND"
 ALWAYS = INTERPRETER.name
-BACKEND_ARGUMENT: Edit = (r"backend=(['\"])[\w-]*\1", f'backend="{ALWAYS}"')
 
 
 @dataclass(frozen=True)
@@ -101,10 +101,13 @@ def default_for(device: str, providers: Mapping[str, Provider]) -> tuple[Backend
     return backend, "the default"
 
 
-def check_backend(name: str | None) -> None:
-    """UnknownOption if there is no such backend here; None is the default."""
+def check_backend(name: str | None, *others: str) -> None:
+    """UnknownOption if there is no such backend here; None is the default.
+
+    `others` are names that the caller takes, too.
+    """
     if name is not None:
-        _available(name)
+        _available(name, others=others)
     elif os.environ.get(VARIABLE):
         _available(os.environ[VARIABLE], by_variable=True)
 
@@ -147,19 +150,26 @@ def _device(program: Program) -> str:
     return others[0].partition(":")[0] if others else "cpu"
 
 
-def _available(name: str, *, by_variable: bool = False) -> Backend:
+def _available(name: str, *, by_variable: bool = False, others: Sequence[str] = ()) -> Backend:
     provider = PROVIDERS.get(name) if isinstance(name, str) else None
     asked = f" (from {VARIABLE})" if by_variable else ""
-    edit = None if by_variable else BACKEND_ARGUMENT
     if provider is None:
+        known = (*PROVIDERS, *others)
+        near = difflib.get_close_matches(str(name), known, 1)
         raise UnknownOption(
-            f"there is no backend {name!r}{asked}",
-            fix=f"use one of {', '.join(PROVIDERS)}", edit=edit,
+            f"there is no backend {name!r}{asked}", fix=f"use one of {', '.join(known)}",
+            edit=_edit(near[0]) if near and not by_variable else None,
         )  # fmt: skip
     backend = provider.find()
     if backend is None:
         raise UnknownOption(
             f"the backend {name!r}{asked} is not built here",
-            fix=f"{provider.build}, or use {ALWAYS}", edit=edit,
+            fix=f"{provider.build}, or use {ALWAYS}",
+            edit=None if by_variable else _edit(ALWAYS),
         )  # fmt: skip
     return backend
+
+
+def _edit(backend: str) -> Edit:
+    """The edit that names another backend."""
+    return r"backend=(['\"])[\w-]*\1", f'backend="{backend}"'

@@ -240,7 +240,10 @@ def weights_of(text: ModelText) -> Digests:
 def _open_weights(paths: Paths, files: OpenFiles, digests: Digests) -> OpenWeights:
     """The weights that belong to the text, under either of their names."""
     if not files.weights:
-        raise FormatError(f"{paths.weights} does not exist", fix="keep it beside the .stator file")
+        raise FormatError(
+            f"{paths.weights} does not exist",
+            fix=f"copy it, too: it belongs beside {paths.text.name}",
+        )
     faults = []
     for file, descriptor in files.weights:
         fault = digests.fault(descriptor)

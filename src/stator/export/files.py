@@ -10,6 +10,7 @@ from then on. A crash between any two steps leaves the old model or the new one.
 from __future__ import annotations
 
 import contextlib
+import difflib
 import errno
 import fcntl
 import glob
@@ -40,8 +41,8 @@ class Paths:
         """The files of the model at `path`, which may end in `.stator` or not."""
         stem = os.fspath(path).removesuffix(".stator")
         if os.path.basename(stem) in ("", ".", ".."):
-            raise FormatError(f"the path {os.fspath(path)!r} names no file",
-                              fix="give a folder and a name: `models/decoder`")  # fmt: skip
+            raise FormatError(f"the path {os.fspath(path)!r} does not name a model",
+                              fix=f"add a name: {os.path.join(stem, 'model')!r}")  # fmt: skip
         weights = stem + ".safetensors"
         return cls(Path(stem + ".stator"), Path(weights), Path(weights + ".old"))
 
@@ -103,15 +104,35 @@ def _open(file: Path, stack: contextlib.ExitStack) -> int:
 def _missing(file: Path) -> FormatError:
     """The error for a file that does not exist; a path that names another kind of file says so."""
     given = file.with_name(file.name.removesuffix(".stator"))
+    stem = given.with_name(given.name.removesuffix(".safetensors"))
+    if given.is_file() and stem.with_name(f"{stem.name}.stator").is_file():
+        return FormatError(f"{given} has the weights of a model, not its program",
+                           fix=f"give the path without the suffix: '{stem}'")  # fmt: skip
     if given.is_file():
         return FormatError(
             f"{given} is not a saved model: there is no {file.name} beside it",
             fix="write it with `stator.save`, and load it by the path that `save` was given",
         )
     if given.is_dir():
-        return FormatError(f"{given} is a folder, and there is no {file.name} beside it",
-                           fix=f"give the path of a model: `{given / 'NAME'}`")  # fmt: skip
-    return FormatError(f"{file} does not exist", fix="check the path")
+        only = _models_in(given)
+        return FormatError(
+            f"{given} is a folder, and there is no {file.name} beside it",
+            fix=f"did you mean '{given / only[0]}'?" if len(only) == 1
+            else f"give the path of a model: '{given / 'NAME'}'",
+        )  # fmt: skip
+    near = difflib.get_close_matches(given.name, _models_in(file.parent), 1)
+    return FormatError(
+        f"{file} does not exist",
+        fix=f"did you mean '{file.with_name(near[0])}'?" if near else "check the path",
+    )
+
+
+def _models_in(folder: Path) -> list[str]:
+    """The names of the models that are there."""
+    try:
+        return sorted(file.stem for file in folder.glob("*.stator"))
+    except OSError:
+        return []
 
 
 def _open_plain(file: Path, stack: contextlib.ExitStack) -> int:

@@ -1,0 +1,66 @@
+"""device_of_run(): where a loaded program runs; check_devices(): that its arguments are there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any
+
+import torch
+
+from stator.errors import SpecMismatch
+from stator.program.program import Program
+from stator.program.types import ListType, OptionalType, TensorType, Type
+
+Placed = tuple[
+    torch.device, torch.device, str
+]  # where a tensor was captured, where it is, its name
+
+
+def device_of_run(stored: Sequence[Placed], arguments: Sequence[Placed]) -> str:
+    """The device to run on, if it is not the one of the capture: that of the tensors it has."""
+    placed = stored or arguments
+    if all(captured == found for captured, found, _ in placed):
+        return ""
+    names = {str(found): name for _, found, name in placed}
+    if len(names) > 1:
+        first, second = sorted(names.items())[:2]
+        raise SpecMismatch(
+            f"`{first[1]}` is on {first[0]}, and `{second[1]}` on {second[0]}",
+            fix="move the whole model to one device" if stored else "move them to one device",
+        )
+    return next(iter(names))
+
+
+def check_devices(
+    arguments: Sequence[Placed],
+    own: Collection[torch.device],
+    device: str,
+    in_words: Callable[[str], str],
+) -> None:
+    """SpecMismatch for an argument on another device than the program takes it on.
+
+    `device` is where the program runs instead of on the devices of `own`, if that differs;
+    `in_words` gives what an error calls an input.
+    """
+    for captured, found, name in arguments:
+        wanted = torch.device(device) if device and captured in own else captured
+        if wanted.type != found.type or (wanted != found and wanted.index is not None):
+            raise SpecMismatch(
+                f"{in_words(name)} is on {found}, and the model takes it on {wanted}",
+                fix=f"pass it there, with `.to('{wanted}')`, or move the model",
+            )
+
+
+def placed_arguments(program: Program, leaves: Sequence[Any]) -> Iterator[Placed]:
+    """The tensors of a call."""
+    for value, leaf in zip(program.call_inputs, leaves, strict=True):
+        kind = _tensor_type(value.type)
+        for one in leaf if isinstance(leaf, list) else (leaf,):
+            if kind is not None and isinstance(one, torch.Tensor):
+                yield torch.device(kind.device), one.device, value.name
+
+
+def _tensor_type(kind: Type) -> TensorType | None:
+    while isinstance(kind, ListType | OptionalType):
+        kind = kind.element
+    return kind if isinstance(kind, TensorType) else None
