@@ -22,7 +22,7 @@ INTRODUCTION = """\
 
 Generated from the test programs in `tests/zoo`. At each stage ({stages}), each of them is
 compared with eager PyTorch on several inputs: results, dtypes, shapes, errors, prints, side effects
-and gradients.
+and gradients. Programs that take long to capture are not run unoptimised as well.
 
 The example of each construct is one of the shortest programs that use it. A limit is a program that
 is refused, or that cannot be saved; [refusals.md](refusals.md) says what to write instead.

@@ -145,7 +145,7 @@ def problems_of(op: OpInfo) -> Iterator[str]:
             continue
         for sample in itertools.islice(_samples(op, dtype), SAMPLES):
             if _run(op, sample, lambda leaf: leaf, Watch(is_ordinary=True)):
-                for value in VALUES:
+                for value in VALUES if _has_floats(sample) else filter(math.isfinite, VALUES):
                     watch = Watch(is_ordinary=False)
                     _run(op, sample, _filled(value), watch)
                     yield from watch.problems
@@ -154,6 +154,12 @@ def problems_of(op: OpInfo) -> Iterator[str]:
 def _samples(op: OpInfo, dtype: torch.dtype) -> Iterator[SampleInput]:
     torch.manual_seed(0)
     yield from op.sample_inputs("cpu", dtype, requires_grad=False)
+
+
+def _has_floats(sample: SampleInput) -> bool:
+    """Whether infinities can be written into it."""
+    found = _tensors((sample.input, sample.args, sample.kwargs))
+    return any(tensor.is_floating_point() for tensor in found)
 
 
 def _run(op: OpInfo, sample: SampleInput, change: Callable[[Any], Any], watch: Watch) -> bool:
