@@ -13,8 +13,8 @@ for file in sorted(Path(__file__).parent.glob("*.py")):
         importlib.import_module(f"tests.zoo.{file.stem}")
 PROGRAMS: tuple[Program, ...] = tuple(ZOO)
 
-# those that take a second or more to capture: `make check` leaves them out, and they are not captured
-# again to be run without the optimiser
+# those that take a second or more to capture: `make check` leaves them out, and they are not
+# captured again to be run without the optimiser
 HEAVY = frozenset(
     {
         "algorithms.beam_search", "algorithms.k_means_with_groups", "algorithms.smallest_by_heap",
