@@ -271,3 +271,25 @@ def two_names_on_one_path(x):
         one, other = Branch(3), Branch(4)
     other.key = 5
     return one.key, other.key, one is other
+
+
+class Cell:
+    def __init__(self, value, following=None):
+        self.value, self.following = value, following
+
+
+@program((f(1.0, -2.0),), (f(3.0, 1.0),), (f(-1.0, -1.0),))
+def linked_list_turned_around(x):
+    """Cells that some paths make only, whose links change places."""
+    head = None
+    for value in x.tolist():
+        if value > 0:
+            head = Cell(value, head)
+    before = None
+    while head is not None:
+        head.following, before, head = before, head, head.following
+    values = []
+    while before:
+        values.append(before.value)
+        before = before.following
+    return values

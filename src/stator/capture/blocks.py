@@ -16,6 +16,7 @@ from stator.capture.journal import Journal
 from stator.capture.raising import record_raise
 from stator.capture.recorder import Recorder
 from stator.capture.scope import Attempt, Scope
+from stator.capture.union_tags import present_tags
 from stator.english import with_article
 from stator.errors import StatorError, UnsupportedCall
 from stator.frames import is_users, traces_of
@@ -25,7 +26,7 @@ from stator.values.containers import EXCEPTION, is_plain_object
 from stator.values.contents import restore, state_of
 from stator.values.describe import describe, describe_state
 from stator.values.freezing import refuse_frozen
-from stator.values.kinds import BOTTOM, Fresh, Kind, ListKind, is_map, never
+from stator.values.kinds import BOTTOM, Fresh, Kind, ListKind, is_map, leaf_types, never
 from stator.values.merge import as_pairs, merge_maps
 from stator.values.pooled import Reference, can_be_pooled
 from stator.values.sites import Shared, class_site
@@ -241,5 +242,10 @@ def outputs(recorder: Recorder, scope: Scope, values: list[object], kinds: list[
         return [
             arg
             for value, kind in zip(values, kinds, strict=True)
-            for arg in flatten(recorder, value, kind)
+            for arg in whole(recorder, value, kind)
         ]
+
+
+def whole(recorder: Recorder, value: object, kind: Kind) -> list[Arg]:
+    """The leaves of `value`, which is no part of another one: its tag is always there."""
+    return present_tags(recorder, flatten(recorder, value, kind), leaf_types(kind))

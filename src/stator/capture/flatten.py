@@ -17,6 +17,7 @@ import torch
 
 from stator.capture.errors.boundary import internal
 from stator.capture.recorder import Recorder
+from stator.capture.union_tags import retagged
 from stator.english import with_article
 from stator.errors import UnsupportedCall
 from stator.program.ir import Arg, Block, Value
@@ -153,7 +154,7 @@ def _flatten_union(recorder: Recorder, value: object, kind: UnionKind) -> list[A
     table = tuple(_slot(item, slots) for item in value.alternatives)
     tag = recorder.arg(value.tag)
     if table != tuple(range(len(table))):
-        tag = recorder.emit_number("stator::select", (tag, table), "int")
+        tag = retagged(recorder, tag, table)
     args: list[Arg] = [tag]
     for index, alternative in enumerate(kind.alternatives):
         held = [(k, value.alternatives[k]) for k, slot in enumerate(table) if slot == index]

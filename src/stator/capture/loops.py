@@ -22,11 +22,12 @@ from stator.capture.blocks import (
     put_state,
     record_block,
     refuse_aliases,
+    whole,
     with_keys,
 )
 from stator.capture.errors.boundary import internal
 from stator.capture.errors.variable_names import name_of_object
-from stator.capture.flatten import NOTHING, flatten, instantiate, new_leaves
+from stator.capture.flatten import NOTHING, instantiate, new_leaves
 from stator.capture.loop_memory import Carried
 from stator.capture.recorder import Recorder
 from stator.errors import LoopStateChanged, StatorError
@@ -265,7 +266,7 @@ def _emit_while(
     scope.block.outputs = (again, *yielded)
     initial: list[Arg] = [recorder.arg(condition)]
     for value, kind in zip(carried.entry, kinds, strict=True):
-        initial += flatten(recorder, with_keys(value, kind), kind)
+        initial += whole(recorder, with_keys(value, kind), kind)
     results = [value for kind in kinds for value in new_leaves(recorder, kind)]
     recorder.emit("stator::while", initial, results, blocks=[scope.block])
     leaves = iter(results)
