@@ -667,13 +667,6 @@ def hash_of_a_new_object(x, y):
     return hash(Point(x))
 
 
-def iterator_that_zip_has_taken_from(x, y):
-    values = [int(v) for v in x if v > 0]
-    last = reversed(values)
-    pairs = list(zip(last, values, strict=False))
-    return next(last), pairs
-
-
 def list_that_may_hold_itself(x, y):
     nodes = [[]]
     for k in range(y):
@@ -896,20 +889,20 @@ def endless_list(x, y):
     return list(itertools.count())
 
 
-def pairs_taken_in_a_branch(x, y):
+def merged_items_taken_in_a_branch(x, y):
     items = iter([1, 2, 3])
-    pairs = zip(items, items)
+    pairs = heapq.merge(items, [1, 5])
     if y > 1:
         return next(pairs)
     return x
 
 
-def pairs_of_an_iterator_left_by_data(x, y):
+def merged_items_left_by_data(x, y):
     items = iter([1, 2, 3, 4])
-    for first, second in zip(items, items, strict=False):
+    for first in heapq.merge(items, [1, 5]):
         if first > y:
             break
-    return first, second
+    return first
 
 
 def library_given_a_maybe_key(x, y):
@@ -927,22 +920,6 @@ def _logged(number):
 
 def cached_function_with_an_effect(x, y):
     return _logged(int(y))
-
-
-def strict_zip(x, y):
-    return [a + b for a, b in zip(range(y), [1, 2], strict=True)]
-
-
-def filter_that_prints(x, y):
-    return list(filter(lambda value: print(value) is None, [1, 2]))
-
-
-def filter_with_an_effect(x, y):
-    return list(filter(lambda value: KEPT.setdefault("all", value), [1, 2]))
-
-
-def every_second_of_an_iterator(x, y):
-    return list(itertools.islice(iter([1, 2, 3]), 0, None, 2))
 
 
 COUNTED = iter([1, 2])

@@ -238,3 +238,60 @@ def classes_of_iterators(x):
         isinstance(taken, types.GeneratorType), type(steps) is range, isinstance(steps, range),
         sum(chained), list(taken), list(reversed(steps)),
     )  # fmt: skip
+
+
+class Falling:
+    def __init__(self, n):
+        self.n = n
+
+    def __len__(self):
+        return self.n
+
+    def __getitem__(self, at):
+        if at >= self.n:
+            raise IndexError(at)
+        return self.n - at
+
+
+@program((i(1),), (i(4),), (i(0),), (i(9),))
+def taken_in_turn(n):
+    """`zip` of one iterator, `tee` and `filter` are left at an item that the data decides."""
+    shared, tested, pairs = iter(range(10)), [], []
+    for one, other in zip(shared, shared):  # noqa: B905
+        if one > n:
+            break
+        pairs.append((one, other))
+    first, second = itertools.tee([1, 2, 3, 4])
+    for item in first:
+        if item > n:
+            break
+
+    def is_odd(v):
+        tested.append(v)
+        return v % 2
+
+    odd = filter(is_odd, range(6))
+    total = next(odd)
+    if n > 1:
+        total += next(odd)
+    longest, sums = iter([1, 2, 3, 4, 5]), iter([1, 2, 3, 4])
+    rows = []
+    for one, other in itertools.zip_longest(longest, longest, fillvalue=0):
+        rows.append(one * 10 + other)
+        if one > n:
+            break
+    rows += [*longest, *map(lambda one, other: one - other, sums, sums)]
+    return pairs, rows, next(shared, None), list(first), list(second), total, tested
+
+
+@program((i(1),), (i(2),), (i(0),), (i(5),))
+def taken_by_number(n):
+    """As many items as the data says; what is left is what Python leaves."""
+    numbers, some = itertools.count(1), iter([1, 2, 3, 4])
+    head = list(itertools.islice(numbers, int(n)))
+    rows = list(zip(some, range(int(n))))  # noqa: B905
+    try:
+        same = list(zip([1, 2], range(int(n)), strict=True))
+    except ValueError as error:
+        same = str(error)
+    return head, next(numbers), rows, list(some), same, list(reversed(Falling(int(n))))

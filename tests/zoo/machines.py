@@ -310,3 +310,19 @@ def position_that_may_be_none(x, y):
     values = [v for v in y.tolist() if v > 1]
     at = 1 if x > 0 else None
     return values[at]
+
+
+@program((f(1.0, -2.0),), (f(3.0, 1.0),), (f(-5.0, 0.5),))
+def return_in_an_inner_loop(x):
+    """A loop without a `yield` ends the generator."""
+
+    def rounds(rows):
+        while True:
+            for row in rows:
+                if row > 2:
+                    return row
+            yield sum(rows)
+            rows = [row + 1 for row in rows]
+
+    items = rounds([x[0], x[1]])
+    return next(items, -1), next(items, -1), list(items)

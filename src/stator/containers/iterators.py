@@ -20,13 +20,14 @@ from stator.capture.journal import Journal
 from stator.capture.scope import Scope
 from stator.containers.iteration import Indexed
 from stator.english import with_article
-from stator.errors import StatorError, UnsupportedCall
+from stator.errors import DataDependent, StatorError, UnsupportedCall
 from stator.state.session import Session
 from stator.state.unconverted import watched
 from stator.values.annotations import Staged
 from stator.values.staged import StagedList
 from stator.values.symbolic import Moving, needs_a_value
 
+Instead = Callable[[Exception], BaseException]
 MOST = 100_000  # items of a Python iterator that are listed at once
 
 
@@ -49,7 +50,9 @@ class StagedIterator(Moving):
         self._position: Any = 0
         self._taken_if: tuple[Condition, ...] = ()  # one more for each that holds
         self.is_by_number = False  # can an item be read by its number, and nothing else tells?
-        self._is_spent = False  # only a run knows how far it came
+        self._is_spent: Callable[[], BaseException] | None = (
+            None  # only a run knows how far it came
+        )
 
     @property
     def what(self) -> str:  # type: ignore[override]  # of each instance
@@ -65,11 +68,7 @@ class StagedIterator(Moving):
     def position(self) -> Any:
         """How many items were taken."""
         if self._is_spent:
-            raise UnsupportedCall(
-                f"{with_article(self.what)} of data-dependent length is used after `zip` has "
-                "taken items from it",
-                fix="make a list of it first: `list(...)`",
-            )  # fmt: skip
+            raise self._is_spent()
         recorder = self.session.recorder
         for condition in self._taken_if:
             one = int(condition) if isinstance(condition, bool) else to_int(recorder, condition)
@@ -117,10 +116,10 @@ class StagedIterator(Moving):
         """The rest, as a sequence; taking an item moves the iterator on."""
         return Indexed(lambda _: self.more(), lambda _: self.take(), self._no_length)
 
-    def spend(self) -> Indexed:
-        """The rest, as a sequence that is read by number; the iterator is not used again."""
+    def spend(self, instead: Callable[[], BaseException]) -> Indexed:
+        """The rest, as a sequence that is read by number; used again, it raises `instead`."""
         at, items = self.position, self.items
-        self._is_spent = True
+        self._is_spent = instead
         return Indexed(
             lambda k: items.more(at + k), lambda k: items.item(at + k), lambda: items.length() - at
         )
@@ -226,8 +225,11 @@ class PythonItems:
     `code` says that converted code runs when an item is taken: only in the block that it is in.
     """
 
-    def __init__(self, session: Session, native: Iterator[Any], *, code: bool) -> None:
+    def __init__(
+        self, session: Session, native: Iterator[Any], instead: Instead, *, code: bool
+    ) -> None:
         self.session, self.native, self.code = session, native, code
+        self.instead = instead  # what to raise in place of a refusal
         self.items: list[Any] = []
         self.scope: Scope = session.recorder.scope
         self.is_over = False
@@ -260,11 +262,12 @@ class PythonItems:
 
     def _take(self) -> None:
         if self.code and self.session.recorder.scope is not self.scope:
-            raise UnsupportedCall(
+            refusal = UnsupportedCall(
                 f"items of {with_article(type(self.native).__name__)} from outside this branch or "
                 "loop of the program are taken inside it",
                 fix="make a list of it first: `list(...)`",
             )  # fmt: skip
+            raise self.instead(refusal)
         recorder = self.session.recorder
         journal = recorder.journal = Journal(recorder.journal)
         try:
@@ -272,13 +275,16 @@ class PythonItems:
                 self.items.append(next(self.native))
         except StopIteration:
             self.is_over = True
+        except DataDependent as error:
+            raise self.instead(error) from error
         finally:
             journal.keep()
             assert journal.parent is not None
             recorder.journal = journal.parent
         if self.session.takes_ahead and journal.changed():
-            raise UnsupportedCall(
+            refusal = UnsupportedCall(
                 f"{with_article(type(self.native).__name__)} that changes an object is left at "
                 "a data-dependent item",
                 fix="make a list of it first: `list(...)`",
             )  # fmt: skip
+            raise self.instead(refusal)

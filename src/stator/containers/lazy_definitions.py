@@ -61,6 +61,44 @@ def zipped(before: Staged, items: Staged, after: Staged) -> Staged:
             return
 
 
+def zipped_in_turn(rows: Staged, items: Staged) -> Staged:
+    """`zip` of what `rows` has one row of for each, and of one more iterator."""
+    for row in rows:
+        try:
+            item = next(items)
+        except StopIteration:
+            return
+        yield (*row, item)
+
+
+def zipped_longest(iterators: Staged, fill: Staged) -> Staged:
+    """`itertools.zip_longest` of iterators, of which two may be the same one."""
+    left = len(iterators)
+    is_over = [False for _ in iterators]
+    while left > 0:
+        row = []
+        for k in range(len(iterators)):
+            item = fill
+            if not is_over[k]:
+                try:
+                    item = next(iterators[k])
+                except StopIteration:
+                    is_over[k] = True
+                    left = left - 1
+                    if left == 0:
+                        return
+            row.append(item)
+        yield tuple(row)
+
+
+def reversed_by_index(sequence: Staged) -> Staged:
+    """`reversed` of an object that has `__len__` and `__getitem__`."""
+    at = len(sequence) - 1
+    while at >= 0:
+        yield sequence[at]
+        at = at - 1
+
+
 def set_pairs(table: Staged, pairs: Staged) -> None:
     """`table.update(pairs)`."""
     for key, value in pairs:
@@ -136,6 +174,28 @@ def pairwise(items: Staged) -> Staged:
     for item in items:
         yield last, item
         last = item
+
+
+class Teed:
+    """What the iterators of one `itertools.tee` share."""
+
+    def __init__(self, items: Staged) -> None:
+        self.items = items
+        self.seen: list[Staged] = []
+
+
+def branch_of_tee(shared: Staged) -> Staged:
+    """One of the iterators that `itertools.tee` gives."""
+    at = 0
+    while True:
+        if at >= len(shared.seen):
+            try:
+                item = next(shared.items)
+            except StopIteration:
+                return
+            shared.seen.append(item)
+        yield shared.seen[at]
+        at = at + 1
 
 
 class Groups:

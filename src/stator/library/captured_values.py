@@ -98,3 +98,8 @@ def hold_numbers(*sequences: Staged, or_equal: bool) -> bool:
         for items in sequences
         for k, item in enumerate(items)
     )
+
+
+def is_made_since(start: int, obj: object) -> bool:
+    """Is it a list of converted code that was made after the tick `start`?"""
+    return isinstance(obj, StagedList) and obj.created_at > start

@@ -30,7 +30,15 @@ from stator.containers.machine_definitions import Machine
 from stator.containers.tensor_index import read_tensor
 from stator.english import with_article
 from stator.errors import UnsupportedCall
-from stator.library.captured_values import is_runtime_sequence, rows
+from stator.library.captured_values import is_made_since, is_runtime_sequence, rows
+from stator.library.iterator_classes import class_of_new
+from stator.library.lazy_iterators import (
+    lazily,
+    needed,
+    needed_for,
+    reversed_by_index,
+    zipped_in_turn,
+)
 from stator.library.user_methods import user_method
 from stator.library.wrong_arguments import handled
 from stator.program.ir import with_inner_ops
@@ -42,7 +50,6 @@ from stator.values.arrays import KnownArray
 from stator.values.staged import StagedList, StagedSet, is_table, tick
 from stator.values.union import Union, over_unions
 
-ITERATOR_OF_A_LIST: type = type(iter([]))
 EMPTY: tuple[Any, ...] = ([], (), "", {}, set(), range(0), {}.values(), {}.items())
 # Python's own iterators that run no code when an item is taken
 PLAIN: tuple[type, ...] = (
@@ -75,7 +82,8 @@ def staged_iterator(
             )  # fmt: skip
         is_plain = isinstance(native, PLAIN) or type(native).__module__ == "itertools"
         code = not is_plain or any(isinstance(arg, Iterator) or callable(arg) for arg in args)
-        items = PythonItems(session, native, code=code).as_indexed()
+        instead = functools.partial(needed_for, type(native))
+        items = PythonItems(session, native, instead, code=code).as_indexed()
         made = new_iterator(session, items, type(native), unrolls=True)
         session.native_iterators[id(native)] = (native, made)
     found: StagedIterator = session.native_iterators[id(native)][1]
@@ -216,8 +224,11 @@ class IteratorCalls:
         if not values:
             return self._made(iteration.of_python(self.recorder, ()), zip, unrolls=True)
         values = tuple(opened(self.session, value) for value in values)
-        if any(map(runs_code, values)):
-            return self._zip_of_code(values, strict=bool(kwargs.get("strict")))
+        strict = bool(kwargs.get("strict"))
+        if any(map(runs_code, values)) or (
+            strict and self._is_lazy(lazy_definitions.zipped_strictly)
+        ):
+            return self._zip_of_code(values, strict=strict)
         sources = [self.source(value) for value in values]
         parts = [items for items, _ in sources]
         unrolls = all(unrolls for _, unrolls in sources)
@@ -226,6 +237,8 @@ class IteratorCalls:
         if kwargs.get("strict"):
             items = Indexed(functools.partial(self._strict_more, parts), items.item, items.length)
         elif sum(streams) > 1 or any(streams[:-1]):
+            if self._is_lazy(lazy_definitions.zipped_in_turn):
+                return zipped_in_turn(self.session, values)
             if self._is_of_run(values):
                 return self._zip_of_run(values)
             return staged_iterator(self.session, zip(*values), values, is_new=True)  # noqa: B905
@@ -249,10 +262,13 @@ class IteratorCalls:
         )
         return call(lazy_definitions.zipped, before, values[at], after)
 
+    def _is_lazy(self, definition: Staged) -> bool:
+        return lazily(self.session, definition)
+
     def _is_of_run(self, values: tuple[Staged, ...]) -> bool:
         """Does only a run know how many items there are, and can each be read by its number?"""
         iterators = [one for one in values if isinstance(one, StagedIterator)]
-        others = (one for one in values if not isinstance(one, StagedIterator))
+        others = [one for one in values if not isinstance(one, StagedIterator)]
         return all(one.is_by_number or one.cls in BY_NUMBER for one in iterators) and (
             any(not isinstance(one.more(), bool) for one in iterators)
             or any(is_runtime_sequence(self.recorder, one) for one in others)
@@ -260,8 +276,9 @@ class IteratorCalls:
 
     def _zip_of_run(self, values: tuple[Staged, ...]) -> Staged:
         """`zip` of iterators that nothing else uses: how many items each gives is the run's."""
+        again = functools.partial(needed, lazy_definitions.zipped_in_turn)
         parts = [
-            one.spend() if isinstance(one, StagedIterator) else self.source(one)[0]
+            one.spend(again) if isinstance(one, StagedIterator) else self.source(one)[0]
             for one in values
         ]
         made = self._made(iteration.zipped(parts), zip, unrolls=False)
@@ -275,8 +292,7 @@ class IteratorCalls:
         """Is there a row `at` of a strict `zip`? An error where only some have an item."""
         more = [part.more(at) for part in parts]
         if not all(isinstance(one, bool) for one in more):
-            raise UnsupportedCall("`zip` with `strict=True` of data-dependent lengths",
-                                  fix="compare the lengths")  # fmt: skip
+            raise needed(lazy_definitions.zipped_strictly)
         if len(set(more)) > 1:
             at_fault = more.index(not more[0])
             what = "shorter" if more[0] else "longer"
@@ -288,6 +304,8 @@ class IteratorCalls:
         method = user_method(values, "__reversed__")
         if method is not None:
             return self.session.interpreter.call_method(method, values)
+        if user_method(values, "__getitem__") and user_method(values, "__len__"):
+            return reversed_by_index(self.session, values)
         if isinstance(values, Union):
             return self.recorder.apply(values, self._reversed)
         if isinstance(values, torch.Tensor):  # as eager: the rows of a flipped copy
@@ -313,12 +331,13 @@ class IteratorCalls:
             mapped = iteration.mapped(lambda value: call(function, value), items)
             return self._made(mapped, map, unrolls=unrolls)
         rows_of = self._zip(*values)
+        if runs_code(rows_of):
+            return call(lazy_definitions.mapped_rows, function, rows_of)
         mapped = iteration.mapped(lambda row: call(function, *row), rows_of.items)
         return self._made(mapped, map, unrolls=rows_of.unrolls)
 
     def _starmap(self, function: object, values: Staged) -> Staged:
-        call = self.session.interpreter.call
-        values = opened(self.session, values)
+        values, call = opened(self.session, values), self.session.interpreter.call
         if runs_code(values):
             return call(lazy_definitions.starred, function, values)
         items, unrolls = self.source(values)
@@ -326,9 +345,9 @@ class IteratorCalls:
         return self._made(mapped, itertools.starmap, unrolls=unrolls)
 
     def _filter(self, function: Staged, values: Staged) -> Staged:
-        """`filter`, whose test is made of all items at once: nothing may tell when that is."""
+        """`filter`, whose test is made of all items at once unless something tells when that is."""
         values = opened(self.session, values)
-        if runs_code(values):
+        if runs_code(values) or self._is_lazy(lazy_definitions.filtered):
             return self.session.interpreter.call(lazy_definitions.filtered, function, values)
         recorder, start = self.recorder, tick()
         journal = recorder.journal = Journal(recorder.journal)
@@ -344,14 +363,10 @@ class IteratorCalls:
         is_written = any(value not in made for op in ops for value in written_by(op))
         is_new = self.session.provenance.created_since(recorder.scope.program)
         changed = [obj for obj, _ in journal.changed() if not isinstance(obj, StagedIterator)]
-        changed = [obj for obj in changed if not (_is_made_since(start, obj) and is_new(obj))]
-        if is_written or changed:
-            raise UnsupportedCall("the function of `filter` changes an object", fix="use a loop")
-        if any(kind_of(op) in SEEN or row_of(op.name).random for op in ops):
-            raise UnsupportedCall(
-                "the function of `filter` prints, calls Python or draws random numbers",
-                fix="use a loop",
-            )
+        changed = [obj for obj in changed if not (is_made_since(start, obj) and is_new(obj))]
+        is_seen = any(kind_of(op) in SEEN or row_of(op.name).random for op in ops)
+        if is_written or changed or is_seen:
+            raise needed(lazy_definitions.filtered)
         items, unrolls = self.source(kept)
         return self._made(items, filter, unrolls=unrolls)
 
@@ -388,7 +403,7 @@ class IteratorCalls:
         if isinstance(value, StagedSet) and is_table(value):
             value = self.session.interpreter.call(list, value)  # refuses its order
         items, unrolls = self.source(value)
-        return self._made(items, _class_of_iterator(value), unrolls=unrolls)
+        return self._made(items, class_of_new(value), unrolls=unrolls)
 
     # ---- itertools
 
@@ -424,7 +439,10 @@ class IteratorCalls:
             return self.session.interpreter.call(lazy_definitions.sliced, values, start, stop, step)
         items, unrolls = self.source(values)
         if isinstance(self._seen(values), StagedIterator):
-            return self._islice_stream(items, start, stop, step)
+            if stop is None or step != 1 or not (isinstance(start, int) and isinstance(stop, int)):
+                whole = (self._seen(values), start, stop, step)
+                return self.session.interpreter.call(lazy_definitions.sliced, *whole)
+            return self._islice_stream(items, start, stop)
 
         def more(at: Staged) -> Staged:
             place = start + at * step
@@ -433,10 +451,7 @@ class IteratorCalls:
         sliced = Indexed(more, lambda at: items.item(start + at * step), _no_length)
         return self._made(sliced, itertools.islice, unrolls=unrolls)
 
-    def _islice_stream(self, items: Indexed, start: Staged, stop: Staged, step: object) -> Staged:
-        if stop is None or step != 1 or not (isinstance(start, int) and isinstance(stop, int)):
-            raise UnsupportedCall("`islice` of an iterator, with a step or an unknown end",
-                                  fix="make a list of it first")  # fmt: skip
+    def _islice_stream(self, items: Indexed, start: int, stop: int) -> Staged:
         for _ in range(start):
             if items.more(0) is not True:
                 break
@@ -475,17 +490,6 @@ def _bounds(*bounds: Staged) -> tuple[Staged, Staged, Staged]:
         return 0, bounds[0], 1
     start, stop, step = (*bounds, None)[:3]
     return start or 0, stop, step or 1
-
-
-def _is_made_since(start: int, obj: object) -> bool:
-    return isinstance(obj, StagedList) and obj.created_at > start
-
-
-def _class_of_iterator(value: Staged) -> type:
-    try:
-        return type(iter(value)) if not isinstance(value, StagedList) else ITERATOR_OF_A_LIST
-    except Exception:  # noqa: BLE001 (only the name of a class is asked for)
-        return ITERATOR_OF_A_LIST
 
 
 def _no_length() -> int:

@@ -237,6 +237,8 @@ def _takes_later(function: Staged) -> bool:
 
 def taken(session: Session, function: Staged, args: tuple[object, ...]) -> tuple[Any, ...]:
     """The arguments of a builtin function; an iterator as the program knows it."""
+    if function is reversed and all(map(_is_read_by_index, args)):
+        return args
     loops = _loops(function, args)
     first = 1 if function in (map, filter, functools.reduce) else 0
     last = first if function in TAKES_ALL else len(args)  # `start` of `sum` is no iterable

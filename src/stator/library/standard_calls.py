@@ -9,7 +9,7 @@ import heapq
 import itertools
 import operator
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from stator.capture.conversions import index
@@ -20,6 +20,7 @@ from stator.containers.dict_calls import is_mapping_in_python, with_dicts
 from stator.containers.runtime_tables import fill
 from stator.library.captured_values import SYMBOLIC, is_captured, is_runtime_sequence
 from stator.library.iterator_calls import opened, runs_code
+from stator.library.lazy_iterators import called_lazily, lazily, teed
 from stator.library.python_random import new_random
 from stator.library.statistics_definitions import key_of
 from stator.state.session import Session
@@ -91,6 +92,7 @@ def handlers(session: Session) -> dict[Any, Callable[..., Staged]]:
            for function, definition in (OF_LISTS | OF_CAPTURED).items()},
         functools.cmp_to_key: lambda mycmp: session.interpreter.call(key_of, mycmp),
         random.Random: functools.partial(new_random, session),
+        itertools.tee: functools.partial(teed, session),
         itertools.zip_longest: functools.partial(_zip_longest, session),
         collections.Counter: functools.partial(_counter, session),
         **_operators(session),
@@ -131,8 +133,12 @@ def _call(
 ) -> Staged:
     if function in OF_CAPTURED:
         args = tuple(opened(session, arg) for arg in args)
+        lazy = LAZY.get(function, definition)
         if any(map(runs_code, args)):
-            return session.interpreter.call(LAZY.get(function, definition), *args, **kwargs)
+            return session.interpreter.call(lazy, *args, **kwargs)
+        if lazily(session, lazy):
+            args = called_lazily(session, lazy, args)
+            return session.interpreter.call(lazy, *args, **kwargs)
     if _is_written_out(session, function, args):
         return session.interpreter.run(definition, *args, **kwargs)
     return session.interpreter.call_library(function, args, kwargs)
@@ -149,9 +155,12 @@ def _is_written_out(session: Session, function: Staged, args: Args) -> bool:
 
 
 def _zip_longest(session: Session, *values: Staged, fillvalue: Staged = None) -> Staged:
-    """`itertools.zip_longest`: the items are read by number."""
+    """`itertools.zip_longest`: the items are read by number, those of iterators one by one."""
     values = tuple(opened(session, value) for value in values)
-    if any(map(runs_code, values)) or not any(map(is_captured, values)):
+    if any(runs_code(value) or isinstance(value, Iterator) for value in values):
+        iterators = tuple(session.interpreter.call(iter, value) for value in values)
+        return session.interpreter.call(lazy_definitions.zipped_longest, iterators, fillvalue)
+    if not any(map(is_captured, values)):
         return session.interpreter.call_library(
             itertools.zip_longest, values, {"fillvalue": fillvalue}
         )

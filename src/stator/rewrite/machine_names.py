@@ -39,8 +39,8 @@ class FrameNames(ast.NodeTransformer):
         self.generic_visit(node)
         if isinstance(node.target, ast.Name):
             return node
-        item = ast.copy_location(ast.Name("item__", ast.Store()), node.target)
-        node.body[0:0] = quote("TARGET = item__", at=node, TARGET=node.target)
+        item = ast.copy_location(ast.Name("target__", ast.Store()), node.target)
+        node.body[0:0] = quote("TARGET = target__", at=node, TARGET=node.target)
         node.target = item
         return node
 
