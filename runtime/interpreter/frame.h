@@ -19,6 +19,7 @@ struct Run {
   std::shared_ptr<const std::vector<Value>> stored;
   std::vector<Value> inputs;
   bool is_plain = false;        // no mode of torch watches, casts or transforms what the run does
+  bool caller_records = false;  // gradients, where the caller has not turned them off
   bool skips_autograd = false;  // no gradient is recorded: ops are dispatched below autograd
   bool may_record = false;      // autograd's nodes may be made without the dispatcher
   Counts counts;                // of the ways in which torch ops were run

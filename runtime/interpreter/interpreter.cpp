@@ -205,6 +205,7 @@ std::vector<Value> run_plan(const std::shared_ptr<Run>& run) {
   const Plan& plan = *run->plan;
   const bool is_seen = !is_plain_dispatch();
   run->is_plain = !is_seen && is_without_autocast(plan);
+  run->caller_records = at::GradMode::is_enabled();
   run->skips_autograd = !is_seen && records_nothing(*run);
   run->may_record = run->is_plain && !run->skips_autograd && !is_recording_watched();
   const Counted counted(*run);

@@ -67,8 +67,12 @@ void run_print(const Step& step, Frame& frame) {
   if (frame.run->host != nullptr) frame.run->host->print(text);
 }
 
-/// stator::set_grad(enabled)
-void run_set_grad(const Step& step, Frame& frame) { set_grad(is_true(frame.read(step.args[0]))); }
+/// stator::set_grad(enabled), with `inherited` where a context of the program ends: gradients are
+/// on again only if the caller has them on.
+void run_set_grad(const Step& step, Frame& frame) {
+  const bool is_allowed = frame.run->caller_records || !step.op->attributes.contains("inherited");
+  set_grad(is_allowed && is_true(frame.read(step.args[0])));
+}
 
 /// stator::set_inference(enabled)
 void run_set_inference(const Step& step, Frame& frame) {

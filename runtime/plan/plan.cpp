@@ -62,6 +62,7 @@ SplitBody split_checks(const Program& program) {
 /// Gradients may be recorded from here on, though the caller records none.
 bool may_enable_gradients(const Op& op) {
   if (op.name != "stator::set_grad" && op.name != "stator::set_inference") return false;
+  if (op.attributes.contains("inherited")) return false;
   const bool is_constant = !op.args.empty() && op.args[0].kind == Arg::Kind::kConstant;
   return !is_constant || is_true(op.args[0].constant.value) == (op.name == "stator::set_grad");
 }

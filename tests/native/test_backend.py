@@ -14,6 +14,8 @@ import pytest
 import torch
 
 import stator
+from stator.execute.backend import values_of
+from stator.export.saved_model import read_model
 from stator.extension import extension
 from stator.native.backend import native
 
@@ -44,6 +46,23 @@ def test_a_program_is_run_by_it():
     static = stator.to_static(lambda x: x * 2 + 1, backend="native")
     assert torch.equal(static(torch.ones(2)), torch.full((2,), 3.0))
     assert "native (backend=)" in str(stator.explain(static))
+
+
+def half_recorded(x):
+    with torch.no_grad():
+        kept = x * 2
+    return kept, x * 3
+
+
+@pytest.mark.parametrize("is_on", [True, False])
+def test_the_end_of_a_context_leaves_gradients_as_the_caller_of_the_runtime_has_them(
+    tmp_path, is_on
+):
+    stator.save(half_recorded, tmp_path / "m", input_spec=[stator.InputSpec([2])])
+    run = native().prepare(read_model(tmp_path / "m").programs["forward"]).bind({})
+    with torch.set_grad_enabled(is_on):
+        kept, result = values_of(run((torch.ones(2, requires_grad=True),)))
+    assert [kept.requires_grad, result.requires_grad] == [False, is_on]
 
 
 def settle(x, limit):
