@@ -21,6 +21,7 @@ story = Book(
     returns_zip="zip is returned or kept",
     returns_map="map is returned or kept",
     returns_view="dict_items is returned or kept",
+    kept_view_before_an_error_of_a_branch="dict_items is returned or kept",
     context_of_an_error_in_a_handler="exists only at run time",
     kept_view_before_an_error="dict_items is returned or kept",
     arg_also_global="another name",
@@ -225,6 +226,20 @@ def kept_view_before_an_error():
     def f(x):
         rows.append({"a": 1}.items())
         raise KeyError("after the change")
+
+    return f, X, lambda: list(map(list, rows))
+
+
+@story
+def kept_view_before_an_error_of_a_branch():
+    rows = []
+
+    def f(x):
+        rows.append({"a": 1}.items())
+        if x.sum() > 0:
+            raise KeyError("after the change")
+        rows.clear()
+        return x
 
     return f, X, lambda: list(map(list, rows))
 

@@ -273,6 +273,14 @@ def two_names_on_one_path(x):
     return one.key, other.key, one is other
 
 
+@program((i(3, 1, 2),), (i(-4, 1, -1),), (i(-2, 2, 9),))
+def compared_by_identity(x):
+    """Objects without `__eq__` are equal to themselves only, also inside tuples."""
+    found = [Cell(value) for value in x.tolist() if value > 0]
+    kept = found[0]
+    return kept == found[-1], kept != found[0], (1, found[0]) == (1, kept), kept in found
+
+
 class Cell:
     def __init__(self, value, following=None):
         self.value, self.following = value, following

@@ -361,7 +361,7 @@ def _holds_captured(item: object) -> bool:
         return any(map(_holds_captured, item))
     if isinstance(item, dict) and not is_table(item):
         return any(map(_holds_captured, item.values()))
-    return _symbolic(item)
+    return _symbolic(item) or isinstance(item, PooledObject)
 
 
 def _sequences_equal(session: Session, left: Staged, right: Staged) -> Staged:

@@ -268,8 +268,11 @@ class EffectRecorder(Listener):
     def __post_init__(self) -> None:
         self.top = self.session.recorder.scope
 
-    def before(self, _op: Op, *, may_raise: bool) -> None:
-        """Record the pending external effects, unless one of them has no program form."""
+    def before(self, op: Op, *, may_raise: bool) -> None:
+        """Record the pending external effects, unless one of them has no program form.
+
+        Where the user's own `raise` ends the run, it would be lost: refused.
+        """
         recorder = self.session.recorder
         if not may_raise or self._busy or recorder.scope.root is not self.top:
             return
@@ -288,6 +291,8 @@ class EffectRecorder(Listener):
                 self.classes |= results.classes
         except StatorError:
             recorder.rewind(mark)
+            if op.name == "stator::raise" and not recorder.attempts:
+                raise
         finally:
             self._busy = False
 
