@@ -553,6 +553,21 @@ def test_an_argument_on_another_device_is_refused_by_its_text(tmp_path):
     )
 
 
+class Scaled(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(2))
+
+    def forward(self, x, scale):
+        return x * self.weight * scale
+
+
+def test_a_number_in_a_tensor_may_stay_on_the_cpu(tmp_path):
+    loaded = saved(Scaled().eval(), tmp_path, [ANY, InputSpec([])]).to("meta")
+    result = loaded(torch.ones(1, 2, device="meta"), torch.tensor(3.0))
+    assert (result.device.type, result.shape) == ("meta", (1, 2))
+
+
 def test_arguments_on_two_devices_are_refused_by_their_text(tmp_path):
     rows = InputSpec([None, 2])
     loaded = saved(lambda x, y: x + y, tmp_path, [rows, rows])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
@@ -11,17 +11,22 @@ from stator.errors import SpecMismatch
 from stator.program.program import Program
 from stator.program.types import ListType, OptionalType, TensorType, Type
 
-Placed = tuple[
-    torch.device, torch.device, str
-]  # where a tensor was captured, where it is, its name
+
+class Placed(NamedTuple):
+    """A tensor of a call or of the model: where it was captured, where it is, its name."""
+
+    captured: torch.device
+    found: torch.device
+    name: str
+    may_differ: bool = False  # on the CPU without dimensions: torch's ops take it on any device
 
 
 def device_of_run(stored: Sequence[Placed], arguments: Sequence[Placed]) -> str:
     """The device to run on, if it is not the one of the capture: that of the tensors it has."""
     placed = stored or arguments
-    if all(captured == found for captured, found, _ in placed):
+    if all(one.captured == one.found for one in placed):
         return ""
-    names = {str(found): name for _, found, name in placed}
+    names = {str(one.found): one.name for one in placed}
     if len(names) > 1:
         first, second = sorted(names.items())[:2]
         raise SpecMismatch(
@@ -42,8 +47,10 @@ def check_devices(
     `device` is where the program runs instead of on the devices of `own`, if that differs;
     `in_words` gives what an error calls an input.
     """
-    for captured, found, name in arguments:
+    for captured, found, name, may_differ in arguments:
         wanted = torch.device(device) if device and captured in own else captured
+        if may_differ:
+            continue
         if wanted.type != found.type or (wanted != found and wanted.index is not None):
             raise SpecMismatch(
                 f"{in_words(name)} is on {found}, and the model takes it on {wanted}",
@@ -57,7 +64,8 @@ def placed_arguments(program: Program, leaves: Sequence[Any]) -> Iterator[Placed
         kind = _tensor_type(value.type)
         for one in leaf if isinstance(leaf, list) else (leaf,):
             if kind is not None and isinstance(one, torch.Tensor):
-                yield torch.device(kind.device), one.device, value.name
+                may_differ = one.dim() == 0 and one.device.type == "cpu"
+                yield Placed(torch.device(kind.device), one.device, value.name, may_differ)
 
 
 def _tensor_type(kind: Type) -> TensorType | None:

@@ -22,7 +22,7 @@ from stator.api.loaded_calls import (
     describe_method,
     spec_names,
 )
-from stator.api.loaded_devices import check_devices, device_of_run, placed_arguments
+from stator.api.loaded_devices import Placed, check_devices, device_of_run, placed_arguments
 from stator.api.loaded_state import LoadedState, refuse_shared_inputs
 from stator.api.moving import moved
 from stator.errors import SizeCheckFailed, SpecMismatch
@@ -267,7 +267,7 @@ def _run(
     stored = stored_tensors(layer, name)
     slots = layer._stator_slots[name]
     arguments = [*placed_arguments(program, leaves)]
-    placed = [(slot.device, stored[slot.name].device, slot.name) for slot in slots]
+    placed = [Placed(slot.device, stored[slot.name].device, slot.name) for slot in slots]
     device = device_of_run(placed, arguments)
     check_devices(arguments, {one[0] for one in placed or arguments}, device, in_words)
     run = _runner(layer, name, device).bind(stored)
