@@ -161,7 +161,7 @@ def test_the_error_says_what_to_install(shell, model, monkeypatch):
     monkeypatch.setattr(saving, "ONNX_PACKAGES", ("onnx", "a_package_that_is_missing"))
     done = shell("onnx", model)
     assert done.exit_code == 3
-    assert "need packages that are not installed: a_package_that_is_missing" in done.err
+    assert "ONNX files need packages that are not installed: a_package_that_is_missing" in done.err
     assert install_command("onnx") in done.err
 
 

@@ -1,5 +1,6 @@
 """Generators: the loop that uses one is its consumer."""
 
+import heapq
 import itertools
 
 import torch
@@ -105,11 +106,14 @@ def test_a_generator_that_is_used_twice_has_no_items_left():
     check(f, *CALLS)
 
 
+def test_zip_longest_takes_items_of_a_generator_in_turn():
+    check(lambda x: next(itertools.zip_longest(halves(x))), *CALLS)
+
+
 def test_library_code_cannot_take_items_one_by_one():
-    error = refusal(UnsupportedCall, lambda x: next(itertools.zip_longest(halves(x))),
-                    torch.ones(2))  # fmt: skip
+    error = refusal(UnsupportedCall, lambda x: x * next(heapq.merge(halves(x))), torch.ones(2))
     assert error.problem == (
-        "`zip_longest` takes items from a generator, or from an object with `__next__`"
+        "`merge` takes items from a generator, or from an object with `__next__`"
     )
     assert error.fix == "make a list of it first: `list(...)`"
 

@@ -30,10 +30,13 @@ TURNING_ON = (torch.enable_grad, torch.set_grad_enabled)  # the latter perhaps; 
 class BlockWriter:
     """Appends ops to `scope`, the current block."""
 
+    sees_managers = True  # are the `with` statements of the code converted?
+
     def __init__(self, sizes: Sizes) -> None:
         self.sizes = sizes
-        self.turns_on_gradients = False  # does the program, and not only its caller?
-        self.scope = Scope(None, Modes.current())
+        # does the program itself, and not only its caller?
+        self.turns_on_gradients = not (self.sees_managers and torch.is_grad_enabled())
+        self.scope = Scope(None, self.modes())
         self.program_start = self.scope.start  # older than anything that the capture creates
         self.listeners: list[Listener] = []
         self._count = self._unions = 0

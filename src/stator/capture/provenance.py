@@ -82,6 +82,11 @@ class Provenance:
         """User code has just created `obj`."""
         self._created[id(obj)] = (obj, tick())
 
+    def add_part(self, part: object, whole: object) -> None:
+        """`part` was made with `whole`, by the code of its class."""
+        if self.is_known_new(whole) and not self.is_known_new(part):
+            self._created[id(part)] = (part, self._created[id(whole)][1])
+
     def is_known_new(self, obj: object) -> bool:
         """Is it known when `obj` was created?"""
         return id(obj) in self._created

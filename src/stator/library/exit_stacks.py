@@ -20,6 +20,7 @@ def note_stack(session: Session, stack: Any, method: str) -> None:
     if method in ("close", "__exit__") and is_seen(stack):
         raise UnsupportedCall(f"`{method}` of an ExitStack runs its callbacks",
                               fix="use it in a `with` statement")  # fmt: skip
+    session.provenance.add_part(stack._exit_callbacks, stack)
     session.note(stack._exit_callbacks)
 
 

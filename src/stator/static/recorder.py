@@ -24,6 +24,7 @@ from stator.torch_private.ops import OpOverload
 class StaticRecorder(Recorder):
     """A recorder whose questions about sizes go to `sizes`."""
 
+    sees_managers = False
     number_in_words = "a number"  # in the error for code that asks for the value of one
 
     def __init__(self, sizes: Sizes) -> None:

@@ -39,8 +39,10 @@ def test_calls_by_position_by_name_and_with_defaults_are_the_same(loaded):
 
 def test_a_call_that_does_not_fit_is_refused_by_the_signature(loaded):
     assert str(inspect.signature(loaded)) == "(feats, mask=None, *, scale=2.0)"
-    with pytest.raises(TypeError, match="missing a required argument: 'feats'"):
+    with pytest.raises(TypeError, match="got an unexpected keyword argument 'feat'"):
         loaded(feat=torch.randn(4, 3))
+    with pytest.raises(TypeError, match="missing a required argument: 'feats'"):
+        loaded()
     with pytest.raises(stator.StatorError, match="`scale` is not an input of the saved program"):
         loaded(torch.randn(4, 3), scale=3.0)
 
